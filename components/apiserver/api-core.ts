@@ -11,6 +11,7 @@ import type { Registry } from "../../pkg/metrics/registry.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import type { Admission } from "./admission/admission.ts"
 import { defaultChain } from "./admission/chain.ts"
+import { policyMetrics } from "./admission/policies/metrics.ts"
 import { httpsCaller } from "./webhooks/https-caller.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
@@ -154,6 +155,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const admission = defaultChain(
     { objects, storage, clock, random, authorizer },
     webhooks,
+    { scheme, metrics: policyMetrics(metrics) },
     options.disabledAdmission,
     features,
   )

@@ -64,6 +64,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "storage.k8s.io/v1/csistoragecapacities": "Name(name) | Created At:date",
   "storage.k8s.io/v1/volumeattachments": "Name(name) | Attacher(name) | PV | Node | Attached:boolean | Age",
   "storage.k8s.io/v1/volumeattributesclasses": "Name(name) | DriverName | Age",
+  "admissionregistration.k8s.io/v1/mutatingadmissionpolicies": "Name(name) | Mutations:integer | ParamKind | Age",
+  "admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings": "Name(name) | PolicyName | ParamRef | Age",
   "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": "Name(name) | Webhooks:integer | Age",
   "admissionregistration.k8s.io/v1/validatingadmissionpolicies": "Name(name) | Validations:integer | ParamKind | Age",
   "admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "Name(name) | PolicyName | ParamRef | Age",

@@ -1,4 +1,6 @@
 import type { Resource } from "../apimachinery/resource.ts"
+import { MutatingAdmissionPolicy } from "./admissionregistration/v1/mutatingadmissionpolicy.ts"
+import { MutatingAdmissionPolicyBinding } from "./admissionregistration/v1/mutatingadmissionpolicybinding.ts"
 import { MutatingWebhookConfiguration } from "./admissionregistration/v1/mutatingwebhookconfiguration.ts"
 import { ValidatingAdmissionPolicy } from "./admissionregistration/v1/validatingadmissionpolicy.ts"
 import { ValidatingAdmissionPolicyBinding } from "./admissionregistration/v1/validatingadmissionpolicybinding.ts"
@@ -119,6 +121,8 @@ export const RESOURCES: readonly Resource[] = [
   StorageClass,
   VolumeAttachment,
   VolumeAttributesClass,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
   MutatingWebhookConfiguration,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,

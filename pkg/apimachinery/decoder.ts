@@ -357,7 +357,7 @@ const wrongDouble = wrong("float64")
 
 /** Differs from upstream, which keeps every number of 64 bits: those that JavaScript would round are refused. */
 function wrongInt64(value: unknown, cursor: Cursor, depth: number): never {
-  const text = value instanceof ExactNumber ? value.text : String(value)
+  const text = value instanceof ExactNumber ? value.text : typeof value === "number" ? String(value) : ""
   if (/^-?\d+$/.test(text) && text.length <= 20 && BigInt.asIntN(64, BigInt(text)) === BigInt(text))
     throw new DecodeError(
       `${cursor.path(depth - 1)}: ${text} cannot be stored exactly: give an integer between ` +

@@ -1,4 +1,5 @@
 import { ExactNumber } from "./exact-number.ts"
+import { GoValue } from "./go-value.ts"
 import { isJsonObject } from "./json-value.ts"
 
 const SHORT: Readonly<Record<string, string>> = {
@@ -34,7 +35,7 @@ export function goText(value: unknown): string {
     return `map[${byKey(value)
       .map(([key, inner]) => `${key}:${goText(inner)}`)
       .join(" ")}]`
-  return value instanceof ExactNumber ? value.text : String(value)
+  return value instanceof ExactNumber || value instanceof GoValue ? value.text : String(value)
 }
 
 /** Returns a JSON value as Go's `%#v` shows it. */
@@ -46,6 +47,7 @@ export function goSyntax(value: unknown): string {
     return `${goType(value)}{${byKey(value)
       .map(([key, inner]) => `${goQuoted(key)}:${goSyntax(inner)}`)
       .join(", ")}}`
+  if (value instanceof GoValue) return value.syntax
   return value instanceof ExactNumber ? value.text : String(value)
 }
 
@@ -55,6 +57,7 @@ export function goType(value: unknown): string {
   if (isJsonObject(value)) return "map[string]interface {}"
   if (value === null) return "<nil>"
   if (value instanceof ExactNumber) return "float64"
+  if (value instanceof GoValue) return value.type
   return typeof value === "boolean" ? "bool" : typeof value === "string" ? "string" : "int64"
 }
 

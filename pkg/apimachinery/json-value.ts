@@ -1,4 +1,5 @@
 import { ExactNumber } from "./exact-number.ts"
+import { GoValue } from "./go-value.ts"
 import { RawJson } from "./raw-json.ts"
 
 /** Whether a value of a parsed document is an object, and neither null nor a list nor JSON kept as text. */
@@ -7,4 +8,5 @@ export const isJsonObject = (value: unknown): value is Readonly<Record<string, u
   value !== null &&
   !Array.isArray(value) &&
   !(value instanceof ExactNumber) &&
+  !(value instanceof GoValue) &&
   !(value instanceof RawJson)

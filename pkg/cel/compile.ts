@@ -1,6 +1,5 @@
 import { createRequire } from "node:module"
 import type * as compiler from "./compiler.ts"
-import type { Library } from "./kubernetes.ts"
 import type { Activation } from "./plan/frame.ts"
 import type { CelIssue } from "./syntax/issue.ts"
 import type { CelType } from "./type.ts"
@@ -9,10 +8,8 @@ import type { Value } from "./values.ts"
 export interface CompileOptions {
   /** The variables that the expression may use. */
   readonly variables: Readonly<Record<string, CelType>>
-  /** Further types that the expression may name and make, such as `Object.spec` of mutating policies. */
-  readonly types?: (name: string) => CelType | undefined
-  /** Libraries beyond those of Kubernetes. */
-  readonly libraries?: readonly Library[]
+  /** Whether the expression may make mutations: `Object{}` and `JSONPatch{}`, with the function that escapes keys. */
+  readonly mutations?: boolean
 }
 
 export interface CostEstimate {

@@ -4,8 +4,9 @@ import { estimateCost } from "./cost/estimate.ts"
 import { sizesOf } from "./cost/estimated-node.ts"
 import { functionTable } from "./library/declare.ts"
 import type { Compiled, CompileOptions, Evaluated, EvaluationOptions, Program, Refused } from "./compile.ts"
-import { KUBERNETES, type Library } from "./kubernetes.ts"
+import { JSON_PATCH, KUBERNETES, type Library } from "./kubernetes.ts"
 import { CostExceeded, PER_CALL_LIMIT } from "./limits.ts"
+import { mutationType } from "./mutation-types.ts"
 import { Frame, type Activation } from "./plan/frame.ts"
 import { plan, PlanError, type Planned } from "./plan/planner.ts"
 import { Issues } from "./syntax/issue.ts"
@@ -40,12 +41,14 @@ export class PlannedProgram implements Program {
 }
 
 const TABLES = tablesOf([KUBERNETES])
+const MUTATION_TABLES = tablesOf([KUBERNETES, JSON_PATCH])
 
 /** See `compile` in compile.ts, which loads this file. */
 export function compile(source: string, options: CompileOptions): Compiled | Refused {
-  const { variables, types = () => undefined, libraries = [] } = options
-  const { functions, macros } = libraries.length === 0 ? TABLES : tablesOf([KUBERNETES, ...libraries])
-  const typeNamed = (name: string): CelType | undefined => TYPE_NAMES.get(name) ?? types(name)
+  const { variables, mutations = false } = options
+  const { functions, macros } = mutations ? MUTATION_TABLES : TABLES
+  const typeNamed = (name: string): CelType | undefined =>
+    TYPE_NAMES.get(name) ?? (mutations ? mutationType(name) : undefined)
   const issues = new Issues(source)
   const refused = (): Refused => ({ stage: "compilation", issues: issues.sorted() })
   const expression = parse(source, macros, issues)

@@ -125,6 +125,20 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
     body: { spec: { suspend: true, ...jobTemplate.spec } },
     status: { conditions: [{ ...condition, lastProbeTime: "2026-01-01T00:00:00Z" }] },
   },
+  "admissionregistration.k8s.io/v1 mutatingadmissionpolicies": {
+    body: {
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { operations: ["CREATE"], apiGroups: ["x.example.com"], apiVersions: ["v1"], resources: ["none"] },
+          ],
+        },
+        mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression: "Object{}" } }],
+        reinvocationPolicy: "Never",
+      },
+    },
+  },
+  "admissionregistration.k8s.io/v1 mutatingadmissionpolicybindings": { body: { spec: { policyName: "none" } } },
   "admissionregistration.k8s.io/v1 mutatingwebhookconfigurations": {
     body: {
       webhooks: [

@@ -40,6 +40,8 @@ const STRATEGIES: Readonly<Record<string, Partial<Strategy>>> = {
   "v1 resourcequotas": { deleted: "object" },
   "v1 serviceaccounts": { deleted: "object" },
   "v1 services": { deleted: "object", createdByUpdate: true },
+  "admissionregistration.k8s.io/v1 mutatingadmissionpolicies": { unconditional: false, ...counted },
+  "admissionregistration.k8s.io/v1 mutatingadmissionpolicybindings": { unconditional: false, ...counted },
   "admissionregistration.k8s.io/v1 mutatingwebhookconfigurations": { unconditional: false, ...counted },
   "admissionregistration.k8s.io/v1 validatingadmissionpolicies": { unconditional: false, ...counted },
   "admissionregistration.k8s.io/v1 validatingadmissionpolicybindings": { unconditional: false, ...counted },

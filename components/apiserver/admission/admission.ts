@@ -1,7 +1,7 @@
 import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { RequestOptions, UserInfo } from "../request.ts"
-import { Reinvocation } from "./webhooks/reinvocation.ts"
+import { Reinvocation } from "./reinvocation.ts"
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
 
@@ -22,7 +22,7 @@ export interface AdmissionAttributes {
   warn(text: string): void
   /** Notes something in the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
-  /** What webhooks did to the object so far; there while any are configured. */
+  /** What webhooks and policies did to the object so far; there while any are configured. */
   readonly reinvocation?: Reinvocation
 }
 
@@ -151,7 +151,7 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
   }
 }
 
-/** Every plugin, and all of them a second time where webhooks changed the object. Source: pkg/admission/reinvocation.go. */
+/** Every plugin, and all of them a second time where webhooks or policies changed the object. Source: pkg/admission/reinvocation.go. */
 async function admitInRounds(
   plugins: Chain["admitting"],
   attributes: AdmissionAttributes,

@@ -15,6 +15,8 @@ import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
 import { serviceAccount } from "./plugins/serviceaccount.ts"
 import { storageObjectInUseProtection } from "./plugins/storageobjectinuseprotection.ts"
+import { mutatingPolicies } from "./policies/mutating.ts"
+import type { PolicyDependencies } from "./policies/policy-dependencies.ts"
 import { validatingPolicies } from "./policies/validating.ts"
 import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "./webhooks/webhooks.ts"
 
@@ -25,6 +27,7 @@ import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "
 export const defaultChain = (
   context: AdmissionContext,
   webhooks: WebhookDependencies,
+  policies: PolicyDependencies,
   disabled: ReadonlySet<string> = new Set(),
   features: Features = DEFAULT_FEATURES,
 ): Admission =>
@@ -44,8 +47,9 @@ export const defaultChain = (
       runtimeClass(context),
       defaultIngressClass(context),
       disabledFields(features),
+      mutatingPolicies(context, policies),
       mutatingWebhooks(context, webhooks),
-      validatingPolicies(context, webhooks.scheme),
+      validatingPolicies(context, policies),
       validatingWebhooks(context, webhooks),
       resourceQuota(context),
     ]

@@ -10,7 +10,7 @@ import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import { aboutWhole, admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
-import { decodeBody, emptyStatus } from "./decode.ts"
+import { decodeBody, emptyStatus, inNamespace } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { firstGeneration } from "./generation.ts"
 import { recordUpdate } from "./managed-fields.ts"
@@ -69,7 +69,9 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   let object = recordUpdate(context, request, withoutSystemFields(sent), undefined)
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
-  object = (admitted instanceof Promise ? await admitted : admitted) ?? object
+  const left = admitted instanceof Promise ? await admitted : admitted
+  // Admission must not move the object to another namespace.
+  if (left !== undefined && left !== object) object = inNamespace(left, request)
   object = prepare(context, request, withSystemFields(context, object))
   // for a dry run too: it shows what would be given, or why not
   const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true)

@@ -10,7 +10,7 @@ import type { ApiRequest, ApiResult, ResourceAttributes } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import { strategyContext, type RegistryContext } from "./context.ts"
 import { createObject } from "./create.ts"
-import { checkName, decodeBody } from "./decode.ts"
+import { checkName, decodeBody, inNamespace } from "./decode.ts"
 import { withGeneration } from "./generation.ts"
 import { checkUid } from "./uid-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
@@ -123,7 +123,7 @@ async function attemptUpdate(
   const attributes = admissionAttributes(request, "UPDATE", view.show(wanted), view.show(old))
   const admitted = admission.admit(attributes)
   const shown = (admitted instanceof Promise ? await admitted : admitted) ?? attributes.object!
-  let object = shown === attributes.object ? wanted : view.take(shown, wanted)
+  let object = shown === attributes.object ? wanted : inNamespace(view.take(shown, wanted), request)
   if (request.verb === "patch") object = withDistinctOwners(request, object, " after mutating admission happens")
   object = atVersion(resource, name, object, old)
   object = prepare(context, request, object, old)

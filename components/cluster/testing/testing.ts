@@ -54,6 +54,8 @@ export { owned } from "../../../pkg/controller/owned.ts"
 export { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 
 export { APIService } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+export { MutatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
+export { MutatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
 export { MutatingWebhookConfiguration } from "../../../pkg/api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
 export { ValidatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
 export { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"

@@ -44,6 +44,10 @@ const OPERATIONS = {
 
 /** By the name of the definition without `io.k8s.api.`. */
 const MARKERS: Readonly<Record<string, Markers>> = {
+  "admissionregistration.v1.MutatingAdmissionPolicySpec": {
+    enums: { failurePolicy: WEBHOOK.failurePolicy, reinvocationPolicy: ["IfNeeded", "Never"] },
+  },
+  "admissionregistration.v1.Mutation": { enums: { patchType: ["ApplyConfiguration", "JSONPatch"] } },
   "admissionregistration.v1.MutatingWebhook": {
     enums: { ...WEBHOOK, reinvocationPolicy: ["IfNeeded", "Never"] },
     defaults: { namespaceSelector: false, objectSelector: false },

@@ -111,8 +111,11 @@ describe("JSON patch", () => {
     ],
     [[{ op: "jump", path: "/a" }], "Unexpected kind: jump"],
     [[{ path: "/a" }], "Unexpected kind: unknown"],
-    [[{ op: "add", value: 1 }], "add operation failed to decode path: missing value"],
-    [[{ op: "copy", path: "/a" }], "copy operation failed to decode from: missing value"],
+    [[{ op: "add", value: 1 }], "add operation failed to decode path: operation missing path field: missing value"],
+    [
+      [{ op: "copy", path: "/a" }],
+      "copy operation failed to decode from: operation, missing from field: missing value",
+    ],
   ])("answers 422 to %j", (patch, why) => {
     try {
       applyJsonPatch({ a: [1] }, patch)

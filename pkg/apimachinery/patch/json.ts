@@ -55,7 +55,8 @@ function applyOperation(draft: Draft, operation: Operation, copied: { bytes: num
   const text = (field: "path" | "from"): string => {
     const given = operation[field]
     if (typeof given === "string") return given
-    throw doesNotFit(`${op} operation failed to decode ${field}: missing value`)
+    const what = field === "path" ? "operation missing path field" : "operation, missing from field"
+    throw doesNotFit(`${op} operation failed to decode ${field}: ${what}: missing value`)
   }
   apply({ draft, text, value, copied })
 }
@@ -128,7 +129,7 @@ const OPERATIONS: Readonly<Record<string, (step: Step) => void>> = {
         throw doesNotFit(`test operation does not apply: is missing path: ${path}: missing value`)
       found = valueAt(place, `error in test for path: '${path}'`) ?? null
     }
-    if (!deepEqual(found, value)) throw doesNotFit(`testing value ${path} failed: test failed`)
+    if (!deepEqual(found, value)) throw doesNotFit(`testing value ${path} failed: ${TEST_FAILED}`)
   },
 }
 
@@ -189,6 +190,11 @@ function missing(op: string, what: string, path: string): never {
   throw doesNotFit(`${op} operation does not apply: doc is missing ${what}: ${path}: missing value`)
 }
 
-/** `why` is for who reads the code: upstream's words hide it from clients. */
+const TEST_FAILED = "test failed"
+
+/** Whether a patch, which else is in order, was ended by one of its `test` operations. */
+export const isFailedTest = ({ cause }: ApiError): boolean => typeof cause === "string" && cause.endsWith(TEST_FAILED)
+
+/** The cause has the words of evanphx/json-patch, which upstream hides from clients that send a patch. */
 const doesNotFit = (why: string): ApiError =>
   new ApiError("Invalid", "the server rejected our request due to an error in our request", {}, { cause: why })

@@ -39,7 +39,9 @@ export class MadeStruct extends StructValue {
     return this.values.has(field)
   }
   get(field: string): Value {
-    return this.values.get(field) ?? new CelError(`no such key: ${field}`)
+    // Null is a value too.
+    const value = this.values.get(field)
+    return value === undefined ? new CelError(`no such key: ${field}`) : value
   }
   fieldNames(): readonly string[] {
     return [...this.values.keys()]

@@ -8,6 +8,7 @@ import type { Call, Comprehension, Expr, ListExpr, MapExpr } from "../syntax/ast
 import type { Select, StructExpr } from "../syntax/ast.ts"
 import { isBinding } from "../syntax/binding.ts"
 import type { CelType } from "../type.ts"
+import { TYPE_NAMES } from "../types-by-name.ts"
 import { ArrayList, CelError, ListValue, MapValue, Optional, StructValue, TypeValue, type Value } from "../values.ts"
 import { GrowingList, MadeStruct } from "./made-values.ts"
 import { dispatcher } from "./dispatch.ts"
@@ -108,7 +109,8 @@ class Planner {
     if (local !== undefined) return path(readLocal(local))
     const slot = this.#globals.get(name)
     if (slot !== undefined) return path((frame) => frame.global(slot))
-    const type = this.#options.types(name)
+    // Types that are not cel-go's own can be made by an expression, but have no value.
+    const type = TYPE_NAMES.get(name)
     if (type === undefined) throw new PlanError(`reference to undefined type: ${name}`)
     return constantPlan(new TypeValue(type))
   }

@@ -1,46 +1,56 @@
+import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Authorizer } from "../../authorization/authorizer.ts"
+import type { Objects } from "../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../admission.ts"
+import type { Seen } from "../webhooks/equivalents.ts"
 import { admissionReview } from "../webhooks/review.ts"
 import { authorizerVariables } from "./cel-authorizer.ts"
 
-/** What expressions see of a request, and of what it is about. */
-export interface Sight {
+/** What expressions see of a request: the resource as which it is seen, with the objects in its version. */
+export interface Sight extends Seen {
   readonly attributes: AdmissionAttributes
-  /** The resource as which the request is seen, with the objects in its version. */
   readonly resource: Resource
-  readonly object: KubeObject | undefined
-  readonly old: KubeObject | undefined
-  /** The namespace of the object, for kinds that have one. */
-  readonly namespace?: KubeObject | undefined
-  readonly params?: KubeObject | undefined
   readonly authorizer: Authorizer
 }
 
-/** The variables of admission by their names. Source: plugin/cel/activation.go, condition.go CreateAdmissionRequest. */
-export function activationOf({
-  attributes,
-  authorizer,
-  resource,
-  object,
-  old,
-  namespace,
-  params,
-}: Sight): Readonly<Record<string, unknown>> {
+/** The variables of expressions by their names. */
+export type Activation = Readonly<Record<string, unknown>>
+
+/**
+ * The variables that are the same for all expressions about a request: without parameters, and without the namespace,
+ * which match conditions do not see. Source: plugin/cel/activation.go, condition.go CreateAdmissionRequest.
+ */
+export function activationOf({ attributes, authorizer, resource, object, old }: Sight): Activation {
   const review = admissionReview("admission.k8s.io/v1", "", attributes, { resource, object, old })
   const { uid: _uid, object: _object, oldObject: _old, ...request } = review.request
   return {
     object: object ?? null,
     oldObject: old ?? null,
     request: { ...request, name: request.name ?? "", options: request.options ?? {} },
-    namespaceObject: namespace === undefined ? null : shownNamespace(namespace),
-    params: params ?? null,
+    namespaceObject: null,
+    params: null,
     ...authorizerVariables(authorizer, attributes),
   }
 }
 
-/** Source: CreateNamespaceObject, which leaves out what is nobody's business. */
-function shownNamespace(namespace: KubeObject): unknown {
-  const { managedFields: _fields, ownerReferences: _owners, uid, ...metadata } = namespace.metadata
-  return { ...namespace, metadata: { ...metadata, UID: uid } }
+/** The same for expressions that may not ask what the sender is allowed to do. */
+export function withoutAuthorizer(activation: Activation): Activation {
+  const { authorizer: _authorizer, "authorizer.requestResource": _resource, ...others } = activation
+  return others
+}
+
+/** The namespace of the object of a request; a Namespace itself is in none. */
+export function namespaceOf(
+  { resource, namespace = "" }: AdmissionAttributes,
+  objects: Objects,
+): KubeObject | undefined {
+  if (namespace === "" || (resource.group === "" && resource.plural === "namespaces")) return undefined
+  return objects.get(Namespace, { name: namespace })
+}
+
+/** A namespace as conditions see it. Source: CreateNamespaceObject, which leaves out what is nobody's business. */
+export function shownNamespace(namespace: KubeObject): unknown {
+  const { managedFields: _fields, ownerReferences: _owners, ...metadata } = namespace.metadata
+  return { ...namespace, metadata }
 }

@@ -1,92 +1,77 @@
-import {
-  compileExpression,
-  type CompiledExpression,
-  type ExpressionScope,
-} from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
-import {
-  ValidatingAdmissionPolicy,
-  type AuditAnnotation,
-  type Validation,
-} from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
-import { ValidatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
-import { BOOL, NULL, STRING } from "../../../../pkg/cel/type.ts"
+import type {
+  MatchResources,
+  ParamKind,
+  ParamRef,
+} from "../../../../pkg/api/admissionregistration/v1/matchresources.ts"
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Storage } from "../../../../pkg/storage/storage.ts"
 import type { Objects } from "../../cacher/objects.ts"
 import { storagePrefix } from "../../cacher/view.ts"
-import { compileVariables, type CompiledVariables } from "./evaluation.ts"
 
-type Compiled = CompiledExpression | string
+/** What policies that check and policies that change have in common. */
+export interface Policy extends KubeObject {
+  readonly spec: {
+    readonly paramKind?: ParamKind | undefined
+    readonly matchConstraints?: MatchResources | undefined
+    readonly failurePolicy: string
+  }
+}
 
-/** A policy that is in force somewhere, its expressions compiled. */
-export interface PolicyInForce {
-  readonly policy: ValidatingAdmissionPolicy
-  readonly bindings: readonly ValidatingAdmissionPolicyBinding[]
-  readonly scope: ExpressionScope
-  readonly variables: CompiledVariables
-  readonly validations: readonly {
-    readonly validation: Validation
-    readonly condition: Compiled
-    readonly message: Compiled | undefined
-  }[]
-  readonly annotations: readonly { readonly annotation: AuditAnnotation; readonly value: Compiled }[]
+/** What their bindings have in common. */
+export interface PolicyBinding extends KubeObject {
+  readonly spec: {
+    readonly policyName?: string | undefined
+    readonly paramRef?: ParamRef | undefined
+    readonly matchResources?: MatchResources | undefined
+  }
+}
+
+/** A policy that is in force somewhere, with its expressions compiled. */
+export interface PolicyInForce<P extends Policy, B extends PolicyBinding, Compiled> {
+  readonly policy: P
+  readonly bindings: readonly B[]
+  readonly compiled: Compiled
 }
 
 /**
- * The policies that have bindings, by their names. What has not changed stays compiled. Source:
+ * The policies of a kind that have bindings, by their names. What has not changed stays compiled. Source:
  * policy/generic/policy_source.go.
  */
-export class PolicySource {
+export class PolicySource<P extends Policy, B extends PolicyBinding, Compiled> {
   readonly #objects: Objects
-  readonly #compiled = new WeakMap<ValidatingAdmissionPolicy, Omit<PolicyInForce, "bindings">>()
-  #inForce: readonly PolicyInForce[] | undefined
+  readonly #policies: Resource<P>
+  readonly #bindings: Resource<B>
+  readonly #compile: (policy: P) => Compiled
+  readonly #compiled = new WeakMap<P, Compiled>()
+  #inForce: readonly PolicyInForce<P, B, Compiled>[] | undefined
 
-  constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
+  constructor(
+    { storage, objects }: { readonly storage: Storage; readonly objects: Objects },
+    { policies, bindings, compile }: { policies: Resource<P>; bindings: Resource<B>; compile(policy: P): Compiled },
+  ) {
     this.#objects = objects
-    const prefixes = [ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding].map((resource) =>
-      storagePrefix(resource, undefined),
-    )
+    this.#policies = policies
+    this.#bindings = bindings
+    this.#compile = compile
+    const prefixes = [policies, bindings].map((resource) => storagePrefix(resource as Resource, undefined))
     storage.subscribe((events) => {
       if (events.some(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))) this.#inForce = undefined
     })
   }
 
-  all(): readonly PolicyInForce[] {
+  all(): readonly PolicyInForce<P, B, Compiled>[] {
     return (this.#inForce ??= this.#collected())
   }
 
-  #collected(): readonly PolicyInForce[] {
-    const bindings = this.#objects.list(ValidatingAdmissionPolicyBinding)
+  #collected(): readonly PolicyInForce<P, B, Compiled>[] {
+    const bindings = this.#objects.list(this.#bindings)
     if (bindings.length === 0) return []
-    return this.#objects.list(ValidatingAdmissionPolicy).flatMap((policy) => {
+    return this.#objects.list(this.#policies).flatMap((policy) => {
       const own = bindings.filter(({ spec }) => spec.policyName === policy.metadata.name)
       if (own.length === 0) return []
       let compiled = this.#compiled.get(policy)
-      if (compiled === undefined) this.#compiled.set(policy, (compiled = compilePolicy(policy)))
-      return [{ ...compiled, bindings: own }]
+      if (compiled === undefined) this.#compiled.set(policy, (compiled = this.#compile(policy)))
+      return [{ policy, bindings: own, compiled }]
     })
-  }
-}
-
-function compilePolicy(policy: ValidatingAdmissionPolicy): Omit<PolicyInForce, "bindings"> {
-  const { paramKind, variables = [], validations = [], auditAnnotations = [] } = policy.spec
-  const plain: ExpressionScope = { hasParams: paramKind !== undefined, hasAuthorizer: true }
-  const composed = compileVariables(variables, plain)
-  const scope: ExpressionScope = { ...plain, variables: composed.types }
-  return {
-    policy,
-    scope: plain,
-    variables: composed,
-    validations: validations.map((validation) => ({
-      validation,
-      condition: compileExpression(validation.expression, scope, [BOOL]),
-      message:
-        (validation.messageExpression ?? "").trim() === ""
-          ? undefined
-          : compileExpression(validation.messageExpression!, { ...scope, hasAuthorizer: false }, [STRING]),
-    })),
-    annotations: auditAnnotations.map((annotation) => ({
-      annotation,
-      value: compileExpression(annotation.valueExpression.trim(), scope, [STRING, NULL]),
-    })),
   }
 }

@@ -1,92 +1,115 @@
-import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
-import type { Scheme } from "../../../../pkg/api/scheme.ts"
+import { ValidatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
+import { ValidatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
 import { ApiError, HTTP_CODE, qualified, type Reason } from "../../../../pkg/apimachinery/errors.ts"
-import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
-import { allSeenAs, equivalentsIn, type Seen } from "../webhooks/equivalents.ts"
-import { isExemptFromWebhooks, matchedResource } from "../webhooks/matching.ts"
-import { activationOf, type Sight } from "./activation.ts"
-import { Budget, evaluate, LazyVariables, OutOfBudget, POLICY_BUDGET } from "./evaluation.ts"
-import { conditionsMatch } from "./match-conditions.ts"
-import { collectParams, ConfigurationError, criteriaFor } from "./params.ts"
-import { PolicySource, type PolicyInForce } from "./policy-source.ts"
+import type { Seen } from "../webhooks/equivalents.ts"
+import { activationOf, namespaceOf, type Activation } from "./activation.ts"
+import { compileValidations, type CompiledValidations } from "./compiled-validations.ts"
+import {
+  invocationFinder,
+  isUnseenByPolicies,
+  seenByAll,
+  type Invocation,
+  type Misconfiguration,
+} from "./invocations.ts"
+import { errorType, type Enforcement } from "./metrics.ts"
+import { ConfigurationError } from "./params.ts"
+import type { PolicyDependencies } from "./policy-dependencies.ts"
+import { PolicySource } from "./policy-source.ts"
+import { shownName } from "./shown-name.ts"
+import { decide, type Decision } from "./validations.ts"
 
-/** Why a policy does not let a request through. */
-interface Denial {
-  readonly message: string
-  readonly reason?: string | undefined
-  /** Which of the policy's conditions. */
-  readonly index: number
-}
+type Binding = ValidatingAdmissionPolicyBinding
+type Misconfigured = Misconfiguration<ValidatingAdmissionPolicy, Binding>
+type Found = Invocation<ValidatingAdmissionPolicy, Binding, CompiledValidations> | Misconfigured
 
-type Binding = PolicyInForce["bindings"][number]
-
-const LONGEST_MESSAGE = 5 * 1024
 const LONGEST_ANNOTATION = 10 * 1024
+const ENFORCEMENTS: Readonly<Record<string, Enforcement>> = { Deny: "deny", Warn: "warn", Audit: "audit" }
 const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 
 /**
  * ValidatingAdmissionPolicy: holds requests against the conditions of the policies that are bound. The first refusal is
- * told; warnings and notes are made for all. Source: policy/validating/dispatcher.go, validator.go.
+ * told; warnings and notes are made for all. Source: policy/validating/dispatcher.go.
  */
-export function validatingPolicies(context: AdmissionContext, scheme: Scheme): AdmissionPlugin {
-  const source = new PolicySource(context)
-  const equivalents = equivalentsIn(scheme)
-  const { objects, authorizer } = context
+export function validatingPolicies(
+  context: AdmissionContext,
+  { scheme, metrics }: PolicyDependencies,
+): AdmissionPlugin {
+  const source = new PolicySource(context, {
+    policies: ValidatingAdmissionPolicy,
+    bindings: ValidatingAdmissionPolicyBinding,
+    compile: compileValidations,
+  })
+  const { objects, authorizer, clock } = context
+  const invocationsOf = invocationFinder({ scheme, objects })
 
   function validate(
     attributes: AdmissionAttributes,
-    matched: readonly MatchedPolicy[],
-    seen: ReadonlyMap<Resource, Seen>,
+    matched: readonly Found[],
+    seen: ReadonlyMap<Resource, Seen | ConfigurationError>,
   ): void {
     let refusal: ApiError | undefined
-    for (const { inForce, resource } of matched) {
-      const { policy, bindings } = inForce
-      const { paramKind, failurePolicy } = policy.spec
-      if (paramKind !== undefined && scheme.of(paramKind.apiVersion ?? "", paramKind.kind ?? "") === undefined) {
-        const kind = `${paramKind.apiVersion ?? ""}, Kind=${paramKind.kind ?? ""}`
-        const why = `failed to configure policy: failed to find resource referenced by paramKind: '${kind}'`
-        if (failurePolicy !== "Ignore") refusal ??= refusalOf(attributes, policy, undefined, why, undefined)
+    const activations = new Map<Resource, Activation>()
+    const activationOn = (resource: Resource, sight: Seen): Activation => {
+      let activation = activations.get(resource)
+      if (activation === undefined)
+        activations.set(resource, (activation = activationOf({ attributes, authorizer, resource, ...sight })))
+      return activation
+    }
+    const misconfigured = ({ policy, binding, why }: Misconfigured): void => {
+      if (policy.spec.failurePolicy !== "Ignore") refusal ??= refusalOf(attributes, policy, binding, why, undefined)
+    }
+    const namespace = namespaceOf(attributes, objects)
+    const notes = new Notes()
+    for (const found of matched) {
+      if ("why" in found) {
+        misconfigured(found)
         continue
       }
-      const sight: Sight = {
-        attributes,
-        authorizer,
-        resource,
-        ...seen.get(resource)!,
-        namespace: namespaceOf(attributes),
+      const { inForce, binding, resource, params } = found
+      const { policy } = inForce
+      const sight = seen.get(resource)!
+      if (sight instanceof ConfigurationError) {
+        const why = `failed to configure binding: failed to convert object version: ${sight.message}`
+        misconfigured({ policy, binding, why })
+        continue
       }
-      const notes = new Map<string, string[]>()
-      for (const binding of bindings) {
-        const { matchResources, paramRef } = binding.spec
-        if (
-          matchResources !== undefined &&
-          matchedResource(criteriaFor(matchResources), attributes, objects, equivalents) === undefined
-        )
-          continue
-        const deny = (message: string, reason?: string): void => {
-          refusal ??= refusalOf(attributes, policy, binding, message, reason)
+      const deny = ({ message, reason }: Pick<Decision, "message" | "reason">): void => {
+        refusal ??= refusalOf(attributes, policy, binding, message, reason)
+      }
+      for (const param of params) {
+        const began = clock.monotonic()
+        const { decisions, annotations } = decide(inForce, activationOn(resource, sight), { params: param, namespace })
+        const observe = ({ message }: Pick<Decision, "message">, action: Enforcement): void =>
+          metrics.checked({
+            policy: policy.metadata.name!,
+            binding: binding.metadata.name!,
+            error: errorType(message),
+            action,
+            seconds: (clock.monotonic() - began) / 1000,
+          })
+        for (const decision of decisions) {
+          if (decision.kind === "ignored") observe(decision, "allow")
+          else
+            for (const action of binding.spec.validationActions) {
+              if (action === "Deny") deny(decision)
+              else act(attributes, { policy, binding }, decision, action)
+              if (action in ENFORCEMENTS) observe(decision, ENFORCEMENTS[action]!)
+            }
         }
-        try {
-          const namespace = attributes.namespace ?? ""
-          for (const params of collectParams(paramKind, paramRef, namespace, { scheme, objects }))
-            for (const denial of denials(inForce, { ...sight, params }, notes, deny))
-              act(attributes, policy.metadata.name!, binding, denial, deny)
-        } catch (err) {
-          if (!(err instanceof ConfigurationError)) throw err
-          if (failurePolicy !== "Ignore") deny(`failed to configure binding: ${err.message}`)
+        for (const { key, value, error } of annotations) {
+          if (error === undefined) notes.add(`${policy.metadata.name}/${key}`, value)
+          else if (policy.spec.failurePolicy !== "Ignore") {
+            deny({ message: error })
+            observe({ message: error }, "deny")
+          }
         }
       }
-      for (const [key, values] of notes) attributes.annotate?.(`${policy.metadata.name}/${key}`, values.join(", "))
     }
+    notes.publish(attributes)
     if (refusal !== undefined) throw refusal
-  }
-
-  /** A Namespace itself is in none. */
-  function namespaceOf({ resource, namespace = "" }: AdmissionAttributes): KubeObject | undefined {
-    if (namespace === "" || (resource.group === "" && resource.plural === "namespaces")) return undefined
-    return objects.get(Namespace, { name: namespace })
   }
 
   return {
@@ -94,120 +117,52 @@ export function validatingPolicies(context: AdmissionContext, scheme: Scheme): A
     operations: ["CREATE", "UPDATE", "DELETE", "CONNECT"],
     validate(attributes) {
       const policies = source.all()
-      if (policies.length === 0 || isExemptFromWebhooks(attributes)) return undefined
-      const matched = policies.flatMap((inForce): readonly MatchedPolicy[] => {
-        const { matchConstraints } = inForce.policy.spec
-        if (matchConstraints === undefined) return []
-        const resource = matchedResource(criteriaFor(matchConstraints), attributes, objects, equivalents)
-        return resource === undefined ? [] : [{ inForce, resource }]
-      })
+      if (policies.length === 0 || isUnseenByPolicies(attributes)) return undefined
+      const matched = [...invocationsOf(attributes, policies)]
       if (matched.length === 0) return undefined
-      const seen = allSeenAs(
-        attributes,
-        matched.map(({ resource }) => resource),
-      )
+      const seen = seenByAll(attributes, matched)
       if (seen instanceof Promise) return seen.then((all) => validate(attributes, matched, all))
       return validate(attributes, matched, seen)
     },
   }
 }
 
-/** A policy that is for a request, and the resource as which it sees what the request is about. */
-interface MatchedPolicy {
-  readonly inForce: PolicyInForce
-  readonly resource: Resource
-}
+/** The notes that policies make in the audit event. Values that differ stand beside each other. */
+class Notes {
+  readonly #values = new Map<string, string[]>()
 
-/**
- * The conditions of a policy that a request does not meet. Its notes go to `notes`; a note that cannot be made is
- * refused by `deny` where the policy fails.
- */
-function denials(
-  { policy, scope, variables, validations, annotations }: PolicyInForce,
-  sight: Sight,
-  notes: Map<string, string[]>,
-  deny: (message: string) => void,
-): readonly Denial[] {
-  const { failurePolicy, matchConditions = [] } = policy.spec
-  const fails = failurePolicy !== "Ignore"
-  const failure = (message: string, index = 0): readonly Denial[] => (fails ? [{ message, index }] : [])
-  const plain = activationOf(sight)
-  const matching = conditionsMatch(matchConditions, failurePolicy, () => plain, scope)
-  if ("error" in matching) return failure(matching.error)
-  if (!matching.matches) return []
-
-  const found: Denial[] = []
-  try {
-    const budget = new Budget(POLICY_BUDGET)
-    const activation = { ...plain, variables: new LazyVariables(variables, plain, budget) }
-    for (const [index, { validation, condition, message }] of validations.entries()) {
-      const outcome = evaluate(condition, validation.expression, activation, budget)
-      if ("error" in outcome) found.push(...failure(outcome.error, index))
-      else if (outcome.value !== true) {
-        const made =
-          message === undefined ? undefined : evaluate(message, validation.messageExpression!, activation, budget)
-        found.push({
-          message: messageOf(validation, made !== undefined && "value" in made ? made.value : undefined),
-          reason: validation.reason,
-          index,
-        })
-      }
-    }
-    const noteBudget = new Budget(POLICY_BUDGET)
-    for (const { annotation, value } of annotations) {
-      const outcome = evaluate(value, annotation.valueExpression.trim(), activation, noteBudget)
-      if ("error" in outcome) {
-        if (fails) deny(outcome.error)
-      } else if (typeof outcome.value === "string") note(notes, annotation.key, outcome.value.trim())
-    }
-  } catch (err) {
-    if (err instanceof OutOfBudget) return failure(err.message)
-    throw err
+  add(key: string, value: string): void {
+    const values = this.#values.get(key) ?? []
+    const cut = value.slice(0, LONGEST_ANNOTATION)
+    if (!values.includes(cut)) values.push(cut)
+    this.#values.set(key, values)
   }
-  return found
-}
-
-/** The message of a condition that is not met: what its expression makes, else its text, else the condition itself. */
-function messageOf(
-  { message = "", expression }: { readonly message?: string | undefined; readonly expression: string },
-  made: unknown,
-): string {
-  const text = typeof made === "string" ? made.trim() : ""
-  if (text !== "" && Buffer.byteLength(text) <= LONGEST_MESSAGE && !text.includes("\n")) return text
-  return message.trim() === "" ? `failed expression: ${expression.trim()}` : message.trim()
-}
-
-function note(notes: Map<string, string[]>, key: string, value: string): void {
-  if (value === "") return
-  const values = notes.get(key) ?? []
-  const cut = value.slice(0, LONGEST_ANNOTATION)
-  if (!values.includes(cut)) values.push(cut)
-  notes.set(key, values)
+  publish({ annotate }: AdmissionAttributes): void {
+    for (const [key, values] of this.#values) annotate?.(key, values.join(", "))
+  }
 }
 
 /** Does what a binding says of a condition that is not met. */
 function act(
   { warn, annotate }: AdmissionAttributes,
-  policy: string,
-  { metadata: { name = "" }, spec: { validationActions, policyName } }: Binding,
-  { message, reason, index }: Denial,
-  deny: (message: string, reason?: string) => void,
+  { policy, binding }: { readonly policy: ValidatingAdmissionPolicy; readonly binding: Binding },
+  { message, index }: Decision,
+  action: string,
 ): void {
-  for (const action of validationActions) {
-    if (action === "Deny") deny(message, reason)
-    if (action === "Warn")
-      warn(`Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${name}': ${message}`)
-    if (action === "Audit")
-      annotate?.(
-        VALIDATION_FAILURE,
-        JSON.stringify([{ message, policy: policyName, binding: name, expressionIndex: index, validationActions }]),
-      )
-  }
+  const { name = "" } = binding.metadata
+  const { policyName, validationActions } = binding.spec
+  if (action === "Warn")
+    warn(`Validation failed for ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${name}': ${message}`)
+  if (action === "Audit")
+    annotate?.(
+      VALIDATION_FAILURE,
+      JSON.stringify([{ message, policy: policyName, binding: name, expressionIndex: index, validationActions }]),
+    )
 }
 
 function refusalOf(
   { resource, name, object }: AdmissionAttributes,
-  policy: PolicyInForce["policy"],
+  policy: ValidatingAdmissionPolicy,
   binding: Binding | undefined,
   why: string,
   wanted: string | undefined,
@@ -215,7 +170,7 @@ function refusalOf(
   const bound = binding === undefined ? "" : ` with binding '${binding.metadata.name}'`
   const message = `ValidatingAdmissionPolicy '${policy.metadata.name}'${bound} denied request: ${why}`
   const reason = (wanted ?? "Invalid") as Reason
-  const shown = name || object?.metadata.name || object?.metadata.generateName || "Unknown"
+  const shown = shownName(name, object)
   return new ApiError(
     reason,
     `${qualified(resource)} ${JSON.stringify(shown)} is forbidden: ${message}`,

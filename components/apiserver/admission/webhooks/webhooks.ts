@@ -15,7 +15,7 @@ import { ask, type Asking } from "./asking.ts"
 import { allSeenAs, convertBetween, equivalentsIn, seenAs, type Seen } from "./equivalents.ts"
 import { criteriaOf, isExemptFromWebhooks, matchedResource } from "./matching.ts"
 import type { WebhookMetrics } from "./metrics.ts"
-import { Reinvocation } from "./reinvocation.ts"
+import { Reinvocation } from "../reinvocation.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
 
@@ -39,7 +39,7 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
   const equivalents = equivalentsIn(dependencies.scheme)
 
   async function admit(attributes: AdmissionAttributes, webhooks: readonly ConfiguredWebhook[]) {
-    const reinvocation = attributes.reinvocation ?? new Reinvocation()
+    const reinvocation = (attributes.reinvocation ?? new Reinvocation()).of("MutatingAdmissionWebhook")
     const { round } = reinvocation
     reinvocation.begin(attributes.object, deepEqual)
     let current = attributes
@@ -58,7 +58,8 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
         `mutation.webhook.admission.k8s.io/round_${round}_index_${index}`,
         JSON.stringify({ configuration, webhook: webhook.name, mutated: changed }),
       )
-      reinvocation.asked(id, { changed, again: (webhook as MutatingWebhook).reinvocationPolicy === "IfNeeded" })
+      if (changed) reinvocation.changed()
+      if ((webhook as MutatingWebhook).reinvocationPolicy === "IfNeeded") reinvocation.asked(id)
     }
     reinvocation.end(current.object)
     return current.object

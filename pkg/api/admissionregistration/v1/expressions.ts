@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { internalFault, invalidValue } from "../../../apimachinery/field-errors.ts"
 import { compile, type Program } from "../../../cel/compile.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import {
@@ -28,6 +28,8 @@ export interface ExpressionScope {
   readonly hasAuthorizer: boolean
   /** Types of the variables that the policy has made so far; undefined where none can be. */
   readonly variables?: VariableTypes
+  /** Whether the expression makes a mutation, and may name the types of one. */
+  readonly makesPatches?: boolean
 }
 
 export interface CompiledExpression {
@@ -108,6 +110,9 @@ const typesIn = ({ hasParams, hasAuthorizer, variables }: ExpressionScope): Read
   ...(variables === undefined ? {} : { variables: variables.type }),
 })
 
+/** How the fault of an expression begins that is in order but can never be evaluated. */
+const NEVER_RUNS = "program instantiation failed: "
+
 /**
  * Compiles an expression whose result must be of one of the types, or of any where none are given. Gives what is wrong
  * as text in upstream's words.
@@ -117,11 +122,11 @@ export function compileExpression(
   scope: ExpressionScope,
   results: readonly CelType[] = [],
 ): CompiledExpression | string {
-  const compiled = compile(expression, { variables: typesIn(scope) })
+  const compiled = compile(expression, { variables: typesIn(scope), mutations: scope.makesPatches === true })
   if ("stage" in compiled)
     return compiled.stage === "compilation"
       ? `compilation failed: ${formatIssues(compiled.issues, expression)}`
-      : `program instantiation failed: ${compiled.issues[0]?.message ?? ""}`
+      : `${NEVER_RUNS}${compiled.issues[0]?.message ?? ""}`
   const { program, resultType } = compiled
   if (results.length === 0 || results.some((type) => sameType(type, resultType))) return { program, resultType }
   const got = formatType(resultType)
@@ -138,5 +143,9 @@ export function expressionFaults(
   results: readonly CelType[] = [],
 ): readonly Cause[] {
   const compiled = compileExpression(expression, scope, results)
-  return typeof compiled === "string" ? [invalidValue(path, expression, compiled)] : []
+  return typeof compiled === "string" ? [expressionFault(path, expression, compiled)] : []
 }
+
+/** The cause that tells why an expression at a path does not compile. Source: convertCELErrorToValidationError. */
+export const expressionFault = (path: string, expression: string, why: string): Cause =>
+  why.startsWith(NEVER_RUNS) ? internalFault(path, why) : invalidValue(path, expression, why)

@@ -11,8 +11,14 @@ import {
 import { isQualifiedName } from "../../../apimachinery/names.ts"
 import { repeated } from "../../../apimachinery/repeated.ts"
 import { BOOL, DYN, NULL, STRING } from "../../../cel/type.ts"
-import { compileExpression, expressionFaults, VariableTypes, type ExpressionScope } from "./expressions.ts"
-import { matchFaults, paramKindFaults } from "./matchresources.ts"
+import {
+  compileExpression,
+  expressionFault,
+  expressionFaults,
+  VariableTypes,
+  type ExpressionScope,
+} from "./expressions.ts"
+import { matchFaults, paramKindFaults, type MatchResources } from "./matchresources.ts"
 import type {
   AuditAnnotation,
   Validation,
@@ -46,18 +52,9 @@ export function policyFaults(
   const sameConditions =
     old !== undefined && deepEqual(paramKind, old.paramKind) && deepEqual(matchConditions, old.matchConditions ?? [])
   return [
-    ...(["Fail", "Ignore"].includes(failurePolicy)
-      ? []
-      : [notSupported("spec.failurePolicy", failurePolicy, ["Fail", "Ignore"])]),
+    ...failurePolicyFaults(failurePolicy),
     ...(paramKind === undefined ? [] : paramKindFaults("spec.paramKind", paramKind)),
-    ...(matchConstraints === undefined
-      ? [required("spec.matchConstraints")]
-      : [
-          ...matchFaults("spec.matchConstraints", matchConstraints),
-          ...((matchConstraints.resourceRules ?? []).length === 0
-            ? [required("spec.matchConstraints.resourceRules")]
-            : []),
-        ]),
+    ...constraintsFaults(matchConstraints),
     ...(sameConditions
       ? []
       : conditionsFaults("spec.matchConditions", matchConditions, { hasParams, hasAuthorizer: true })),
@@ -70,6 +67,18 @@ export function policyFaults(
         ]),
   ]
 }
+
+export const failurePolicyFaults = (policy: string): readonly Cause[] =>
+  ["Fail", "Ignore"].includes(policy) ? [] : [notSupported("spec.failurePolicy", policy, ["Fail", "Ignore"])]
+
+/** What is wrong with the requests that a policy is for: it must name resources, whose types its expressions see. */
+export const constraintsFaults = (constraints: MatchResources | undefined): readonly Cause[] =>
+  constraints === undefined
+    ? [required("spec.matchConstraints")]
+    : [
+        ...matchFaults("spec.matchConstraints", constraints),
+        ...((constraints.resourceRules ?? []).length === 0 ? [required("spec.matchConstraints.resourceRules")] : []),
+      ]
 
 const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/
 const RESERVED = new Set(
@@ -91,7 +100,7 @@ export function variableFaults(
     causes.push(invalidValue(at(path, "name"), name, "must be a valid CEL identifier"))
   if (expression.trim() === "") return [...causes, required(at(path, "expression"), "expression is not specified")]
   const compiled = compileExpression(expression, scope)
-  if (typeof compiled === "string") causes.push(invalidValue(at(path, "expression"), expression, compiled))
+  if (typeof compiled === "string") causes.push(expressionFault(at(path, "expression"), expression, compiled))
   types.add(name, typeof compiled === "string" ? DYN : compiled.resultType)
   return causes
 }

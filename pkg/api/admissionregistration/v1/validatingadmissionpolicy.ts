@@ -5,7 +5,7 @@ import { Condition } from "../../../apimachinery/meta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { MatchResources, ParamKind } from "./matchresources.ts"
 import { policyFaults } from "./policy-validation.ts"
-import { matchConditions } from "./webhook.ts"
+import { matchConditions, staticNameWarnings } from "./webhook.ts"
 
 /**
  * Source: k8s.io/api admissionregistration/v1/types.go, pkg/registry/admissionregistration/validatingadmissionpolicy.
@@ -119,6 +119,7 @@ export const ValidatingAdmissionPolicy = defineResource(
           paramKind === undefined ? "<unset>" : `${paramKind.apiVersion ?? ""}/${paramKind.kind ?? ""}`,
       },
     ],
+    warnings: ({ metadata }) => staticNameWarnings(metadata.name),
     validate: ({ metadata, spec }, old) => policyFaults(metadata.name ?? "", spec, old?.spec),
   },
   fields,

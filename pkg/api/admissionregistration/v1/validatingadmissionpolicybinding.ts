@@ -15,6 +15,7 @@ import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/nam
 import { repeated } from "../../../apimachinery/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { matchFaults, MatchResources, ParamRef } from "./matchresources.ts"
+import { staticNameWarnings } from "./webhook.ts"
 
 /**
  * Source: k8s.io/api admissionregistration/v1/types.go,
@@ -62,6 +63,7 @@ export const ValidatingAdmissionPolicyBinding = defineResource(
         value: ({ spec: { paramRef } }) => paramColumn(paramRef),
       },
     ],
+    warnings: ({ metadata }) => staticNameWarnings(metadata.name),
     validate: ({ spec }) => bindingFaults(spec),
   },
   fields,

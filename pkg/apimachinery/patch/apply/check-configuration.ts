@@ -1,5 +1,6 @@
 import { ExactNumber } from "../../exact-number.ts"
 import type { FieldSpec, Message, Scalar, Type } from "../../fields.ts"
+import { GoValue } from "../../go-value.ts"
 import { goQuoted, goSyntax, goText, goType } from "../../go-text.ts"
 import { isJsonObject } from "../../json-value.ts"
 import { pathsOf } from "./fieldset.ts"
@@ -73,6 +74,7 @@ function checkSchema(schema: JsonSchema, value: unknown, path: string, faults: F
         if (property !== undefined) checkSchema(property, inner, `${path}.${name}`, faults)
         else if (!keeps && schema.properties !== undefined)
           return void faults.push({ path: `${path}.${name}`, text: "field not declared in schema" })
+        else checkAnything(inner, `${path}.${name}`, faults)
       }
       return
     }
@@ -81,12 +83,19 @@ function checkSchema(schema: JsonSchema, value: unknown, path: string, faults: F
       if (items === undefined) return
       return checkEach(value, shapeOfSchema(schema), path, faults, (item, at) => checkSchema(items, item, at, faults))
     case undefined:
-      return
+      return checkAnything(value, path, faults)
     default: {
       const wrong = scalarFault(SCALARS[schema.type] ?? "json", value)
       if (wrong !== undefined) faults.push({ path, text: wrong })
     }
   }
+}
+/** Where nothing is declared, all that JSON has may stand. */
+function checkAnything(value: unknown, path: string, faults: Fault[]): void {
+  if (value instanceof GoValue) faults.push({ path, text: `expected map, got ${held(value)}` })
+  else if (Array.isArray(value)) value.forEach((item, i) => checkAnything(item, `${path}[${i}]`, faults))
+  else if (isJsonObject(value))
+    for (const [name, inner] of Object.entries(value)) checkAnything(inner, `${path}.${name}`, faults)
 }
 const SCALARS: Readonly<Record<string, Scalar>> = {
   string: "string",

@@ -1,0 +1,173 @@
+import { MutatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
+import { MutatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { CelError } from "../../../../pkg/cel/values.ts"
+import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
+import type { AdmissionContext } from "../context.ts"
+import { Reinvocation } from "../reinvocation.ts"
+import { convertBetween, seenAs, type Seen } from "../webhooks/equivalents.ts"
+import { activationOf, namespaceOf, type Activation } from "./activation.ts"
+import { compileMutations, type CompiledMutation, type CompiledMutations } from "./compiled-mutations.ts"
+import { Budget, LazyVariables, POLICY_BUDGET } from "./evaluation.ts"
+import { invocationFinder, isUnseenByPolicies, orFault, type Invocation, type Misconfiguration } from "./invocations.ts"
+import { conditionsMatch } from "./match-conditions.ts"
+import { errorType } from "./metrics.ts"
+import { withConfiguration, withOperations } from "./mutation.ts"
+import { MutationFailures } from "./mutation-failures.ts"
+import { ConfigurationError } from "./params.ts"
+import type { PolicyDependencies } from "./policy-dependencies.ts"
+import { PolicySource } from "./policy-source.ts"
+
+type Found = Invocation<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, CompiledMutations>
+type Misconfigured = Misconfiguration<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding>
+
+const NAME = "MutatingAdmissionPolicy"
+
+/**
+ * MutatingAdmissionPolicy: changes objects as the policies say that are bound, one after the other. Source:
+ * policy/mutating/dispatcher.go.
+ */
+export function mutatingPolicies(context: AdmissionContext, { scheme, metrics }: PolicyDependencies): AdmissionPlugin {
+  const source = new PolicySource(context, {
+    policies: MutatingAdmissionPolicy,
+    bindings: MutatingAdmissionPolicyBinding,
+    compile: compileMutations,
+  })
+  const { objects, authorizer, clock } = context
+  const invocationsOf = invocationFinder({ scheme, objects })
+
+  async function admit(
+    attributes: AdmissionAttributes,
+    found: readonly (Found | Misconfigured)[],
+  ): Promise<KubeObject | undefined> {
+    const failures = new MutationFailures()
+    const reinvocation = (attributes.reinvocation ?? new Reinvocation()).of(NAME)
+    reinvocation.begin(attributes.object, deepEqual)
+    const namespace = namespaceOf(attributes, objects)
+    let current = attributes
+    let wasMutated = false
+    for (const invocation of found) {
+      if ("why" in invocation) {
+        failures.add(invocation)
+        continue
+      }
+      const { inForce, binding, resource } = invocation
+      const { policy, compiled } = inForce
+      const { matchConditions = [], failurePolicy, reinvocationPolicy } = policy.spec
+      for (const params of invocation.params) {
+        const seen = await orFault(seenAs(current, resource))
+        if (seen instanceof ConfigurationError) {
+          failures.add({ policy, binding: undefined, why: `failed to configure policy: ${seen.message}` })
+          continue
+        }
+        const see = (sight: Seen): Activation => ({
+          ...activationOf({ attributes, authorizer, resource, ...sight }),
+          params: params ?? null,
+        })
+        const matching = conditionsMatch(matchConditions, failurePolicy, () => see(seen), compiled.scope)
+        if ("error" in matching) {
+          failures.add({ policy, binding, why: matching.error, isInvalid: true })
+          continue
+        }
+        const id = idOf(policy, binding, params)
+        if (!matching.matches || !reinvocation.asks(id)) continue
+        let { object } = seen
+        for (const mutation of object === undefined ? [] : compiled.mutations) {
+          const activation = { ...see({ object, old: seen.old }), namespaceObject: namespace ?? null }
+          const mutated = mutate(invocation, { object: object!, mutation, activation })
+          if ("why" in mutated) failures.add({ policy, binding, why: mutated.why, isInvalid: true })
+          else {
+            object = mutated.object
+            wasMutated = true
+          }
+        }
+        if (object !== seen.object && !deepEqual(seen.object, object)) {
+          current = { ...current, object: await convertBetween(object, resource, attributes.resource) }
+          reinvocation.changed()
+        }
+        if (reinvocationPolicy === "IfNeeded") reinvocation.asked(id)
+      }
+    }
+    // A mutation that changed nothing counts here too, as upstream.
+    if (wasMutated) reinvocation.changed()
+    reinvocation.end(current.object)
+    failures.refuse(attributes)
+    return current.object
+  }
+
+  /**
+   * The object as a mutation leaves it, or why it cannot be made.
+   * @throws ApiError where the request is to end whatever the policy says of failures
+   */
+  function mutate(
+    { inForce: { policy, compiled }, binding }: Found,
+    {
+      object,
+      mutation,
+      activation,
+    }: { readonly object: KubeObject; readonly mutation: CompiledMutation; readonly activation: Activation },
+  ): { readonly object: KubeObject } | { readonly why: string } {
+    const began = clock.monotonic()
+    const observe = (error: ReturnType<typeof errorType>): void =>
+      metrics.mutated({
+        policy: policy.metadata.name!,
+        binding: binding.metadata.name!,
+        error,
+        seconds: (clock.monotonic() - began) / 1000,
+      })
+    try {
+      const mutated = mutatedBy(mutation, compiled, object, activation)
+      observe("no_error")
+      return { object: mutated }
+    } catch (err) {
+      const { message } = err as Error
+      observe(errorType(message))
+      if (err instanceof ApiError) throw err
+      return { why: message }
+    }
+  }
+
+  /** @throws Error in upstream's words where the object cannot be made */
+  function mutatedBy(
+    { patchType, expression, compiled }: CompiledMutation,
+    { variables }: CompiledMutations,
+    object: KubeObject,
+    activation: Activation,
+  ): KubeObject {
+    if (typeof compiled === "string") throw new Error(compiled)
+    const budget = new Budget(POLICY_BUDGET)
+    const { value, cost } = compiled.program.evaluate({
+      ...activation,
+      variables: new LazyVariables(variables, activation, budget),
+    })
+    budget.spend(cost)
+    if (value instanceof CelError) throw new Error(`expression '${expression}' resulted in error: ${value.message}`)
+    const kind = kindOf(object)
+    return patchType === "JSONPatch" ? withOperations(kind, object, value) : withConfiguration(kind, object, value)
+  }
+
+  /** What the object is: for a subresource such as `binding` its own kind. */
+  function kindOf({ apiVersion, kind }: KubeObject): Resource {
+    const resource = scheme.of(apiVersion, kind)
+    if (resource === undefined) throw new Error(`no kind ${JSON.stringify(kind)} is registered`)
+    return resource
+  }
+
+  return {
+    name: NAME,
+    operations: ["CREATE", "UPDATE", "CONNECT"],
+    mayReinvoke: () => source.all().length > 0,
+    admit(attributes) {
+      const policies = source.all()
+      if (policies.length === 0 || isUnseenByPolicies(attributes)) return attributes.object
+      // All are found before the first changes the object.
+      const found = [...invocationsOf(attributes, policies)]
+      return found.length === 0 ? attributes.object : admit(attributes, found)
+    },
+  }
+}
+
+const idOf = (policy: KubeObject, binding: KubeObject, params: KubeObject | undefined): string =>
+  [policy.metadata.name, binding.metadata.name, params?.metadata.namespace, params?.metadata.name].join("/")
