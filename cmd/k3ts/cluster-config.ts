@@ -22,6 +22,7 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
       advertiseAddress: flags["advertise-address"] ?? flags["node-ip"][0] ?? defaultNodeIp(),
       tlsSans: flags["tls-san"],
       serviceCidr: flags["service-cidr"],
+      localStorage: !disable.includes("local-storage"),
       nodePorts: flags["service-node-port-range"],
       clusterDomain,
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
@@ -68,6 +69,9 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
     clusterDomain: flags["cluster-domain"],
     ...(disable.includes("dns") ? {} : { dns: { address: clusterDns, upstreams: nameServers(resolvConf) } }),
     kubeProxy: !disable.includes("kube-proxy"),
+    ...(disable.includes("local-storage")
+      ? {}
+      : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],

@@ -10,7 +10,7 @@ import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
 /** What --disable takes off. */
-const OPTIONAL_PARTS = ["dns", "kube-proxy", "scheduler", "controller-manager", "manifests"] as const
+const OPTIONAL_PARTS = ["dns", "kube-proxy", "local-storage", "scheduler", "controller-manager", "manifests"] as const
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
 export const configFlag = () =>
@@ -137,6 +137,11 @@ export const serverFlags = {
     { placeholder: "NAME=VALUE", defaultText: "sync-frequency=1m" },
   ),
   "container-runtime-endpoint": serverRuntimeFlag(),
+  "default-local-storage-path": value(v.filePath.optional(), "Folder of the volumes of the class local-path", {
+    placeholder: "DIR",
+    path: true,
+    defaultText: "storage in data-dir",
+  }),
   "pause-image": value(
     z.string().min(1, "must name an image").optional(),
     "Image of the container that holds a pod's namespaces",

@@ -64,6 +64,7 @@ export interface ApiCoreOptions {
   readonly port: number
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
+  readonly localStorage?: boolean
   readonly tokenIssuer: TokenIssuer
   /** For whom service account tokens are when the request does not say. */
   readonly apiAudiences: readonly string[]

@@ -54,6 +54,8 @@ export interface ApiServerConfig {
   /** The address under which others reach this machine; its first one unless given. */
   readonly advertiseAddress?: string
   readonly tlsSans?: readonly string[]
+  /** Whether there is a default StorageClass, whose volumes are folders of the nodes. */
+  readonly localStorage?: boolean
   /** CIDR of Service addresses; the first is the server's own. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
@@ -215,6 +217,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       port,
       clientCaPem: opened.pki.authorities["client-ca"].certPem,
       frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
+      localStorage: config.localStorage === true,
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }),
       apiAudiences: [DEFAULT_ISSUER],
       reviewToken: authenticator.token,

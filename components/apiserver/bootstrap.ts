@@ -22,6 +22,8 @@ import type { PolicyRule, Subject } from "../../pkg/api/rbac/v1/rules.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { PriorityClass, SYSTEM_PRIORITIES } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
+import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
@@ -51,6 +53,8 @@ export interface BootstrapOptions {
   /** Authorities of client certificates and of the front proxy, for API servers that extend this one. */
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
+  /** Whether there is a default class for claims. */
+  readonly localStorage?: boolean
 }
 
 const AUTHOR = "system:apiserver"
@@ -95,6 +99,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...authenticationConfig(options),
     tokenTracking(options),
     ...builtinServices(options.scheme).map((service) => want(APIService, service, reconcileLocal)),
+    ...(options.localStorage === true ? [want(StorageClass, localPathClass)] : []),
   ]
 }
 

@@ -8,6 +8,7 @@ import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-netw
 import { containerdPaths } from "../containerd/paths.ts"
 import { createDns } from "../dns/dns.ts"
 import { createKubeProxy } from "../kube-proxy/proxier.ts"
+import { createLocalStorage } from "../local-storage/local-storage.ts"
 import { MAX_PODS } from "../kubelet/context.ts"
 import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
 import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
@@ -31,6 +32,8 @@ export interface HostNodeConfig {
   /** The address of the cluster's DNS, which answers here; absent for none. */
   readonly dns?: { readonly address: string; readonly upstreams: readonly string[] }
   readonly kubeProxy: boolean
+  /** Folder in which the volumes of the class local-path lie; absent where there is no such class. */
+  readonly localStoragePath?: string
   /** The resolv.conf that pods of dnsPolicy Default get. */
   readonly resolvConf: string
   readonly labels: Readonly<Record<string, string>>
@@ -98,6 +101,17 @@ export function hostNode(
     apiServer.name,
     ...(containerd === undefined ? [] : [containerd.name]),
   )
+  const { localStoragePath: root } = config
+  if (root !== undefined)
+    add(
+      new Part({
+        name: "local-storage",
+        clients,
+        user: systemAccount("local-path-provisioner"),
+        create: (context) => createLocalStorage(context, { nodeName, root }),
+      }),
+      apiServer.name,
+    )
   if (config.kubeProxy)
     add(
       new Part({

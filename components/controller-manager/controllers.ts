@@ -27,6 +27,12 @@ import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount.ts"
 import { serviceAccountTokens } from "./serviceaccount-tokens.ts"
 import { serviceCidrController } from "./servicecidrs.ts"
+import { ephemeralVolumes } from "./ephemeral-volume.ts"
+import { claimBinder } from "./persistentvolume/claims.ts"
+import { volumePhases } from "./persistentvolume/volumes.ts"
+import { provisioner } from "../../pkg/provisioner/provisioner.ts"
+import { reclaimer } from "../../pkg/provisioner/reclaimer.ts"
+import { resizer } from "../../pkg/provisioner/resizer.ts"
 import { simulatedVolumes } from "./simulated-volumes.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
 import { taintEvictionController } from "./tainteviction.ts"
@@ -44,7 +50,7 @@ export interface ControllersConfig {
   readonly signToken: (request: LegacyTokenRequest) => string
   /** All on unless given. */
   readonly features?: Features
-  /** Nodes are simulated, and so are volumes: claims are bound to such. */
+  /** Nodes are simulated, and so are the volumes that are made for claims. */
   readonly simulatedVolumes?: boolean
   /** Addresses of pods, e.g. 10.42.0.0/16. */
   readonly clusterCidr: string
@@ -117,7 +123,16 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("endpointslice-controller", endpointSliceController),
     entry("endpointslicemirroring-controller", endpointSliceMirroringController),
     entry("resourcequota-controller", resourceQuotaController(config.resources)),
-    ...(config.simulatedVolumes === true ? [entry("persistent-volume-binder", simulatedVolumes)] : []),
+    entry("persistent-volume-binder", claimBinder),
+    entry("persistent-volume-binder", volumePhases),
+    entry("ephemeral-volume-controller", ephemeralVolumes),
+    ...(config.simulatedVolumes === true
+      ? [
+          entry("persistent-volume-binder", provisioner("simulated-volume-controller", simulatedVolumes)),
+          entry("persistent-volume-binder", reclaimer("simulated-volume-reclaimer", simulatedVolumes)),
+          entry("persistent-volume-binder", resizer("simulated-volume-resizer", simulatedVolumes)),
+        ]
+      : []),
     entry("pvc-protection-controller", claimProtection),
     entry("pv-protection-controller", volumeProtection),
     entry("volumeattributesclass-protection-controller", attributesClassProtection),

@@ -5,6 +5,7 @@ import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/pe
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { VolumeAttributesClass } from "../../pkg/api/storage/v1/volumeattributesclass.ts"
 import type { Index } from "../../pkg/client/informer.ts"
+import { podsByClaim } from "./persistentvolume/indexes.ts"
 import {
   defineController,
   type Controller,
@@ -50,20 +51,12 @@ function protecting<T extends KubeObject>({
   })
 }
 
-/** The claims that a pod mounts; those of its ephemeral volumes are named after both. */
-const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
-  (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${metadata.name}-${name}`)
-    return claim === undefined ? [] : [`${metadata.namespace}/${claim}`]
-  })
-const podsByClaim: Index<Pod> = { name: "claims", of: claimsOf }
-
 /** A claim is in use while a pod with it is on a node, ended or not. Source: pkg/controller/volume/pvcprotection. */
 export const claimProtection = protecting<PersistentVolumeClaim>({
   name: "persistentvolumeclaim-protection-controller",
   resource: PersistentVolumeClaim,
   finalizer: "kubernetes.io/pvc-protection",
-  watches: [{ resource: Pod, keys: (pod) => claimsOf(pod as Pod) }],
+  watches: [{ resource: Pod, keys: (pod) => podsByClaim.of(pod as Pod) }],
   inUse: ({ metadata }, { informers }) =>
     informers
       .of(Pod)

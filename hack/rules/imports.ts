@@ -17,6 +17,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   storage: [],
   client: ["api"],
   pods: ["api"],
+  provisioner: ["api", "controller"],
   quota: ["api"],
   component: ["api", "client"],
   controller: ["api", "client", "component"],

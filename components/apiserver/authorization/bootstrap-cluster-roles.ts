@@ -167,6 +167,17 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
+    // Not upstream's: the account that the provisioner of local-path acts as.
+    name: "system:local-path-provisioner",
+    rules: [
+      on("get list watch create update delete", "core", "persistentvolumes"),
+      on(READ, "core", "persistentvolumeclaims nodes"),
+      on("update", "core", "persistentvolumeclaims/status"),
+      on(READ, "storage.k8s.io", "storageclasses"),
+      EVENTS,
+    ],
+  },
+  {
     name: "system:persistent-volume-provisioner",
     rules: [
       on("get list watch create delete", "core", "persistentvolumes"),
@@ -272,6 +283,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:node-proxier", users: ["system:kube-proxy"] },
   { role: "system:kube-controller-manager", users: ["system:kube-controller-manager"] },
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
+  { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:service-account-issuer-discovery", groups: ["system:serviceaccounts"] },

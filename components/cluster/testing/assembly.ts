@@ -65,6 +65,7 @@ export class Assembly {
         serviceCidr: SERVICE_CIDR,
         nodePorts: { first: 30_000, last: 32_767 },
         clusterDomain: CLUSTER_DOMAIN,
+        localStorage: true,
         advertiseAddress: "127.0.0.1",
         storage,
         files: testServingFiles(),

@@ -24,14 +24,14 @@ const late = (provisioner: string, more: object = {}) => ({
   ...more,
 })
 const zone = (name: string) => ({ labels: { "topology.kubernetes.io/zone": name } })
-const WITHOUT = { controllers: { disabled: ["simulated-volume-controller"] } }
+const WITHOUT = { controllers: { disabled: ["simulated-volume-controller", "ephemeral-volume-controller"] } }
 
 describe("a pod with a claim", () => {
   test.each([
     { title: "there is none", before: [], volumes: using("data"), says: 'persistentvolumeclaim "data" not found' },
     {
       title: "it is not bound",
-      before: [claim("data")],
+      before: [claim("data", { storageClassName: "" })],
       volumes: using("data"),
       says: "pod has unbound immediate PersistentVolumeClaims",
     },

@@ -1,16 +1,15 @@
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { BETA_STORAGE_CLASS } from "../../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { Ingress } from "../../../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../../../pkg/api/networking/v1/ingressclass.ts"
-import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
+import { defaultClass, StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { on, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
-const DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 const DEFAULT_INGRESS_CLASS = "ingressclass.kubernetes.io/is-default-class"
 const INGRESS_CLASS_ANNOTATION = "kubernetes.io/ingress.class"
-const STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 const marked = <T extends KubeObject>(classes: readonly T[], annotation: string): readonly T[] =>
   classes.filter(({ metadata }) => metadata.annotations?.[annotation] === "true")
@@ -24,15 +23,12 @@ export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlu
     name: "DefaultStorageClass",
     operations: ["CREATE"],
     admit({ object: claim }) {
-      if (
-        claim.spec.storageClassName !== undefined ||
-        claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] !== undefined
-      )
+      if (claim.spec.storageClassName !== undefined || claim.metadata.annotations?.[BETA_STORAGE_CLASS] !== undefined)
         return undefined
-      const [newest] = [...marked(objects.list(StorageClass), DEFAULT_STORAGE_CLASS)].sort((a, b) => byAge(b, a))
-      return newest === undefined
+      const wanted = defaultClass(objects.list(StorageClass))
+      return wanted === undefined
         ? undefined
-        : { ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } }
+        : { ...claim, spec: { ...claim.spec, storageClassName: wanted.metadata.name } }
     },
   })
 

@@ -186,3 +186,17 @@ export function parameterFaults(parameters: Readonly<Record<string, string>>): r
     ...(size > MOST_PARAMETER_BYTES ? [tooLong("parameters", MOST_PARAMETER_BYTES)] : []),
   ]
 }
+
+/**
+ * Returns the class that claims without one get: of several that are marked the newest, and of equally old ones the
+ * first by name. Source: pkg/volume/util/storageclass.go GetDefaultClass.
+ */
+export const defaultClass = (classes: readonly StorageClass[]): StorageClass | undefined =>
+  classes
+    .filter(({ metadata }) => metadata.annotations?.[DEFAULT_ANNOTATION] === "true")
+    .toSorted(
+      ({ metadata: a }, { metadata: b }) =>
+        compare(b.creationTimestamp ?? "", a.creationTimestamp ?? "") || compare(a.name ?? "", b.name ?? ""),
+    )[0]
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

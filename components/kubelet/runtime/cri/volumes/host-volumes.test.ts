@@ -5,7 +5,8 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { hostVolumes } from "./host-volumes.ts"
-import { bindMount, mountPoints } from "./mounts.ts"
+import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
+import { bindMount } from "./mounts.ts"
 
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.warn("SKIPPED: mounts and owners of volumes: need root")

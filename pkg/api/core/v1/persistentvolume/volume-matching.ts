@@ -5,7 +5,7 @@ import type { Node } from "../node/node.ts"
 import type { PersistentVolume } from "./persistentvolume.ts"
 import type { PersistentVolumeClaim } from "./persistentvolumeclaim.ts"
 
-/** Which volumes suit a claim. Source: component-helpers storage/volume, FindMatchingVolume. */
+/** Which volumes suit a claim. Source: component-helpers storage/volume/pv_helpers.go. */
 
 /** Names the node for which a volume is to be made: the scheduler sets this annotation of a claim. */
 export const SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -13,6 +13,13 @@ export const SELECTED_NODE = "volume.kubernetes.io/selected-node"
 export const BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 /** Annotation of a claim whose binding is complete. */
 export const BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+/** Annotation of a volume that was made for a claim: by whom. */
+export const PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+/** Annotations of a claim: who is to make its volume. Provisioners of old read the second. */
+export const STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner"
+export const BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
+/** Names the class of a claim or a volume in place of the field, as objects from before 1.6 do. */
+export const BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 /** What `spec.claimRef` of a volume says of its claim. */
 export const claimReference = ({ apiVersion, kind, metadata }: PersistentVolumeClaim) => ({
@@ -23,26 +30,33 @@ export const claimReference = ({ apiVersion, kind, metadata }: PersistentVolumeC
   uid: metadata.uid,
 })
 
+/** The class of a claim or of a volume; "" for none. */
+export const storageClassOf = ({ metadata, spec }: PersistentVolumeClaim | PersistentVolume): string =>
+  metadata.annotations?.[BETA_STORAGE_CLASS] ?? spec.storageClassName ?? ""
+
 /** Whether the volume is bound to the claim, or reserved for it. */
 export const isReservedFor = ({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean =>
   claimRef !== undefined &&
   claimRef.namespace === metadata.namespace &&
   claimRef.name === metadata.name &&
-  (claimRef.uid ?? metadata.uid) === metadata.uid
+  (claimRef.uid || metadata.uid) === metadata.uid
 
 /**
- * Returns the volume that the claim should have: one that is reserved for it, else the smallest that suits it.
- * Undefined when there is none.
+ * Returns the volume that the claim should have: one that is reserved for it, else one that suits it with the fewest
+ * access modes, and of those the smallest. Undefined when there is none. With `reservedOnly` only the first counts.
  */
 export function matchingVolume(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
+  { reservedOnly = false }: { readonly reservedOnly?: boolean } = {},
 ): PersistentVolume | undefined {
-  const there = volumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  return (
-    there.find((volume) => isReservedFor(volume, claim)) ??
-    there.filter((volume) => suits(volume, claim)).sort((a, b) => Number(sizeOf(a) - sizeOf(b)))[0]
-  )
+  let best: PersistentVolume | undefined
+  for (const volume of volumes) {
+    if (!couldHold(volume, claim)) continue
+    if (isReservedFor(volume, claim)) return volume
+    if (!reservedOnly && suits(volume, claim) && (best === undefined || isCloser(volume, best))) best = volume
+  }
+  return best
 }
 
 /** Whether pods on the node reach the volume. */
@@ -55,17 +69,45 @@ export function isReachedFrom({ spec: { nodeAffinity } }: PersistentVolume, node
 export const requestedSize = ({ spec }: PersistentVolumeClaim): bigint =>
   parseQuantity(spec.resources.requests?.["storage"] ?? "0")?.nano ?? 0n
 
-function suits(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
-  const { claimRef, storageClassName = "", volumeMode, accessModes = [] } = volume.spec
-  const { spec } = claim
-  return (
-    claimRef === undefined &&
-    storageClassName === (spec.storageClassName ?? "") &&
-    volumeMode === spec.volumeMode &&
-    (spec.accessModes ?? []).every((mode) => accessModes.includes(mode)) &&
-    (spec.selector === undefined || fromLabelSelector(spec.selector).matches(volume.metadata.labels)) &&
-    sizeOf(volume) >= requestedSize(claim)
-  )
+/** Why the volume that a claim names cannot be bound to it; undefined where it can. Source: checkVolumeSatisfyClaim. */
+export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+  if (volume.metadata.deletionTimestamp !== undefined)
+    return `the volume is marked for deletion ${JSON.stringify(volume.metadata.name)}`
+  if (sizeOf(volume) < requestedSize(claim)) return "requested PV is too small"
+  if (storageClassOf(volume) !== storageClassOf(claim)) return "storageClassName does not match"
+  if (attributesClassOf(volume) !== attributesClassOf(claim)) return "volumeAttributesClassName does not match"
+  if (!hasModeOf(volume, claim)) return "incompatible volumeMode"
+  if (!allowsModesOf(volume, claim)) return "incompatible accessMode"
+  return undefined
 }
+
+/** Whether both are filesystems, or both block devices. */
+export const hasModeOf = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
+  (volume.spec.volumeMode ?? "Filesystem") === (claim.spec.volumeMode ?? "Filesystem")
+
+/** What holds for a reserved volume too. */
+const couldHold = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
+  (volume.spec.claimRef === undefined || isReservedFor(volume, claim)) &&
+  volume.metadata.deletionTimestamp === undefined &&
+  hasModeOf(volume, claim) &&
+  attributesClassOf(volume) === attributesClassOf(claim) &&
+  sizeOf(volume) >= requestedSize(claim)
+
+const suits = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
+  volume.status.phase === "Available" &&
+  storageClassOf(volume) === storageClassOf(claim) &&
+  allowsModesOf(volume, claim) &&
+  (claim.spec.selector === undefined || fromLabelSelector(claim.spec.selector).matches(volume.metadata.labels))
+
+const allowsModesOf = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean =>
+  (spec.accessModes ?? []).every((mode) => (volume.spec.accessModes ?? []).includes(mode))
+
+function isCloser(volume: PersistentVolume, best: PersistentVolume): boolean {
+  const [modes, fewest] = [volume.spec.accessModes?.length ?? 0, best.spec.accessModes?.length ?? 0]
+  return modes === fewest ? sizeOf(volume) < sizeOf(best) : modes < fewest
+}
+
+const attributesClassOf = ({ spec }: PersistentVolume | PersistentVolumeClaim): string =>
+  spec.volumeAttributesClassName ?? ""
 
 const sizeOf = ({ spec }: PersistentVolume): bigint => parseQuantity(spec.capacity?.["storage"] ?? "0")?.nano ?? 0n

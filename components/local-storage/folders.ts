@@ -1,0 +1,58 @@
+import { chmod, lstat, mkdir } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
+import { mountPoints } from "../../pkg/process/mount-points.ts"
+import { run } from "../../pkg/process/run.ts"
+
+/** Any user of a container may write to its volume, whoever that is. k3s makes its folders so. */
+const MODE = 0o777
+
+/**
+ * The folders of volumes, all of them directly below `root`. What is asked for elsewhere is refused, and nothing
+ * outside is ever touched: neither over links nor over mounts that somebody laid into a volume.
+ */
+export class Folders {
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  /** Makes a folder, or finds it made. Returns its path. @throws Error where something else has this name */
+  async create(name: string): Promise<string> {
+    const path = this.#pathOf(name)
+    await mkdir(this.#root, { recursive: true, mode: 0o701 })
+    await mkdir(path).catch((err: NodeJS.ErrnoException) => {
+      if (err.code !== "EEXIST") throw err
+    })
+    if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is no folder: remove it`)
+    // Past the process's umask.
+    await chmod(path, MODE)
+    return path
+  }
+
+  /**
+   * Removes a folder and all that is in it; does nothing where it is gone. @throws Error for a path that is none of
+   * this root's folders, and where something is mounted below it
+   */
+  async remove(path: string): Promise<void> {
+    if (path !== this.#pathOf(basename(path)))
+      throw new Error(`${path} is not below ${this.#root}: its volume is not k3ts's own, delete the folder yourself`)
+    const found = await lstat(path).catch((err: NodeJS.ErrnoException) => {
+      if (err.code === "ENOENT") return undefined
+      throw err
+    })
+    if (found === undefined) return
+    if (!found.isDirectory()) throw new Error(`${path} is no folder: somebody has put something else in its place`)
+    const mounted = (await mountPoints()).find((point) => point.path === path || point.path.startsWith(`${path}/`))
+    if (mounted !== undefined) throw new Error(`${mounted.path} is mounted: unmount it`)
+    // It walks by open folders and not by paths, so nobody can lead it elsewhere by exchanging a folder for a link.
+    await run("rm", ["--recursive", "--force", "--one-file-system", "--", path])
+  }
+
+  #pathOf(name: string): string {
+    const path = join(this.#root, name)
+    if (name === "" || dirname(path) !== this.#root || basename(path) !== name)
+      throw new Error(`${JSON.stringify(name)} cannot be the name of a volume's folder`)
+    return path
+  }
+}

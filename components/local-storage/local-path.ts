@@ -1,0 +1,59 @@
+import { LOCAL_PATH } from "../../pkg/api/storage/v1/local-path.ts"
+import { MADE_ON } from "../../pkg/provisioner/reclaimer.ts"
+import type { MadeVolume, VolumeMaker, VolumeRequest } from "../../pkg/provisioner/volume-maker.ts"
+import type { Folders } from "./folders.ts"
+
+const HOSTNAME = "kubernetes.io/hostname"
+/** On a claim: whether its volume is of the kind `local` or `hostPath`. On a class: that of claims which do not say. */
+const VOLUME_TYPE = "volumeType"
+const DEFAULT_VOLUME_TYPE = "defaultVolumeType"
+const ACCESS_MODES: readonly string[] = ["ReadWriteOnce", "ReadWriteOncePod"]
+
+/**
+ * Makes volumes that are folders of this node, with the names, annotations and refusals of the provisioner that k3s
+ * brings along. Source: github.com/rancher/local-path-provisioner provisioner.go.
+ */
+export const localPath = (nodeName: string, folders: Folders): VolumeMaker => ({
+  name: LOCAL_PATH,
+  serves: (provisioner) => provisioner === LOCAL_PATH,
+  reaches: (node) => node === undefined || node === nodeName,
+  async make(request) {
+    const refused = refusal(request)
+    if (refused !== undefined) throw new Error(refused)
+    const { namespace, name } = request.claim.metadata
+    const path = await folders.create(`${request.name}_${namespace}_${name}`)
+    return madeVolume(request, path, nodeName)
+  },
+  async remove({ metadata: { name }, spec }) {
+    const path = spec.local?.path ?? spec.hostPath?.path ?? ""
+    if (!path.includes(`/${name}_`)) throw new Error(`the path ${path} was not made for volume ${name}`)
+    await folders.remove(path)
+  },
+})
+
+function refusal({ claim: { spec } }: VolumeRequest): string | undefined {
+  if (spec.selector !== undefined) return "claim.Spec.Selector is not supported"
+  if (spec.volumeMode === "Block") return "volumes of mode Block are not made here: use volumeMode Filesystem"
+  if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined)
+    return "a volume cannot be filled from another object here: leave dataSource and dataSourceRef out"
+  if ((spec.accessModes ?? []).some((mode) => !ACCESS_MODES.includes(mode)))
+    return "NodePath only supports ReadWriteOnce and ReadWriteOncePod (1.22+) access modes"
+  return undefined
+}
+
+function madeVolume({ claim, storageClass, node }: VolumeRequest, path: string, nodeName: string): MadeVolume {
+  const type =
+    claim.metadata.annotations?.[VOLUME_TYPE] ?? storageClass.metadata.annotations?.[DEFAULT_VOLUME_TYPE] ?? "hostPath"
+  const hostname = node?.metadata.labels?.[HOSTNAME] ?? nodeName
+  return {
+    annotations: { [MADE_ON]: nodeName },
+    spec: {
+      ...(type === "local" ? { local: { path } } : { hostPath: { path, type: "DirectoryOrCreate" } }),
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: HOSTNAME, operator: "In", values: [hostname] }] }],
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { startController, type RunningController } from "../../pkg/controller/start.ts"
+import { provisioner } from "../../pkg/provisioner/provisioner.ts"
+import { reclaimer } from "../../pkg/provisioner/reclaimer.ts"
+import { resizer } from "../../pkg/provisioner/resizer.ts"
+import { Folders } from "./folders.ts"
+import { localPath } from "./local-path.ts"
+
+export interface LocalStorageConfig {
+  readonly nodeName: string
+  /** The folder in which the folders of volumes lie. */
+  readonly root: string
+}
+
+/** Makes, enlarges and removes the volumes of the class `local-path` on this node. */
+export function createLocalStorage(context: ComponentContext, { nodeName, root }: LocalStorageConfig): Component {
+  let running: readonly RunningController[] = []
+  return {
+    name: "local-storage",
+    problem: () => (running.length > 0 ? undefined : "it is not running"),
+    async start() {
+      const maker = localPath(nodeName, new Folders(root))
+      running = await Promise.all([
+        startController(provisioner("local-path-provisioner", maker), context),
+        startController(reclaimer("local-path-reclaimer", maker), context),
+        startController(resizer("local-path-resizer", maker), context),
+      ])
+    },
+    async stop() {
+      const stopping = running
+      running = []
+      await Promise.all(stopping.map((controller) => controller.stop()))
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { isAlreadyExists } from "../apimachinery/errors.ts"
+import { Node } from "../api/core/v1/node/node.ts"
+import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import {
+  claimReference,
+  PROVISIONED_BY,
+  SELECTED_NODE,
+  STORAGE_PROVISIONER,
+  storageClassOf,
+} from "../api/core/v1/persistentvolume/volume-matching.ts"
+import { StorageClass } from "../api/storage/v1/storageclass.ts"
+import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
+import type { VolumeMaker } from "./volume-maker.ts"
+
+/** Holds a volume that is being deleted until its storage is gone. */
+export const STORAGE_FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
+
+/**
+ * Makes a volume for each claim that is marked for its maker: by the binder with the provisioner of its class, and by
+ * the scheduler with a node where the class waits for a first consumer. Source:
+ * sigs.k8s.io/sig-storage-lib-external-provisioner controller/controller.go, provisionClaimOperation.
+ */
+export const provisioner = (name: string, maker: VolumeMaker): Controller<PersistentVolumeClaim> =>
+  defineController<PersistentVolumeClaim>({
+    name,
+    reconciles: PersistentVolumeClaim,
+    concerns: (claim) => isMarkedFor(maker, claim),
+    watches: [
+      // Read where a volume is made.
+      { resource: StorageClass, keys: () => [] },
+      { resource: Node, keys: () => [] },
+      { resource: PersistentVolume, keys: () => [] },
+    ],
+    async reconcile(key, context) {
+      const claim = context.informers.of(PersistentVolumeClaim).get(key)
+      if (claim !== undefined && isMarkedFor(maker, claim)) await provision(claim, maker, context)
+    },
+  })
+
+const isMarkedFor = (maker: VolumeMaker, { metadata, spec }: PersistentVolumeClaim): boolean =>
+  (spec.volumeName ?? "") === "" &&
+  metadata.deletionTimestamp === undefined &&
+  maker.serves(metadata.annotations?.[STORAGE_PROVISIONER] ?? "") &&
+  maker.reaches(metadata.annotations?.[SELECTED_NODE])
+
+async function provision(
+  claim: PersistentVolumeClaim,
+  maker: VolumeMaker,
+  { client, informers, events }: ReconcileContext,
+): Promise<void> {
+  const { uid, namespace, name: claimName, annotations } = claim.metadata
+  const name = `pvc-${uid}`
+  const storageClass = informers.of(StorageClass).get(storageClassOf(claim))
+  if (informers.of(PersistentVolume).get(name) !== undefined || storageClass === undefined) return
+  const nodeName = annotations?.[SELECTED_NODE]
+  if (storageClass.volumeBindingMode === "WaitForFirstConsumer" && nodeName === undefined) return
+  const node = nodeName === undefined ? undefined : informers.of(Node).get(nodeName)
+  events.event(
+    claim,
+    "Normal",
+    "Provisioning",
+    `External provisioner is provisioning volume for claim "${namespace}/${claimName}"`,
+  )
+  try {
+    if (nodeName !== undefined && node === undefined) throw new Error(`node ${JSON.stringify(nodeName)} not found`)
+    const made = await maker.make({ claim, storageClass, name, ...(node === undefined ? {} : { node }) })
+    const { mountOptions, reclaimPolicy } = storageClass
+    await client.create(PersistentVolume, {
+      metadata: {
+        name,
+        annotations: { ...made.annotations, [PROVISIONED_BY]: maker.name },
+        ...(reclaimPolicy === "Delete" ? { finalizers: [STORAGE_FINALIZER] } : {}),
+      },
+      spec: {
+        capacity: { storage: claim.spec.resources.requests?.["storage"] ?? "0" },
+        accessModes: claim.spec.accessModes,
+        volumeMode: claim.spec.volumeMode,
+        volumeAttributesClassName: claim.spec.volumeAttributesClassName,
+        storageClassName: storageClass.metadata.name,
+        persistentVolumeReclaimPolicy: reclaimPolicy,
+        mountOptions,
+        claimRef: claimReference(claim),
+        ...made.spec,
+      },
+    })
+  } catch (err) {
+    // Another maker for the same class was first.
+    if (isAlreadyExists(err)) return
+    const reason = err instanceof Error ? err.message : String(err)
+    const about = `failed to provision volume with StorageClass ${JSON.stringify(storageClass.metadata.name)}`
+    events.event(claim, "Warning", "ProvisioningFailed", `${about}: ${reason}`)
+    throw err
+  }
+  events.event(claim, "Normal", "ProvisioningSucceeded", `Successfully provisioned volume ${name}`)
+}

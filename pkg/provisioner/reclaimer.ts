@@ -1,0 +1,52 @@
+import { isNotFound } from "../apimachinery/errors.ts"
+import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
+import { PROVISIONED_BY } from "../api/core/v1/persistentvolume/volume-matching.ts"
+import { defineController, type Controller } from "../controller/controller.ts"
+import { STORAGE_FINALIZER } from "./provisioner.ts"
+import type { VolumeMaker } from "./volume-maker.ts"
+
+/** The node whose maker made a volume, where there is one for each node. */
+export const MADE_ON = "local.path.provisioner/selected-node"
+
+/**
+ * Removes the storage of volumes whose claim is gone, and of those that are deleted while nobody has them, then lets
+ * the volumes go. Only where the reclaim policy is Delete. Source: sig-storage-lib-external-provisioner shouldDelete,
+ * deleteVolumeOperation; KEP-2644.
+ */
+export const reclaimer = (name: string, maker: VolumeMaker): Controller<PersistentVolume> =>
+  defineController<PersistentVolume>({
+    name,
+    reconciles: PersistentVolume,
+    concerns: (volume) => isToGo(maker, volume),
+    async reconcile(key, { client, informers, events }) {
+      const volume = informers.of(PersistentVolume).get(key)
+      if (volume === undefined || !isToGo(maker, volume)) return
+      try {
+        await maker.remove(volume)
+      } catch (err) {
+        events.event(volume, "Warning", "VolumeFailedDelete", err instanceof Error ? err.message : String(err))
+        throw err
+      }
+      const { metadata } = volume
+      try {
+        if (metadata.deletionTimestamp === undefined) await client.delete(PersistentVolume, metadata)
+        const current = await client.get(PersistentVolume, { name: metadata.name ?? "" })
+        const { finalizers = [] } = current.metadata
+        if (current.metadata.uid !== metadata.uid || !finalizers.includes(STORAGE_FINALIZER)) return
+        const rest = finalizers.filter((finalizer) => finalizer !== STORAGE_FINALIZER)
+        await client.update(PersistentVolume, { ...current, metadata: { ...current.metadata, finalizers: rest } })
+      } catch (err) {
+        if (!isNotFound(err)) throw err
+      }
+    },
+  })
+
+function isToGo(maker: VolumeMaker, { metadata, spec, status }: PersistentVolume): boolean {
+  const { annotations } = metadata
+  if (annotations?.[PROVISIONED_BY] !== maker.name || spec.persistentVolumeReclaimPolicy !== "Delete") return false
+  if (!maker.reaches(annotations[MADE_ON])) return false
+  const { phase } = status
+  return metadata.deletionTimestamp === undefined
+    ? phase === "Released"
+    : phase !== "Bound" && metadata.finalizers?.includes(STORAGE_FINALIZER) === true
+}
