@@ -13,7 +13,7 @@ const ACCESS_MODES: readonly string[] = ["ReadWriteOnce", "ReadWriteOncePod"]
  * Makes volumes that are folders of this node, with the names, annotations and refusals of the provisioner that k3s
  * brings along. Source: github.com/rancher/local-path-provisioner provisioner.go.
  */
-export const localPath = (nodeName: string, folders: Folders): VolumeMaker => ({
+export const localPath = (nodeName: string, folders: Pick<Folders, "create" | "remove">): VolumeMaker => ({
   name: LOCAL_PATH,
   serves: (provisioner) => provisioner === LOCAL_PATH,
   reaches: (node) => node === undefined || node === nodeName,

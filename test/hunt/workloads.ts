@@ -177,7 +177,11 @@ function statefulSet(random: Random, name: string): Manifest {
             volumeClaimTemplates: [
               {
                 metadata: { name: "data" },
-                spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+                spec: {
+                  storageClassName: SHARED,
+                  accessModes: ["ReadWriteOnce"],
+                  resources: { requests: { storage: "1Gi" } },
+                },
               },
             ],
             persistentVolumeClaimRetentionPolicy: {
@@ -325,14 +329,22 @@ function quota(random: Random, name: string): Manifest {
   }
 }
 
-/** Of any class, of one that waits for a pod, or for a volume that is there. */
+/**
+ * Of a class that is bound at once, of one that waits for a pod, or for a volume that is there. Not of the default one:
+ * its volumes hold their pods to one node, where there may be no room.
+ */
 function claim(random: Random, name: string): Manifest {
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
     metadata: { name },
     spec: {
-      ...pick(random, [{}, { storageClassName: LATE }, { storageClassName: LATE }, { storageClassName: "" }]),
+      ...pick(random, [
+        { storageClassName: SHARED },
+        { storageClassName: LATE },
+        { storageClassName: LATE },
+        { storageClassName: "" },
+      ]),
       accessModes: ["ReadWriteOnce"],
       resources: { requests: { storage: "1Gi" } },
     },
@@ -394,6 +406,7 @@ function heldMap(random: Random, name: string): Manifest {
 
 /** The class whose claims are bound when a pod needs them. */
 export const LATE = "late"
+const SHARED = "shared"
 export const FINALIZER = "hunt.example.com/held"
 /** A namespace that comes and goes. */
 export const TEAM = "team"
@@ -410,5 +423,11 @@ export const PRELOAD: readonly Manifest[] = [
     metadata: { name: LATE },
     provisioner: "example.com/disks",
     volumeBindingMode: "WaitForFirstConsumer",
+  },
+  {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    metadata: { name: SHARED },
+    provisioner: "example.com/disks",
   },
 ]

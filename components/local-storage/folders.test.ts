@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { run } from "../../pkg/process/run.ts"
+import { Folders } from "./folders.ts"
+
+const MAY_MOUNT = process.getuid?.() === 0
+
+let base: string
+let root: string
+let folders: Folders
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "k3ts-folders-"))
+  root = join(base, "storage")
+  folders = new Folders(root)
+  mkdirSync(join(base, "precious"))
+  writeFileSync(join(base, "precious/file"), "kept")
+})
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+const precious = () => readFileSync(join(base, "precious/file"), "utf8")
+
+describe("the folder of a volume", () => {
+  test("can be written to by every user of a container, and is found again with what is in it", async () => {
+    // given
+    const path = await folders.create("pvc-1")
+    writeFileSync(join(path, "data"), "mine")
+    // when
+    const again = await folders.create("pvc-1")
+    // then
+    expect(statSync(again).mode & 0o777).toBe(0o777)
+    expect(readFileSync(join(again, "data"), "utf8")).toBe("mine")
+  })
+
+  test("is removed with all that is in it, and removing it again is no fault", async () => {
+    // given
+    const path = await folders.create("pvc-1")
+    mkdirSync(join(path, "a/b"), { recursive: true })
+    // when
+    await folders.remove(path)
+    await folders.remove(path)
+    // then
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test("takes links away with it, and not what they point to", async () => {
+    // given
+    const path = await folders.create("pvc-1")
+    symlinkSync(join(base, "precious"), join(path, "link"))
+    // when
+    await folders.remove(path)
+    // then
+    expect(existsSync(path)).toBe(false)
+    expect(precious()).toBe("kept")
+  })
+
+  test("is neither used nor removed where somebody has put a link in its place", async () => {
+    // given
+    mkdirSync(root)
+    const path = join(root, "pvc-1")
+    symlinkSync(join(base, "precious"), path)
+    // when
+    const [made, removed] = await Promise.allSettled([folders.create("pvc-1"), folders.remove(path)])
+    // then
+    expect(made).toMatchObject({ status: "rejected", reason: { message: `${path} is no folder: remove it` } })
+    expect(removed).toMatchObject({ status: "rejected" })
+    expect(precious()).toBe("kept")
+  })
+
+  test.each([
+    { title: "another folder", path: () => join(base, "precious") },
+    { title: "the root itself", path: () => root },
+    { title: "the folder above", path: () => `${root}/..` },
+    { title: "a way out", path: () => `${root}/../precious` },
+    { title: "a folder deeper down", path: () => `${root}/pvc-1/data` },
+    { title: "nothing", path: () => "" },
+    { title: "the whole machine", path: () => "/" },
+  ])("is not $title", async ({ path }) => {
+    // given
+    mkdirSync(join(await folders.create("pvc-1"), "data"))
+    // when
+    const removed = folders.remove(path())
+    // then
+    await expect(removed).rejects.toThrow()
+    expect(precious()).toBe("kept")
+    expect(existsSync(join(root, "pvc-1/data"))).toBe(true)
+  })
+
+  test.each(["", ".", "..", "a/b", "../precious", "/etc"])("cannot be called %p", async (name) => {
+    await expect(folders.create(name)).rejects.toThrow("cannot be the name of a volume's folder")
+  })
+
+  test.skipIf(!MAY_MOUNT)("is not removed while something is mounted in it (needs root)", async () => {
+    // given
+    const path = await folders.create("pvc-1")
+    const inside = join(path, "a b")
+    mkdirSync(inside)
+    await run("mount", ["--bind", join(base, "precious"), inside])
+    try {
+      // when
+      const removed = folders.remove(path)
+      // then
+      await expect(removed).rejects.toThrow(`${inside} is mounted: unmount it`)
+      expect(precious()).toBe("kept")
+    } finally {
+      await run("umount", [inside])
+    }
+  })
+})
