@@ -1,0 +1,123 @@
+/** Volumes of the class local-path: made where a pod needs them, kept over the ends of pods and of k3ts, then removed. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { StatefulSet } from "../../pkg/api/apps/v1/statefulset.ts"
+import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { isPodReady } from "../../pkg/pods/pod-state.ts"
+import { BUSYBOX, describeOnNode, sh, startCluster, stay, type Cluster } from "../harness/cluster.ts"
+import { run } from "../harness/kubectl.ts"
+import { EXECUTABLE, startServer, uninstallArgs, type TestServer } from "../harness/server.ts"
+
+const asked = { accessModes: ["ReadWriteOnce" as const], resources: { requests: { storage: "10Mi" } } }
+const namespace = "default"
+
+describeOnNode("local storage", () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "k3ts-storage-"))
+  let cluster: Cluster
+  let server: TestServer
+  beforeAll(async () => {
+    cluster = await startCluster({ dataDir })
+    server = cluster.server
+  })
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]()
+    await cluster?.[Symbol.asyncDispose]()
+    await run(EXECUTABLE, uninstallArgs(dataDir))
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const folderOf = async (claim: string) => {
+    const { spec } = await cluster.until(PersistentVolumeClaim, claim, ({ status }) => status.phase === "Bound")
+    const { hostPath, local } = (await cluster.client.get(PersistentVolume, { name: spec.volumeName! })).spec
+    return (hostPath ?? local)!.path
+  }
+
+  test("a claim waits for its pod, is given a folder, and its data is there for the next pod", async () => {
+    // given
+    const claim = await cluster.create(PersistentVolumeClaim, { metadata: { name: "notes", namespace }, spec: asked })
+    expect(claim).toMatchObject({ spec: { storageClassName: "local-path" }, status: { phase: "Pending" } })
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "notes" } }]
+    const volumeMounts = [{ name: "data", mountPath: "/data" }]
+    // when a user without rights writes, and another pod reads
+    const write = sh("echo kept > /data/note")
+    await cluster.output("writer", { command: write, volumeMounts }, { volumes, securityContext: { runAsUser: 1000 } })
+    const read = await cluster.output("reader", { command: sh("cat /data/note"), volumeMounts }, { volumes })
+    // then
+    expect(read.trim()).toBe("kept")
+    const folder = await folderOf("notes")
+    expect(folder).toStartWith(join(dataDir, "storage/pvc-"))
+    expect(folder).toEndWith("_default_notes")
+    expect(readFileSync(join(folder, "note"), "utf8")).toBe("kept\n")
+    // and when the claim is deleted while a pod has it, it stays until the pod has gone
+    await cluster.runPod("user", {
+      containers: [{ name: "c", image: BUSYBOX, command: stay(), volumeMounts }],
+      volumes,
+    })
+    await cluster.client.delete(PersistentVolumeClaim, { name: "notes", namespace })
+    expect(existsSync(join(folder, "note"))).toBe(true)
+    for (const name of ["user", "reader", "writer"])
+      await cluster.client.delete(Pod, { name, namespace }, { gracePeriodSeconds: 0 })
+    await cluster.gone(PersistentVolumeClaim, "notes")
+    await cluster.gone(PersistentVolume, claimVolume(claim), "")
+    expect(existsSync(folder)).toBe(false)
+  }, 60_000)
+
+  test("each pod of a StatefulSet finds its own data again, also after kill -9 of k3ts", async () => {
+    // given
+    const labels = { app: "db" }
+    await cluster.create(StatefulSet, {
+      metadata: { name: "db", namespace },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete", whenScaled: "Retain" },
+        volumeClaimTemplates: [{ metadata: { name: "data" }, spec: asked }],
+        template: {
+          metadata: { labels },
+          spec: {
+            terminationGracePeriodSeconds: 0,
+            containers: [
+              {
+                name: "c",
+                image: BUSYBOX,
+                command: sh("hostname >> /data/who; exec sleep 3600"),
+                volumeMounts: [{ name: "data", mountPath: "/data" }],
+                readinessProbe: { exec: { command: ["cat", "/data/who"] }, periodSeconds: 1 },
+              },
+            ],
+          },
+        },
+      },
+    })
+    await cluster.pod("db-1", isPodReady)
+    const folders = [await folderOf("data-db-0"), await folderOf("data-db-1")]
+    const lines = () => folders.map((folder) => readFileSync(join(folder, "who"), "utf8").trim().split("\n"))
+    expect(lines()).toEqual([["db-0"], ["db-1"]])
+    // when a pod is deleted, and k3ts is killed
+    const { uid } = (await cluster.client.get(Pod, { name: "db-0", namespace })).metadata
+    await cluster.client.delete(Pod, { name: "db-0", namespace })
+    await cluster.pod("db-0", (pod) => pod.metadata.uid !== uid && isPodReady(pod))
+    expect(lines()).toEqual([["db-0", "db-0"], ["db-1"]])
+    await server.kill("SIGKILL")
+    server = await startServer({ agent: true, dataDir, port: server.port })
+    // then a new pod, for which the kubelet has to work again, writes to the same folder
+    await cluster.client.delete(Pod, { name: "db-1", namespace })
+    await cluster.pod("db-1", (pod) => isPodReady(pod) && lines()[1]!.length === 2)
+    expect(lines()).toEqual([
+      ["db-0", "db-0"],
+      ["db-1", "db-1"],
+    ])
+    // and when the set is deleted, its claims and their folders go, as it says
+    const volumes = await Promise.all(
+      ["data-db-0", "data-db-1"].map((name) => cluster.client.get(PersistentVolumeClaim, { name, namespace })),
+    )
+    await cluster.client.delete(StatefulSet, { name: "db", namespace })
+    for (const { spec } of volumes) await cluster.gone(PersistentVolume, spec.volumeName!, "")
+    expect(readdirSync(join(dataDir, "storage"))).toEqual([])
+  }, 90_000)
+})
+
+const claimVolume = ({ metadata }: PersistentVolumeClaim): string => `pvc-${metadata.uid}`
