@@ -3,23 +3,18 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { quantity } from "../../../pkg/apimachinery/quantity.ts"
 import { containersOf, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
+import { nodeResources } from "../node/capacity.ts"
 
 /** What a container may use of the node when it has no limit of its own; by the name of the resource. */
 export type NodeAmounts = Readonly<Record<string, string>>
 
-/** What pods may use of this node: all of it, as nothing is set aside. */
+/** What pods may use of this node: what its Node tells as allocatable. */
 export async function nodeAmounts({
   runtime,
   config,
 }: Pick<KubeletContext, "runtime" | "config">): Promise<NodeAmounts> {
-  const { cpus, memoryBytes, hugepages } = runtime.machine
-  const { capacityBytes } = await runtime.machine.space(config.root)
-  return {
-    cpu: String(cpus),
-    memory: String(memoryBytes),
-    "ephemeral-storage": String(capacityBytes),
-    ...Object.fromEntries(Object.entries(hugepages).map(([size, bytes]) => [`hugepages-${size}`, String(bytes)])),
-  }
+  const disk = await runtime.machine.space(config.root)
+  return nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, before: {} }).allocatable
 }
 
 /**

@@ -1,0 +1,21 @@
+import { createCa, issueCertificate } from "../../../../pkg/pki/certificate.ts"
+
+/** What a server in a pod shows, and the authority that vouches for it; all PEM. */
+export interface ServerCertificate {
+  readonly certPem: string
+  readonly keyPem: string
+  readonly caPem: string
+}
+
+/** A certificate for a name, valid for a day from yesterday on. */
+export function serverCertificate(name: string): ServerCertificate {
+  const validity = { notBefore: new Date(Date.now() - 86_400_000), notAfter: new Date(Date.now() + 86_400_000) }
+  const ca = createCa({ commonName: "e2e-server-cert-ca", validity })
+  const pair = issueCertificate(ca, {
+    subject: { commonName: name, organizations: [] },
+    validity,
+    usages: ["server"],
+    dnsNames: [name],
+  })
+  return { ...pair, caPem: ca.certPem }
+}
