@@ -43,6 +43,7 @@ describe("every kind", () => {
       ...body,
     })
     const path = `${collection}/${name(1)}`
+    await isDiscovered(resource, status !== undefined)
     const before = await cluster.get(`${collection}?${selector}`)
     expect(before).toMatchObject({ apiVersion: resource.apiVersion, kind: `${resource.kind}List`, items: [] })
     const watch = await cluster.watch(`${collection}?${selector}&resourceVersion=${before.metadata.resourceVersion}`)
@@ -243,6 +244,22 @@ describe("every kind", () => {
     }
     expect((await cluster.get(`${collection}?${selector}`)).items).toEqual([])
   })
+
+  /** Group, version and resource are in the documents of discovery, and its status where it has one. */
+  async function isDiscovered({ group, apiVersion, plural, kind, scope, verbs }: Resource, hasStatus: boolean) {
+    if (group !== "") {
+      const { groups } = (await cluster.get("/apis")) as unknown as { groups: { name: string }[] }
+      expect(groups.map(({ name }) => name)).toContain(group)
+      expect(JSON.stringify(await cluster.get(`/apis/${group}`))).toContain(`"groupVersion":"${apiVersion}"`)
+    }
+    const { resources } = (await cluster.get(`/${group === "" ? "api" : "apis"}/${apiVersion}`)) as unknown as {
+      resources: { name: string; kind: string; namespaced: boolean; verbs: string[] }[]
+    }
+    const found = resources.find(({ name }) => name === plural)
+    expect(found).toMatchObject({ kind, namespaced: scope === "Namespaced" })
+    expect(found!.verbs.toSorted()).toEqual([...verbs].toSorted())
+    expect(resources.some(({ name }) => name === `${plural}/status`)).toBe(hasStatus)
+  }
 
   /** Deletes and, as no controllers run here, takes the last steps for them. */
   async function remove(path: string): Promise<void> {

@@ -10,7 +10,7 @@ const entries = readLedger()
 /** Does the text of a test file hold this title, or a pattern of `test.each` that it comes from? */
 function hasTitle(text: string, title: string): boolean {
   const quoted = [`"${title.replaceAll('"', String.raw`\"`)}"`, `'${title}'`, `\`${title}\``]
-  const patterns = [...text.matchAll(/"([^"\n]*%s)"/g)].map(([, pattern = ""]) => pattern.slice(0, -"%s".length))
+  const patterns = [...text.matchAll(/"([^"\n]+)%s"|`([^`$\n]+)\$\{[^}]*\}`/g)].map(([, of, or]) => of ?? or ?? "")
   return quoted.some((literal) => text.includes(literal)) || patterns.some((start) => title.startsWith(start))
 }
 

@@ -13,36 +13,61 @@ import { TestNamespace } from "./namespace.ts"
 
 /** A change may need an image unpacked, a container started and a probe or two, on a busy machine. */
 const PATIENCE_MS = 90_000
-const LIMIT_MS = 240_000
+/** With the time that a stand-in waits for its turn. */
+const LIMIT_MS = 900_000
 
 /** Defines a stand-in. Its title is the name of the entry, without the labels in brackets. */
 export type StandIn = (title: string, body: (ns: TestNamespace) => Promise<void>) => void
 
 /**
- * Describes stand-ins that share a server. Those given to `standIn` run side by side, those given to `alone` one after
- * the other: for what changes the node or looks at all of it.
+ * Describes stand-ins that share a server. Those given to `standIn` run side by side, `width` of them at a time; those
+ * given to `alone` run one after the other: for what changes the node or looks at all of it.
  */
 export function describeStandIns(
   title: string,
   body: (standIn: StandIn, alone: StandIn, cluster: () => ConformanceCluster) => void,
-  { flags = [] }: { readonly flags?: readonly string[] } = {},
+  { flags = [], width = 8 }: { readonly flags?: readonly string[]; readonly width?: number } = {},
 ): void {
   describeOnNode(title, () => {
     let cluster: ConformanceCluster
     let number = 0
     beforeAll(async () => void (cluster = await startNodeCluster(flags)), 60_000)
     afterAll(async () => cluster?.stop(), 60_000)
+    const turns = new Turns(width)
     const inNamespace = (standIn: (ns: TestNamespace) => Promise<void>) => async (): Promise<void> => {
       const ns = await TestNamespace.make(cluster, `${title.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}-${number++}`)
       await standIn(ns)
       await cluster.delete(`/api/v1/namespaces/${ns.name}`)
     }
+    const inTurn = (standIn: () => Promise<void>) => (): Promise<void> => turns.take(standIn)
     body(
-      (name, standIn) => test.concurrent(name, inNamespace(standIn), LIMIT_MS),
+      (name, standIn) => test.concurrent(name, inTurn(inNamespace(standIn)), LIMIT_MS),
       (name, standIn) => test(name, inNamespace(standIn), LIMIT_MS),
       () => cluster,
     )
   })
+}
+
+/** Runs at most `width` tasks at once; the rest wait in order. */
+class Turns {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(width: number) {
+    this.#free = width
+  }
+
+  async take<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#free++
+      else next()
+    }
+  }
 }
 
 async function startNodeCluster(flags: readonly string[]): Promise<ConformanceCluster> {

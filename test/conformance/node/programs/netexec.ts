@@ -4,7 +4,6 @@
  * which is well for GRPC_HEALTHY_MS, SERVE_PORT_<port> and SERVE_TLS_PORT_<port> with the text to answer there (as JSON with the
  * request's method where JSON_RESPONSE is set; TLS_CERT and TLS_KEY name the files). Every request is told in the log.
  */
-import { Server, ServerCredentials } from "@grpc/grpc-js"
 import { createSocket } from "node:dgram"
 import { readFileSync } from "node:fs"
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http"
@@ -107,6 +106,8 @@ for (const [name, text = ""] of Object.entries(env)) {
 
 const grpcPort = env["GRPC_PORT"]
 if (grpcPort !== undefined) {
+  // Loaded only where it is served: it doubles the time that the program takes to start.
+  const { Server, ServerCredentials } = await import("@grpc/grpc-js")
   const server = new Server()
   const healthy = Number(env["GRPC_HEALTHY_MS"] ?? Infinity)
   server.addService(
