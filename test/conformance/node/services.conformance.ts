@@ -182,7 +182,7 @@ describeStandIns(
           type === "ClusterIP"
             ? { host: service.spec.clusterIP!, port: 80 }
             : { host: nodeAddress(client), port: portsOf(service)[0]!.nodePort! }
-        await untilAnswered(ns, CLIENT, switches ? target : { ...target, tries: 0, request: "echo?msg=up" }, [
+        await untilAnswered(ns, CLIENT, switches ? target : { ...target, tries: 1, request: "echo?msg=up" }, [
           ...(switches ? ["one", "two", "three"] : ["up"]),
         ])
         if (switches) {
