@@ -275,13 +275,14 @@ describeStandIns("workloads", (standIn) => {
       expect(names((await ns.cluster.get(podsOf(ns))).items)).toEqual(["ss-0"])
       await mendProbe(ns, "ss-0")
       await untilSet(ns, ({ readyReplicas }) => readyReplicas === 3)
-      // and so does scaling down
-      await breakProbe(ns, "ss-0")
-      await untilReady(ns, "ss-0", false)
+      // and so does scaling down, where none of them is
+      const all = ["ss-0", "ss-1", "ss-2"]
+      await Promise.all(all.map((pod) => breakProbe(ns, pod)))
+      await Promise.all(all.map((pod) => untilReady(ns, pod, false)))
       await scale(ns, 0)
       await Bun.sleep(5000)
-      expect(names((await ns.cluster.get(podsOf(ns))).items)).toEqual(["ss-0", "ss-1", "ss-2"])
-      await mendProbe(ns, "ss-0")
+      expect(names((await ns.cluster.get(podsOf(ns))).items)).toEqual(all)
+      await Promise.all(all.map((pod) => mendProbe(ns, pod)))
       await untilSet(ns, ({ replicas }) => replicas === 0)
       const order = (type: string) =>
         watch.events.filter((event) => event.type === type).map(({ object }) => object.metadata.name)
@@ -368,8 +369,9 @@ describeStandIns("workloads", (standIn) => {
       const watch = await ns.cluster.watch(podsOf(ns))
       await setImage(ns, WEB_2)
       const { status: updating } = await untilSet(ns, (status) => status["updateRevision"] !== first["updateRevision"])
-      await ns.untilPod("ss-2", (pod) => isReady(pod) && JSON.stringify(pod!.spec).includes(WEB_2))
-      expect((await images(ns))[0]).toBe(WEB)
+      await Bun.sleep(3000)
+      expect(await images(ns)).toEqual([WEB, WEB, WEB])
+      await mendProbe(ns, "ss-1")
       const second = updating["updateRevision"] as string
       await settled(ns, second)
       expect(await images(ns)).toEqual([WEB_2, WEB_2, WEB_2])
@@ -378,7 +380,9 @@ describeStandIns("workloads", (standIn) => {
       watch.close()
       // and back
       await breakProbe(ns, "ss-1")
+      await untilReady(ns, "ss-1", false)
       await setImage(ns, WEB)
+      await mendProbe(ns, "ss-1")
       await settled(ns, first["currentRevision"] as string)
       expect(await images(ns)).toEqual([WEB, WEB, WEB])
     },
