@@ -33,7 +33,8 @@ export function plainForm(message: Message, given: object): object {
   )
 }
 
-function plain(type: Type, value: unknown): unknown {
+/** A value as Go writes it with encoding/json: fields as they are declared, keys of maps sorted. */
+export function plain(type: Type, value: unknown): unknown {
   if (type.kind === "message") return value === null ? null : plainForm(type.message(), value as object)
   if (type.kind === "list") return (value as readonly unknown[]).map((item) => plain(type.of, item))
   return type.kind === "map" ? mapped(value as object, (item) => plain(type.of, item)) : value

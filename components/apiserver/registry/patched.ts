@@ -1,6 +1,8 @@
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
 import { invalid, type ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import type { Message, Type } from "../../../pkg/apimachinery/fields.ts"
+import { plain } from "../../../pkg/apimachinery/go-form.ts"
 import { goText } from "../../../pkg/apimachinery/go-text.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
 import { applyJsonPatch } from "../../../pkg/apimachinery/patch/json.ts"
@@ -30,7 +32,7 @@ export function patched<T extends KubeObject>(
   const json = changed(resource, patch, old)
   const refuse = (why: string): ApiError =>
     invalid({ group: "", kind: "" }, "", [
-      invalidValue("patch", shown(patch, json, old), patch.type === "strategic" ? converted(why) : why),
+      invalidValue("patch", shown(resource, patch, json, old), patch.type === "strategic" ? converted(why) : why),
     ])
   const decoded = decodeObject(resource, json, {
     fieldValidation: fieldValidation === "Strict" ? "Warn" : fieldValidation,
@@ -70,17 +72,36 @@ const FROM: Readonly<Record<string, string>> = {
 }
 
 /** What a fault of the result shows: of a strategic merge patch the patch, of others the result. */
-const shown = ({ type, body }: PlainPatch, json: unknown, old: unknown): string =>
-  type === "strategic" ? goText(body) : JSON.stringify(byName(json, old))
+const shown = ({ schema }: Resource, { type, body }: PlainPatch, json: unknown, old: unknown): string =>
+  type === "strategic" ? goText(body) : JSON.stringify(asGoPatches(typeOf(schema), json, old))
+/** Undefined for custom resources, which Go holds as maps. */
+const typeOf = (schema: Message): Type | undefined =>
+  schema.rules.structural === undefined ? { kind: "message", message: () => schema } : undefined
 
-/** The fields of what a patch has changed stand in the order of their names; the rest is as it was. */
-function byName(json: unknown, old: unknown): unknown {
-  if (json === old || !isJsonObject(json)) return json
+/**
+ * The result of a patch as Go shows it: fields of what the patch has changed stand in the order of their names, what it
+ * left as it was in that of Go's types. Source: gopkg.in/evanphx/json-patch.v4.
+ */
+function asGoPatches(type: Type | undefined, json: unknown, old: unknown): unknown {
+  if (json === old && type !== undefined) return plain(type, json)
+  if (Array.isArray(json)) {
+    const of = type?.kind === "list" ? type.of : undefined
+    return json.map((item) => asGoPatches(of, item, Array.isArray(old) && old.includes(item) ? item : undefined))
+  }
+  if (!isJsonObject(json)) return json
   return Object.fromEntries(
     Object.entries(json)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, value]) => [key, byName(value, isJsonObject(old) ? old[key] : undefined)]),
+      .map(([key, value]) => [
+        key,
+        asGoPatches(memberType(type, key), value, isJsonObject(old) ? old[key] : undefined),
+      ]),
   )
+}
+
+function memberType(type: Type | undefined, key: string): Type | undefined {
+  if (type?.kind === "map") return type.of
+  return type?.kind === "message" ? type.message().fields[key]?.spec.type : undefined
 }
 
 function changed({ schema, apiVersion, kind }: Resource, { type, body }: PlainPatch, old: object): unknown {

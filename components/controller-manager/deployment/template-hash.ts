@@ -6,8 +6,8 @@ const SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 /**
  * The value of the pod-template-hash label: FNV-1a over the template and, after a collision, how many there were.
- * Differs from upstream: it hashes a dump of Go structs, which no other program can repeat; names only have to be
- * stable here.
+ * Differs from upstream: it hashes a dump of Go structs with every field that its version has, so its own hashes change
+ * from version to version too. ReplicaSets and revisions are found by their templates, not by this.
  */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
   let hash = OFFSET

@@ -1,0 +1,53 @@
+/**
+ * Some three hundred commands of kubectl, and what they print with Kubernetes 1.36.2: output, errors and exit codes, but
+ * for times, ids and addresses. `record.ts` says how `answers.json` was made.
+ */
+import { expect, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { startServer } from "../../harness/server.ts"
+import { findKubectls } from "../../kubectls.ts"
+import { FILE, minorOf, type Recorded } from "./recorded.ts"
+import { COMMANDS, runCommands } from "./run.ts"
+
+/** What k3ts prints otherwise on purpose; docs/compatibility.md has the reasons. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  "kubectl -n kc apply -f misc.yaml": "policies of networks are not enforced, which is said",
+  "kubectl get cs": "the parts of one program are not asked over the network",
+  "kubectl auth whoami": "the administrator has another name",
+}
+
+const recorded = JSON.parse(readFileSync(FILE, "utf8")) as readonly Recorded[]
+const known = new Set(recorded.flatMap(({ answers }) => answers.flatMap(({ kubectl }) => kubectl)))
+const [newest] = findKubectls()
+  .map(([, path]) => ({ path, minor: minorOf(path) }))
+  .filter(({ minor }) => known.has(minor))
+  .toReversed()
+if (newest === undefined)
+  console.warn(`!!! SKIPPED: no kubectl ${[...known].join(" or ")}: what commands print is not compared`)
+
+test.skipIf(newest === undefined)(
+  "commands print what they print with Kubernetes, and end with the same code",
+  async () => {
+    // given a server whose Services have the addresses of the one that was recorded
+    await using server = await startServer({
+      flags: ["--disable", "controller-manager,scheduler,manifests", "--service-cidr", "10.99.0.0/16"],
+    })
+    const { path, minor } = newest!
+    // when
+    const printed = await runCommands(path, server.kubeconfig)
+    // then
+    const wanted = recorded.map(({ answers }) => answers.find(({ kubectl }) => kubectl.includes(minor)))
+    const both = COMMANDS.map((command, i) => {
+      const { code, out, err } = wanted[i]!
+      return { command, is: printed[i]!.printed, wanted: { code, out, err } }
+    })
+    const exact = both.filter(({ command }) => !(command in OTHERWISE))
+    expect(exact.map(({ command, is }) => ({ command, is }))).toEqual(
+      exact.map(({ command, wanted: is }) => ({ command, is })),
+    )
+    expect(both.filter(({ is, wanted: was }) => !Bun.deepEquals(is, was)).map(({ command }) => command)).toEqual(
+      Object.keys(OTHERWISE),
+    )
+  },
+  300_000,
+)
