@@ -38,7 +38,7 @@ import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
 import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
-import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimedOut, requestTimeout } from "./http/request-timeout.ts"
+import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimeout, sendTimedOut } from "./http/request-timeout.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-request.ts"
 import { UpgradeAnswer } from "./http/upgrade-answer.ts"
 import { noSuchMethod } from "./subresource-verbs.ts"
@@ -198,7 +198,8 @@ export function createServer(options: ServerOptions): Server {
 
   /** Answers a request whose time is up. What it has begun goes on, and nobody hears of it. */
   function overdue(exchange: Exchange): void {
-    breakOff(exchange, requestTimedOut())
+    if (exchange.res.headersSent) exchange.res.destroy()
+    else sendTimedOut(exchange)
     finish(exchange)
   }
 

@@ -54,7 +54,13 @@ const server = createServer({ key: serving.keyPem, cert: serving.certPem }, (req
           ),
         5,
       )
-    } else if (req.url!.endsWith("/missing")) answer(404, notFound(ConfigMap, "missing").toStatus())
+    } else if (req.url!.endsWith("/slow"))
+      res
+        .writeHead(504, { "content-type": "text/plain; charset=utf-8" })
+        .end(
+          '{"metadata":{},"status":"Failure","message":"Timeout: too slow","reason":"Timeout","details":{},"code":504}\n',
+        )
+    else if (req.url!.endsWith("/missing")) answer(404, notFound(ConfigMap, "missing").toStatus())
     else if (req.method === "GET" && req.url!.includes("configmaps?"))
       answer(200, {
         kind: "ConfigMapList",
@@ -80,6 +86,11 @@ afterAll(() => {
 })
 
 describe("the HTTPS transport", () => {
+  test("knows the answer to a request whose time is up, though that is no whole Status", async () => {
+    const failed = await client.get(ConfigMap, { name: "slow", namespace: "default" }).catch((err: unknown) => err)
+    expect(failed).toMatchObject({ code: 504, reason: "Timeout", message: "Timeout: too slow" })
+  })
+
   test("turns calls into requests, with the credentials of the kubeconfig", async () => {
     await client.get(ConfigMap, { name: "a", namespace: "default" })
     expect(seen.at(-1)).toEqual({

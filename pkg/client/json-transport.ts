@@ -140,7 +140,9 @@ function withKinds({ apiVersion, kind }: Resource, list: unknown): unknown {
 function errorOf({ code }: HttpAnswer, text: string): ApiError {
   try {
     const status = JSON.parse(text) as Status
-    if (status.kind === "Status") return ApiError.fromStatus(status)
+    // Servers answer requests whose time is up with a Status without a kind.
+    if (status.kind === "Status" || (status.kind === undefined && status.status === "Failure"))
+      return ApiError.fromStatus(status)
   } catch {
     // Not from an API server, or a proxy's page: said below.
   }

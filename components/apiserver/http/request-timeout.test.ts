@@ -48,14 +48,11 @@ describe("over HTTP", () => {
 
   test("a request that is not answered in its time gets 504", async () => {
     const { code, text, headers } = await server.call("GET", `${SLOW}?timeout=50ms`)
-    expect([code, headers["content-type"]]).toEqual([504, "application/json"])
-    expect(JSON.parse(text)).toMatchObject({
-      kind: "Status",
-      status: "Failure",
-      message: "Timeout: request did not complete within the allotted timeout",
-      reason: "Timeout",
-      code: 504,
-    })
+    expect([code, headers["content-type"]]).toEqual([504, "text/plain; charset=utf-8"])
+    expect(text).toBe(
+      '{"metadata":{},"status":"Failure",' +
+        '"message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}\n',
+    )
   })
 
   test.each(["/api/v1/pods", "/healthz", "/nowhere", "/openapi/v2"])(

@@ -1,5 +1,8 @@
+import type { OutgoingHttpHeaders } from "node:http"
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { durationProblem, parseDuration } from "../../../pkg/apimachinery/time.ts"
+import { isHttp2 } from "../../../pkg/runtime/listen.ts"
+import type { Exchange } from "./exchange.ts"
 import type { Query } from "./query.ts"
 
 /** A request may take so long, unless its URL says less. Source: apiserver pkg/server/config.go RequestTimeout. */
@@ -18,6 +21,16 @@ export function requestTimeout(query: Query, mostMs: number): number {
   return asked > 0 ? Math.min(asked, mostMs) : mostMs
 }
 
-/** 504 for a request that was not answered in its time. Source: apiserver pkg/server/filters/timeout.go. */
-export const requestTimedOut = (): ApiError =>
-  new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout")
+/**
+ * Answers 504 to a request whose time is up, in upstream's way, which takes no notice of what the client accepts: a Status without kind and version,
+ * and no content type, so that Go finds it to be text. client-go does not read it, and words the failure itself.
+ * Source: apiserver pkg/server/filters/timeout.go.
+ */
+export function sendTimedOut(exchange: Exchange): void {
+  const error = new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout", {})
+  const { kind: _, apiVersion: _version, ...status } = (exchange.failure = error.toStatus())
+  exchange.send(504, "text/plain; charset=utf-8", `${JSON.stringify(status)}\n`, closing(exchange))
+}
+
+/** The client may never send what is missing of its body, so an HTTP/1.1 connection ends with the answer. */
+const closing = ({ res }: Exchange): OutgoingHttpHeaders => (isHttp2(res) ? {} : { Connection: "close" })

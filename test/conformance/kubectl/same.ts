@@ -4,7 +4,6 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/20\d\d-\d\d-\d\dT[\d:.]+Z?/g, "TIME"],
   [/20\d\d-\d\d-\d\d [\d:.]+ \+0000( UTC)?/g, "TIME"],
   [/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d+ \w+ \d{4} [\d:]+ \+0000/g, "TIME"],
-  // oxlint-disable-next-line no-control-regex -- colours
   [/\u001B\[[\d;]*m/g, ""],
   [/127\.0\.0\.1:\d+|(192\.0\.2\.2|10\.\d+\.\d+\.\d+):\d{4,}/g, "HOST"],
   [/10\.99\.\d+\.\d+/g, "IP"],
