@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
+import { ExactNumber } from "../../pkg/apimachinery/exact-number.ts"
 import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { silent } from "../../pkg/log/log.ts"
@@ -37,3 +38,27 @@ test("raw JSON is the same after a restart, and when its object is written again
   expect(stored).toMatchObject({ data })
   expect(Buffer.from(json).toString()).toContain(`"data":${data.text}`)
 })
+
+test("integers of custom objects that JavaScript would round are the same after a restart", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "k3ts-storage-"))
+  const open = () => openStorage(dir, { clock: realClock, log: silent }, {})
+  const key = "/registry/example.com/widgets/default/w"
+  const object = {
+    apiVersion: "example.com/v1",
+    kind: "Widget",
+    metadata: { name: "w" },
+    spec: exactly("9007199254740993"),
+  }
+  let storage = await open()
+  await storage.write({ key, object, expected: 0, time: 0, author: "test" })
+  storage.close()
+  // when
+  storage = await open()
+  const stored = storage.get(key)!.object
+  storage.close()
+  rmSync(dir, { recursive: true })
+  // then
+  expect(stored).toMatchObject({ spec: object.spec })
+})
+
+const exactly = (text: string) => ({ size: new ExactNumber(text), sizes: [new ExactNumber(text), 1] })

@@ -1,3 +1,4 @@
+import { parseOwnJson } from "./http/json.ts"
 import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { RESOURCES } from "../../pkg/api/resources.ts"
@@ -56,8 +57,14 @@ const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: 
   ({ names }) => names.length > 0,
 )
 
+const BUILTIN: ReadonlySet<string> = new Set(RESOURCES.map(({ prefix }) => prefix))
+/** Behind `/registry/<group>/<plural>/`. */
+const endOfPrefix = (key: string): number => key.indexOf("/", key.indexOf("/", key.indexOf("/", 1) + 1) + 1) + 1
+
 /** An object from its JSON in the store, with the texts of fields that are kept as they were written. */
 function parseStored(key: string, json: string): KubeObject {
+  // Fields of built-in kinds hold no integers that JavaScript would round; those of custom objects do.
+  if (!BUILTIN.has(key.slice(0, endOfPrefix(key)))) return parseOwnJson(json) as KubeObject
   const value: unknown = JSON.parse(json)
   const names = KEPT_AS_WRITTEN.find(({ prefix }) => key.startsWith(prefix))?.names ?? []
   return withRawFields(value, json, names) as KubeObject

@@ -151,9 +151,10 @@ export interface MessageRules {
   /**
    * For a Go type that reads its own JSON (JSONSchemaPropsOrBool): says which other values than objects it takes.
    * Fields that it does not know are dropped without a word, and clients are told of no fields. On the protobuf wire an
-   * object stands inside of it under `number`, and true or false, where it takes these, under 1.
+   * object stands inside of it under `number`; true or false, where it takes these, under 1; a list, where it takes one,
+   * under 2, of messages like itself or of texts.
    */
-  readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2 }
+  readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2; readonly items?: "self" | "text" }
   /**
    * Nothing in it is checked against its declarations: upstream takes it as it comes, as it does most of what a status
    * says.

@@ -509,6 +509,75 @@ test("the deletion of a definition takes its objects along, and lets none be mad
   expect((await call("GET", path)).code).toBe(404)
 })
 
+describe("numbers of custom objects", () => {
+  const path = "/apis/example.com/v1/numbers"
+  const raw = (method: string, to: string, spec: string, type = "application/json"): Promise<Answer> =>
+    call(method, to, {
+      headers: { "content-type": type },
+      body: `{"apiVersion":"example.com/v1","kind":"Number","metadata":{"name":"a"},"spec":${spec}}`,
+    })
+  beforeAll(async () => {
+    const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+    const spec = { ...open, properties: { n: { type: "integer" }, m: { type: "integer", format: "int64" } } }
+    const given = definition("numbers", "Number", {
+      ...version("v1"),
+      selectableFields: undefined,
+      schema: { openAPIV3Schema: { type: "object", properties: { spec, status: open } } },
+    })
+    await call("POST", DEFINITIONS, json({ ...given, spec: { ...given.spec, scope: "Cluster" } }))
+  })
+  afterAll(() => call("DELETE", `${DEFINITIONS}/numbers.example.com`))
+
+  test("stay exact within int64, through patches and server-side apply", async () => {
+    const BIG = "9007199254740993"
+    await raw("POST", path, `{"n":${BIG},"u":9223372036854775807}`)
+    await raw("PATCH", `${path}/a`, `{"merged":${BIG}}`, "application/merge-patch+json")
+    await raw("PATCH", `${path}/a?fieldManager=m`, `{"applied":[${BIG}]}`, "application/apply-patch+yaml")
+    const copy = JSON.stringify([{ op: "copy", from: "/spec/n", path: "/spec/m" }])
+    await call("PATCH", `${path}/a`, { headers: { "content-type": "application/json-patch+json" }, body: copy })
+    const { text } = await call("GET", `${path}/a`)
+    expect(text).toContain(`"spec":{"n":${BIG},"u":9223372036854775807,"merged":${BIG},"applied":[${BIG}],"m":${BIG}}`)
+    await call("DELETE", `${path}/a`)
+  })
+
+  /** The words were told by Kubernetes 1.36.2. */
+  test.each<{ title: string; given: string; code: number; wants: string }>([
+    {
+      title: "beyond int64",
+      given: '{"m":9223372036854775808}',
+      code: 422,
+      wants:
+        'Number.example.com "a" is invalid: [spec.m: Invalid value: "float64": spec.m in body must be of type int64',
+    },
+    {
+      title: "beyond int64 without a format",
+      given: '{"n":-9223372036854775809}',
+      code: 422,
+      wants:
+        'Number.example.com "a" is invalid: [spec.n: Invalid value: "number": spec.n in body must be of type integer',
+    },
+    {
+      title: "beyond all floats",
+      given: '{"u":1e400}',
+      code: 400,
+      wants:
+        'Number in version "v1" cannot be handled as a Number: json: cannot unmarshal number 1e400 into Go value of ' +
+        "type float64",
+    },
+  ])("$title are refused", async ({ given, code, wants }) => {
+    const answer = await raw("POST", path, given)
+    expect([answer.code, body(answer).message.slice(0, wants.length)]).toEqual([code, wants])
+  })
+
+  test("that are missing can be set through scale, and not left out", async () => {
+    await raw("POST", path, "{}")
+    const empty = await call("PATCH", `${path}/a/scale`, merge({ metadata: { labels: { a: "b" } } }))
+    expect([empty.code, body(empty).message]).toEqual([400, 'the spec replicas field ".spec.replicas" cannot be empty'])
+    expect((await call("PATCH", `${path}/a/scale`, merge({ spec: { replicas: 3 } }))).code).toBe(200)
+    expect(body(await call("GET", `${path}/a`)).spec).toEqual({ replicas: 3 })
+  })
+})
+
 /** A version whose size goes up to a number, without defaults. */
 function rangeOf(maximum: number) {
   const { color: _color, replicas: _replicas, size: _size, ...others } = schema.properties.spec.properties

@@ -52,6 +52,10 @@ export function parseJson(text: string): Parsed {
   return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text), isUnusual }
 }
 
+/** Parses JSON of the store, whose long integers stay what they are. @throws SyntaxError when it is no JSON */
+export const parseOwnJson = (text: string): unknown =>
+  LONG_NUMBER.test(text) ? JSON.parse(text, exactly) : JSON.parse(text)
+
 /** As many digits as a number may have that JavaScript rounds. */
 const LONG_NUMBER = /\d{16}/
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/

@@ -1,5 +1,5 @@
 import { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
-import { ApiError, invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError, badRequest, invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
@@ -37,14 +37,22 @@ export async function scale(context: RegistryContext, request: ApiRequest): Prom
   return { kind: "object", code: 200, object: scaleOf(resource, changed.object) }
 }
 
-/** There is no size of a custom object whose field of it is missing. Source: registry/customresource/etcd.go ScaleREST. */
-function checkReplicas({ subresources }: Resource, object: KubeObject): void {
+/** What a Scale shows to a write while the object has no number. Source: etcd.go scaleUpdatedObjectInfo. */
+const NO_REPLICAS = -(2 ** 31)
+
+/** Whether it is a custom object without a number in the field of its size. */
+function lacksReplicas({ subresources }: Resource, object: KubeObject): boolean {
   const { specReplicas, needsReplicas } = subresources!.scale!
-  if (needsReplicas !== true) return
+  if (needsReplicas !== true) return false
   let value: unknown = object
   for (const step of stepsOf(specReplicas)) value = (value as Readonly<Record<string, unknown>> | undefined)?.[step]
-  if (value !== undefined) return
-  const why = `the spec replicas field ${JSON.stringify(specReplicas)} does not exist`
+  return value === undefined
+}
+
+/** There is no size of such an object to read. Source: registry/customresource/etcd.go ScaleREST. */
+function checkReplicas(resource: Resource, object: KubeObject): void {
+  if (!lacksReplicas(resource, object)) return
+  const why = `the spec replicas field ${JSON.stringify(resource.subresources!.scale!.specReplicas)} does not exist`
   throw new ApiError("InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] })
 }
 
@@ -52,11 +60,18 @@ function checkReplicas({ subresources }: Resource, object: KubeObject): void {
 function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject): KubeObject {
   const { resource, name = "" } = request
   const { metadata } = old
-  checkReplicas(resource, old)
-  const steps = stepsOf(resource.subresources!.scale!.specReplicas)
-  const before = withEntries(scaleOf(resource, old), entriesOfScale(metadata.managedFields, steps))
+  const { specReplicas } = resource.subresources!.scale!
+  const steps = stepsOf(specReplicas)
+  const isMissing = lacksReplicas(resource, old)
+  const shown = scaleOf(resource, old)
+  const before = withEntries(
+    isMissing ? { ...shown, spec: { replicas: NO_REPLICAS } } : shown,
+    entriesOfScale(metadata.managedFields, steps),
+  )
   const wanted = wantedScale(context, { ...request, resource: Scale }, before)
   const replicas = wanted.spec.replicas ?? 0
+  if (replicas === NO_REPLICAS && isMissing)
+    throw badRequest(`the spec replicas field ${JSON.stringify(specReplicas)} cannot be empty`)
   // The rules of a custom resource look at the number in the object.
   if (replicas < 0 && resource.definition === undefined)
     throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])

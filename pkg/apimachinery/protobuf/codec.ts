@@ -182,15 +182,20 @@ function mapField(name: string, number: number, element: ScalarCodec): FieldCode
   }
 }
 
-/** Of a Go type that is an object or something else: see `MessageRules.ownJson`. Lists are written as nothing. */
-function ownJsonCodec(inner: () => MessageCodec, number: 1 | 2): ScalarCodec {
+/** Of a Go type that is an object or something else: see `MessageRules.ownJson`. Lists have their items in field 2. */
+function ownJsonCodec(inner: () => MessageCodec, { number, items }: OwnJson): ScalarCodec {
+  const list =
+    items === undefined
+      ? undefined
+      : listField("items", 2, items === "text" ? elementOf({ kind: "string" }) : nestedIn(inner))
   return nested(
     (writer, value) => {
+      if (Array.isArray(value)) return list?.write(writer, value)
       if (number === 2) {
         writer.tag(1, WIRE.varint)
         writer.bool(value !== false)
       }
-      if (typeof value !== "object" || Array.isArray(value)) return
+      if (typeof value !== "object") return
       writer.tag(number, WIRE.bytes)
       const mark = writer.begin()
       inner().write(writer, value as object)
@@ -198,9 +203,13 @@ function ownJsonCodec(inner: () => MessageCodec, number: 1 | 2): ScalarCodec {
     },
     (reader) => {
       let value: unknown = number === 2 ? false : {}
+      const several: Record<string, unknown> = { items: [] }
       while (reader.more()) {
         const tag = reader.tag()
-        if (tag === ((number << 3) | WIRE.bytes)) {
+        if (list !== undefined && tag >>> 3 === 2) {
+          list.read(reader, tag & 7, several)
+          value = several["items"]
+        } else if (tag === ((number << 3) | WIRE.bytes)) {
           const outer = reader.enter()
           value = inner().read(reader)
           reader.leave(outer)
@@ -214,17 +223,21 @@ function ownJsonCodec(inner: () => MessageCodec, number: 1 | 2): ScalarCodec {
   )
 }
 
+type OwnJson = NonNullable<Message["rules"]["ownJson"]>
+
+const nestedIn = (inner: () => MessageCodec): ScalarCodec =>
+  nested(
+    (writer, value) => inner().write(writer, value as object),
+    (reader) => inner().read(reader),
+  )
+
 function elementOf(type: Type): ScalarCodec {
   switch (type.kind) {
     case "message": {
       let codec: MessageCodec | undefined
       const inner = (): MessageCodec => (codec ??= codecOf(type.message()))
       const { ownJson } = type.message().rules
-      if (ownJson !== undefined) return ownJsonCodec(inner, ownJson.number)
-      return nested(
-        (writer, value) => inner().write(writer, value as object),
-        (reader) => inner().read(reader),
-      )
+      return ownJson === undefined ? nestedIn(inner) : ownJsonCodec(inner, ownJson)
     }
     // A list inside a list or map is a message of its own with the items in field 1 (rbac and authentication
     // ExtraValue).

@@ -271,9 +271,21 @@ function exact(value: unknown, known: unknown): unknown {
 /** Go holds integers of 64 bits exactly, and every other number as a float. */
 function numberOf(value: ExactNumber): ExactNumber | number {
   const { text } = value
-  if (!/^-?\d+$/.test(text)) return Number(text)
+  if (!/^-?\d+$/.test(text)) return floatOf(text)
+  // More digits than int64 has would take long to read.
+  if (text.length > MOST_DIGITS) return floatOf(text)
   const integer = BigInt(text)
-  return BigInt.asIntN(64, integer) === integer ? value : Number(text)
+  return BigInt.asIntN(64, integer) === integer ? value : floatOf(text)
+}
+
+const MOST_DIGITS = 20
+
+/** @throws DecodeError where it is larger than any float */
+function floatOf(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value))
+    throw new DecodeError(`json: cannot unmarshal number ${text} into Go value of type float64`)
+  return value
 }
 
 /** Sets a member, also one named `__proto__`, which an assignment would take for the prototype. */

@@ -2,7 +2,7 @@ import { deepEqual } from "../equal.ts"
 import { ExactNumber } from "../exact-number.ts"
 import { textFormat } from "./formats.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
-import { boundFor, isInRange, isMultiple, lengthOf } from "./measures.ts"
+import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
 
 /**
@@ -94,7 +94,7 @@ function typeCheck(schema: JsonSchema): Check | undefined {
       return () => false
   }
 }
-const isInteger = (value: unknown): boolean => Number.isInteger(value)
+const isInteger = isGoInteger
 
 function enumCheck(allowed: readonly unknown[]): Check {
   const plain = new Set(allowed.filter((each) => typeof each !== "object"))

@@ -17,10 +17,16 @@ export function lengthOf(text: string): number {
   return length
 }
 
+/** What JavaScript holds beyond int64 was no integer to Go, however it was written. */
+const INT64_END = 2 ** 63
+
+/** Whether a number is an integer as Go reads it. */
+export const isGoInteger = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) < INT64_END && (value as number) > -INT64_END
+
 /** Whether a number fits its type, and the format of that. Source: kube-openapi IsValueValidAgainstRange. */
 export function isInRange({ type }: JsonSchema, format: string, value: number): boolean {
-  if (type === "integer")
-    return Number.isInteger(value) && (format !== "int32" || (value >= -(2 ** 31) && value < 2 ** 31))
+  if (type === "integer") return isGoInteger(value) && (format !== "int32" || (value >= -(2 ** 31) && value < 2 ** 31))
   if (type === "number" && format === "float") return Math.abs(value) <= 3.4028234663852886e38
   return true
 }

@@ -5,7 +5,7 @@ import { at, invalidValue, notSupported, required, tooLong, tooMany, typeInvalid
 import { textFormat } from "./formats.ts"
 import { isValid } from "./is-valid.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
-import { boundFor, isInRange, isMultiple, lengthOf } from "./measures.ts"
+import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measures.ts"
 import { patternOf } from "./pattern.ts"
 
 /**
@@ -61,7 +61,7 @@ function kindOf(value: unknown): Kind {
     case "boolean":
       return "boolean"
     case "number":
-      return Number.isInteger(value) ? "integer" : "number"
+      return isGoInteger(value) ? "integer" : "number"
     default:
       return Array.isArray(value) ? "array" : value instanceof ExactNumber ? "integer" : "object"
   }

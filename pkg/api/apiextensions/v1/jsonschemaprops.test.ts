@@ -9,6 +9,9 @@ const schema = {
     open: { type: "object", additionalProperties: true },
     closed: { type: "object", additionalProperties: false },
     map: { type: "object", additionalProperties: { type: "string", enum: ["a", "b"], default: "a" } },
+    // A definition with these two is refused; it must be refused however it was sent.
+    tuple: { type: "array", items: [{ type: "integer" }, { type: "string" }] },
+    dependent: { type: "object", dependencies: { a: ["b", "c"], d: { type: "object" } } },
     list: { type: "array", items: { type: "integer", minimum: 0, maximum: 2.5 } },
   },
 }

@@ -10,14 +10,24 @@ const isList = (value: unknown): boolean => Array.isArray(value)
 const isBool = (value: unknown): boolean => typeof value === "boolean"
 
 /** A Go type that stands for a schema or something else, and reads its own JSON. */
-const orElse = (name: string, doc: string, number: 1 | 2, takes: (value: unknown) => boolean): (() => Message) => {
+const orElse = (name: string, doc: string, ownJson: NonNullable<Message["rules"]["ownJson"]>): (() => Message) => {
   let made: Message | undefined
-  return () =>
-    (made ??= { name: named(name), doc, fields: JSONSchemaProps.fields, rules: { ownJson: { takes, number } } })
+  return () => (made ??= { name: named(name), doc, fields: JSONSchemaProps.fields, rules: { ownJson } })
 }
-const orArray = orElse("JSONSchemaPropsOrArray", "A schema, or a list of schemas.", 1, isList)
-const orBool = orElse("JSONSchemaPropsOrBool", "A schema, or whether anything is allowed.", 2, isBool)
-const orStringArray = orElse("JSONSchemaPropsOrStringArray", "A schema, or names of properties.", 1, isList)
+const orArray = orElse("JSONSchemaPropsOrArray", "A schema, or a list of schemas.", {
+  takes: isList,
+  number: 1,
+  items: "self",
+})
+const orBool = orElse("JSONSchemaPropsOrBool", "A schema, or whether anything is allowed.", {
+  takes: isBool,
+  number: 2,
+})
+const orStringArray = orElse("JSONSchemaPropsOrStringArray", "A schema, or names of properties.", {
+  takes: isList,
+  number: 1,
+  items: "text",
+})
 const itself = (): Message => JSONSchemaProps
 
 export const ValidationRule = message(named("ValidationRule"), "A rule in CEL.", {
