@@ -173,7 +173,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     sharing: new TemplateSharing(),
     features,
   })
-  const transportFor = (user: UserInfo): Transport => inProcessTransport(pipeline, user)
+  const transportFor = (user: UserInfo): Transport => inProcessTransport(pipeline, user, scheme.resource)
   const aggregator = createAggregator({
     storage,
     objects,

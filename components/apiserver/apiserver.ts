@@ -340,7 +340,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       const current = (): Transport => {
         if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
         const { pipeline } = running
-        if (transport?.of !== pipeline) transport = { of: pipeline, transport: inProcessTransport(pipeline, user) }
+        if (transport?.of !== pipeline)
+          transport = { of: pipeline, transport: inProcessTransport(pipeline, user, scheme.resource) }
         return transport.transport
       }
       return {

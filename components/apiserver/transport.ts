@@ -3,26 +3,30 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent } from "../../pkg/client/client.ts"
 import type { WatchFrame } from "./cacher/frame.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
-import { checkSubresource } from "./subresource-verbs.ts"
+import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
 
 /**
  * The way into the API for components of this process: the same pipeline as for requests from outside, as `user`,
- * without socket or bytes.
+ * without socket or bytes. `resourceOf` gives what is served of kinds that are only named.
  */
-export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transport {
+export function inProcessTransport(
+  pipeline: Pipeline,
+  user: UserInfo,
+  resourceOf?: (group: string, version: string, plural: string) => Resource | undefined,
+): Transport {
   const warn = () => undefined
   // What managedFields call a component: kube-scheduler, deployment-controller.
   const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
     async call(call, signal) {
-      if (call.subresource !== undefined) checkSubresource(call.resource, call.subresource, call.verb)
+      if (call.subresource !== undefined) checkSubresource(served(call.resource), call.subresource, call.verb)
       return answer(await pipeline.handle(requestOf(call, user, signal)))
     },
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
       try {
         return pipeline.watch(
-          { user, verb: "watch", resource, namespace, options: rest, warn, inProcess: true },
+          { user, verb: "watch", resource: served(resource), namespace, options: rest, warn, inProcess: true },
           {
             send({ frames }) {
               for (const frame of frames) handlers.onEvent(eventOf(frame))
@@ -38,6 +42,15 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
     },
   }
 
+  /** @throws ApiError NotFound, as over HTTP, for a kind that is named and not served */
+  function served(resource: Resource): Resource {
+    if (resource.namedOnly !== true) return resource
+    const { group, version, plural } = resource
+    const found = resourceOf?.(group, version, plural)
+    if (found === undefined) throw noSuchResource()
+    return found
+  }
+
   function requestOf(
     { verb, resource, subresource, namespace, name, object, patch, options }: ApiCall,
     user: UserInfo,
@@ -46,7 +59,7 @@ export function inProcessTransport(pipeline: Pipeline, user: UserInfo): Transpor
     return {
       user,
       verb,
-      resource,
+      resource: served(resource),
       subresource,
       namespace,
       name,

@@ -114,6 +114,10 @@ export interface ResourceDeclaration<T extends KubeObject> {
      */
     convert?(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]>
   }
+  /**
+   * The program knows no more of the kind than its name: whoever serves it has a declaration of its own, which is meant.
+   */
+  readonly namedOnly?: true
   /** Of a custom resource: which definition it comes from, and whether that is being deleted. */
   readonly definition?: { readonly uid: string; readonly terminating: boolean }
 

@@ -27,6 +27,6 @@ export interface CustomKind {
  */
 export const customKind = <T extends KubeObject>(kind: CustomKind): Resource<T, KubeObjectInput & Partial<T>> =>
   defineResource(
-    { ...kind, subresources: { status: true }, doc: `${kind.kind} of ${kind.group}.` },
+    { ...kind, namedOnly: true, subresources: { status: true }, doc: `${kind.kind} of ${kind.group}.` },
     {},
   ) as unknown as Resource<T, KubeObjectInput & Partial<T>>

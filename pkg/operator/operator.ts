@@ -9,6 +9,14 @@
  */
 export { connect, type Connection, type ConnectOptions } from "./connect.ts"
 export { customKind, type CustomKind, type CustomObject } from "./custom-kind.ts"
+export {
+  defineCustomResource,
+  type CustomDefinition,
+  type CustomVersion,
+  type DefinitionManifest,
+  type ObjectOf,
+} from "./custom-resource/define-custom-resource.ts"
+export { s, type Field } from "./custom-resource/fields.ts"
 export { runOperator, type OperatorContext, type OperatorOptions } from "./run-operator.ts"
 export { stopSignal } from "./stop-signal.ts"
 

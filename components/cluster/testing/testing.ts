@@ -50,6 +50,15 @@ export { keyFrom, splitKey, type Informer, type Informers, type Key } from "../.
 export type { Component, ComponentContext } from "../../../pkg/component/component.ts"
 export { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 export { runLeaderElected, type LeaderElectionOptions } from "../../../pkg/controller/leader-election.ts"
+export { customKind, type CustomKind, type CustomObject } from "../../../pkg/operator/custom-kind.ts"
+export {
+  defineCustomResource,
+  type CustomDefinition,
+  type CustomVersion,
+  type DefinitionManifest,
+  type ObjectOf,
+} from "../../../pkg/operator/custom-resource/define-custom-resource.ts"
+export { s, type Field } from "../../../pkg/operator/custom-resource/fields.ts"
 export { owned } from "../../../pkg/controller/owned.ts"
 export { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 

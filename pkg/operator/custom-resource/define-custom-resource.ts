@@ -1,0 +1,155 @@
+import type { KubeObject, KubeObjectInput, Resource } from "../../apimachinery/resource.ts"
+import { customKind, type CustomObject } from "../custom-kind.ts"
+import type { JsonSchema } from "../../apimachinery/structural/json-schema.ts"
+import type { Field } from "./fields.ts"
+
+type SpecField = Field<unknown, never> | Field<unknown, unknown>
+
+/** One version of a custom resource. */
+export interface CustomVersion {
+  readonly spec: SpecField
+  /** With it the status is a subresource of its own. */
+  readonly status?: SpecField
+  /** True unless given. */
+  readonly served?: boolean
+  /** The version in which objects are stored; the first one unless given. */
+  readonly storage?: boolean
+  /** Warns who uses the version, with a text of its own where one is given. */
+  readonly deprecated?: boolean | string
+  /** Columns of `kubectl get`, by their names: a path such as `.spec.size`, or more. */
+  readonly columns?: Readonly<Record<string, string | { readonly path: string; readonly type: string }>>
+  /** Paths of fields that selectors may name, such as `.spec.color`. */
+  readonly selectableFields?: readonly string[]
+  /** Makes `kubectl scale` work. */
+  readonly scale?: {
+    readonly specReplicasPath: string
+    readonly statusReplicasPath: string
+    readonly labelSelectorPath?: string
+  }
+}
+
+export interface CustomDefinition<V extends Readonly<Record<string, CustomVersion>>> {
+  /** For instance `example.com`. */
+  readonly group: string
+  readonly kind: string
+  /** The kind in lower case with an s unless given. */
+  readonly plural?: string
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  /** Namespaced unless given. */
+  readonly scope?: "Namespaced" | "Cluster"
+  readonly versions: V
+  /** How objects are turned from one version into another; only apiVersion changes unless given. */
+  readonly conversion?: object
+}
+
+type ReadOf<F> = F extends { readonly "~out"?: infer Out } ? Exclude<Out, undefined> : unknown
+type SentOf<F> = F extends { readonly "~in"?: infer In } ? Exclude<In, undefined> : unknown
+
+/** A kind as the client, informers and controllers take it. */
+export type KindOf<V extends CustomVersion> = Resource<
+  CustomObject<ReadOf<V["spec"]>, ReadOf<V["status"]>>,
+  KubeObjectInput & { readonly spec: SentOf<V["spec"]>; readonly status?: SentOf<V["status"]> }
+>
+
+/** The objects of a kind, for instance `ObjectOf<typeof Widget>`. */
+export type ObjectOf<R> = R extends Resource<infer T, infer _I> ? T : never
+
+/** A manifest of kind CustomResourceDefinition. */
+export type DefinitionManifest = {
+  readonly apiVersion: "apiextensions.k8s.io/v1"
+  readonly kind: "CustomResourceDefinition"
+  readonly metadata: { readonly name: string }
+  readonly spec: object
+}
+
+/**
+ * Writes a custom resource once: `crd` is the definition to apply to a cluster, `kinds` names its versions for clients,
+ * with the types of their objects.
+ *
+ *     const { crd, kinds: { v1: Widget } } = defineCustomResource({
+ *       group: "example.com",
+ *       kind: "Widget",
+ *       versions: {
+ *         v1: {
+ *           spec: s.object({ size: s.integer({ minimum: 1 }), color: s.oneOf("red", "blue").default("red") }),
+ *           status: s.object({ ready: s.boolean().optional() }),
+ *         },
+ *       },
+ *     })
+ *     type Widget = ObjectOf<typeof Widget>
+ *
+ * What TypeScript cannot say, rules in CEL above all, is checked by the cluster alone.
+ */
+export function defineCustomResource<const V extends Readonly<Record<string, CustomVersion>>>({
+  group,
+  kind,
+  plural = `${kind.toLowerCase()}s`,
+  shortNames,
+  categories,
+  scope = "Namespaced",
+  versions,
+  conversion,
+}: CustomDefinition<V>): {
+  readonly crd: DefinitionManifest
+  readonly kinds: { readonly [K in keyof V]: KindOf<V[K]> }
+} {
+  const all = Object.entries<CustomVersion>(versions)
+  const stored = all.find(([, { storage }]) => storage === true) ?? all[0]
+  if (stored === undefined) throw new Error(`Cannot define ${kind}: expected at least one version`)
+  const crd: DefinitionManifest = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: {
+        kind,
+        plural,
+        singular: kind.toLowerCase(),
+        listKind: `${kind}List`,
+        ...(shortNames === undefined ? {} : { shortNames }),
+        ...(categories === undefined ? {} : { categories }),
+      },
+      versions: all.map(([name, version]) => manifestOf(name, version, name === stored[0])),
+      ...(conversion === undefined ? {} : { conversion }),
+    },
+  }
+  const kinds = Object.fromEntries(
+    all.map(([version]) => [version, customKind<KubeObject>({ group, version, kind, plural, scope })]),
+  )
+  return { crd, kinds: kinds as unknown as { readonly [K in keyof V]: KindOf<V[K]> } }
+}
+
+function manifestOf(
+  name: string,
+  { spec, status, served = true, deprecated = false, columns, selectableFields, scale }: CustomVersion,
+  storage: boolean,
+): object {
+  const schema: JsonSchema = {
+    type: "object",
+    properties: { spec: spec.schema, ...(status === undefined ? {} : { status: status.schema }) },
+    ...(spec.presence === "required" ? { required: ["spec"] } : {}),
+  }
+  const subresources = { ...(status === undefined ? {} : { status: {} }), ...(scale === undefined ? {} : { scale }) }
+  return {
+    name,
+    served,
+    storage,
+    ...(deprecated === false ? {} : { deprecated: true }),
+    ...(typeof deprecated === "string" ? { deprecationWarning: deprecated } : {}),
+    schema: { openAPIV3Schema: schema },
+    ...(Object.keys(subresources).length === 0 ? {} : { subresources }),
+    ...(columns === undefined
+      ? {}
+      : {
+          additionalPrinterColumns: Object.entries(columns).map(([column, given]) =>
+            typeof given === "string"
+              ? { name: column, type: "string", jsonPath: given }
+              : { name: column, type: given.type, jsonPath: given.path },
+          ),
+        }),
+    ...(selectableFields === undefined ? {} : { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) }),
+  }
+}
