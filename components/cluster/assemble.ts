@@ -4,6 +4,7 @@
  * Nodes
  * join it: host-node.ts for this machine, simulated-node.ts for machines in memory.
  */
+import { signRequest } from "../../pkg/pki/sign-request.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
@@ -74,6 +75,8 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
               onResources: (listener) => apiServer.scheme.subscribe(listener),
               resourceOf,
               caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
+              certify: (authority, request, options) =>
+                signRequest(apiServer.files!.pki.authorities[authority], request, options),
               signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),
               clusterCidr,
               features,

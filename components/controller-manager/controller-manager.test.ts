@@ -36,6 +36,7 @@ test("controllers that become ready after the manager was stopped stop too", asy
       onResources: () => () => undefined,
       resourceOf: () => undefined,
       caPem: () => "",
+      certify: () => "",
       signToken: () => "",
       clusterCidr: "10.42.0.0/16",
       clientFor: () => ({}) as Client,

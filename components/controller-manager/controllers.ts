@@ -4,6 +4,9 @@ import type { Features } from "../../pkg/component/features.ts"
 import type { Controller } from "../../pkg/controller/controller.ts"
 import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
 import type { LegacyTokenRequest } from "../../pkg/jwt/legacy-token.ts"
+import { certificateApprover } from "./certificates/approver.ts"
+import { certificateCleaner } from "./certificates/cleaner.ts"
+import { certificateSigner, type Certify } from "./certificates/signer.ts"
 import { cronJobController } from "./cronjob/cronjob.ts"
 import { daemonSetController } from "./daemonset/daemonset.ts"
 import { deploymentController } from "./deployment/deployment.ts"
@@ -48,6 +51,8 @@ export interface ControllersConfig {
   readonly caPem: () => string
   /** Makes the token that a Secret holds. */
   readonly signToken: (request: LegacyTokenRequest) => string
+  /** Signs what CertificateSigningRequests ask for. */
+  readonly certify: Certify
   /** All on unless given. */
   readonly features?: Features
   /** Nodes are simulated, and so are the volumes that are made for claims. */
@@ -80,9 +85,9 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
 function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
   const chosen = new Map<string, Resource>()
   for (const resource of resources) {
-    const { group, version, plural, definition, storedAs } = resource
-    const key = definition === undefined ? `${plural}.${version}.${group}` : `${plural}.${group}`
-    if (!chosen.has(key) || (definition !== undefined && version === storedAs?.version)) chosen.set(key, resource)
+    const { group, version, plural, storedAs } = resource
+    const key = `${plural}.${group}`
+    if (!chosen.has(key) || version === (storedAs?.version ?? version)) chosen.set(key, resource)
   }
   return [...chosen.values()]
 }
@@ -106,6 +111,9 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry(undefined, serviceAccountTokens(config)),
     entry("legacy-service-account-token-cleaner", legacyTokenCleaner),
     entry("root-ca-cert-publisher", rootCaCertPublisher(config.caPem)),
+    entry("certificate-controller", certificateApprover),
+    entry("certificate-controller", certificateSigner(config.certify)),
+    entry("certificate-controller", certificateCleaner),
     entry("node-controller", nodeIpamController(config.clusterCidr)),
     entry("node-controller", nodeLifecycleController()),
     entry("node-controller", taintEvictionController()),

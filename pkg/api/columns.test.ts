@@ -45,6 +45,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "batch/v1/cronjobs":
     "Name(name) | Schedule | Timezone | Suspend:boolean | Active:integer | Last Schedule | Age | Containers* " +
     "| Images* | Selector*",
+  "certificates.k8s.io/v1/certificatesigningrequests":
+    "Name(name) | Age | SignerName | Requestor | RequestedDuration | Condition",
   "networking.k8s.io/v1/ingresses": "Name(name) | Class | Hosts | Address | Ports | Age",
   "networking.k8s.io/v1/ingressclasses": "Name(name) | Controller | Parameters | Age",
   "networking.k8s.io/v1/networkpolicies": "Name(name) | Pod-Selector | Age",

@@ -24,6 +24,7 @@ import { Scale } from "./autoscaling/v1/scale.ts"
 import { HorizontalPodAutoscaler } from "./autoscaling/v2/horizontalpodautoscaler.ts"
 import { CronJob } from "./batch/v1/cronjob.ts"
 import { Job } from "./batch/v1/job.ts"
+import { CertificateSigningRequest } from "./certificates/v1/certificatesigningrequest.ts"
 import { Lease } from "./coordination/v1/lease.ts"
 import { Binding } from "./core/v1/binding.ts"
 import { ComponentStatus } from "./core/v1/componentstatus.ts"
@@ -105,6 +106,7 @@ export const RESOURCES: readonly Resource[] = [
   HorizontalPodAutoscalerV1,
   CronJob,
   Job,
+  CertificateSigningRequest,
   IngressClass,
   Ingress,
   IPAddress,

@@ -36,6 +36,7 @@ describe("builtinScheme", () => {
       "authorization.k8s.io",
       "autoscaling",
       "batch",
+      "certificates.k8s.io",
       "networking.k8s.io",
       "policy",
       "rbac.authorization.k8s.io",

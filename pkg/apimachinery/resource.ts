@@ -25,6 +25,13 @@ export interface StrategyContext {
   readonly now: string
   readonly uuid: () => string
   readonly warn: (text: string) => void
+  /** Who asks; undefined for what the server makes by itself. */
+  readonly user?: {
+    readonly name: string
+    readonly uid?: string
+    readonly groups: readonly string[]
+    readonly extra?: Readonly<Record<string, readonly string[]>>
+  }
 }
 
 /**
@@ -205,6 +212,8 @@ export interface Subresources<T> {
 
 /** What a write to a subresource may change of the object, and the rules of that change. */
 export interface SubresourceStrategy<T> {
+  /** A write here may change the status, although the kind has `/status` for that. */
+  readonly writesStatus?: true
   /**
    * Fields that a write here leaves as they are, so that who writes comes not to own them: `["metadata", "labels"]` and
    * all below. The spec, for a status. Source: GetResetFields of the strategies.

@@ -60,17 +60,21 @@ export interface CaOptions {
   readonly issuer?: CertificatePair
 }
 
-const OID = {
-  ecdsaWithSha256: "1.2.840.10045.4.3.2",
-  ed25519: "1.3.101.112",
-  commonName: "2.5.4.3",
-  organization: "2.5.4.10",
+/** Object identifiers of extensions (RFC 5280 4.2.1). */
+export const EXTENSION = {
   subjectKeyId: "2.5.29.14",
   keyUsage: "2.5.29.15",
   subjectAltName: "2.5.29.17",
   basicConstraints: "2.5.29.19",
   authorityKeyId: "2.5.29.35",
   extendedKeyUsage: "2.5.29.37",
+} as const
+
+const OID = {
+  ecdsaWithSha256: "1.2.840.10045.4.3.2",
+  ed25519: "1.3.101.112",
+  commonName: "2.5.4.3",
+  organization: "2.5.4.10",
   server: "1.3.6.1.5.5.7.3.1",
   client: "1.3.6.1.5.5.7.3.2",
 } as const
@@ -105,15 +109,15 @@ export function createCa({ commonName, validity, keyPem = newPrivateKey(), issue
   const spki = publicKeyDer(key)
   const extensions = [
     // digitalSignature, keyEncipherment, keyCertSign: bits 0, 2 and 5
-    extension(OID.keyUsage, bitString(Buffer.from([0b10100100]), 2), true),
-    extension(OID.basicConstraints, sequence(boolean(true)), true),
-    extension(OID.subjectKeyId, octetString(keyIdentifier(spki))),
+    extension(EXTENSION.keyUsage, bitString(Buffer.from([0b10100100]), 2), true),
+    extension(EXTENSION.basicConstraints, sequence(boolean(true)), true),
+    extension(EXTENSION.subjectKeyId, octetString(keyIdentifier(spki))),
   ]
   const by =
     issuer === undefined
       ? { issuer: name(subject), signer: key }
       : { issuer: subjectDer(new X509Certificate(issuer.certPem)), signer: createPrivateKey(issuer.keyPem) }
-  return { certPem: signed({ subject: name(subject), spki, validity, extensions, ...by }), keyPem }
+  return { certPem: encodeCertificate({ subject: name(subject), spki, validity, extensions, ...by }), keyPem }
 }
 
 /** A certificate for a server, a client or both, signed by `ca`. Its life never exceeds the authority's.
@@ -126,17 +130,17 @@ export function issueCertificate(ca: CertificatePair, options: LeafOptions): Cer
   const notAfter = options.validity.notAfter < authorityEnd ? options.validity.notAfter : authorityEnd
   const extensions = [
     // digitalSignature, keyEncipherment: bits 0 and 2
-    extension(OID.keyUsage, bitString(Buffer.from([0b10100000]), 5), true),
-    extension(OID.extendedKeyUsage, sequence(...usages.map((usage) => oid(OID[usage])))),
-    extension(OID.basicConstraints, sequence(), true),
-    extension(OID.authorityKeyId, sequence(implicit(0, keyIdentifier(publicKeyDer(authority.publicKey))))),
+    extension(EXTENSION.keyUsage, bitString(Buffer.from([0b10100000]), 5), true),
+    extension(EXTENSION.extendedKeyUsage, sequence(...usages.map((usage) => oid(OID[usage])))),
+    extension(EXTENSION.basicConstraints, sequence(), true),
+    authorityKeyExtension(authority),
   ]
   const names = [
     ...dnsNames.map((dns) => implicit(2, Buffer.from(dns, "ascii"))),
     ...ipAddresses.map((ip) => implicit(7, addressBytes(ip))),
   ]
-  if (names.length > 0) extensions.push(extension(OID.subjectAltName, sequence(...names)))
-  const certPem = signed({
+  if (names.length > 0) extensions.push(extension(EXTENSION.subjectAltName, sequence(...names)))
+  const certPem = encodeCertificate({
     subject: name(subject),
     issuer: subjectDer(authority),
     spki,
@@ -156,16 +160,22 @@ export function belongTogether({ certPem, keyPem }: CertificatePair): boolean {
   }
 }
 
+/** Which key of the authority has signed. */
+export const authorityKeyExtension = (authority: X509Certificate): Buffer =>
+  extension(EXTENSION.authorityKeyId, sequence(implicit(0, keyIdentifier(publicKeyDer(authority.publicKey)))))
+
+/** The parts of a certificate, as DER. */
 interface ToBeSigned {
-  subject: Buffer
-  issuer: Buffer
-  spki: Buffer
-  validity: Validity
-  extensions: Buffer[]
-  signer: KeyObject
+  readonly subject: Buffer
+  readonly issuer: Buffer
+  readonly spki: Buffer
+  readonly validity: Validity
+  readonly extensions: readonly Buffer[]
+  readonly signer: KeyObject
 }
 
-function signed({ subject, issuer, spki, validity, extensions, signer }: ToBeSigned): string {
+/** A certificate of version 3 as PEM, signed with the authority's key. */
+export function encodeCertificate({ subject, issuer, spki, validity, extensions, signer }: ToBeSigned): string {
   // An Ed25519 key brings its own digest.
   const [algorithmId, digest] =
     signer.asymmetricKeyType === "ed25519" ? ([OID.ed25519, null] as const) : ([OID.ecdsaWithSha256, "sha256"] as const)
@@ -205,7 +215,8 @@ function name({ commonName, organizations }: Subject): Buffer {
 /** DER wants the members of a SET OF in the order of their bytes. */
 const sorted = (members: Buffer[]): Buffer[] => members.sort(Buffer.compare)
 
-const extension = (id: string, value: Buffer, critical = false): Buffer =>
+/** An extension with its value as DER. */
+export const extension = (id: string, value: Buffer, critical = false): Buffer =>
   critical ? sequence(oid(id), boolean(true), octetString(value)) : sequence(oid(id), octetString(value))
 
 const publicKeyDer = (key: KeyObject): Buffer =>

@@ -1,3 +1,6 @@
+import { createCa } from "../../pkg/pki/certificate.ts"
+import { signedRequest } from "../../pkg/pki/certificate-request.fixtures.ts"
+
 /** What one kind's walk through the API needs: an object that may be created, and a status that may be set. */
 export interface KindSample {
   /** Everything of the object but its name, namespace and labels. */
@@ -24,6 +27,8 @@ const condition = {
 }
 const conditions = [condition]
 
+const { certPem } = createCa({ commonName: "walk", validity: { notBefore: new Date(0), notAfter: new Date(4e12) } })
+const certificate = Buffer.from(certPem).toString("base64")
 const autoscaler: KindSample = {
   body: { spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "walk" }, maxReplicas: 3 } },
   status: { currentReplicas: 1, desiredReplicas: 2 },
@@ -178,6 +183,16 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
         },
       ],
     },
+  },
+  "certificates.k8s.io/v1 certificatesigningrequests": {
+    body: {
+      spec: {
+        request: signedRequest("jane", "developers"),
+        signerName: "example.com/signer",
+        usages: ["client auth"],
+      },
+    },
+    status: { certificate },
   },
   "networking.k8s.io/v1 ingressclasses": { body: { spec: { controller: "example.com/controller" } } },
   "networking.k8s.io/v1 ingresses": {

@@ -2,6 +2,7 @@ import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features
 import { chainOf, type Admission } from "./admission.ts"
 import type { AdmissionContext } from "./context.ts"
 import { disabledFields } from "./disabled-fields.ts"
+import { certificates } from "./plugins/certificates.ts"
 import { defaultIngressClass, defaultStorageClass } from "./plugins/defaultclass.ts"
 import { defaultTolerationSeconds } from "./plugins/defaulttolerationseconds.ts"
 import { limitRanger } from "./plugins/limitranger.ts"
@@ -45,6 +46,7 @@ export const defaultChain = (
       storageObjectInUseProtection,
       persistentVolumeClaimResize(context),
       runtimeClass(context),
+      ...certificates(context),
       defaultIngressClass(context),
       disabledFields(features),
       mutatingPolicies(context, policies),

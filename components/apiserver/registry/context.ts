@@ -67,9 +67,10 @@ export type SubresourceHandler = (context: RegistryContext, request: ApiRequest)
 
 export const strategyContext = (
   { clock, random }: Pick<RegistryContext, "clock" | "random">,
-  warn: StrategyContext["warn"],
+  { warn, user }: Pick<ApiRequest, "warn" | "user">,
 ): StrategyContext => ({
   now: timestamp(clock),
   uuid: () => uuid(random),
   warn,
+  user,
 })

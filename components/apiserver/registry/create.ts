@@ -159,11 +159,12 @@ const SYSTEM_FIELDS = [
 const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix
 
 /** What the kind drops and sets at creation. */
-function prepare(context: RegistryContext, { resource, warn }: ApiRequest, sent: KubeObject): KubeObject {
+function prepare(context: RegistryContext, request: ApiRequest, sent: KubeObject): KubeObject {
+  const { resource } = request
   let object = sent
   if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true)
     object = { ...object, status: emptyStatus(resource) } as KubeObject
   if (resource.generation !== undefined)
     object = { ...object, metadata: { ...object.metadata, ...firstGeneration(resource) } }
-  return resource.prepareForCreate?.(object, strategyContext(context, warn)) ?? object
+  return resource.prepareForCreate?.(object, strategyContext(context, request)) ?? object
 }

@@ -177,21 +177,19 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
 }
 
 /** Puts back what this request may not change, counts generations, and lets the kind have its say. */
-function prepare(
-  context: RegistryContext,
-  { resource, subresource, warn }: ApiRequest,
-  wanted: KubeObject,
-  old: KubeObject,
-): KubeObject {
+function prepare(context: RegistryContext, request: ApiRequest, wanted: KubeObject, old: KubeObject): KubeObject {
+  const { resource, subresource } = request
+  const strategy = strategyOf(resource, subresource)
   const metadata = withOldSystemFields(wanted, old)
   let object: KubeObject
   if (subresource === "status") object = { ...old, metadata, status: (wanted as WithStatus).status } as KubeObject
   else {
     object = metadata === wanted.metadata ? wanted : { ...wanted, metadata }
-    if (resource.subresources?.status !== undefined && (wanted as WithStatus).status !== (old as WithStatus).status)
+    const isKept = resource.subresources?.status !== undefined && strategy?.writesStatus !== true
+    if (isKept && (wanted as WithStatus).status !== (old as WithStatus).status)
       object = { ...object, status: (old as WithStatus).status } as KubeObject
   }
-  object = strategyOf(resource, subresource)?.prepareForUpdate?.(object, old, strategyContext(context, warn)) ?? object
+  object = strategy?.prepareForUpdate?.(object, old, strategyContext(context, request)) ?? object
   if (subresource === "status") return object
   return withGeneration(resource, object, old)
 }

@@ -1,5 +1,6 @@
 import type { Base } from "./base.ts"
 import { AUTOSCALING_BASES } from "./bases-autoscaling.ts"
+import { CERTIFICATE_BASES } from "./bases-certificates.ts"
 import { CORE_BASES } from "./bases-core.ts"
 import { FLOWCONTROL_BASES } from "./bases-flowcontrol.ts"
 import { OTHER_BASES } from "./bases-others.ts"
@@ -15,4 +16,5 @@ export const BASES: readonly Base[] = [
   ...OTHER_BASES,
   ...FLOWCONTROL_BASES,
   ...AUTOSCALING_BASES,
+  ...CERTIFICATE_BASES,
 ]

@@ -1,0 +1,66 @@
+import {
+  CertificateSigningRequest,
+  CLIENT_SIGNER,
+} from "../../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
+import { readCertificateRequest } from "../../../../pkg/pki/certificate-request.ts"
+import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
+import type { AdmissionContext } from "../context.ts"
+
+const ADMINISTRATORS = "system:masters"
+
+/**
+ * Who approves or signs a request must be allowed to for its signer, and the signer of clients makes nobody an
+ * administrator. Source: plugin/pkg/admission/certificates.
+ */
+export const certificates = ({ authorizer }: AdmissionContext): readonly AdmissionPlugin[] => {
+  /** Asked of the stored request: the one that was sent may name another signer. */
+  const check = ({ user, resource, name, old }: AttributesOf<CertificateSigningRequest>, verb: "approve" | "sign") => {
+    const signer = old?.spec.signerName ?? ""
+    const [domain = ""] = signer.split("/")
+    const isAllowed = [signer, `${domain}/*`].some(
+      (allowed) =>
+        authorizer.authorize({
+          user,
+          verb,
+          group: "certificates.k8s.io",
+          version: "*",
+          resource: "signers",
+          name: allowed,
+        }).allowed,
+    )
+    if (!isAllowed)
+      throw forbidden(
+        resource,
+        name,
+        `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`,
+      )
+  }
+  return [
+    on(CertificateSigningRequest, {
+      name: "CertificateApproval",
+      operations: ["UPDATE"],
+      subresources: ["approval"],
+      validate: (attributes) => check(attributes, "approve"),
+    }),
+    on(CertificateSigningRequest, {
+      name: "CertificateSigning",
+      operations: ["UPDATE"],
+      subresources: ["status"],
+      validate(attributes) {
+        if (!deepEqual(attributes.object.status, attributes.old?.status)) check(attributes, "sign")
+      },
+    }),
+    on(CertificateSigningRequest, {
+      name: "CertificateSubjectRestriction",
+      operations: ["CREATE"],
+      validate({ resource, name, object: { spec } }) {
+        if (spec.signerName !== CLIENT_SIGNER) return
+        const { organizations } = readCertificateRequest(Buffer.from(spec.request, "base64").toString("latin1"))
+        if (organizations.includes(ADMINISTRATORS))
+          throw forbidden(resource, name, `use of ${CLIENT_SIGNER} signer with ${ADMINISTRATORS} group is not allowed`)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "bun:test"
+import { X509Certificate } from "node:crypto"
+import {
+  CertificateSigningRequest,
+  type CertificateSigningRequestStatus,
+} from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
+import { signedRequest } from "../../../pkg/pki/certificate-request.fixtures.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
+
+const NODE_USAGES = ["digital signature", "key encipherment", "client auth"]
+const KUBELET_CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
+type Spec = Pick<CertificateSigningRequest["spec"], "request" | "signerName" | "usages" | "expirationSeconds">
+const create = (cluster: Cluster, name: string, spec: Spec) =>
+  cluster.client.create(CertificateSigningRequest, { metadata: { name }, spec })
+const approve = async (cluster: Cluster, name: string) => {
+  const request = await cluster.client.get(CertificateSigningRequest, { name })
+  const conditions = [{ type: "Approved", status: "True", reason: "Test" }]
+  await cluster.client.updateSubresource(CertificateSigningRequest, { name }, "approval", {
+    ...request,
+    status: { ...request.status, conditions },
+  })
+  await cluster.settle()
+}
+const statusOf = async (cluster: Cluster, name: string): Promise<CertificateSigningRequestStatus> =>
+  (await cluster.client.get(CertificateSigningRequest, { name })).status
+const certificateOf = ({ certificate = "" }: CertificateSigningRequestStatus) =>
+  new X509Certificate(Buffer.from(certificate, "base64"))
+
+describe("signers", () => {
+  test("certify an approved client for as long as it asks, and nothing that is not approved", async () => {
+    // given
+    await using cluster = await startCluster({ startTime: "2026-01-01T00:00:00Z" })
+    await create(cluster, "jane", {
+      request: signedRequest("jane", "developers"),
+      signerName: "kubernetes.io/kube-apiserver-client",
+      usages: ["client auth"],
+      expirationSeconds: 3600,
+    })
+    await cluster.settle()
+    expect(await statusOf(cluster, "jane")).toEqual({})
+
+    // when
+    await approve(cluster, "jane")
+
+    // then
+    const certificate = certificateOf(await statusOf(cluster, "jane"))
+    expect(certificate.subject).toBe("O=developers\nCN=jane")
+    expect(certificate.issuer).toContain("client-ca")
+    expect(Date.parse(certificate.validTo) - Date.parse("2026-01-01T01:00:00Z")).toBeLessThan(60_000)
+  })
+
+  test.each([
+    {
+      title: "a client certificate for a server",
+      spec: { signerName: "kubernetes.io/kube-apiserver-client", usages: ["server auth"] },
+      wants: "invalid usage for client certificate: server auth",
+    },
+    {
+      title: "a kubelet's certificate for a user",
+      spec: { signerName: KUBELET_CLIENT, usages: NODE_USAGES },
+      wants: "subject organization is not system:nodes",
+    },
+    {
+      title: "a serving certificate without a name",
+      request: signedRequest("system:node:n", "system:nodes"),
+      spec: { signerName: "kubernetes.io/kubelet-serving", usages: ["digital signature", "server auth"] },
+      wants: "DNS or IP subjectAltName is required",
+    },
+  ])("refuse $title", async ({ request = signedRequest("jane", "developers"), spec, wants }) => {
+    await using cluster = await startCluster()
+    await create(cluster, "r", { request, ...spec })
+    await approve(cluster, "r")
+    expect(await statusOf(cluster, "r")).toMatchObject({
+      conditions: [{ type: "Approved" }, { type: "Failed", reason: "SignerValidationFailure", message: wants }],
+    })
+  })
+
+  test("leave requests for other signers alone", async () => {
+    await using cluster = await startCluster()
+    await create(cluster, "r", {
+      request: signedRequest("jane", "developers"),
+      signerName: "example.com/signer",
+      usages: ["any"],
+    })
+    await approve(cluster, "r")
+    expect(await statusOf(cluster, "r")).not.toHaveProperty("certificate")
+  })
+
+  test("certify what a kubelet shows by another authority than clients", async () => {
+    await using cluster = await startCluster()
+    await create(cluster, "r", {
+      request: signedRequest("system:node:n", "system:nodes", "n"),
+      signerName: "kubernetes.io/kubelet-serving",
+      usages: ["digital signature", "server auth"],
+    })
+    await approve(cluster, "r")
+    expect(certificateOf(await statusOf(cluster, "r")).issuer).toContain("server-ca")
+  })
+})
+
+test("a kubelet's request is approved by itself only where who asks may have it", async () => {
+  // given two requests, of which one comes before its maker has the right
+  await using cluster = await startCluster()
+  const spec = {
+    request: signedRequest("system:node:n", "system:nodes"),
+    signerName: KUBELET_CLIENT,
+    usages: NODE_USAGES,
+  }
+  const maker = cluster.as("bootstrap", ["makers"])
+  for (const name of ["system:node-bootstrapper", "system:certificates.k8s.io:certificatesigningrequests:nodeclient"]) {
+    const subjects = [{ kind: "Group", name: "makers", apiGroup: "rbac.authorization.k8s.io" }]
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name }
+    await cluster.client.create(ClusterRoleBinding, { metadata: { name: `${name}-makers` }, roleRef, subjects })
+    await maker.create(CertificateSigningRequest, { metadata: { name: name.slice(-10) }, spec })
+    await cluster.settle()
+  }
+
+  // then
+  expect(await statusOf(cluster, "otstrapper")).toEqual({})
+  expect(await statusOf(cluster, "nodeclient")).toMatchObject({
+    conditions: [{ type: "Approved", reason: "AutoApproved" }],
+    certificate: expect.any(String),
+  })
+})
+
+test("requests go an hour after they are signed or denied, and a day after they were made", async () => {
+  // given
+  await using cluster = await startCluster()
+  for (const name of ["signed", "pending"])
+    await create(cluster, name, {
+      request: signedRequest("jane", "developers"),
+      signerName: "kubernetes.io/kube-apiserver-client",
+      usages: ["client auth"],
+    })
+  await approve(cluster, "signed")
+  const names = async () =>
+    (await cluster.client.list(CertificateSigningRequest)).items.map(({ metadata }) => metadata.name)
+
+  // when an hour and a day are over, then
+  await cluster.advance("59m")
+  expect(await names()).toEqual(["pending", "signed"])
+  await cluster.advance("2m")
+  expect(await names()).toEqual(["pending"])
+  await cluster.advance("23h")
+  expect(await names()).toEqual([])
+})

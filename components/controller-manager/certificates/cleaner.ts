@@ -1,0 +1,66 @@
+import { Buffer } from "node:buffer"
+import { X509Certificate } from "node:crypto"
+import {
+  APPROVED,
+  CertificateSigningRequest,
+  DENIED,
+  FAILED,
+} from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { defineController } from "../../../pkg/controller/controller.ts"
+import { pemBlocks } from "../../../pkg/pki/pem.ts"
+
+const HOUR = 3_600_000
+/** How long a request stays when it was signed, denied or has failed, and while nothing came of it. */
+const DONE = HOUR
+const PENDING = 24 * HOUR
+
+/**
+ * Deletes requests some time after they came to their end, and those that nobody decides about. Differs from upstream,
+ * which looks once an hour: each goes when its time is over. Source: pkg/controller/certificates/cleaner/cleaner.go.
+ */
+export const certificateCleaner = defineController<CertificateSigningRequest>({
+  name: "certificatesigningrequest-cleaner-controller",
+  reconciles: CertificateSigningRequest,
+  async reconcile(key, { informers, client, clock }) {
+    const request = informers.of(CertificateSigningRequest).get(key)
+    if (request === undefined || request.metadata.deletionTimestamp !== undefined) return
+    const left = endOf(request) - clock.now()
+    if (left === Infinity) return
+    if (left >= 0) return { requeueAfter: left + 1, kind: "upkeep" }
+    const { uid } = request.metadata
+    try {
+      await client.delete(
+        CertificateSigningRequest,
+        request.metadata,
+        uid === undefined ? {} : { preconditions: { uid } },
+      )
+    } catch (err) {
+      if (!isNotFound(err)) throw err
+    }
+  },
+})
+
+/** When a request is to go, in milliseconds since the epoch; Infinity where nothing says. */
+export function endOf({ metadata, status: { conditions = [], certificate } }: CertificateSigningRequest): number {
+  if (conditions.length === 0) return Date.parse(metadata.creationTimestamp ?? "") + PENDING
+  let end = Infinity
+  for (const { type, lastUpdateTime } of conditions) {
+    if (typeof lastUpdateTime !== "string") continue
+    const since = Date.parse(lastUpdateTime)
+    if (type === DENIED || type === FAILED) end = Math.min(end, since + DONE)
+    if (type === APPROVED) end = Math.min(end, since + (certificate === undefined ? PENDING : DONE))
+  }
+  const isApproved = conditions.some(({ type }) => type === APPROVED)
+  return isApproved && certificate !== undefined ? Math.min(end, expiryOf(certificate)) : end
+}
+
+function expiryOf(certificate: string): number {
+  const block = pemBlocks(Buffer.from(certificate, "base64").toString("latin1"))[0]
+  if (block === undefined) return Infinity
+  try {
+    return Date.parse(new X509Certificate(block.bytes).validTo)
+  } catch {
+    return Infinity
+  }
+}

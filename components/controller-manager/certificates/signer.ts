@@ -1,0 +1,77 @@
+import { Buffer } from "node:buffer"
+import { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import type { Validity } from "../../../pkg/pki/certificate.ts"
+import type { CertificateRequest } from "../../../pkg/pki/certificate-request.ts"
+import { certificateRequestOf, hasFailed, isApproved, signerOf } from "./request-rules.ts"
+
+/** Certifies a request with one of the cluster's authorities; gives the certificate as PEM. */
+export type Certify = (
+  authority: "client-ca" | "server-ca",
+  request: CertificateRequest,
+  options: { readonly usages: readonly string[]; readonly validity: Validity },
+) => string
+
+const MINUTE = 60_000
+/** A certificate begins earlier than now, for clocks that are behind. */
+const BACKDATE = 5 * MINUTE
+/** Of those that live shorter, no life is lost for that. */
+const SHORT = 8 * 60 * MINUTE
+const LONGEST = 365 * 24 * 60 * MINUTE
+const SHORTEST = 10 * MINUTE
+
+/**
+ * Signs approved requests for the signers that Kubernetes has by itself, or says why it does not. Source:
+ * pkg/controller/certificates/signer/signer.go.
+ */
+export const certificateSigner = (certify: Certify): Controller<CertificateSigningRequest> =>
+  defineController<CertificateSigningRequest>({
+    name: "certificatesigningrequest-signing-controller",
+    reconciles: CertificateSigningRequest,
+    async reconcile(key, context) {
+      const request = context.informers.of(CertificateSigningRequest).get(key)
+      const signer = request && signerOf(request)
+      if (request === undefined || signer === undefined || !isApproved(request) || hasFailed(request)) return
+      if (request.status.certificate !== undefined) return
+      const wanted = certificateRequestOf(request)
+      const usages = request.spec.usages ?? []
+      const refusal = signer.refusal(wanted, usages)
+      if (refusal !== undefined) return writeStatus(context, failed(request, refusal, timestamp(context.clock)))
+      const now = context.clock.now()
+      const ttl = lifeOf(request)
+      const validity = {
+        notBefore: new Date(now - BACKDATE),
+        notAfter: new Date(now + (ttl < SHORT ? ttl : ttl - BACKDATE)),
+      }
+      const pem = certify(signer.authority, wanted, { usages, validity })
+      const certificate = Buffer.from(pem).toString("base64")
+      return writeStatus(context, { ...request, status: { ...request.status, certificate } })
+    },
+  })
+
+function lifeOf({ spec: { expirationSeconds } }: CertificateSigningRequest): number {
+  if (expirationSeconds === undefined) return LONGEST
+  return Math.max(SHORTEST, Math.min(LONGEST, expirationSeconds * 1000))
+}
+
+function failed(request: CertificateSigningRequest, message: string, now: string): CertificateSigningRequest {
+  const condition = {
+    type: "Failed",
+    status: "True",
+    reason: "SignerValidationFailure",
+    message,
+    lastUpdateTime: now,
+    lastTransitionTime: null,
+  }
+  return { ...request, status: { ...request.status, conditions: [...(request.status.conditions ?? []), condition] } }
+}
+
+async function writeStatus({ client }: ReconcileContext, request: CertificateSigningRequest): Promise<void> {
+  try {
+    await client.updateStatus(CertificateSigningRequest, request)
+  } catch (err) {
+    if (!isConflict(err) && !isNotFound(err)) throw err // a changed request comes again with its change
+  }
+}

@@ -1,0 +1,191 @@
+import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { defineResource, type ObjectFor, type StrategyContext } from "../../../apimachinery/resource.ts"
+import { ageOf, humanDuration } from "../../../apimachinery/time.ts"
+import { KEY_USAGES } from "../../../pki/sign-request.ts"
+import { changeFaults, requestFaults } from "./certificatesigningrequest-validation.ts"
+
+/**
+ * Source: k8s.io/api certificates/v1/types.go, pkg/registry/certificates/certificates/strategy.go,
+ * pkg/apis/certificates/validation.
+ */
+
+export const APPROVED = "Approved"
+export const DENIED = "Denied"
+export const FAILED = "Failed"
+/** Signs certificates of clients of the API server. */
+export const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client"
+/** Signs certificates of nodes as clients of the API server. */
+export const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
+/** Signs certificates that kubelets show. */
+export const KUBELET_SERVING_SIGNER = "kubernetes.io/kubelet-serving"
+
+export const CertificateSigningRequestSpec = message(
+  "certificates.v1.CertificateSigningRequestSpec",
+  "What is to be certified, for what, and who asks.",
+  {
+    request: f.bytes(1, "The PKCS #10 request as PEM.").required(),
+    signerName: f.string(7, "Who is to sign: `<domain>/<path>`.").required().ownRule(),
+    expirationSeconds: f.int32(8, "For how long it is wanted, at least 600; a signer may give less.").pointer(),
+    usages: f
+      .list(5, e.string, "What the key is to be used for.")
+      .enum(...KEY_USAGES)
+      .atomic(),
+    username: f.string(2, "Who asks; set by the server."),
+    uid: f.string(3, "The uid of who asks; set by the server."),
+    groups: f.list(4, e.string, "The groups of who asks; set by the server.").atomic(),
+    extra: f.map(6, e.listOf(e.string), "More that is known of who asks; set by the server."),
+  },
+)
+export interface CertificateSigningRequestSpec extends ObjectOf<typeof CertificateSigningRequestSpec> {}
+
+export const CertificateSigningRequestCondition = message(
+  "certificates.v1.CertificateSigningRequestCondition",
+  "One aspect of a request's state.",
+  {
+    type: f.string(1, "Approved, Denied, Failed, or one of the signer's own.").printZero(),
+    status: f.string(6, "True, False or Unknown; only True for the three above.").printZero(),
+    reason: f.string(2, "Why, in one word."),
+    message: f.string(3, "Why, in words."),
+    lastUpdateTime: f.time(4, "When the condition was last updated.").orNull(),
+    lastTransitionTime: f.time(5, "When the status last changed.").orNull(),
+  },
+)
+export interface CertificateSigningRequestCondition extends ObjectOf<typeof CertificateSigningRequestCondition> {}
+
+export const CertificateSigningRequestStatus = message(
+  "certificates.v1.CertificateSigningRequestStatus",
+  "Whether it is approved, and the certificate.",
+  {
+    conditions: f.list(1, CertificateSigningRequestCondition, "Whether it is approved or denied.").listMap("type"),
+    certificate: f.bytes(2, "The certificate as PEM, once it is issued; perhaps with intermediates."),
+  },
+)
+export interface CertificateSigningRequestStatus extends ObjectOf<typeof CertificateSigningRequestStatus> {}
+
+const fields = {
+  spec: f.message(2, CertificateSigningRequestSpec, "What is to be certified.").required().ownRule(),
+  status: f
+    .message(3, CertificateSigningRequestStatus, "Whether it is approved, and the certificate.")
+    .always()
+    .ownRule(),
+}
+export interface CertificateSigningRequest extends ObjectFor<typeof fields> {}
+
+export const CertificateSigningRequest = defineResource(
+  {
+    group: "certificates.k8s.io",
+    version: "v1",
+    kind: "CertificateSigningRequest",
+    plural: "certificatesigningrequests",
+    shortNames: ["csr"],
+    scope: "Cluster",
+    doc: "Asks a signer for a certificate, which somebody has to approve.",
+    looks: { whole: 1 },
+    validateName: isPathSegmentName,
+    ageColumn: false,
+    columns: [
+      {
+        name: "Age",
+        type: "string",
+        doc: "How long it is there.",
+        value: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
+      },
+      { name: "SignerName", type: "string", doc: "Who is to sign.", value: ({ spec }) => spec.signerName },
+      { name: "Requestor", type: "string", doc: "Who asks.", value: ({ spec }) => spec.username ?? "" },
+      {
+        name: "RequestedDuration",
+        type: "string",
+        doc: "For how long it is wanted.",
+        value: ({ spec: { expirationSeconds } }) =>
+          expirationSeconds === undefined ? undefined : humanDuration(expirationSeconds * 1000),
+      },
+      { name: "Condition", type: "string", doc: "Whether it is approved and issued.", value: conditionText },
+    ],
+    fieldSelectors: { "spec.signerName": ({ spec }) => spec.signerName },
+    subresources: {
+      status: {
+        resets: [["spec"], ["status", "conditions"]],
+        prepareForUpdate: (request, old, context) => withTimes(withDecisionOf(request, old), old, context),
+        validateUpdate: (request, old) => changeFaults(request, old, "status"),
+      },
+      other: {
+        approval: {
+          verbs: ["get", "patch", "update"],
+          kind: "CertificateSigningRequest",
+          strategy: {
+            writesStatus: true,
+            resets: [["spec"], ["status", "certificate"]],
+            prepareForUpdate(request, old, context): CertificateSigningRequest {
+              const { conditions } = withTimes(request, old, context).status
+              const { conditions: _before, ...kept } = old.status
+              return { ...request, spec: old.spec, status: { ...kept, ...(conditions && { conditions }) } }
+            },
+            validateUpdate: (request, old) => changeFaults(request, old, "approval"),
+          },
+        },
+      },
+    },
+    prepareForCreate(request, { user }): CertificateSigningRequest {
+      const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = request.spec
+      return { ...request, spec: { ...spec, ...identityOf(user) }, status: {} }
+    },
+    prepareForUpdate: (request, old) => ({ ...request, spec: old.spec, status: old.status }),
+    validate: (request, old) => requestFaults(request, old),
+    validateUpdate: (request, old) => changeFaults(request, old, undefined),
+  },
+  fields,
+)
+
+/** What a request says of who made it: a signer and an approver decide by this. */
+function identityOf(
+  user: StrategyContext["user"],
+): Pick<CertificateSigningRequestSpec, "username" | "uid" | "groups" | "extra"> {
+  if (user === undefined) return {}
+  const { name, uid = "", groups, extra = {} } = user
+  return {
+    ...(name === "" ? {} : { username: name }),
+    ...(uid === "" ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  }
+}
+
+/** Puts Approved and Denied back as they were, where there are as many of them as before. */
+function withDecisionOf(request: CertificateSigningRequest, old: CertificateSigningRequest): CertificateSigningRequest {
+  const before = old.status.conditions ?? []
+  let conditions = request.status.conditions
+  for (const type of [APPROVED, DENIED]) {
+    const kept = before.filter((condition) => condition.type === type)
+    if (conditions?.filter((condition) => condition.type === type).length !== kept.length) continue
+    let next = 0
+    conditions = conditions.map((condition) => (condition.type === type ? kept[next++]! : condition))
+  }
+  return conditions === undefined ? request : { ...request, status: { ...request.status, conditions } }
+}
+
+/** Fills in the times that were left out of conditions. */
+function withTimes(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  { now }: StrategyContext,
+): CertificateSigningRequest {
+  const conditions = request.status.conditions?.map((condition) => ({
+    ...condition,
+    lastUpdateTime: condition.lastUpdateTime ?? now,
+    lastTransitionTime:
+      condition.lastTransitionTime ??
+      old.status.conditions?.find(
+        ({ type, status, lastTransitionTime }) =>
+          type === condition.type && status === condition.status && lastTransitionTime !== null,
+      )?.lastTransitionTime ??
+      now,
+  }))
+  return conditions === undefined ? request : { ...request, status: { ...request.status, conditions } }
+}
+
+function conditionText({ status: { conditions = [], certificate } }: CertificateSigningRequest): string {
+  const has = (wanted: string) => conditions.some(({ type }) => type === wanted)
+  const decision = has(DENIED) ? DENIED : has(APPROVED) ? APPROVED : "Pending"
+  return [decision, ...(has(FAILED) ? [FAILED] : []), ...(certificate === undefined ? [] : ["Issued"])].join(",")
+}
