@@ -87,14 +87,19 @@ interface Wanted {
   reconcile?(stored: KubeObject, wanted: KubeObject): KubeObject
 }
 
+/**
+ * What no option changes, decoded once in a process: some 130 roles and bindings are a third of what the start of a
+ * test cluster takes.
+ */
+let sameEverywhere: readonly Wanted[] | undefined
+
 function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
   const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"].map((name) =>
     want(Namespace, { metadata: { name } }),
   )
   return [
     ...namespaces,
-    ...rbacObjects(),
-    ...priorityClasses(),
+    ...(sameEverywhere ??= [...rbacObjects(), ...priorityClasses()]),
     ...kubernetesService(options),
     ...authenticationConfig(options),
     tokenTracking(options),

@@ -48,7 +48,7 @@ export class Distribution {
 /** All series of one name, told apart by the values of its labels. */
 export class Family<Child> {
   readonly labels: readonly string[]
-  readonly children = new Map<string, { readonly text: string; readonly child: Child }>()
+  readonly children = new Map<string, { readonly values: readonly string[]; readonly child: Child }>()
   private readonly make: () => Child
   constructor(labels: readonly string[], make: () => Child) {
     this.labels = labels
@@ -60,11 +60,13 @@ export class Family<Child> {
     const known = this.children.get(key)
     if (known !== undefined) return known.child
     const child = this.make()
-    this.children.set(key, {
-      text: this.labels.map((label, i) => `${label}="${escaped(values[i] ?? "")}"`).join(","),
-      child,
-    })
+    this.children.set(key, { values, child })
     return child
+  }
+  /** Every series with its labels as the text shows them. */
+  *series(): Iterable<{ readonly text: string; readonly child: Child }> {
+    for (const { values, child } of this.children.values())
+      yield { text: this.labels.map((label, i) => `${label}="${escaped(values[i] ?? "")}"`).join(","), child }
   }
   /** Forgets a series, for instance of an object that is gone. */
   remove(...values: readonly string[]): void {
@@ -126,7 +128,7 @@ export class Registry {
       help,
       family,
       write: (lines) => {
-        for (const { text, child } of family.children.values())
+        for (const { text, child } of family.series())
           lines.push(text === "" ? `${name} ${child.value}` : `${name}{${text}} ${child.value}`)
       },
     })
@@ -145,7 +147,7 @@ export class Registry {
 }
 
 function writeHistogram(lines: string[], name: string, family: Family<Distribution>): void {
-  for (const { text, child } of family.children.values()) {
+  for (const { text, child } of family.series()) {
     const head = text === "" ? "" : `${text},`
     let sofar = 0
     child.buckets.forEach((bound, i) => {
