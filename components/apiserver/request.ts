@@ -62,7 +62,7 @@ export interface ApiRequest {
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
-  /** Asked by a component of this process. */
+  /** Asked by a component of this process, which hears no warnings. */
   readonly inProcess?: true
   /** The HTTP server has authorized the request before it read the body. Without this the pipeline authorizes it. */
   readonly authorized?: true

@@ -69,6 +69,7 @@ export function inProcessTransport(
       userAgent,
       warn,
       signal,
+      inProcess: true,
     }
   }
 }

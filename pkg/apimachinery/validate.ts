@@ -129,9 +129,12 @@ function validateFields(schema: Message, value: object, old: object | undefined)
 }
 const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) : path)
 
-/** The same of one part of an object, for rules that look into a field declared with `ownRule` themselves. */
-export function declaredFaults(message: Message, value: object): readonly Cause[] {
-  const found = validatorOf(message)(value, undefined)
+/**
+ * The same of one part of an object, for rules that look into a field declared with `ownRule` themselves. What is the
+ * very same in `known` is not looked at.
+ */
+export function declaredFaults(message: Message, value: object, known?: object): readonly Cause[] {
+  const found = validatorOf(message)(value, known)
   return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
 }
 

@@ -4,7 +4,15 @@ import { ruleAllowsKind, type Asked } from "./rules.ts"
 /** Kinds whose rules are remembered; emptied when full. */
 const MOST_KEPT = 1000
 /** Names of resources and groups are DNS names. What is longer is no kind, and costs memory. */
-const LONGEST_ID = 512
+const LONGEST_NAME = 253
+
+interface Known<R> {
+  readonly group: string
+  readonly subresource: string | undefined
+  readonly rules: readonly R[]
+}
+
+const NONE: readonly never[] = []
 
 /**
  * Rules, and which of them allow a verb on some object of a kind, whatever its name: most users ask the same few things
@@ -12,7 +20,9 @@ const LONGEST_ID = 512
  */
 export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   readonly all: readonly R[]
-  readonly #byKind = new Map<string, readonly R[]>()
+  /** By verb and by resource. Looked up without making a text of all four, since every request asks. */
+  readonly #byVerb = new Map<string, Map<string, Known<R>[]>>()
+  #kept = 0
 
   constructor(rules: readonly R[]) {
     this.all = rules
@@ -23,13 +33,24 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
    * kinds that do not exist.
    */
   for(asked: Asked): readonly R[] {
-    const id = `${asked.verb} ${asked.group} ${asked.resource}/${asked.subresource ?? ""}`
-    const known = this.#byKind.get(id)
-    if (known !== undefined) return known
-    const found = this.all.filter(({ rule }) => ruleAllowsKind(rule, asked))
-    if (found.length === 0 || id.length > LONGEST_ID) return found
-    if (this.#byKind.size >= MOST_KEPT) this.#byKind.clear()
-    this.#byKind.set(id, found)
-    return found
+    const { verb, group, resource, subresource } = asked
+    for (const known of this.#byVerb.get(verb)?.get(resource) ?? NONE)
+      if (known.group === group && known.subresource === subresource) return known.rules
+    const rules = this.all.filter(({ rule }) => ruleAllowsKind(rule, asked))
+    const isKind = [verb, group, resource, subresource ?? ""].every(({ length }) => length <= LONGEST_NAME)
+    if (rules.length > 0 && isKind) this.#keep(verb, resource, { group, subresource, rules })
+    return rules
+  }
+
+  #keep(verb: string, resource: string, known: Known<R>): void {
+    if (this.#kept++ >= MOST_KEPT) {
+      this.#byVerb.clear()
+      this.#kept = 1
+    }
+    let byResource = this.#byVerb.get(verb)
+    if (byResource === undefined) this.#byVerb.set(verb, (byResource = new Map<string, Known<R>[]>()))
+    const list = byResource.get(resource)
+    if (list === undefined) byResource.set(resource, [known])
+    else list.push(known)
   }
 }

@@ -17,6 +17,7 @@ import { recordUpdate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
+import { warnAbout } from "./warn-about.ts"
 import { writeAlong } from "./write-along.ts"
 
 /**
@@ -81,7 +82,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     if (reservation !== undefined) object = reservation.object
     const causes = validateObject(resource, object)
     if (causes.length > 0) throw invalid(resource, object.metadata.name ?? "", causes)
-    for (const text of resource.warnings?.(object, undefined) ?? []) request.warn(text)
+    warnAbout(request, object, undefined)
     hooks?.checkWrite?.(request, object, undefined)
     settledAttributes = { ...attributes, name: object.metadata.name!, object }
     const checked = admission.validate(settledAttributes)

@@ -17,6 +17,7 @@ import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
 import { unstored } from "./unstored.ts"
+import { warnAbout } from "./warn-about.ts"
 
 /**
  * PUT of an object or its status. Order of the steps: registry/generic/registry/store.go Update,
@@ -134,7 +135,7 @@ async function attemptUpdate(
     const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))
     if (causes.length > 0) throw invalid(resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
-    if (subresource === undefined) for (const text of resource.warnings?.(object, old) ?? []) request.warn(text)
+    if (subresource === undefined) warnAbout(request, object, old)
     hooks?.checkWrite?.(request, object, old)
     const last = { ...attributes, object: view.show(object) }
     const checked = admission.validate(last)

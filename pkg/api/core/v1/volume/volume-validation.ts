@@ -16,6 +16,7 @@ import { claimTemplateFaults } from "../persistentvolume/claimspec-validation.ts
 import { driverName, fileMode, localPath } from "../path-validation.ts"
 import { isTooLongForISCSI, sharedSourceFaults, TOO_LONG_FOR_ISCSI, validateISCSI } from "./volume-cloud-validation.ts"
 import { validateDownwardFile, validateItems, validateProjected } from "./volume-projected-validation.ts"
+import type { ProjectedVolumeSource } from "./volume-projected.ts"
 import { Volume, VOLUME_SOURCES, type VolumeSourceName } from "./volume.ts"
 
 /** Rules of volumes. Source: ValidateVolumes and validateVolumeSource in pkg/apis/core/validation/validation.go. */
@@ -34,7 +35,9 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
   for (let i = 0; i < volumes.length; i++) {
     const volume = volumes[i]!
     const before = causes.length
-    const declared = declaredFaults(Volume, volume)
+    const { projected } = volume
+    const known = projected !== undefined && faultless.has(projected) ? { projected } : undefined
+    const declared = declaredFaults(Volume, volume, known)
     const ofSource = rulesBeside(declared, Volume, volume, (whole) => validateSource(whole, podName))
     // upstream looks at the source first, and at what must be there before what it may be
     const isOfName = ({ field }: Cause) => field === "name"
@@ -46,7 +49,10 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
     within(causes, ofSource, i)
     within(causes, declared.filter(isOfName), i)
     if (usable.has(volume.name)) causes.push(duplicate(at("", i, "name"), volume.name))
-    if (causes.length === before) usable.set(volume.name, volume)
+    if (causes.length === before) {
+      usable.set(volume.name, volume)
+      if (projected !== undefined) faultless.add(projected)
+    }
     const claim = volume.persistentVolumeClaim?.claimName
     if (claim !== undefined && claims.has(claim))
       causes.push(
@@ -60,6 +66,8 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
   return { causes, usable }
 }
 const NO_CLAIMS: ReadonlySet<string> = new Set()
+/** Sources in which nothing is wrong. Those of their token are one value for all pods. */
+const faultless = new WeakSet<ProjectedVolumeSource>()
 
 function claimsMadeFor(podName: string, volumes: readonly Volume[]): ReadonlySet<string> {
   let made: Set<string> | undefined
@@ -122,7 +130,7 @@ function validateOne(volume: Volume, source: VolumeSourceName, podName: string |
       return causes
     }
     case "projected":
-      within(causes, validateProjected(volume.projected!), source)
+      if (!faultless.has(volume.projected!)) within(causes, validateProjected(volume.projected!), source)
       return causes
     case "iscsi":
       within(causes, validateISCSI(volume.iscsi!, "must be valid format starting with iqn, eui, or naa"), source)
