@@ -198,4 +198,118 @@ describe("found", () => {
     ]
     expect(await run({ seed: 2669, nodes: [4], steps })).toEqual([])
   })
+
+  test("a pod that a node evicts has not failed before its containers have ended", async () => {
+    const problems = await run({
+      seed: 3415,
+      nodes: [4, 16, 4],
+      steps: [
+        {
+          do: "apply",
+          object: {
+            apiVersion: "v1",
+            kind: "Pod",
+            metadata: { name: "black", labels: { app: "black", tier: "c" } },
+            spec: { containers: [{ name: "main", image: "slowstop" }] },
+          },
+        },
+        {
+          do: "apply",
+          object: {
+            apiVersion: "apps/v1",
+            kind: "StatefulSet",
+            metadata: { name: "red" },
+            spec: {
+              serviceName: "red",
+              replicas: 1,
+              podManagementPolicy: "Parallel",
+              updateStrategy: { type: "RollingUpdate" },
+              volumeClaimTemplates: [
+                {
+                  metadata: { name: "data" },
+                  spec: {
+                    storageClassName: "shared",
+                    accessModes: ["ReadWriteOnce"],
+                    resources: { requests: { storage: "1Gi" } },
+                  },
+                },
+              ],
+              persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain" },
+              selector: { matchLabels: { app: "red" } },
+              template: {
+                metadata: { labels: { app: "red" } },
+                spec: { containers: [{ name: "main", image: "stubborn" }] },
+              },
+            },
+          },
+        },
+        { do: "fault", fault: { is: "nodeOutOfMemory", node: "node-2" }, ms: 15000 },
+        { do: "advance", ms: 10000 },
+      ],
+    })
+    expect(problems).toEqual([])
+  })
+
+  test("a Deployment that is to recreate and is scaled in the middle of a rollout comes to its end", async () => {
+    const problems = await run({
+      seed: 3616,
+      nodes: [8],
+      steps: [
+        {
+          do: "apply",
+          object: {
+            apiVersion: "apps/v1",
+            kind: "Deployment",
+            metadata: { name: "black" },
+            spec: {
+              replicas: 6,
+              strategy: { rollingUpdate: { maxSurge: 1 } },
+              selector: { matchLabels: { app: "black" } },
+              template: {
+                metadata: { labels: { app: "black" } },
+                spec: {
+                  containers: [
+                    { name: "main", image: "stubborn", resources: { requests: { cpu: "1", memory: "64Mi" } } },
+                  ],
+                },
+              },
+            },
+          },
+        },
+        {
+          do: "patch",
+          kind: "Deployment",
+          name: "black",
+          body: {
+            spec: {
+              template: {
+                metadata: { labels: { app: "black", tier: "c" } },
+                spec: {
+                  restartPolicy: "Always",
+                  containers: [{ name: "main", image: "flaky", resources: { requests: { cpu: "2", memory: "64Mi" } } }],
+                },
+              },
+            },
+          },
+        },
+        {
+          do: "apply",
+          object: {
+            apiVersion: "apps/v1",
+            kind: "Deployment",
+            metadata: { name: "black" },
+            spec: {
+              strategy: { type: "Recreate" },
+              selector: { matchLabels: { app: "black" } },
+              template: {
+                metadata: { labels: { app: "black" } },
+                spec: { containers: [{ name: "main", image: "stubborn" }] },
+              },
+            },
+          },
+        },
+      ],
+    })
+    expect(problems).toEqual([])
+  })
 })

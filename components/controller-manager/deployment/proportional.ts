@@ -13,11 +13,15 @@ import {
   type ReplicaSets,
 } from "./replicasets.ts"
 
-/** Was the Deployment itself scaled since its active ReplicaSets were? Source: isScalingEvent. */
-export const wasScaled = (deployment: Deployment, sets: ReplicaSets): boolean =>
-  all(sets)
-    .filter(isActive)
-    .some((rs) => desiredNoted(rs) !== undefined && desiredNoted(rs) !== deployment.spec.replicas)
+/**
+ * Was the Deployment itself scaled since its active ReplicaSets were? Source: isScalingEvent. Differs from upstream: one
+ * that recreates, with several active sets, was not. Nothing is scaled then, so upstream comes back to this for ever.
+ */
+export function wasScaled(deployment: Deployment, sets: ReplicaSets): boolean {
+  const active = all(sets).filter(isActive)
+  if (deployment.spec.strategy.type === "Recreate" && active.length > 1) return false
+  return active.some((rs) => desiredNoted(rs) !== undefined && desiredNoted(rs) !== deployment.spec.replicas)
+}
 
 /**
  * Brings the ReplicaSets to a changed number of replicas: the only active one gets all; in the middle of a rollout each

@@ -227,8 +227,9 @@ export class PodWorker implements Waker {
       probes,
       failures: this.#runner.failures,
       terminal,
-      // Its containers still run: how it ends is reported when they have ended.
-      verdict: this.#verdict,
+      // A pod whose containers still run has not failed, or another would be made that uses the same volumes and name.
+      // Source: status_manager.go mergePodStatus.
+      verdict: isRunning(this.#runtime) ? undefined : this.#verdict,
       pending: this.#pending,
       nodeIps: context.config.nodeIps,
       now: context.clock.now(),
