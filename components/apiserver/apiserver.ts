@@ -16,6 +16,8 @@ import { replaceFile } from "../../pkg/files/files.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
+import type { Aggregator } from "./aggregator/aggregator.ts"
+import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
 import type { FindExtensionServer } from "./aggregator/extension-server.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
@@ -110,6 +112,8 @@ export interface ApiServer extends Component {
    * ServiceUnavailable.
    */
   transportFor(user: UserInfo): Transport
+  /** The way to the servers behind APIServices for components of this process, as `user`. */
+  askAggregated(user: UserInfo): AskAggregated
   readonly scheme: Scheme
   readonly metrics: Registry
   /**
@@ -130,6 +134,7 @@ type Context = Pick<ComponentContext, "clock" | "random" | "log">
 /** What runs between `start` and `stop`. */
 interface Running {
   readonly pipeline: Pipeline
+  readonly aggregator: Aggregator
   listen(at: ApiServerConfig["listen"]): Promise<void>
   stop(): Promise<void>
 }
@@ -285,6 +290,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     health.shuttingDown = false
     running = {
       pipeline,
+      aggregator: plane.aggregator,
       async listen(at) {
         listener = await listenOn(at, config.connectionLimits, files ?? opened, serving)
       },
@@ -334,6 +340,10 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       store = undefined
       health.shuttingDown = true
       await stopping?.stop()
+    },
+    askAggregated: (user) => async (path) => {
+      if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+      return askAggregated(running, user)(path)
     },
     transportFor(user) {
       let transport: { readonly of: Pipeline; readonly transport: Transport } | undefined

@@ -17,7 +17,7 @@ import {
 } from "../controller-manager/controller-manager.ts"
 import { createDeployer, type DeployerConfig } from "../deployer/deployer.ts"
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
-import { Clients, systemAccount, type Tools } from "./clients.ts"
+import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 import { Part } from "./part.ts"
@@ -74,6 +74,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
               resources: () => apiServer.scheme.resources,
               onResources: (listener) => apiServer.scheme.subscribe(listener),
               resourceOf,
+              askMetrics: apiServer.askAggregated(asUser(systemAccount("horizontal-pod-autoscaler"))),
               caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
               certify: (authority, request, options) =>
                 signRequest(apiServer.files!.pki.authorities[authority], request, options),

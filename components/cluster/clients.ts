@@ -31,8 +31,8 @@ export class Clients {
     this.#transportFor = transportFor
   }
 
-  transportFor({ name, groups = [] }: Identity): Transport {
-    return this.#transportFor({ name, groups: [...groups, "system:authenticated"] })
+  transportFor(identity: Identity): Transport {
+    return this.#transportFor(asUser(identity))
   }
 
   clientFor(user: Identity): Client {
@@ -63,6 +63,9 @@ export class Clients {
     return [...this.#live].flatMap((informers) => informers.pending())
   }
 }
+
+/** An identity as the API server sees it. */
+export const asUser = ({ name, groups = [] }: Identity) => ({ name, groups: [...groups, "system:authenticated"] })
 
 /** A service account of kube-system. */
 export const systemAccount = (name: string): Identity => ({

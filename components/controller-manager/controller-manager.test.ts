@@ -35,6 +35,7 @@ test("controllers that become ready after the manager was stopped stop too", asy
       resources: () => RESOURCES,
       onResources: () => () => undefined,
       resourceOf: () => undefined,
+      askMetrics: () => Promise.reject(new Error("nobody is asked here")),
       caPem: () => "",
       certify: () => "",
       signToken: () => "",

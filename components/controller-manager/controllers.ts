@@ -16,6 +16,8 @@ import { endpointController } from "./endpoint.ts"
 import { endpointSliceController } from "./endpointslice/endpointslice.ts"
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts"
 import { startGarbageCollector } from "./garbagecollector/garbagecollector.ts"
+import { horizontalPodAutoscaler } from "./horizontalpodautoscaler/horizontalpodautoscaler.ts"
+import { metricsClient, type AskMetrics } from "./horizontalpodautoscaler/metrics-client.ts"
 import { jobController } from "./job/job.ts"
 import { legacyTokenCleaner } from "./legacy-token-cleaner.ts"
 import { namespaceController } from "./namespace.ts"
@@ -47,6 +49,8 @@ export interface ControllersConfig {
   /** Says when kinds have come, gone or changed. */
   readonly onResources: (listener: () => void) => () => void
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
+  /** Asks aggregated APIs for metrics. */
+  readonly askMetrics: AskMetrics
   /** PEM of the authority that signed the API server's certificate. */
   readonly caPem: () => string
   /** Makes the token that a Secret holds. */
@@ -125,6 +129,10 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("job-controller", jobController()),
     entry("cronjob-controller", cronJobController()),
     entry("ttl-after-finished-controller", ttlAfterFinishedController),
+    entry(
+      "horizontal-pod-autoscaler",
+      horizontalPodAutoscaler({ metrics: metricsClient(config.askMetrics), resources: config.resources }),
+    ),
     entry("disruption-controller", disruptionController),
     entry("disruption-controller", staleDisruptionTargets),
     entry("endpoint-controller", endpointController),

@@ -132,6 +132,8 @@ export interface Client {
   ): Promise<T>
   delete(resource: Resource, ref: ObjectRef, options?: DeleteCallOptions): Promise<unknown>
   deleteCollection(resource: Resource, list: ListOptions, options?: DeleteCallOptions): Promise<unknown>
+  /** GET of a subresource that is another kind: `scale`. */
+  getSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string): Promise<A>
   /** POST to a subresource: `binding`, `eviction`, `token`. */
   createSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object): Promise<A>
   /** PUT to a subresource other than status: `finalize`, `approval`, `scale`. */

@@ -57,6 +57,8 @@ export function newClient(transport: Transport): Client {
         namespace: list.namespace,
         options: { ...list, ...options },
       }),
+    getSubresource: <A = unknown>(resource: Resource, { name, namespace }: ObjectRef, subresource: string) =>
+      transport.call({ verb: "get", resource, subresource, namespace, name }) as Promise<A>,
     createSubresource: subresourceCall("create"),
     updateSubresource: subresourceCall("update"),
     watch: <T extends KubeObject>(

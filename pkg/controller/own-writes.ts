@@ -101,6 +101,9 @@ export class NotingClient implements Client {
   deleteCollection(resource: Resource, list: ListOptions, options?: DeleteCallOptions) {
     return this.#tried(this.#client.deleteCollection(resource, list, options))
   }
+  getSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string) {
+    return this.#client.getSubresource<A>(resource, ref, subresource)
+  }
   createSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object) {
     return this.#tried(this.#client.createSubresource<A>(resource, ref, subresource, object))
   }

@@ -16,7 +16,7 @@ import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import type { UserInfo } from "../request.ts"
 import { ApiServices, type RemoteService } from "./api-services.ts"
-import { createAsk } from "./ask.ts"
+import { createAsk, type Ask } from "./ask.ts"
 import { keepRegistered } from "./auto-registration.ts"
 import { keepAvailability } from "./availability.ts"
 import { ExtensionConnections } from "./connections.ts"
@@ -50,6 +50,8 @@ export interface Aggregator {
   hasResource(info: RequestInfo, service: RemoteService): boolean
   /** Passes a request on that may be made. */
   serve(exchange: Exchange, info: RequestInfo, user: UserInfo, service: RemoteService): Promise<void>
+  /** Asks the server behind an APIService for something of this server's own. */
+  readonly ask: Ask
   close(): void
 }
 
@@ -85,6 +87,7 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
       isResource && discovery.versionOf(service).resources.some((one) => one.resource === resource),
     serve: (exchange, info, user, service) =>
       serveRemote(exchange, info, user, service, { connections, functions, clock }),
+    ask,
     close: () => stops.forEach((stop) => stop()),
   }
 }

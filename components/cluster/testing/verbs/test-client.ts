@@ -42,6 +42,8 @@ export function testClient(client: Client, alive: () => void): TestClient {
       running().patch(resource, refOf(resource, ref), filledInPatch(resource, patch), options),
     delete: (resource, ref, options) => running().delete(resource, refOf(resource, ref), options),
     deleteCollection: (resource, list, options) => running().deleteCollection(resource, list, options),
+    getSubresource: (resource, ref, subresource) =>
+      running().getSubresource(resource, refOf(resource, ref), subresource),
     createSubresource: (resource, ref, subresource, object) =>
       running().createSubresource(resource, refOf(resource, ref), subresource, object),
     updateSubresource: (resource, ref, subresource, object) =>

@@ -1,0 +1,21 @@
+import type { HorizontalPodAutoscalerStatus } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import type { HorizontalPodAutoscalerCondition } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
+
+export type ConditionType = "AbleToScale" | "ScalingActive" | "ScalingLimited" | "ScaledToZero"
+
+/** Returns the conditions with one of them set; its time changes with its status only. Source: setConditionInList. */
+export function withCondition(
+  { conditions = [] }: Pick<HorizontalPodAutoscalerStatus, "conditions">,
+  wanted: Omit<HorizontalPodAutoscalerCondition, "lastTransitionTime" | "type"> & { readonly type: ConditionType },
+  now: string,
+): readonly HorizontalPodAutoscalerCondition[] {
+  const old = conditions.find(({ type }) => type === wanted.type)
+  const lastTransitionTime = old?.status === wanted.status ? old?.lastTransitionTime : now
+  const condition = { ...wanted, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) }
+  return old === undefined ? [...conditions, condition] : conditions.map((one) => (one === old ? condition : one))
+}
+
+export const withoutCondition = (
+  { conditions = [] }: Pick<HorizontalPodAutoscalerStatus, "conditions">,
+  unwanted: ConditionType,
+): readonly HorizontalPodAutoscalerCondition[] => conditions.filter(({ type }) => type !== unwanted)

@@ -1,0 +1,351 @@
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { isConflict } from "../../../pkg/apimachinery/errors.ts"
+import { parseLabelSelector, type LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
+import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
+import {
+  HorizontalPodAutoscaler,
+  type HorizontalPodAutoscalerStatus,
+} from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import type { MetricStatus } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
+import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { withCondition, withoutCondition, type ConditionType } from "./conditions.ts"
+import {
+  limited,
+  limitedByRules,
+  NO_HISTORY,
+  remember,
+  rememberChange,
+  stabilized,
+  stabilizedByRules,
+  type History,
+} from "./limits.ts"
+import { MetricFailure, proposalOf, type Proposal } from "./metric.ts"
+import type { MetricsClient } from "./metrics-client.ts"
+import type { Tolerances } from "./replicas.ts"
+
+/** How often an autoscaler looks at its metrics. Source: --horizontal-pod-autoscaler-sync-period. */
+const SYNC_PERIOD_MS = 15_000
+/** Source: --horizontal-pod-autoscaler-tolerance. */
+const TOLERANCE = 0.1
+const HOUR_MS = 3_600_000
+/** How often a write of a scale that somebody else changed meanwhile is tried. Source: client-go retry.DefaultRetry. */
+const TRIES = 5
+
+export interface AutoscalerConfig {
+  readonly metrics: MetricsClient
+  /** Kinds that are served now. */
+  readonly resources: () => readonly Resource[]
+}
+
+/**
+ * Sets the replicas of a workload by what metrics say, at most as fast as its rules allow: every 15 s, whatever has
+ * changed. Source: pkg/controller/podautoscaler/horizontal.go.
+ */
+export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<HorizontalPodAutoscaler> {
+  const histories = new Map<Key, History>()
+  return defineController<HorizontalPodAutoscaler>({
+    name: "horizontal-pod-autoscaler-controller",
+    reconciles: HorizontalPodAutoscaler,
+    // What follows from its own writes of the status is looked at when its time has come.
+    concerns: ({ metadata }) => !histories.has(keyFrom(metadata)),
+    watches: [{ resource: Pod, keys: () => [] }],
+    async reconcile(key, context) {
+      const autoscaler = context.informers.of(HorizontalPodAutoscaler).get(key)
+      if (autoscaler === undefined || autoscaler.metadata.deletionTimestamp !== undefined) {
+        histories.delete(key)
+        return
+      }
+      const sync = new Sync(autoscaler, histories.get(key), config, context)
+      // Known before the first write, since its event comes while it is awaited.
+      histories.set(key, sync.history)
+      try {
+        await sync.run()
+      } finally {
+        histories.set(key, sync.history)
+      }
+      return { requeueAfter: SYNC_PERIOD_MS }
+    },
+  })
+}
+
+/** An error of one look, which the autoscaler's conditions and Events have told of. */
+class Told extends Error {}
+
+/** One look at an autoscaler's metrics. */
+class Sync {
+  history: History
+  readonly #autoscaler: HorizontalPodAutoscaler
+  readonly #config: AutoscalerConfig
+  readonly #context: ReconcileContext
+  #status: HorizontalPodAutoscalerStatus
+  readonly #now: number
+
+  constructor(
+    autoscaler: HorizontalPodAutoscaler,
+    history: History | undefined,
+    config: AutoscalerConfig,
+    context: ReconcileContext,
+  ) {
+    this.#autoscaler = autoscaler
+    this.#config = config
+    this.#context = context
+    this.#status = autoscaler.status
+    this.#now = context.clock.monotonic()
+    this.history = history ?? NO_HISTORY
+  }
+
+  async run(): Promise<void> {
+    try {
+      await this.#scale()
+    } catch (err) {
+      if (!(err instanceof Told)) throw err
+    }
+    await this.#writeStatus()
+  }
+
+  async #scale(): Promise<void> {
+    const { spec } = this.#autoscaler
+    const { scale, resource } = await this.#currentScale()
+    const current = scale.spec.replicas ?? 0
+    if (this.history === NO_HISTORY) this.history = remember(NO_HISTORY, current, this.#now, HOUR_MS)
+    const { minReplicas = 1, maxReplicas } = spec
+
+    let statuses: readonly MetricStatus[] = []
+    let desired = current
+    let reason = ""
+    if (current === 0) {
+      this.#set("ScalingActive", "False", "ScalingDisabled", DISABLED)
+      this.#status = { ...this.#status, conditions: withoutCondition(this.#status, "ScaledToZero") }
+    } else if (current > maxReplicas) {
+      ;[desired, reason] = [maxReplicas, "Current number of replicas above Spec.MaxReplicas"]
+    } else if (current < minReplicas) {
+      ;[desired, reason] = [minReplicas, "Current number of replicas below Spec.MinReplicas"]
+    } else {
+      const proposal = await this.#proposal(scale)
+      statuses = proposal.statuses
+      const { best } = proposal
+      if (best.replicas > current) reason = `${best.name} above target`
+      else if (best.replicas < current) reason = "All metrics below target"
+      desired = this.#held(current, best.replicas)
+    }
+    if (desired !== current) await this.#rescale(scale, resource, desired, reason, statuses)
+    this.#observed(current, desired, statuses)
+  }
+
+  /** The scale of the target. @throws Told when it cannot be had */
+  async #currentScale(): Promise<{ readonly scale: Scale; readonly resource: Resource }> {
+    const { metadata, spec } = this.#autoscaler
+    const { apiVersion = "", kind, name } = spec.scaleTargetRef
+    const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""]
+    const resource = this.#config.resources().find((one) => one.group === group && one.kind === kind)
+    try {
+      if (resource === undefined)
+        throw new Error(`no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`)
+      const ref = { namespace: metadata.namespace, name }
+      const scale = await this.#context.client.getSubresource<Scale>(resource, ref, "scale")
+      const message = "the HPA controller was able to get the target's current scale"
+      this.#set("AbleToScale", "True", "SucceededGetScale", message)
+      return { scale, resource }
+    } catch (err) {
+      const reason = err instanceof Error ? err.message : String(err)
+      this.#warn("FailedGetScale", reason)
+      const message = `the HPA controller was unable to get the target's current scale: ${reason}`
+      this.#set("AbleToScale", "False", "FailedGetScale", message)
+      throw new Told(reason)
+    }
+  }
+
+  /**
+   * What the metric proposes that asks for most. Where some fail, the others may only scale up. @throws Told where none
+   * may be followed
+   */
+  async #proposal(scale: Scale): Promise<{ readonly best: Proposal; readonly statuses: readonly MetricStatus[] }> {
+    const { metadata, spec } = this.#autoscaler
+    const { metrics = [] } = spec
+    const selector = this.#selectorOf(scale)
+    const specReplicas = scale.spec.replicas ?? 0
+    const namespace = metadata.namespace ?? ""
+    const target = {
+      namespace,
+      selector: scale.status.selector ?? "",
+      pods: this.#context.informers
+        .of(Pod)
+        .list(namespace)
+        .filter((pod) => selector.matches(pod.metadata.labels)),
+      specReplicas,
+      statusReplicas: scale.status.replicas,
+      tolerances: this.#tolerances(),
+      now: this.#context.clock.now(),
+      pluralOf: (apiVersion: string, kind: string) => this.#pluralOf(apiVersion, kind),
+    }
+    let best: Proposal | undefined
+    const statuses: MetricStatus[] = []
+    const failures: MetricFailure[] = []
+    for (const metric of metrics)
+      try {
+        const proposal = await proposalOf(metric, target, this.#config.metrics)
+        statuses.push(proposal.status)
+        if (best === undefined || proposal.replicas > best.replicas) best = proposal
+      } catch (err) {
+        if (!(err instanceof MetricFailure)) throw err
+        this.#warn(err.reason, err.cause.message)
+        // Upstream shows a place for it.
+        statuses.push({ type: "" })
+        failures.push(err)
+      }
+    const [first] = failures
+    if (first !== undefined && (best === undefined || best.replicas < specReplicas)) {
+      const message = `the HPA was unable to compute the replica count: ${first.cause.message}`
+      this.#set("ScalingActive", "False", first.reason, message)
+      this.#observed(specReplicas, this.#status.desiredReplicas ?? 0, statuses)
+      const count = `${failures.length} invalid out of ${metrics.length}`
+      const about = `invalid metrics (${count}), first error is: ${first.message}`
+      this.#warn("FailedComputeMetricsReplicas", about)
+      throw new Told(about)
+    }
+    const found = `the HPA was able to successfully calculate a replica count from ${best!.name}`
+    this.#set("ScalingActive", "True", "ValidMetricFound", found)
+    return { best: best!, statuses }
+  }
+
+  /** @throws Told where the target says nothing, or nonsense, of its pods */
+  #selectorOf({ status }: Scale): LabelMatcher {
+    const { selector = "" } = status
+    try {
+      if (selector !== "") return parseLabelSelector(selector)
+    } catch (err) {
+      const reason = err instanceof Error ? err.message : String(err)
+      const message = `couldn't convert selector into a corresponding internal selector object: ${reason}`
+      return this.#badSelector("InvalidSelector", message, message)
+    }
+    return this.#badSelector("SelectorRequired", "selector is required", "the HPA target's scale is missing a selector")
+  }
+
+  #badSelector(event: string, message: string, condition: string): never {
+    this.#warn(event, message)
+    this.#set("ScalingActive", "False", "InvalidSelector", condition)
+    this.#warn("FailedComputeMetricsReplicas", message)
+    throw new Told(message)
+  }
+
+  #tolerances(): Tolerances {
+    const { scaleUp, scaleDown } = this.#autoscaler.spec.behavior ?? {}
+    const of = (given: string | undefined) => (given === undefined ? TOLERANCE : Number(quantity(given).nano) / 1e9)
+    return { up: of(scaleUp?.tolerance), down: of(scaleDown?.tolerance) }
+  }
+
+  #pluralOf(apiVersion: string, kind: string): string {
+    const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""]
+    const resource = this.#config.resources().find((one) => one.group === group && one.kind === kind)
+    if (resource === undefined)
+      throw new Error(`no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`)
+    return group === "" ? resource.plural : `${resource.plural}.${group}`
+  }
+
+  /** What stabilisation, rules and bounds leave of a wish. */
+  #held(current: number, wished: number): number {
+    const { minReplicas = 1, maxReplicas, behavior } = this.#autoscaler.spec
+    const wish = { current, desired: wished, least: minReplicas, most: maxReplicas, now: this.#now }
+    const rules = behavior === undefined ? undefined : { up: behavior.scaleUp!, down: behavior.scaleDown! }
+    const steady = rules === undefined ? stabilized(this.history, wish) : stabilizedByRules(this.history, wish, rules)
+    this.history = steady.history
+    if (steady.replicas === wished)
+      this.#set("AbleToScale", "True", "ReadyForNewScale", "recommended size matches current size")
+    else this.#set("AbleToScale", "True", steady.reason, steady.message)
+    const next = { ...wish, desired: steady.replicas }
+    const result = rules === undefined ? limited(next) : limitedByRules(this.history, next, rules)
+    const isLimited = result.replicas === steady.replicas ? "False" : "True"
+    this.#set("ScalingLimited", isLimited, result.reason, result.message)
+    return result.replicas
+  }
+
+  async #rescale(
+    scale: Scale,
+    resource: Resource,
+    desired: number,
+    reason: string,
+    statuses: readonly MetricStatus[],
+  ): Promise<void> {
+    const { metadata, spec } = this.#autoscaler
+    const current = scale.spec.replicas ?? 0
+    try {
+      await this.#writeScale(scale, resource, desired)
+    } catch (err) {
+      const failure = err instanceof Error ? err.message : String(err)
+      this.#warn("FailedRescale", `New size: ${desired}; reason: ${reason}; error: ${failure}`)
+      const message = `the HPA controller was unable to update the target scale: ${failure}`
+      this.#set("AbleToScale", "False", "FailedUpdateScale", message)
+      this.#observed(current, this.#status.desiredReplicas ?? 0, statuses)
+      throw new Told(failure)
+    }
+    const done = `the HPA controller was able to update the target scale to ${desired}`
+    this.#set("AbleToScale", "True", "SucceededRescale", done)
+    this.#context.events.event(
+      this.#autoscaler,
+      "Normal",
+      "SuccessfulRescale",
+      `New size: ${desired}; reason: ${reason}`,
+    )
+    this.#context.log.info("Scaled", {
+      target: `${spec.scaleTargetRef.kind} ${metadata.namespace}/${spec.scaleTargetRef.name}`,
+      from: current,
+      to: desired,
+      reason,
+    })
+    this.#status = {
+      ...this.#status,
+      lastScaleTime: timestamp(this.#context.clock),
+      conditions: withoutCondition(this.#status, "ScaledToZero"),
+    }
+    const { behavior } = spec
+    if (behavior !== undefined)
+      this.history = rememberChange(
+        this.history,
+        { from: current, to: desired, now: this.#now },
+        { up: behavior.scaleUp!, down: behavior.scaleDown! },
+      )
+  }
+
+  /** A scale that somebody changed meanwhile is read again. */
+  async #writeScale(scale: Scale, resource: Resource, replicas: number): Promise<void> {
+    const { client } = this.#context
+    let latest = scale
+    for (let tries = 1; ; tries++)
+      try {
+        const wanted = { ...latest, spec: { ...latest.spec, replicas } }
+        await client.updateSubresource(resource, latest.metadata, "scale", wanted)
+        return
+      } catch (err) {
+        if (!isConflict(err) || tries === TRIES) throw err
+        latest = await client.getSubresource<Scale>(resource, latest.metadata, "scale")
+      }
+  }
+
+  #observed(currentReplicas: number, desiredReplicas: number, currentMetrics: readonly MetricStatus[]): void {
+    const { observedGeneration: _, ...status } = this.#status
+    this.#status = { ...status, currentReplicas, desiredReplicas, currentMetrics }
+  }
+
+  #set(type: ConditionType, status: "True" | "False", reason: string, message: string): void {
+    const now = timestamp(this.#context.clock)
+    const conditions = withCondition(this.#status, { type, status, reason, message }, now)
+    this.#status = { ...this.#status, conditions }
+  }
+
+  #warn(reason: string, message: string): void {
+    this.#context.events.event(this.#autoscaler, "Warning", reason, message)
+  }
+
+  async #writeStatus(): Promise<void> {
+    const { status } = this.#autoscaler
+    if (deepEqual(status, this.#status)) return
+    await this.#context.client.updateStatus(HorizontalPodAutoscaler, { ...this.#autoscaler, status: this.#status })
+  }
+}
+
+const DISABLED = "scaling is disabled since the replica count of the target is zero"

@@ -1,0 +1,189 @@
+import { milliOf } from "../../../pkg/apimachinery/quantity.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { isPodReady, podCondition } from "../../../pkg/pods/pod-state.ts"
+import type { PodMetrics } from "./metrics-client.ts"
+
+/**
+ * How many replicas a metric asks for. Pods that say nothing are taken for what holds a change back: for as good as
+ * idle where more are wanted, for fully used where fewer are. Source: pkg/controller/podautoscaler/replica_calculator.go.
+ */
+
+/** How far a metric may be from its target before anything is scaled, as a part of it, in each direction. */
+export interface Tolerances {
+  readonly up: number
+  readonly down: number
+}
+
+/** A pod that has started is taken for not ready for so long. Source: --horizontal-pod-autoscaler-cpu-initialization-period. */
+const CPU_INITIALIZATION_MS = 300_000
+/** One that was never ready is so for the first time. Source: --horizontal-pod-autoscaler-initial-readiness-delay. */
+const INITIAL_READINESS_MS = 30_000
+const MAX_INT32 = 2 ** 31 - 1
+
+export const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 - down <= ratio && ratio <= 1 + up
+
+export interface Usage {
+  readonly replicas: number
+  /** In thousandths, of the average pod. */
+  readonly average: number
+  /** Percent of what the pods request; where the target is a percentage. */
+  readonly utilization?: number
+}
+
+/** What is to be worked out from the metrics of pods. */
+export interface PodsQuestion {
+  readonly pods: readonly Pod[]
+  readonly metrics: PodMetrics
+  readonly currentReplicas: number
+  readonly tolerances: Tolerances
+  /** "cpu" alone is untrue while a pod starts; "" for metrics that are no resource. */
+  readonly resource: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** @throws Error where there are no pods, or none of them says anything */
+export function replicasForAverage(question: PodsQuestion, target: number): Usage {
+  return replicasFor(question, {
+    ratio: (metrics) => {
+      const average = Math.trunc(sum(metrics) / metrics.size)
+      return { ratio: average / target, average }
+    },
+    missingWhenLow: () => target,
+  })
+}
+
+/**
+ * The same for a percentage of what the pods request. @throws Error also where a container requests nothing
+ */
+export function replicasForUtilization(question: PodsQuestion, target: number, container: string | undefined): Usage {
+  const { resource } = question
+  return replicasFor(question, {
+    prepare: (pods) => new Map(pods.map((pod) => [pod.metadata.name ?? "", requestOf(pod, resource, container)])),
+    ratio(metrics, requests) {
+      const known = [...metrics].filter(([name]) => requests.has(name))
+      const requested = known.reduce((total, [name]) => total + requests.get(name)!, 0)
+      if (requested === 0) throw new Error("no metrics returned matched known pods")
+      const used = known.reduce((total, [, { value }]) => total + value, 0)
+      const utilization = Math.trunc((used * 100) / requested)
+      return { ratio: utilization / target, average: Math.trunc(used / known.length), utilization }
+    },
+    missingWhenLow: (name, requests) => Math.trunc((requests.get(name)! * Math.max(100, target)) / 100),
+  })
+}
+
+interface Measure {
+  prepare?(pods: readonly Pod[]): ReadonlyMap<string, number>
+  ratio(
+    metrics: PodMetrics,
+    requests: ReadonlyMap<string, number>,
+  ): { readonly ratio: number; readonly average: number; readonly utilization?: number }
+  /** What a pod without a metric is taken to use where fewer replicas are wanted. */
+  missingWhenLow(name: string, requests: ReadonlyMap<string, number>): number
+}
+
+function replicasFor(question: PodsQuestion, { prepare, ratio: measure, missingWhenLow }: Measure): Usage {
+  const { pods, currentReplicas, tolerances } = question
+  if (pods.length === 0) throw new Error("no pods returned by selector while calculating replica count")
+  const metrics: PodMetrics = new Map(question.metrics)
+  const { ready, unready, missing, ignored } = grouped(question)
+  for (const name of [...ignored, ...unready]) metrics.delete(name)
+  if (metrics.size === 0) throw new Error("did not receive metrics for targeted pods (pods might be unready)")
+  const requests = prepare?.(pods) ?? new Map<string, number>()
+  const { ratio, ...seen } = measure(metrics, requests)
+  const stay = { replicas: currentReplicas, ...seen }
+
+  const unreadyHoldBack = unready.length > 0 && ratio > 1
+  if (!unreadyHoldBack && missing.length === 0)
+    return isWithin(tolerances, ratio) ? stay : { ...seen, replicas: Math.ceil(ratio * ready) }
+
+  const put = (names: readonly string[], value: (name: string) => number) => {
+    for (const name of names) metrics.set(name, { value: value(name), timestamp: 0, windowMs: 0 })
+  }
+  if (ratio < 1) put(missing, (name) => missingWhenLow(name, requests))
+  else if (ratio > 1) put(missing, () => 0)
+  if (unreadyHoldBack) put(unready, () => 0)
+  const { ratio: careful } = measure(metrics, requests)
+  const turned = (ratio < 1 && careful > 1) || (ratio > 1 && careful < 1)
+  if (isWithin(tolerances, careful) || turned) return stay
+  const replicas = Math.ceil(careful * metrics.size)
+  const isOpposite = (careful < 1 && replicas > currentReplicas) || (careful > 1 && replicas < currentReplicas)
+  return isOpposite ? stay : { ...seen, replicas }
+}
+
+/** Source: groupPods. */
+function grouped({ pods, metrics, resource, now }: PodsQuestion) {
+  const [unready, missing, ignored]: [string[], string[], string[]] = [[], [], []]
+  let ready = 0
+  for (const pod of pods) {
+    const { name = "", deletionTimestamp } = pod.metadata
+    const metric = metrics.get(name)
+    if (deletionTimestamp !== undefined || pod.status.phase === "Failed") ignored.push(name)
+    else if (pod.status.phase === "Pending") unready.push(name)
+    else if (metric === undefined) missing.push(name)
+    else if (resource === "cpu" && isStarting(pod, metric, now)) unready.push(name)
+    else ready++
+  }
+  return { ready, unready, missing, ignored }
+}
+
+function isStarting(pod: Pod, metric: { readonly timestamp: number; readonly windowMs: number }, now: number): boolean {
+  const condition = podCondition(pod, "Ready")
+  const { startTime } = pod.status
+  if (condition === undefined || startTime === undefined) return true
+  const started = Date.parse(startTime)
+  const changed = Date.parse(condition.lastTransitionTime ?? "")
+  return started + CPU_INITIALIZATION_MS > now
+    ? condition.status === "False" || metric.timestamp < changed + metric.windowMs
+    : condition.status === "False" && started + INITIAL_READINESS_MS > changed
+}
+
+/** What the pod, or one of its containers, requests of a resource, in thousandths. Source: calculateRequests. */
+function requestOf({ metadata, spec }: Pod, resource: string, container: string | undefined): number {
+  const { name } = metadata
+  const ofPod = spec.resources?.requests
+  if (container === undefined && ofPod !== undefined && Object.keys(ofPod).length > 0) {
+    const request = ofPod[resource]
+    if (request !== undefined) return milliOf(request)
+  }
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
+  let total = 0
+  for (const one of [...spec.containers, ...sidecars]) {
+    if (container !== undefined && container !== one.name) continue
+    const request = one.resources?.requests?.[resource]
+    if (request === undefined)
+      throw new Error(`missing request for ${resource} in container ${one.name} of Pod ${name}`)
+    total += milliOf(request)
+    if (container === one.name) return total
+  }
+  if (container !== undefined) throw new Error(`container ${container} not found in Pod ${name}`)
+  return total
+}
+
+/** For a metric of one object, or from outside, whose whole value is compared. Source: getUsageRatioReplicaCount. */
+export function replicasForValue(
+  used: number,
+  target: number,
+  { pods, currentReplicas, tolerances }: Pick<PodsQuestion, "pods" | "currentReplicas" | "tolerances">,
+): number {
+  const ratio = used / target
+  if (currentReplicas === 0) return Math.min(Math.ceil(ratio), MAX_INT32)
+  if (isWithin(tolerances, ratio)) return currentReplicas
+  if (pods.length === 0)
+    throw new Error("unable to calculate ready pods: no pods returned by selector while calculating replica count")
+  const ready = pods.filter((pod) => pod.status.phase === "Running" && isPodReady(pod)).length
+  return Math.min(Math.ceil(ratio * ready), MAX_INT32)
+}
+
+/** The same where the value is shared among the pods. Source: GetExternalPerPodMetricReplicas. */
+export function replicasForShare(
+  used: number,
+  target: number,
+  { currentReplicas, tolerances }: Pick<PodsQuestion, "currentReplicas" | "tolerances">,
+): Usage {
+  const wanted = Math.min(Math.ceil(used / target), MAX_INT32)
+  const replicas = isWithin(tolerances, used / (target * currentReplicas)) ? currentReplicas : wanted
+  return { replicas, average: Math.ceil(used / currentReplicas) }
+}
+
+const sum = (metrics: PodMetrics): number => [...metrics.values()].reduce((total, { value }) => total + value, 0)
