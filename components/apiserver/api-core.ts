@@ -135,6 +135,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const authorizer = authorizerChain([new NodeAuthorizer({ storage, objects }), rbac])
   const builtinHooks = createHooks({
     storage,
+    objects,
+    scheme,
     clock,
     random,
     authorizer,

@@ -42,6 +42,7 @@ import { simulatedVolumes } from "./simulated-volumes.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
 import { taintEvictionController } from "./tainteviction.ts"
 import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
+import { policyStatusController } from "./validatingadmissionpolicystatus/validatingadmissionpolicystatus.ts"
 
 export interface ControllersConfig {
   /** Kinds that are served now; custom ones come and go. */
@@ -153,6 +154,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("pv-protection-controller", volumeProtection),
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
     entry("service-cidrs-controller", serviceCidrController),
+    entry("validatingadmissionpolicy-status-controller", policyStatusController(config)),
     entry("namespace-controller", namespaceController(namespaced)),
     entry("pod-garbage-collector", podGarbageCollector()),
     {

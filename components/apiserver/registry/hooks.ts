@@ -1,3 +1,8 @@
+import { MutatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
+import { MutatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
+import { ValidatingAdmissionPolicy } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
+import { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
+import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"
@@ -16,8 +21,10 @@ import type { Random } from "../../../pkg/clock/random.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Authorizer } from "../authorization/authorizer.ts"
 import { bindingHooks, roleHooks } from "../authorization/escalation.ts"
+import { policyBindingHooks, policyHooks } from "../authorization/policy-params.ts"
 import type { RbacAuthorizer } from "../authorization/rbac.ts"
 import { definitionHooks } from "../apiextensions/hooks.ts"
+import type { Objects } from "../cacher/objects.ts"
 import type { Registrar } from "../apiextensions/registrar.ts"
 import type { KindHooks } from "./context.ts"
 import { namespaceHooks } from "./core/namespace/namespace.ts"
@@ -29,6 +36,8 @@ import { identityReviews, type ReviewToken } from "./reviews/identity.ts"
 
 export interface HookOptions {
   readonly storage: Storage
+  readonly objects: Objects
+  readonly scheme: Scheme
   readonly clock: Clock
   readonly random: Random
   readonly authorizer: Authorizer
@@ -45,6 +54,8 @@ export interface HookOptions {
 /** What kinds add to the generic registry, as one list. */
 export function createHooks({
   storage,
+  objects,
+  scheme,
   clock,
   random,
   authorizer,
@@ -70,6 +81,11 @@ export function createHooks({
   add(ServiceAccount, serviceAccountHooks(tokens))
   for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))
   for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
+  add(ValidatingAdmissionPolicy, policyHooks(scheme, authorizer))
+  add(MutatingAdmissionPolicy, policyHooks(scheme, authorizer))
+  const reading = { scheme, objects, authorizer }
+  add(ValidatingAdmissionPolicyBinding, policyBindingHooks(ValidatingAdmissionPolicy as Resource, reading))
+  add(MutatingAdmissionPolicyBinding, policyBindingHooks(MutatingAdmissionPolicy as Resource, reading))
   for (const [resource, own] of [
     ...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)),
     ...identityReviews(reviewToken),

@@ -96,7 +96,33 @@ export class VariableTypes {
   readonly type: CelType = objectOf("kubernetes.variables", this.#fields)
   /** The expressions after it can use it. */
   add(name: string, type: CelType): void {
-    this.#fields.set(name, { type, property: name })
+    this.#fields.set(name, { type: plainType(type), property: name })
+  }
+}
+
+/**
+ * The type of a variable as other expressions see it: nothing is known there of its objects. Source:
+ * plugin/cel/composition.go convertCelTypeToDeclType.
+ */
+function plainType(type: CelType): CelType {
+  const [first, second] = type.params
+  switch (type.kind) {
+    case "list":
+      return listOf(plainType(first!))
+    case "map":
+      return mapOf(plainType(first!), plainType(second!))
+    case "bool":
+    case "bytes":
+    case "double":
+    case "duration":
+    case "int":
+    case "null":
+    case "string":
+    case "timestamp":
+    case "uint":
+      return type
+    default:
+      return DYN
   }
 }
 
@@ -149,3 +175,31 @@ export function expressionFaults(
 /** The cause that tells why an expression at a path does not compile. Source: convertCELErrorToValidationError. */
 export const expressionFault = (path: string, expression: string, why: string): Cause =>
   why.startsWith(NEVER_RUNS) ? internalFault(path, why) : invalidValue(path, expression, why)
+
+/** What the type checker of policies knows of the objects that expressions see; dyn where it knows nothing. */
+export interface KnownTypes {
+  readonly object: CelType
+  /** Undefined where the policy has no parameters. */
+  readonly params: CelType | undefined
+  readonly variables: VariableTypes
+}
+
+/**
+ * Compiles an expression with the types of the objects that it sees. Gives the type of its result, or what is wrong with
+ * it as text. Source: policy/validating/typechecking.go.
+ */
+export function checkTypes(expression: string, { object, params, variables }: KnownTypes): CelType | string {
+  const compiled = compile(expression, {
+    variables: {
+      object,
+      oldObject: object,
+      namespaceObject: NAMESPACE,
+      request: REQUEST,
+      ...(params === undefined ? {} : { params }),
+      authorizer: AUTHORIZER,
+      variables: variables.type,
+    },
+  })
+  if ("program" in compiled) return compiled.resultType
+  return compiled.stage === "compilation" ? formatIssues(compiled.issues, expression) : DYN
+}
