@@ -16,6 +16,7 @@ import { httpsCaller } from "./webhooks/https-caller.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAggregator, type Aggregator } from "./aggregator/aggregator.ts"
+import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import type { FindExtensionServer } from "./aggregator/extension-server.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
@@ -55,6 +56,8 @@ export interface ApiCoreOptions {
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
   /** Functions that stand for the servers behind Services that APIServices name; none unless given. */
   readonly extensionServers?: FindExtensionServer
+  /** Is told of the kinds of such servers. */
+  readonly remoteKinds?: RemoteKinds
   /** The certificate by which such servers know this one; asked for when the first is connected to. */
   readonly frontProxy: () => CertificatePair
   /** Such as 10.43.0.0/16. */
@@ -175,7 +178,11 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     sharing: new TemplateSharing(),
     features,
   })
-  const transportFor = (user: UserInfo): Transport => inProcessTransport(pipeline, user, scheme.resource)
+  const transportFor = (user: UserInfo): Transport =>
+    inProcessTransport(pipeline, user, {
+      resourceOf: scheme.resource,
+      remote: (as) => aggregator.transportFor(as),
+    })
   const aggregator = createAggregator({
     storage,
     objects,
@@ -186,6 +193,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     log,
     metrics,
     frontProxy: options.frontProxy,
+    kinds: options.remoteKinds ?? new RemoteKinds(),
     functions: options.extensionServers ?? (() => undefined),
   })
   const stops = [

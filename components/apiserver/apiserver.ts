@@ -18,6 +18,7 @@ import { answer, listenTls, type Certificates, type Listener } from "../../pkg/r
 import type { Storage } from "../../pkg/storage/storage.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
+import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import type { FindExtensionServer } from "./aggregator/extension-server.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
@@ -115,6 +116,8 @@ export interface ApiServer extends Component {
   /** The way to the servers behind APIServices for components of this process, as `user`. */
   askAggregated(user: UserInfo): AskAggregated
   readonly scheme: Scheme
+  /** Kinds of other servers, which are not in the scheme. */
+  readonly remoteKinds: RemoteKinds
   readonly metrics: Registry
   /**
    * Named checks of /livez and /readyz: other components add theirs. Those of `scheduler` and `controller-manager` are
@@ -145,6 +148,7 @@ const STOP_GRACE_MS = 1000
 export function createApiServer(context: Context, config: ApiServerConfig): ApiServer {
   const { clock, random, log } = context
   const scheme = builtinScheme()
+  const remoteKinds = new RemoteKinds()
   const metrics = config.metrics ?? new Registry()
   const serverMetrics = createServerMetrics(metrics)
   registerProcessMetrics(metrics, clock.now())
@@ -215,6 +219,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       metrics,
       ...(config.webhooks === undefined ? {} : { webhooks: config.webhooks }),
       ...(config.extensionServers === undefined ? {} : { extensionServers: config.extensionServers }),
+      remoteKinds,
       frontProxy: () => frontProxy(files ?? opened),
       serviceCidr: config.serviceCidr,
       nodePorts: config.nodePorts,
@@ -309,6 +314,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   return {
     name: "apiserver",
     scheme,
+    remoteKinds,
     metrics,
     health,
     get files() {
@@ -349,9 +355,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       let transport: { readonly of: Pipeline; readonly transport: Transport } | undefined
       const current = (): Transport => {
         if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
-        const { pipeline } = running
+        const { pipeline, aggregator } = running
+        const remote = (as: UserInfo) => aggregator.transportFor(as)
         if (transport?.of !== pipeline)
-          transport = { of: pipeline, transport: inProcessTransport(pipeline, user, scheme.resource) }
+          transport = {
+            of: pipeline,
+            transport: inProcessTransport(pipeline, user, { resourceOf: scheme.resource, remote }),
+          }
         return transport.transport
       }
       return {

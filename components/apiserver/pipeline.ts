@@ -28,7 +28,8 @@ function authorizeOnce(authorizer: Authorizer, request: ApiRequest): void {
   if (request.authorized !== true) authorize(authorizer, attributesOf(request), request.annotate)
 }
 
-function attributesOf({
+/** What is asked of the authorizer about a request. */
+export function attributesOf({
   user,
   verb,
   resource: { group, version, plural },

@@ -1,30 +1,44 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent } from "../../pkg/client/client.ts"
 import type { WatchFrame } from "./cacher/frame.ts"
+import { authorize } from "./authorization/authorize.ts"
+import { attributesOf } from "./pipeline.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
 import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
 
+/** The way to kinds of other servers, for requests that are authorized. */
+export type RemoteWay = (user: UserInfo) => Transport
+
+export interface TransportOptions {
+  /** Gives what is served of kinds that are only named. */
+  readonly resourceOf?: (group: string, version: string, plural: string) => Resource | undefined
+  readonly remote?: RemoteWay
+}
+
 /**
  * The way into the API for components of this process: the same pipeline as for requests from outside, as `user`,
- * without socket or bytes. `resourceOf` gives what is served of kinds that are only named.
+ * without socket or bytes.
  */
 export function inProcessTransport(
   pipeline: Pipeline,
   user: UserInfo,
-  resourceOf?: (group: string, version: string, plural: string) => Resource | undefined,
+  { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
   // What managedFields call a component: kube-scheduler, deployment-controller.
   const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
     async call(call, signal) {
+      if (call.resource.remote === true) return authorized(call, signal).call(call, signal)
       if (call.subresource !== undefined) checkSubresource(served(call.resource), call.subresource, call.verb)
       return answer(await pipeline.handle(requestOf(call, user, signal)))
     },
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
       try {
+        if (resource.remote === true)
+          return authorized({ verb: "watch", resource, namespace }).watch(resource, options, handlers)
         return pipeline.watch(
           { user, verb: "watch", resource: served(resource), namespace, options: rest, warn, inProcess: true },
           {
@@ -51,8 +65,24 @@ export function inProcessTransport(
     return found
   }
 
+  /** The way to a kind of another server, for a request that may be made. */
+  function authorized(call: Omit<ApiCall, "verb"> & { readonly verb: Verb }, signal?: AbortSignal): Transport {
+    authorize(pipeline, attributesOf(requestOf(call, user, signal)), undefined)
+    if (remote === undefined) throw new ApiError("ServiceUnavailable", "service unavailable")
+    return remote(user)
+  }
+
   function requestOf(
-    { verb, resource, subresource, namespace, name, object, patch, options }: ApiCall,
+    {
+      verb,
+      resource,
+      subresource,
+      namespace,
+      name,
+      object,
+      patch,
+      options,
+    }: Omit<ApiCall, "verb"> & { readonly verb: Verb },
     user: UserInfo,
     signal: AbortSignal | undefined,
   ): ApiRequest {

@@ -59,7 +59,9 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     controllers: controllerMetrics(apiServer.metrics),
     scheduler: schedulerMetrics(apiServer.metrics),
   }
-  const resourceOf = (apiVersion: string, kind: string) => apiServer.scheme.of(apiVersion, kind)
+  const resourceOf = (apiVersion: string, kind: string) =>
+    apiServer.scheme.of(apiVersion, kind) ??
+    apiServer.remoteKinds.resources.find((one) => one.apiVersion === apiVersion && one.kind === kind)
 
   const controllerManager =
     controllers === false
@@ -75,6 +77,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
               onResources: (listener) => apiServer.scheme.subscribe(listener),
               resourceOf,
               askMetrics: apiServer.askAggregated(asUser(systemAccount("horizontal-pod-autoscaler"))),
+              remote: apiServer.remoteKinds,
               caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
               certify: (authority, request, options) =>
                 signRequest(apiServer.files!.pki.authorities[authority], request, options),

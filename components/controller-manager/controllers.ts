@@ -52,6 +52,8 @@ export interface ControllersConfig {
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
   /** Asks aggregated APIs for metrics. */
   readonly askMetrics: AskMetrics
+  /** Kinds of other servers; none unless given. */
+  readonly remote?: RemoteConfig
   /** PEM of the authority that signed the API server's certificate. */
   readonly caPem: () => string
   /** Makes the token that a Secret holds. */
@@ -64,6 +66,15 @@ export interface ControllersConfig {
   readonly simulatedVolumes?: boolean
   /** Addresses of pods, e.g. 10.42.0.0/16. */
   readonly clusterCidr: string
+}
+
+/** What other servers have, as far as they tell. */
+export interface RemoteConfig {
+  readonly resources: readonly Resource[]
+  /** Versions, as `<group>/<version>`, whose server cannot say what it has. */
+  readonly stale: readonly string[]
+  /** Says when kinds have come or gone. */
+  subscribe(listener: () => void): () => void
 }
 
 /** A controller by its name, and how it is started. */
@@ -101,16 +112,16 @@ function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
   // What lives for a time only, an Event, owns nothing and is owned by nobody. Source:
   // garbagecollector.DefaultIgnoredResources.
+  const { remote } = config
+  const all = () => oneVersionEach([...config.resources(), ...(remote?.resources ?? [])])
   const collected = () =>
-    oneVersionEach(config.resources()).filter(
+    all().filter(
       ({ verbs, ttlSeconds }) =>
         ttlSeconds === undefined &&
         ["list", "watch", "delete"].every((verb) => (verbs as readonly string[]).includes(verb)),
     )
   const namespaced = () =>
-    oneVersionEach(config.resources()).filter(
-      ({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"),
-    )
+    all().filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
   return [
     entry("service-account-controller", serviceAccountController),
     entry(undefined, serviceAccountTokens(config)),
@@ -155,7 +166,10 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
     entry("service-cidrs-controller", serviceCidrController),
     entry("validatingadmissionpolicy-status-controller", policyStatusController(config)),
-    entry("namespace-controller", namespaceController(namespaced)),
+    entry(
+      "namespace-controller",
+      namespaceController(namespaced, () => remote?.stale ?? []),
+    ),
     entry("pod-garbage-collector", podGarbageCollector()),
     {
       name: "garbage-collector-controller",
@@ -163,7 +177,10 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
       start: (context) =>
         startGarbageCollector(context, {
           resources: collected,
-          onResources: config.onResources,
+          onResources(listener) {
+            const offs = [config.onResources(listener), remote?.subscribe(listener)]
+            return () => offs.forEach((off) => off?.())
+          },
           resourceOf: config.resourceOf,
         }),
     },

@@ -21,9 +21,13 @@ interface Remaining {
 /**
  * Empties namespaces that are being deleted, pods before all else (KEP-5080), then lets them go. What holds a deletion
  * up is said in the namespace's conditions. Source: pkg/controller/namespace. `resources` are the kinds that live in
- * namespaces and can be deleted.
+ * namespaces and can be deleted; `undiscovered` the versions, as `<group>/<version>`, of which nobody can say which
+ * kinds they have: no namespace goes while there are any, since objects could stay behind.
  */
-export const namespaceController = (resources: () => readonly Resource[]): Controller<Namespace> =>
+export const namespaceController = (
+  resources: () => readonly Resource[],
+  undiscovered: () => readonly string[] = () => [],
+): Controller<Namespace> =>
   defineController<Namespace>({
     name: "namespace-controller",
     reconciles: Namespace,
@@ -44,16 +48,18 @@ export const namespaceController = (resources: () => readonly Resource[]): Contr
       if (!(namespace.spec.finalizers ?? []).includes(FINALIZER_KUBERNETES)) return
 
       const failures: string[] = []
+      const hidden = undiscovered()
       let remaining = await empty(Pod, key, context, failures)
       // The rest stays while pods run: they may need their config, secrets and network policies to end well.
       const others =
         remaining.length === 0
-          ? resources().filter((resource) => resource.kind !== "Pod" && resource.verbs.includes("deletecollection"))
+          ? resources().filter((resource) => resource.kind !== "Pod" && resource.verbs.includes("delete"))
           : []
       for (const resource of others) remaining = [...remaining, ...(await empty(resource, key, context, failures))]
 
-      const marked = await writeConditions(namespace, remaining, failures, context)
+      const marked = await writeConditions(namespace, { remaining, failures, hidden }, context)
       if (marked === undefined) return
+      if (hidden.length > 0) throw new ApiError("ServiceUnavailable", discoveryFailure(hidden))
       if (failures.length > 0)
         throw new ApiError("InternalError", `Cannot empty namespace "${key}": ${failures.join("; ")}`)
       if (remaining.length > 0) return { requeueAfter: LOOK_AGAIN_MS }
@@ -81,8 +87,11 @@ async function empty(
   try {
     const before = await client.list(resource, { namespace })
     if (before.items.length === 0) return []
-    if (before.items.some(({ metadata }) => metadata.deletionTimestamp === undefined))
-      await client.deleteCollection(resource, { namespace }, { propagationPolicy: "Background" })
+    const options = { propagationPolicy: "Background" } as const
+    const whole = before.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    if (whole.length > 0 && resource.verbs.includes("deletecollection"))
+      await client.deleteCollection(resource, { namespace }, options)
+    else for (const { metadata } of whole) await deleted(client.delete(resource, metadata, options))
     const left = (await client.list(resource, { namespace })).items
     if (left.length === 0) return []
     const finalizers = new Map<string, number>()
@@ -96,11 +105,29 @@ async function empty(
   }
 }
 
+/** What is gone already needs no deletion. */
+const deleted = (deletion: Promise<unknown>): Promise<unknown> =>
+  deletion.catch((err: unknown) => {
+    if (!isNotFound(err)) throw err
+  })
+
+/** Source: client-go discovery ErrGroupDiscoveryFailed. */
+const discoveryFailure = (hidden: readonly string[]): string =>
+  "unable to retrieve the complete list of server APIs: " +
+  hidden.map((version) => `${version}: stale GroupVersion discovery: ${version}`).join(", ")
+
+/** How far the emptying of a namespace has come. */
+interface Progress {
+  readonly remaining: readonly Remaining[]
+  readonly failures: readonly string[]
+  /** Versions of which nobody can say which kinds they have. */
+  readonly hidden: readonly string[]
+}
+
 /** Gives the namespace as stored afterwards; undefined when it is gone. */
 async function writeConditions(
   namespace: Namespace,
-  remaining: readonly Remaining[],
-  failures: readonly string[],
+  { remaining, failures, hidden }: Progress,
   { client, clock }: ReconcileContext,
 ): Promise<Namespace | undefined> {
   const content = remaining.map(
@@ -122,9 +149,9 @@ async function writeConditions(
   ][] = [
     [
       "NamespaceDeletionDiscoveryFailure",
-      false,
-      "",
-      "",
+      hidden.length > 0,
+      "DiscoveryFailed",
+      `Discovery failed for some groups, ${hidden.length} failing: ${discoveryFailure(hidden)}`,
       "ResourcesDiscovered",
       "All resources successfully discovered",
     ],

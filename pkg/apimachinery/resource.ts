@@ -125,6 +125,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
    * The program knows no more of the kind than its name: whoever serves it has a declaration of its own, which is meant.
    */
   readonly namedOnly?: true
+  /** Objects of the kind are another server's: the store and the registry know nothing of them. */
+  readonly remote?: true
   /** Of a custom resource: which definition it comes from, and whether that is being deleted. */
   readonly definition?: { readonly uid: string; readonly terminating: boolean }
 

@@ -15,6 +15,7 @@ import type { Objects } from "../cacher/objects.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import type { UserInfo } from "../request.ts"
+import type { RemoteWay } from "../transport.ts"
 import { ApiServices, type RemoteService } from "./api-services.ts"
 import { createAsk, type Ask } from "./ask.ts"
 import { keepRegistered } from "./auto-registration.ts"
@@ -24,6 +25,8 @@ import { RemoteDiscovery } from "./discovery.ts"
 import type { FindExtensionServer } from "./extension-server.ts"
 import { listedGroups, type ListedGroups } from "./groups.ts"
 import { aggregatorMetrics } from "./metrics.ts"
+import type { RemoteKinds } from "./remote-kinds.ts"
+import { remoteTransport } from "./remote-transport.ts"
 import { serveRemote } from "./proxy.ts"
 
 export interface AggregatorOptions {
@@ -37,6 +40,8 @@ export interface AggregatorOptions {
   readonly metrics?: Registry | undefined
   /** The certificate by which servers behind APIServices know this server, as it is now. */
   readonly frontProxy: () => CertificatePair
+  /** Is told of the kinds of other servers. */
+  readonly kinds: RemoteKinds
   /** Functions that stand for such servers. */
   readonly functions: FindExtensionServer
 }
@@ -48,6 +53,8 @@ export interface Aggregator {
   remoteOf(info: RequestInfo): RemoteService | undefined
   /** Whether the server behind an APIService says that it has the resource that a path names. */
   hasResource(info: RequestInfo, service: RemoteService): boolean
+  /** The way of this process's components to kinds of other servers. */
+  transportFor: RemoteWay
   /** Passes a request on that may be made. */
   serve(exchange: Exchange, info: RequestInfo, user: UserInfo, service: RemoteService): Promise<void>
   /** Asks the server behind an APIService for something of this server's own. */
@@ -60,7 +67,7 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
   const services = new ApiServices(storage)
   const connections = new ExtensionConnections(objects, options.frontProxy)
   const ask = createAsk({ connections, functions, clock })
-  const discovery = new RemoteDiscovery(ask, clock)
+  const discovery = new RemoteDiscovery(ask, clock, options.kinds)
   const stops = [
     keepRegistered({ ...options, services }),
     keepAvailability({
@@ -85,6 +92,8 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
     remoteOf: (info) => (services.remotes.size === 0 ? undefined : services.remotes.get(groupVersionOf(info))),
     hasResource: ({ isResource, resource }, service) =>
       isResource && discovery.versionOf(service).resources.some((one) => one.resource === resource),
+    transportFor: (user) =>
+      remoteTransport({ remoteOf: (version) => services.remotes.get(version), connections, functions }, user),
     serve: (exchange, info, user, service) =>
       serveRemote(exchange, info, user, service, { connections, functions, clock }),
     ask,

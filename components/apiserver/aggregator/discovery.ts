@@ -1,7 +1,10 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { UserInfo } from "../request.ts"
 import type { RemoteService } from "./api-services.ts"
 import type { Ask, ExtensionAnswer } from "./ask.ts"
+import type { RemoteKinds } from "./remote-kinds.ts"
+import { remoteResource } from "./remote-resources.ts"
 import { readAggregated, readLegacy, type Discovered, type DiscoveredResource } from "./discovered.ts"
 
 /** As whom the server asks the servers behind APIServices: they let it see all. */
@@ -24,6 +27,15 @@ export interface RemoteVersion {
   /** Stale where the server could not be asked. */
   readonly freshness: "Current" | "Stale"
 }
+
+interface Known {
+  readonly version: RemoteVersion
+  /** When the server was asked, on the monotonic clock, and by which APIService's spec. */
+  readonly at: number
+  readonly of: object
+  /** What the server said when it could last be asked: its objects are there still. */
+  readonly kinds: readonly Resource[]
+}
 const STALE: RemoteVersion = { resources: [], freshness: "Stale" }
 
 /** One document of a server, which may have several versions. */
@@ -42,14 +54,16 @@ export class RemoteDiscovery {
   readonly #ask: Ask
   readonly #clock: Clock
   /** By the name of the APIService. */
-  readonly #versions = new Map<string, { readonly version: RemoteVersion; readonly at: number; readonly of: object }>()
+  readonly #versions = new Map<string, Known>()
   /** By Service and port. */
   readonly #fetched = new Map<string, Fetched>()
+  readonly #kinds: RemoteKinds
   #generation = 0
 
-  constructor(ask: Ask, clock: Clock) {
+  constructor(ask: Ask, clock: Clock, kinds: RemoteKinds) {
     this.#ask = ask
     this.#clock = clock
+    this.#kinds = kinds
   }
 
   /** Rises when what is known has changed. */
@@ -85,14 +99,30 @@ export class RemoteDiscovery {
 
   /** An APIService is gone, or is this server's own. */
   forget(name: string): void {
-    if (this.#versions.delete(name)) this.#generation++
+    if (!this.#versions.delete(name)) return
+    this.#generation++
+    this.#tell()
   }
 
   #put(service: RemoteService, version: RemoteVersion): void {
     const { name = "" } = service.metadata
-    const before = this.#versions.get(name)?.version
-    this.#versions.set(name, { version, at: this.#clock.monotonic(), of: service.spec })
-    if (JSON.stringify(before) !== JSON.stringify(version)) this.#generation++
+    const known = this.#versions.get(name)
+    const isSame = JSON.stringify(known?.version) === JSON.stringify(version)
+    const kinds =
+      known !== undefined && (isSame || version.freshness === "Stale") ? known.kinds : kindsOf(service, version)
+    this.#versions.set(name, { version, at: this.#clock.monotonic(), of: service.spec, kinds })
+    if (isSame) return
+    this.#generation++
+    this.#tell()
+  }
+
+  #tell(): void {
+    const all = [...this.#versions]
+    const stale = all.filter(([, { version }]) => version.freshness === "Stale").map(([name]) => groupVersion(name))
+    this.#kinds.set(
+      all.flatMap(([, { kinds }]) => kinds),
+      stale.sort(),
+    )
   }
 
   async #resourcesOf(service: RemoteService, legacy: ExtensionAnswer): Promise<readonly DiscoveredResource[]> {
@@ -119,6 +149,15 @@ export class RemoteDiscovery {
     }
     return readLegacy(legacy.body.toString())
   }
+}
+
+const kindsOf = ({ spec: { group = "", version = "" } }: RemoteService, { resources }: RemoteVersion) =>
+  resources.filter(({ verbs }) => verbs.length > 0).map((resource) => remoteResource(group, version, resource))
+
+/** `<group>/<version>` of an APIService by its name. */
+function groupVersion(name: string): string {
+  const dot = name.indexOf(".")
+  return `${name.slice(dot + 1)}/${name.slice(0, dot)}`
 }
 
 const isAggregated = (type = ""): boolean =>

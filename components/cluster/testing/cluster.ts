@@ -218,9 +218,11 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return this.#clientAs(user, groups)
   }
 
-  /** The kind served under this name; for custom resources. */
+  /** The kind served under this name; for custom resources, and those of extension servers once they are available. */
   kind(apiVersion: string, kind: string): Resource {
-    const resource = this.#assembly.apiServer.scheme.of(apiVersion, kind)
+    const { scheme, remoteKinds } = this.#assembly.apiServer
+    const isIt = (one: Resource) => one.apiVersion === apiVersion && one.kind === kind
+    const resource = scheme.of(apiVersion, kind) ?? remoteKinds.resources.find(isIt)
     if (resource === undefined)
       throw at(
         callerOf(),

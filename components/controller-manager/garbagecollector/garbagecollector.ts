@@ -221,18 +221,30 @@ export async function startGarbageCollector(
     return owner !== undefined && waitsForDependents(owner)
   }
 
+  /** Whether an object may go by its UID: another server could give its objects the UIDs of others. */
+  function isItsOwn(resource: Resource, { metadata: { uid = "", name, namespace } }: KubeObject): boolean {
+    if (resource.remote !== true) return true
+    const known = graph.get(uid)
+    if (known === undefined) return uid !== ""
+    return kindKey(known.resource) === kindKey(resource) && known.name === name && known.namespace === namespace
+  }
+
   /** By kind of objects: what ends the following of it, and the resource as which it is followed. */
   const followed = new Map<string, { readonly resource: Resource; readonly off: () => void }>()
   function follow(resource: Resource): void {
     const off = informers.of(resource).on({
-      added: (object) => changed(resource, object, undefined),
+      added: (object) => {
+        if (isItsOwn(resource, object)) changed(resource, object, undefined)
+      },
       updated: (object, old) => {
-        if (sameLife(object, old)) return
+        if (sameLife(object, old) || !isItsOwn(resource, object)) return
         changed(resource, object, old)
         // An owner that this object let go of may have been waiting for it.
         for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
       },
-      deleted: ({ metadata }) => gone(metadata.uid ?? ""),
+      deleted: (object) => {
+        if (isItsOwn(resource, object)) gone(object.metadata.uid ?? "")
+      },
     })
     followed.set(kindKey(resource), { resource, off })
   }
@@ -245,7 +257,9 @@ export async function startGarbageCollector(
       off()
       followed.delete(key)
       informers.forget(resource)
-      if (now === undefined) for (const { uid } of graph.ofKind(resource)) gone(uid)
+      // Nobody knows whether the objects of another server are still there: who they own is left alone.
+      if (now === undefined && resource.remote === true) for (const { uid } of graph.ofKind(resource)) graph.remove(uid)
+      else if (now === undefined) for (const { uid } of graph.ofKind(resource)) gone(uid)
       else void dropMissing(now)
     }
     for (const [key, resource] of served) if (!followed.has(key)) follow(resource)
@@ -258,8 +272,9 @@ export async function startGarbageCollector(
     const there = new Set(informer.list().map(({ metadata }) => metadata.uid))
     for (const { uid } of graph.ofKind(resource)) if (!there.has(uid)) gone(uid)
   }
-  // A webhook that cannot convert must not keep everything else from being collected.
-  const certain = resources().filter(({ storedAs }) => storedAs?.convert === undefined)
+  // A webhook that cannot convert, or another server that is not there, must not keep everything else from being
+  // collected.
+  const certain = resources().filter(({ storedAs, remote }) => storedAs?.convert === undefined && remote !== true)
   await Promise.all(certain.map((resource) => informers.of(resource).whenSynced()))
   followAll()
   const offResources = onResources(followAll)
