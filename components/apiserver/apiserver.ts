@@ -270,7 +270,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         listed: () => plane.aggregator.listed(),
         health,
         metrics,
-        openApi: createOpenApi(scheme),
+        openApi: createOpenApi(scheme, plane.aggregator.openApi),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
         serverAddress: () => `${advertiseAddress}:${port}`,
       }),

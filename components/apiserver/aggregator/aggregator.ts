@@ -21,6 +21,7 @@ import { createAsk, type Ask } from "./ask.ts"
 import { keepRegistered } from "./auto-registration.ts"
 import { keepAvailability } from "./availability.ts"
 import { ExtensionConnections } from "./connections.ts"
+import { RemoteOpenApi } from "./openapi.ts"
 import { RemoteDiscovery } from "./discovery.ts"
 import type { FindExtensionServer } from "./extension-server.ts"
 import { listedGroups, type ListedGroups } from "./groups.ts"
@@ -51,6 +52,7 @@ export interface Aggregator {
   listed(): { readonly generation: number; readonly groups: ListedGroups }
   /** The APIService whose server answers a request; undefined where this server does. */
   remoteOf(info: RequestInfo): RemoteService | undefined
+  readonly openApi: RemoteOpenApi
   /** Whether the server behind an APIService says that it has the resource that a path names. */
   hasResource(info: RequestInfo, service: RemoteService): boolean
   /** The way of this process's components to kinds of other servers. */
@@ -90,6 +92,7 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
       return listed
     },
     remoteOf: (info) => (services.remotes.size === 0 ? undefined : services.remotes.get(groupVersionOf(info))),
+    openApi: new RemoteOpenApi(services, ask, clock),
     hasResource: ({ isResource, resource }, service) =>
       isResource && discovery.versionOf(service).resources.some((one) => one.resource === resource),
     transportFor: (user) =>

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto"
 import type * as documentMakers from "../../../pkg/apimachinery/openapi/documents.ts"
 import type * as gnosticMakers from "../../../pkg/apimachinery/openapi/gnostic.ts"
+import type * as mergers from "../../../pkg/apimachinery/openapi/merge.ts"
+import type { ExtensionAnswer } from "../aggregator/ask.ts"
+import type { RemoteOpenApi, RemoteV2 } from "../aggregator/openapi.ts"
 import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
@@ -8,55 +11,76 @@ import { GIT_VERSION } from "../../../pkg/version/version.ts"
 /** The OpenAPI documents of what is served now, as answers. */
 export interface OpenApiDocuments {
   v2(accept: string | undefined, ifNoneMatch: string | undefined): Promise<Response>
-  v3Index(): Response
+  v3Index(): Promise<Response>
   /** Undefined when there is no document of that path. */
-  v3(path: string, hash: string | undefined, ifNoneMatch: string | undefined): Response | undefined
+  v3(path: string, hash: string | undefined, ifNoneMatch: string | undefined): Promise<Response | undefined>
 }
+
+/** Documents of other servers, as far as this one needs them. */
+export type OtherDocuments = Pick<RemoteOpenApi, "generation" | "v2" | "v3" | "v3Hashes">
 
 /**
  * Documents are made when first asked for and forgotten when kinds come or go. Of the v3 ones only the hashes are kept:
  * clients hold the documents themselves, under addresses that carry the hash. Source: kube-openapi pkg/handler and
  * pkg/handler3.
  */
-export function createOpenApi(scheme: Scheme): () => Promise<OpenApiDocuments> {
+export function createOpenApi(scheme: Scheme, others: OtherDocuments): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined
   return async () => {
     // Loaded with the first request: no start needs it.
     const makers = {
       ...(await import("../../../pkg/apimachinery/openapi/documents.ts")),
       ...(await import("../../../pkg/apimachinery/openapi/gnostic.ts")),
+      ...(await import("../../../pkg/apimachinery/openapi/merge.ts")),
     }
     if (made?.generation !== scheme.generation)
-      made = { generation: scheme.generation, documents: documentsOf(scheme, makers) }
+      made = { generation: scheme.generation, documents: documentsOf(scheme, others, makers) }
     return made.documents
   }
 }
 
 type Makers = Pick<typeof documentMakers, "openApiV2" | "openApiV3"> &
-  Pick<typeof gnosticMakers, "encodeGnostic" | "GNOSTIC_TYPE">
+  Pick<typeof gnosticMakers, "encodeGnostic" | "GNOSTIC_TYPE"> &
+  Pick<typeof mergers, "merged">
 
 interface Body {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly hash: string
 }
 
-function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOSTIC_TYPE }: Makers): OpenApiDocuments {
+function documentsOf(
+  scheme: Scheme,
+  others: OtherDocuments,
+  { openApiV2, openApiV3, encodeGnostic, GNOSTIC_TYPE, merged }: Makers,
+): OpenApiDocuments {
   const served: documentMakers.Served = {
     resources: scheme.resources,
     find: ({ group, version, kind }) => scheme.kind(group, version, kind),
     version: GIT_VERSION,
   }
-  const v2Bodies = new Map<string, Body>()
+  const v2Bodies = new Map<string, Body & { readonly generation: number }>()
   const documents = openApiV3(served)
   const hashes = new Map<string, string>()
 
-  const v2Body = (type: string): Body => {
+  const v2Body = async (type: string): Promise<Body> => {
+    const additions = await others.v2()
+    const { generation } = others
     const known = v2Bodies.get(type)
-    if (known !== undefined) return known
-    const document = openApiV2(served)
+    if (known?.generation === generation) return known
+    const document = additions.reduce(added, openApiV2(served))
     const body = type === GNOSTIC_TYPE ? bodyOf(encodeGnostic(document)) : json(document)
-    v2Bodies.set(type, body)
+    v2Bodies.set(type, { ...body, generation })
     return body
+  }
+  /** A document of another server that cannot be written in every form is left out, so that it hides no other. */
+  const added = (base: Schema, { group, version, document }: RemoteV2): Schema => {
+    try {
+      const next = merged(base, { document, prefix: `/apis/${group}/${version}/` })
+      encodeGnostic(next)
+      return next
+    } catch {
+      return base
+    }
   }
   const hashOf = (path: string, make: () => Schema): string => {
     const known = hashes.get(path) ?? json(make()).hash
@@ -65,25 +89,24 @@ function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOS
   }
 
   return {
-    v2(accept, ifNoneMatch) {
+    async v2(accept, ifNoneMatch) {
       const type = (accept ?? "").includes("proto-openapi.spec.v2") ? GNOSTIC_TYPE : "application/json"
-      const { bytes, hash } = v2Body(type)
-      return Promise.resolve(
-        ifNoneMatch === `"${hash}"`
-          ? unchanged(hash)
-          : new Response(bytes, { headers: { "Content-Type": type, ETag: `"${hash}"`, Vary: "Accept" } }),
-      )
+      const { bytes, hash } = await v2Body(type)
+      return ifNoneMatch === `"${hash}"`
+        ? unchanged(hash)
+        : new Response(bytes, { headers: { "Content-Type": type, ETag: `"${hash}"`, Vary: "Accept" } })
     },
-    v3Index() {
+    async v3Index() {
+      const foreign = await others.v3Hashes()
+      const hashes = [...[...documents].map(([path, make]) => [path, hashOf(path, make)] as const), ...foreign]
       const paths = Object.fromEntries(
-        [...documents].map(([path, make]) => [
-          path,
-          { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path, make)}` },
-        ]),
+        hashes.map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
       )
       return Response.json({ paths })
     },
-    v3(path, hash, ifNoneMatch) {
+    async v3(path, hash, ifNoneMatch) {
+      const other = await others.v3(path)
+      if (other !== undefined) return passedOn(other)
       const make = documents.get(path)
       if (make === undefined) return undefined
       const current = hashOf(path, make)
@@ -100,6 +123,14 @@ function documentsOf(scheme: Scheme, { openApiV2, openApiV3, encodeGnostic, GNOS
       return new Response(json(make()).bytes, { headers })
     },
   }
+}
+
+/** The answer of another server about one of its versions. */
+function passedOn({ code, header, body }: ExtensionAnswer): Response | undefined {
+  if (code !== 200) return undefined
+  const etag = header("etag")
+  const headers = { "Content-Type": "application/json", Vary: "Accept", ...(etag === undefined ? {} : { ETag: etag }) }
+  return new Response(new Uint8Array(body), { headers })
 }
 
 const unchanged = (hash: string): Response => new Response(null, { status: 304, headers: { ETag: `"${hash}"` } })

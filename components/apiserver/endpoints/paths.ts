@@ -153,11 +153,10 @@ function routes(options: PathsOptions): Hono<Env> {
   app.get(
     "/openapi/v3/*",
     async (c) =>
-      (await openApi()).v3(
-        c.req.path.slice("/openapi/v3/".length),
-        c.req.query("hash"),
-        c.req.header("if-none-match"),
-      ) ?? c.notFound(),
+      (await (
+        await openApi()
+      ).v3(c.req.path.slice("/openapi/v3/".length), c.req.query("hash"), c.req.header("if-none-match"))) ??
+      c.notFound(),
   )
   app.get("/.well-known/openid-configuration", (c) =>
     json(

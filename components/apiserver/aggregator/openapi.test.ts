@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { startHttpServer } from "../http-server.fixtures.ts"
+import { GROUP, register, RESOURCES, untilAvailability, type HttpServer } from "./extension-server.fixtures.ts"
+
+const V2 = {
+  swagger: "2.0",
+  info: { title: "Wardle", version: "1" },
+  paths: {
+    [`/apis/${GROUP}/v1/flunders`]: {
+      get: { responses: { "200": { description: "OK", schema: { $ref: "#/definitions/wardle.Flunder" } } } },
+    },
+  },
+  definitions: { "wardle.Flunder": { description: "A fish.", type: "object" } },
+}
+const V3 = { openapi: "3.0.0", info: { title: "Wardle" }, paths: {} }
+
+let http: HttpServer
+let asked: string[] = []
+beforeAll(async () => {
+  http = await startHttpServer({
+    extensionServers: (service) =>
+      service !== "default/extension"
+        ? undefined
+        : (request) => {
+            const { pathname } = new URL(request.url)
+            asked.push(pathname)
+            switch (pathname) {
+              case `/apis/${GROUP}/v1`:
+                return Response.json(RESOURCES)
+              case "/openapi/v2":
+                return Response.json(V2)
+              case "/openapi/v3":
+                return Response.json({
+                  paths: {
+                    [`apis/${GROUP}/v1`]: { serverRelativeURL: `/openapi/v3/apis/${GROUP}/v1?hash=AB12` },
+                    "apis/apps/v1": { serverRelativeURL: "/openapi/v3/apis/apps/v1?hash=EVIL" },
+                  },
+                })
+              case `/openapi/v3/apis/${GROUP}/v1`:
+                return Response.json(V3)
+              default:
+                return new Response(null, { status: 404 })
+            }
+          },
+  })
+  await register(http, 443, {})
+  await untilAvailability(http, "Passed")
+})
+afterAll(() => http.stop())
+
+const get = async (path: string) => JSON.parse((await http.call("GET", path)).text) as Record<string, never>
+
+describe("OpenAPI of an extension server", () => {
+  test("is not asked for until a client asks, and then once for many", async () => {
+    expect(asked.filter((path) => path.startsWith("/openapi"))).toEqual([])
+    asked = []
+    const [first] = await Promise.all([get("/openapi/v2"), get("/openapi/v2")])
+    await get("/openapi/v2")
+    expect(asked).toEqual(["/openapi/v2"])
+    expect(Object.keys(first!["paths"]!)).toContain(`/apis/${GROUP}/v1/flunders`)
+    expect(first!["definitions"]!["wardle.Flunder"]).toMatchObject({ description: "A fish." })
+    expect(first!["paths"]!["/api/v1/pods"]).toBeDefined()
+  })
+
+  test("stands in the index of version 3 with its hash, for its own version alone", async () => {
+    const { paths } = await get("/openapi/v3")
+    expect(paths![`apis/${GROUP}/v1`]).toEqual({ serverRelativeURL: `/openapi/v3/apis/${GROUP}/v1?hash=AB12` } as never)
+    expect(JSON.stringify(paths)).not.toContain("EVIL")
+    expect(await get(`/openapi/v3/apis/${GROUP}/v1?hash=AB12`)).toEqual(V3 as never)
+  })
+})

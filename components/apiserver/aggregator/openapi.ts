@@ -1,0 +1,150 @@
+import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
+import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { ApiServices, RemoteService } from "./api-services.ts"
+import type { Ask, ExtensionAnswer } from "./ask.ts"
+import { AGGREGATOR } from "./discovery.ts"
+
+/** How old a document may be before it is asked for again. Source: kube-aggregator pkg/controllers/openapi. */
+const REFRESH_MS = 60_000
+/** How long a client waits for documents that were never had; what comes later is in the next answer. */
+const FIRST_WAIT_MS = 2000
+const TIMEOUT_MS = 20_000
+const MOST_BYTES = 16 * 1024 * 1024
+
+/** What a server behind an APIService says of the kinds of one version. */
+export interface RemoteV2 {
+  readonly group: string
+  readonly version: string
+  readonly document: Schema
+}
+
+interface Fetched<T> {
+  readonly value: T | undefined
+  readonly etag: string | undefined
+  /** When it was last asked for, on the monotonic clock. */
+  readonly at: number
+  readonly pending: Promise<void> | undefined
+}
+
+/**
+ * OpenAPI documents of the servers behind APIServices. They are asked for when a client asks, at most once a minute,
+ * and only where the server is available; a client that comes meanwhile is given what was there before. Source:
+ * kube-aggregator pkg/controllers/{openapi,openapiv3}.
+ */
+export class RemoteOpenApi {
+  readonly #services: ApiServices
+  readonly #ask: Ask
+  readonly #clock: Clock
+  /** By Service and path. */
+  readonly #fetched = new Map<string, Fetched<Schema>>()
+  #generation = 0
+
+  constructor(services: ApiServices, ask: Ask, clock: Clock) {
+    this.#services = services
+    this.#ask = ask
+    this.#clock = clock
+  }
+
+  /** Rises when a document has changed. */
+  get generation(): number {
+    return this.#generation + this.#services.generation
+  }
+
+  /** The documents of all available servers. */
+  async v2(): Promise<readonly RemoteV2[]> {
+    await this.#refresh("/openapi/v2")
+    return this.#available().flatMap((service) => {
+      const document = this.#fetched.get(`${placeOf(service)}/openapi/v2`)?.value
+      const { group = "", version = "" } = service.spec
+      return document === undefined ? [] : [{ group, version, document }]
+    })
+  }
+
+  /** Hashes of the documents of single versions, by their path below `/openapi/v3`. */
+  async v3Hashes(): Promise<ReadonlyMap<string, string>> {
+    await this.#refresh("/openapi/v3")
+    const found = new Map<string, string>()
+    for (const service of this.#available()) {
+      const { paths } = this.#fetched.get(`${placeOf(service)}/openapi/v3`)?.value ?? {}
+      const path = pathOf(service)
+      const entry = isJsonObject(paths) ? paths[path] : undefined
+      const url = isJsonObject(entry) ? entry["serverRelativeURL"] : undefined
+      if (typeof url === "string") found.set(path, /[?&]hash=([0-9A-Za-z_-]{1,256})/.exec(url)?.[1] ?? "0")
+    }
+    return found
+  }
+
+  /** The document of a version as its server gives it; undefined where no available server has the version. */
+  async v3(path: string): Promise<ExtensionAnswer | undefined> {
+    const service = this.#available().find((one) => pathOf(one) === path)
+    if (service === undefined) return undefined
+    const headers = { accept: "application/json" }
+    return this.#ask(service, { ...QUESTION, path: `/openapi/v3/${path}`, headers }).catch((err: unknown) => {
+      throw new ApiError("ServiceUnavailable", `error trying to reach service: ${(err as Error).message}`)
+    })
+  }
+
+  #available(): readonly RemoteService[] {
+    return [...this.#services.remotes.values()].filter(isAvailable)
+  }
+
+  /** Asks all available servers for a document that is old; waits for those that were never asked. */
+  async #refresh(path: string): Promise<void> {
+    const services = this.#available()
+    const places = new Map(services.map((service) => [`${placeOf(service)}${path}`, service]))
+    for (const key of this.#fetched.keys()) if (key.endsWith(path) && !places.has(key)) this.#fetched.delete(key)
+    const first: Promise<void>[] = []
+    for (const [key, service] of places) {
+      const known = this.#fetched.get(key)
+      if (known?.pending !== undefined) {
+        if (known.value === undefined) first.push(known.pending)
+        continue
+      }
+      if (known !== undefined && this.#clock.monotonic() - known.at < REFRESH_MS) continue
+      const pending = this.#fetch(key, service, path)
+      this.#fetched.set(key, { ...(known ?? { value: undefined, etag: undefined, at: 0 }), pending })
+      if (known === undefined) first.push(pending)
+    }
+    if (first.length === 0) return
+    const late = Promise.withResolvers<void>()
+    const timer = this.#clock.setTimeout(() => late.resolve(), FIRST_WAIT_MS)
+    await Promise.race([Promise.all(first), late.promise])
+    timer.cancel()
+  }
+
+  /** Never rejects: without an answer the document stays as it was. */
+  async #fetch(key: string, service: RemoteService, path: string): Promise<void> {
+    const known = this.#fetched.get(key)
+    const { value, etag } = known ?? { value: undefined, etag: undefined }
+    let next: Pick<Fetched<Schema>, "value" | "etag"> = { value, etag }
+    try {
+      const answer = await this.#ask(service, {
+        ...QUESTION,
+        path,
+        headers: { accept: "application/json", ...(etag === undefined ? {} : { "if-none-match": etag }) },
+      })
+      if (answer.code === 404) next = { value: undefined, etag: undefined }
+      else if (answer.code === 200) {
+        const document: unknown = JSON.parse(answer.body.toString())
+        if (isJsonObject(document)) next = { value: document, etag: answer.header("etag") }
+      }
+    } catch {
+      // Asked again in a minute.
+    }
+    // Its APIService may have gone meanwhile.
+    if (!this.#fetched.has(key)) return
+    this.#fetched.set(key, { ...next, at: this.#clock.monotonic(), pending: undefined })
+    if (next.value !== value) this.#generation++
+  }
+}
+
+const QUESTION = { user: AGGREGATOR, timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTES }
+
+const placeOf = ({ spec: { service } }: RemoteService): string => `${service.namespace}/${service.name}:${service.port}`
+
+/** Below `/openapi/v3`. */
+const pathOf = ({ spec: { group = "", version = "" } }: RemoteService): string =>
+  group === "" ? `api/${version}` : `apis/${group}/${version}`
