@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
+import { admission } from "./admission.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
@@ -21,6 +22,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   watch,
   testing,
   cel,
+  admission,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
