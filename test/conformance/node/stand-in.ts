@@ -3,7 +3,7 @@
  * and for each of them a namespace of its own. They run side by side, as most of their time is waiting.
  */
 import { afterAll, beforeAll, test } from "bun:test"
-import { cpSync, mkdirSync } from "node:fs"
+import { cpSync, mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describeOnNode, IMAGES } from "../../harness/cluster.ts"
 import { startServer } from "../../harness/server.ts"
@@ -79,7 +79,8 @@ async function startNodeCluster(flags: readonly string[]): Promise<ConformanceCl
       cpSync(IMAGES, join(dir, "agent/images/k3ts-examples.tar"))
     },
   })
-  const { port, token, kubeconfig } = server
+  const { port, token } = server
+  const kubeconfig = readFileSync(server.kubeconfig, "utf8")
   const url = `https://127.0.0.1:${port}`
   const cluster = new ConformanceCluster(
     { stop: async () => server[Symbol.asyncDispose](), patienceMs: PATIENCE_MS },

@@ -3,12 +3,9 @@
  * crd_conversion_webhook.go.
  */
 import { expect } from "bun:test"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { Kubectl } from "../../harness/kubectl.ts"
 import type { Answer, ConformanceCluster, Loose } from "../cluster.ts"
 import { condition } from "../workload-cluster.ts"
+import { withKubectl } from "./kubectl.ts"
 import { TestNamespace, until } from "./namespace.ts"
 import { serverCertificate } from "./programs/certificates.ts"
 import { program, programVolumes } from "./programs/programs.ts"
@@ -190,7 +187,7 @@ const custom = (group: string, name: string, data: object, version = "v1") => ({
 
 describeStandIns(
   "webhooks",
-  (standIn, alone, cluster) => {
+  (standIn, alone) => {
     standIn("AdmissionWebhook should include webhook resources in discovery documents", async ({ cluster }) => {
       const { groups } = (await cluster.get("/apis")) as unknown as { groups: { name: string; versions: object[] }[] }
       const wanted = { groupVersion: "admissionregistration.k8s.io/v1", version: "v1" }
@@ -251,15 +248,9 @@ describeStandIns(
         [{ name: "deny-attaching-pod", path: "/pods/attach", operations: ["CONNECT"], resources: ["pods/attach"] }],
         async () => {
           await ns.runPod("to-be-attached-pod")
-          const home = mkdtempSync(join(tmpdir(), "k3ts-attach-"))
-          const kubeconfig = join(home, "config")
-          writeFileSync(kubeconfig, cluster().kubeconfig.startsWith("/") ? "" : cluster().kubeconfig, { mode: 0o600 })
-          const kubectl = new Kubectl({
-            kubeconfig: cluster().kubeconfig.startsWith("/") ? cluster().kubeconfig : kubeconfig,
-            home,
-          })
-          const { code, err } = await kubectl.run(["attach", "-n", ns.name, "to-be-attached-pod", "-i", "-c=c"])
-          rmSync(home, { recursive: true })
+          const { code, err } = await withKubectl(ns, (kubectl) =>
+            kubectl.run(["attach", "-n", ns.name, "to-be-attached-pod", "-i", "-c=c"]),
+          )
           expect(code).not.toBe(0)
           expect(err).toContain("attaching to pod 'to-be-attached-pod' is not allowed")
         },
@@ -587,15 +578,19 @@ describeStandIns(
     const converting = async (
       ns: TestNamespace,
       body: (group: string, path: (version: string) => string, definition: string) => Promise<void>,
+      selectable: readonly (readonly string[])[] = [[], []],
     ) => {
+      const fields = selectable.map((paths) =>
+        paths.length === 0 ? {} : { selectableFields: paths.map((jsonPath) => ({ jsonPath })) },
+      )
       const { namespace, caBundle } = await serverOf(ns.cluster)
       const text = { type: "string" }
       const schema = (properties: object) => ({ type: "object", properties })
       await withDefinition(
         ns,
         [
-          { name: "v1", storage: true, schema: schema({ hostPort: text }) },
-          { name: "v2", storage: false, schema: schema({ host: text, port: text }) },
+          { name: "v1", storage: true, schema: schema({ hostPort: text }), ...fields[0] },
+          { name: "v2", storage: false, schema: schema({ host: text, port: text }), ...fields[1] },
         ],
         body,
         {
@@ -612,6 +607,54 @@ describeStandIns(
         },
       )
     }
+    standIn(
+      "CustomResourceFieldSelectors CustomResourceFieldSelectors MUST list and watch custom resources matching the field selector",
+      (ns) =>
+        converting(
+          ns,
+          async (group, path) => {
+            const watches = await Promise.all(
+              [
+                `${path("v2")}?fieldSelector=host%3Dhost1`,
+                `${path("v2")}?fieldSelector=host%3Dhost1,port%3D80`,
+                `${path("v1")}?fieldSelector=hostPort%3Dhost1:80`,
+              ].map((address) => ns.cluster.watch(address)),
+            )
+            for (const [name, data] of [
+              ["cr-0", { host: "host1", port: "80" }],
+              ["cr-1", { host: "host1", port: "8080" }],
+              ["cr-2", { host: "host2", port: "80" }],
+            ] as const)
+              await ns.cluster.post(path("v2"), custom(group, name, data, "v2"))
+            const list = async (version: string, selector: string) =>
+              (await ns.cluster.get(`${path(version)}?fieldSelector=${encodeURIComponent(selector)}`)).items.map(
+                ({ metadata }) => metadata.name,
+              )
+            expect(await list("v2", "host=host1")).toEqual(["cr-0", "cr-1"])
+            expect(await list("v2", "host=host1,port=80")).toEqual(["cr-0"])
+            expect(await list("v1", "hostPort=host1:80")).toEqual(["cr-0"])
+            expect(await list("v1", "hostPort=host1:8080")).toEqual(["cr-1"])
+            const wants = [["cr-0", "cr-1"], ["cr-0"], ["cr-0"]]
+            const seen = async (type: string) => {
+              for (const [i, watch] of watches.entries()) {
+                const names = () =>
+                  watch.events.filter((event) => event.type === type).map(({ object }) => object.metadata.name)
+                await watch.until(() => names().length >= wants[i]!.length)
+                expect(names().toSorted()).toEqual(wants[i]!)
+              }
+            }
+            await seen("ADDED")
+            await ns.cluster.delete(`${path("v2")}?fieldSelector=host%3Dhost1,port%3D80`, { gracePeriodSeconds: 0 })
+            const left = await ns.cluster.get(`${path("v2")}/cr-1`)
+            await ns.cluster.put(`${path("v2")}/cr-1`, { ...left, host: "host2" })
+            expect([await list("v2", "host=host1"), await list("v2", "host=host1,port=80")]).toEqual([[], []])
+            await seen("DELETED")
+            for (const watch of watches) watch.close()
+          },
+          [[".hostPort"], [".host", ".port"]],
+        ),
+    )
+
     const first = { hostPort: "localhost:8080" }
     const second = { host: "localhost", port: "8080" }
 
