@@ -431,4 +431,21 @@ describe("admission policies", () => {
     expect((await create(apps, "deployments", "marker", 1)).body.spec.replicas).toBe(1337)
     await cluster.delete(`${apps}/deployments/marker`)
   })
+
+  test("MutatingAdmissionPolicy should mutate a Deployment with annotations", async () => {
+    const apps = await bound("mutating", "map-annotate", {
+      reinvocationPolicy: "Never",
+      mutations: [
+        {
+          patchType: "ApplyConfiguration",
+          applyConfiguration: {
+            expression: `Object{metadata: Object.metadata{annotations: {"mutated-by": "admission-policy"}}}`,
+          },
+        },
+      ],
+    })
+    const { metadata } = (await create(apps, "deployments", "marker", 1)).body
+    expect(metadata.annotations).toMatchObject({ "mutated-by": "admission-policy" })
+    await cluster.delete(`${apps}/deployments/marker`)
+  })
 })
