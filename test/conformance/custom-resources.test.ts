@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
+import { WANTED } from "./kinds.ts"
 import { condition } from "./workload-cluster.ts"
 
 let cluster: ConformanceCluster
@@ -36,25 +37,6 @@ async function define(schema: object = ANYTHING, more: object = {}) {
 
 describe("discovery in one document", () => {
   const ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-  const WANTED = [
-    ["apps", "v1", "deployments"],
-    ["admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"],
-    ["apiextensions.k8s.io", "v1", "customresourcedefinitions"],
-    ["apiregistration.k8s.io", "v1", "apiservices"],
-    ["authentication.k8s.io", "v1", "tokenreviews"],
-    ["authorization.k8s.io", "v1", "selfsubjectaccessreviews"],
-    ["autoscaling", "v1", "horizontalpodautoscalers"],
-    ["autoscaling", "v2", "horizontalpodautoscalers"],
-    ["batch", "v1", "jobs"],
-    ["coordination.k8s.io", "v1", "leases"],
-    ["discovery.k8s.io", "v1", "endpointslices"],
-    ["events.k8s.io", "v1", "events"],
-    ["networking.k8s.io", "v1", "ingresses"],
-    ["node.k8s.io", "v1", "runtimeclasses"],
-    ["policy", "v1", "poddisruptionbudgets"],
-    ["scheduling.k8s.io", "v1", "priorityclasses"],
-    ["storage.k8s.io", "v1", "csinodes"],
-  ] as const
   const LEGACY = ["namespaces", "pods", "services"]
   interface Discovered {
     readonly metadata: { readonly name?: string }

@@ -248,3 +248,26 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
     },
   },
 }
+
+/** What discovery must know: the groups, versions and resources of test/e2e/apimachinery/aggregated_discovery.go and discovery.go. */
+export const WANTED = [
+  ["apps", "v1", "deployments"],
+  ["admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"],
+  ["apiextensions.k8s.io", "v1", "customresourcedefinitions"],
+  ["apiregistration.k8s.io", "v1", "apiservices"],
+  ["authentication.k8s.io", "v1", "tokenreviews"],
+  ["authorization.k8s.io", "v1", "selfsubjectaccessreviews"],
+  ["autoscaling", "v1", "horizontalpodautoscalers"],
+  ["autoscaling", "v2", "horizontalpodautoscalers"],
+  ["batch", "v1", "jobs"],
+  ["certificates.k8s.io", "v1", "certificatesigningrequests"],
+  ["coordination.k8s.io", "v1", "leases"],
+  ["discovery.k8s.io", "v1", "endpointslices"],
+  ["events.k8s.io", "v1", "events"],
+  ["networking.k8s.io", "v1", "ingresses"],
+  ["node.k8s.io", "v1", "runtimeclasses"],
+  ["policy", "v1", "poddisruptionbudgets"],
+  ["scheduling.k8s.io", "v1", "priorityclasses"],
+  ["storage.k8s.io", "v1", "csinodes"],
+  ["rbac.authorization.k8s.io", "v1", "roles"],
+] as const

@@ -3,7 +3,9 @@
  * once. After test/e2e/apps, apimachinery, auth, common/node, scheduling and storage upstream.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createCa } from "../../pkg/pki/certificate.ts"
 import type { ConformanceCluster, Loose } from "./cluster.ts"
+import { SAMPLES } from "./kinds.ts"
 import {
   APPS,
   condition,
@@ -342,110 +344,94 @@ test("SchedulerPreemption PreemptionExecutionPath runs ReplicaSets to verify pre
   watch.close()
 })
 
-describe("admission policies", () => {
-  const GROUP = "/apis/admissionregistration.k8s.io/v1"
-  /** A policy for the Deployments of a namespace of its own, and its binding; the namespace's path. */
-  async function bound(kind: "validating" | "mutating", name: string, spec: object): Promise<string> {
-    const ns = await makeNamespace(cluster, name)
-    const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": name } }
-    await cluster.post(`${GROUP}/${kind}admissionpolicies`, {
-      metadata: { name: `${name}.policy.example.com` },
-      spec: {
-        matchConstraints: {
-          namespaceSelector,
-          resourceRules: [
-            { apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["CREATE", "UPDATE"] },
-          ],
-        },
-        ...spec,
-      },
-    })
-    await cluster.post(`${GROUP}/${kind}admissionpolicybindings`, {
-      metadata: { name: `${name}.binding.example.com` },
-      spec: {
-        policyName: `${name}.policy.example.com`,
-        matchResources: { namespaceSelector },
-        ...(kind === "validating" ? { validationActions: ["Deny"] } : {}),
-      },
-    })
-    return ns.replace("/api/v1", "/apis/apps/v1")
+test("Certificates API should support CSR API operations", async () => {
+  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+  const signerName = "example.com/e2e-certificates"
+  const { request } = (
+    SAMPLES["certificates.k8s.io/v1 certificatesigningrequests"]!.body as { spec: { request: string } }
+  ).spec
+  const { groups } = (await cluster.get("/apis")) as unknown as { groups: { name: string; versions: object[] }[] }
+  const version = { groupVersion: "certificates.k8s.io/v1", version: "v1" }
+  expect(groups.find(({ name }) => name === "certificates.k8s.io")?.versions).toContainEqual(version)
+  const { resources } = (await cluster.get("/apis/certificates.k8s.io/v1")) as unknown as {
+    resources: { name: string }[]
   }
-  const create = (apps: string, plural: string, name: string, replicas: number) =>
-    cluster.send("POST", `${apps}/${plural}`, { body: { metadata: { name }, spec: { replicas, ...selected(name) } } })
-
-  for (const { title, name, spec, wrong, right } of [
-    {
-      title: "ValidatingAdmissionPolicy should validate against a Deployment",
-      name: "vap-validate",
+  expect(resources.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["", "/approval", "/status"].map((part) => `certificatesigningrequests${part}`)),
+  )
+  const create = () =>
+    cluster.post(path, {
+      metadata: { generateName: "e2e-example-csr-" },
       spec: {
-        validations: [
-          {
-            expression: "object.spec.replicas > 1",
-            messageExpression: "'wants replicas > 1, got ' + string(object.spec.replicas)",
-          },
-          {
-            expression: "namespaceObject.metadata.name == 'vap-validate'",
-            message: "Internal error! Other namespace should not be allowed.",
-          },
-        ],
+        request,
+        signerName,
+        expirationSeconds: 3600,
+        usages: ["digital signature", "key encipherment", "server auth"],
       },
-      wrong: "wants replicas > 1, got 1",
-      right: 2,
-    },
-    {
-      title: "ValidatingAdmissionPolicy should allow expressions to refer variables.",
-      name: "vap-variables",
-      spec: {
-        variables: [
-          { name: "replicas", expression: "object.spec.replicas" },
-          { name: "oddReplicas", expression: "variables.replicas % 2 == 1" },
-        ],
-        validations: [{ expression: "variables.replicas > 1" }, { expression: "variables.oddReplicas" }],
-      },
-      wrong: "failed expression: variables.replicas > 1",
-      right: 3,
-    },
-  ])
-    test(title, async () => {
-      const apps = await bound("validating", name, spec)
-      const refused = await create(apps, "deployments", "marker", 1)
-      expect([refused.code, refused.body.reason, refused.body.message]).toEqual([
-        422,
-        "Invalid",
-        expect.stringContaining(wrong),
-      ])
-      expect((await create(apps, "deployments", "replicated", right)).code).toBe(201)
-      expect((await create(apps, "replicasets", "non-replicated", 1)).code).toBe(201)
     })
-
-  test("MutatingAdmissionPolicy should mutate a Deployment", async () => {
-    const apps = await bound("mutating", "map-mutate", {
-      reinvocationPolicy: "Never",
-      mutations: [
-        {
-          patchType: "ApplyConfiguration",
-          applyConfiguration: { expression: "Object{spec: Object.spec{replicas: 1337}}" },
-        },
-      ],
-    })
-    expect((await create(apps, "deployments", "marker", 1)).body.spec.replicas).toBe(1337)
-    await cluster.delete(`${apps}/deployments/marker`)
+  await create()
+  await create()
+  const made = await create()
+  const one = `${path}/${made.metadata.name}`
+  expect(await cluster.get(one)).toMatchObject({
+    metadata: { uid: made.metadata.uid },
+    spec: { expirationSeconds: 3600 },
   })
-
-  test("MutatingAdmissionPolicy should mutate a Deployment with annotations", async () => {
-    const apps = await bound("mutating", "map-annotate", {
-      reinvocationPolicy: "Never",
-      mutations: [
-        {
-          patchType: "ApplyConfiguration",
-          applyConfiguration: {
-            expression: `Object{metadata: Object.metadata{annotations: {"mutated-by": "admission-policy"}}}`,
-          },
-        },
-      ],
-    })
-    const { metadata } = (await create(apps, "deployments", "marker", 1)).body
-    expect(metadata.annotations).toMatchObject({ "mutated-by": "admission-policy" })
-    await cluster.delete(`${apps}/deployments/marker`)
+  const ofSigner = `${path}?fieldSelector=spec.signerName%3D${encodeURIComponent(signerName)}`
+  const list = await cluster.get(ofSigner)
+  expect(list.items).toHaveLength(3)
+  const watch = await cluster.watch(
+    `${path}?fieldSelector=metadata.name%3D${made.metadata.name}&resourceVersion=${list.metadata.resourceVersion}`,
+  )
+  const patched = await cluster.patch(one, "merge", { metadata: { annotations: { patched: "true" } } })
+  expect([patched.metadata.annotations?.["patched"], revision(patched) > revision(made)]).toEqual(["true", true])
+  const updated = await cluster.put(one, {
+    ...patched,
+    metadata: { ...patched.metadata, annotations: { ...patched.metadata.annotations, updated: "true" } },
   })
+  expect(updated.metadata.annotations).toMatchObject({ patched: "true", updated: "true" })
+  await watch.until(
+    ([event]) => event?.type === "MODIFIED" && event.object.metadata.annotations?.["patched"] === "true",
+  )
+  watch.close()
+
+  expect(await cluster.get(`${one}/approval`)).toMatchObject({
+    kind: "CertificateSigningRequest",
+    metadata: { uid: made.metadata.uid },
+  })
+  const approved = await cluster.patch(`${one}/approval`, "merge", {
+    metadata: { annotations: { patchedapproval: "true" } },
+    status: { conditions: [{ type: "ApprovalPatch", status: "True", reason: "e2e" }] },
+  })
+  expect(approved.status.conditions!.map(({ type }) => type)).toEqual(["ApprovalPatch"])
+  expect(approved.metadata.annotations).toMatchObject({ patchedapproval: "true" })
+  const condition = (type: string) => ({ type, status: "True", reason: "E2E", message: "Set from an e2e test" })
+  const both = await cluster.put(`${one}/approval`, {
+    ...approved,
+    status: { ...approved.status, conditions: [...approved.status.conditions!, condition("Approved")] },
+  })
+  expect(both.status.conditions!.map(({ type }) => type)).toEqual(["ApprovalPatch", "Approved"])
+
+  expect((await cluster.get(`${one}/status`)).metadata.uid).toBe(made.metadata.uid)
+  const { certPem } = createCa({
+    commonName: "e2e.example.com",
+    validity: { notBefore: new Date("2026-01-01"), notAfter: new Date("2036-01-01") },
+  })
+  const certificate = Buffer.from(certPem).toString("base64")
+  const signed = await cluster.patch(`${one}/status`, "merge", {
+    metadata: { annotations: { patchedstatus: "true" } },
+    status: { certificate },
+  })
+  expect([signed.status["certificate"], signed.metadata.annotations?.["patchedstatus"]]).toEqual([certificate, "true"])
+  const last = await cluster.put(`${one}/status`, {
+    ...signed,
+    status: { ...signed.status, conditions: [...signed.status.conditions!, condition("StatusUpdate")] },
+  })
+  expect(last.status.conditions!.at(-1)).toMatchObject({ type: "StatusUpdate" })
+
+  await cluster.delete(one)
+  expect((await cluster.send("GET", one)).code).toBe(404)
+  expect((await cluster.get(ofSigner)).items).toHaveLength(2)
+  await cluster.delete(ofSigner)
+  expect((await cluster.get(ofSigner)).items).toEqual([])
 })

@@ -1,6 +1,7 @@
 /** The wire: discovery, tables, chunks, watches, field validation. After test/e2e/apimachinery upstream. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
+import { WANTED } from "./kinds.ts"
 import { openEnvelope } from "../../pkg/apimachinery/protobuf/envelope.ts"
 
 let cluster: ConformanceCluster
@@ -12,21 +13,6 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 const CONFIGMAPS = "/api/v1/namespaces/m/configmaps"
-const WANTED = [
-  ["apps", "v1", "deployments"],
-  ["authentication.k8s.io", "v1", "tokenreviews"],
-  ["authorization.k8s.io", "v1", "selfsubjectaccessreviews"],
-  ["batch", "v1", "jobs"],
-  ["coordination.k8s.io", "v1", "leases"],
-  ["discovery.k8s.io", "v1", "endpointslices"],
-  ["events.k8s.io", "v1", "events"],
-  ["networking.k8s.io", "v1", "ingresses"],
-  ["node.k8s.io", "v1", "runtimeclasses"],
-  ["policy", "v1", "poddisruptionbudgets"],
-  ["rbac.authorization.k8s.io", "v1", "roles"],
-  ["scheduling.k8s.io", "v1", "priorityclasses"],
-  ["storage.k8s.io", "v1", "csinodes"],
-] as const
 
 test("a deleted collection is answered with its objects as they were, though each changes before it goes", async () => {
   // given pods, which have a generation more when their deletion was asked for
