@@ -5,9 +5,8 @@
  */
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
-import type { IncomingMessage } from "node:http"
-import { createServer } from "node:https"
-import type { TLSSocket } from "node:tls"
+import { createServer, type IncomingMessage } from "node:http"
+import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 const ca = readFileSync(`${ACCOUNT}/ca.crt`, "utf8")
@@ -111,31 +110,33 @@ async function answer(req: IncomingMessage, text: string): Promise<{ readonly co
   return { code: 200, body: status(200, "", "") }
 }
 
-createServer(
+const http = createServer((req, res) => {
+  let text = ""
+  req.on("data", (part: Buffer) => (text += part.toString()))
+  req.on("end", () => {
+    console.log(`${req.method} ${req.url}`)
+    answer(req, text).then(
+      ({ code, body }) => {
+        res.writeHead(code, { "content-type": "application/json" })
+        res.end(JSON.stringify(body))
+      },
+      (err: unknown) => {
+        console.error(err)
+        res.writeHead(500, { "content-type": "application/json" })
+        res.end(JSON.stringify(status(500, "InternalError", String(err))))
+      },
+    )
+  })
+})
+// Bun's HTTPS server shows no client certificates to its handlers: connections are taken by TLS and handed to HTTP.
+createTlsServer(
   {
     cert: readFileSync("/tls/tls.crt"),
     key: readFileSync("/tls/tls.key"),
-    ca: authentication["requestheader-client-ca-file"],
+    ca: authentication["requestheader-client-ca-file"]!,
     requestCert: true,
     rejectUnauthorized: false,
   },
-  (req, res) => {
-    let text = ""
-    req.on("data", (part: Buffer) => (text += part.toString()))
-    req.on("end", () => {
-      console.log(`${req.method} ${req.url}`)
-      answer(req, text).then(
-        ({ code, body }) => {
-          res.writeHead(code, { "content-type": "application/json" })
-          res.end(JSON.stringify(body))
-        },
-        (err: unknown) => {
-          console.error(err)
-          res.writeHead(500, { "content-type": "application/json" })
-          res.end(JSON.stringify(status(500, "InternalError", String(err))))
-        },
-      )
-    })
-  },
+  (socket) => void http.emit("connection", socket),
 ).listen(8443)
 process.on("SIGTERM", () => process.exit(0))
