@@ -647,6 +647,20 @@ describe("PersistentVolumes and claims", () => {
       status: { message: "StatusPatched", reason: "E2E patchStatus" },
     })
     expect(bound.status).toMatchObject({ message: "StatusPatched", reason: "E2E patchStatus" })
+    const updatedVolume = await cluster.put("/api/v1/persistentvolumes/pv1/status", {
+      ...bound,
+      status: { ...bound.status, message: "StatusUpdated", reason: "E2E updateStatus" },
+    })
+    expect(updatedVolume.status).toMatchObject({ message: "StatusUpdated", reason: "E2E updateStatus" })
+    const claim = await cluster.get(`${NS}/persistentvolumeclaims/pvc1/status`)
+    const updatedClaim = await cluster.put(`${NS}/persistentvolumeclaims/pvc1/status`, {
+      ...claim,
+      status: {
+        ...claim.status,
+        conditions: [{ type: "StatusUpdate", status: "True", reason: "E2E", message: "Set" }],
+      },
+    })
+    expect(updatedClaim.status.conditions).toMatchObject([{ type: "StatusUpdate", status: "True" }])
     expect(
       (
         await refused(
@@ -689,6 +703,22 @@ describe("further kinds", () => {
       spec: { ...lease.spec, holderIdentity: "holder2", leaseTransitions: 1 },
     })
     expect(changed.spec).toMatchObject({ holderIdentity: "holder2", leaseTransitions: 1 })
+    expect((await cluster.get(`${path}/l`)).spec).toEqual(changed.spec)
+    const patched = await cluster.patch(`${path}/l`, "strategic", {
+      spec: { leaseDurationSeconds: 60, acquireTime: "2026-01-01T00:00:05.000002Z", leaseTransitions: 2 },
+    })
+    expect(patched.spec).toEqual({
+      ...changed.spec,
+      leaseDurationSeconds: 60,
+      acquireTime: "2026-01-01T00:00:05.000002Z",
+      leaseTransitions: 2,
+    })
+    await cluster.post(path, { metadata: { name: "l2", labels: { deletecollection: "true" } } })
+    expect((await cluster.get(path)).items).toHaveLength(2)
+    await cluster.delete(`${path}?labelSelector=deletecollection%3Dtrue`)
+    expect((await cluster.get(path)).items.map(({ metadata }) => metadata.name)).toEqual(["l"])
+    await cluster.delete(`${path}/l`)
+    expect((await cluster.send("GET", `${path}/l`)).code).toBe(404)
   })
 
   test("StorageClasses and ServiceCIDRs keep what may not change", async () => {

@@ -435,3 +435,31 @@ test("Certificates API should support CSR API operations", async () => {
   await cluster.delete(ofSigner)
   expect((await cluster.get(ofSigner)).items).toEqual([])
 })
+
+describe("ConfigMaps", () => {
+  const path = `${NS}/configmaps`
+  test("ConfigMap should update ConfigMap successfully", async () => {
+    const made = await cluster.post(path, { metadata: { name: "updated" }, data: { "data-1": "value-1" } })
+    await cluster.put(`${path}/updated`, { ...made, data: { data: "value" } })
+    expect((await cluster.get(`${path}/updated`)).data).toEqual({ data: "value" })
+  })
+
+  test("ConfigMap should run through a ConfigMap lifecycle", async () => {
+    const labels = { "test-configmap-static": "true" }
+    await cluster.post(path, { metadata: { name: "life", labels }, data: { valueName: "value" } })
+    const made = await cluster.get(`${path}/life`)
+    expect([made.data, made.metadata.labels]).toEqual([{ valueName: "value" }, labels])
+    const patched = await cluster.patch(`${path}/life`, "strategic", {
+      metadata: { labels: { "test-configmap": "patched" } },
+      data: { valueName: "value1" },
+    })
+    expect(revision(patched)).toBeGreaterThan(revision(made))
+    const { items } = await cluster.get("/api/v1/configmaps?labelSelector=test-configmap%3Dpatched")
+    expect(items.map(({ metadata, data }) => [metadata.name, metadata.labels, data])).toEqual([
+      ["life", { ...labels, "test-configmap": "patched" }, { valueName: "value1" }],
+    ])
+    const selector = "labelSelector=test-configmap-static%3Dtrue"
+    await cluster.delete(`${path}?${selector}`)
+    expect((await cluster.get(`${path}?${selector}`)).items).toEqual([])
+  })
+})

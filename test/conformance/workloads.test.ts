@@ -111,6 +111,10 @@ describe("ReplicaSets", () => {
       },
     })
     expect(condition(withCondition, "StatusUpdate")?.status).toBe("True")
+    const patchedStatus = await cluster.patch(`${path}/rs/status`, "merge", {
+      status: { conditions: [{ type: "StatusPatched", status: "True" }] },
+    })
+    expect(condition(patchedStatus, "StatusPatched")?.status).toBe("True")
     await cluster.put(`${path}/rs/scale`, { ...(await cluster.get(`${path}/rs/scale`)), spec: { replicas: 2 } })
     await cluster.until(`${path}/rs`, (rs) => rs?.status.availableReplicas === 2)
     await cluster.patch(`${path}/rs`, "strategic", {
@@ -169,7 +173,8 @@ describe("Deployments", () => {
       },
     })
     const patched = await cluster.until(`${path}/life`, available(1))
-    await cluster.put(path + "/life/status", {
+    expect((await cluster.get(`${path}/life/status`)).metadata.uid).toBe(patched.metadata.uid)
+    const updatedStatus = await cluster.put(path + "/life/status", {
       ...patched,
       status: {
         ...patched.status,
@@ -179,6 +184,11 @@ describe("Deployments", () => {
         ],
       },
     })
+    expect(condition(updatedStatus, "StatusUpdate")).toMatchObject({ reason: "E2E", message: "Set from e2e test" })
+    const patchedStatus = await cluster.patch(`${path}/life/status`, "merge", {
+      status: { conditions: [{ type: "StatusPatched", status: "True" }] },
+    })
+    expect(condition(patchedStatus, "StatusPatched")?.status).toBe("True")
     await cluster.patch(`${path}/life/scale`, "merge", { spec: { replicas: 3 } })
     await cluster.until(`${path}/life`, available(3))
     expect((await cluster.get(`${path}/life/scale`)).status).toEqual({ replicas: 3, selector: "app=life" })
@@ -250,16 +260,25 @@ describe("DaemonSets", () => {
     )
     const { status } = await cluster.until(`${path}/ds`, scheduled(2))
     expect(status).toMatchObject({ currentNumberScheduled: 2, numberAvailable: 2, updatedNumberScheduled: 2 })
-    await cluster.patch(`${path}/ds/status`, "merge", {
+    const now = await cluster.get(`${path}/ds/status`)
+    const updatedStatus = await cluster.put(`${path}/ds/status`, {
+      ...now,
+      status: { ...now.status, conditions: [{ type: "StatusUpdate", status: "True", reason: "E2E", message: "Set" }] },
+    })
+    expect(condition(updatedStatus, "StatusUpdate")).toMatchObject({ status: "True", reason: "E2E" })
+    const patchedStatus = await cluster.patch(`${path}/ds/status`, "merge", {
       status: { conditions: [{ type: "StatusPatched", status: "True" }] },
     })
+    expect(condition(patchedStatus, "StatusPatched")?.status).toBe("True")
     await cluster.patch(`${path}/ds`, "merge", { spec: { template: { spec: { nodeSelector: { color: "blue" } } } } })
     await cluster.untilList(podsOf("ds"), (now) => now.length === 0)
     await cluster.patch("/api/v1/nodes/node-1", "merge", { metadata: { labels: { color: "blue" } } })
     await cluster.until(`${path}/ds`, scheduled(1))
     await cluster.patch("/api/v1/nodes/node-1", "merge", { metadata: { labels: { color: "green" } } })
     await cluster.untilList(podsOf("ds"), (now) => now.length === 0)
+    expect((await cluster.get(`/apis/apps/v1/daemonsets?labelSelector=e2e%3Dds`)).items).toHaveLength(1)
     await cluster.delete(`${path}?labelSelector=e2e%3Dds`)
+    await cluster.untilList(`${path}?labelSelector=e2e%3Dds`, (left) => left.length === 0)
   })
 
   test("retry a pod that failed, update by rolling, and keep revisions", async () => {
@@ -318,11 +337,16 @@ describe("StatefulSets", () => {
     await cluster.until(`${path}/ss`, (set) => set?.status.readyReplicas === 3)
     await cluster.patch(`${path}/ss/scale`, "merge", { spec: { replicas: 1 } })
     await cluster.untilList(podsOf("ss"), running(1))
-    await cluster.put(`${path}/ss/status`, {
+    const updatedStatus = await cluster.put(`${path}/ss/status`, {
       ...ready,
       metadata: { ...ready.metadata, resourceVersion: undefined },
       status: { ...ready.status, conditions: [{ type: "StatusUpdate", status: "True" }] },
     })
+    expect(condition(updatedStatus, "StatusUpdate")?.status).toBe("True")
+    const patchedStatus = await cluster.patch(`${path}/ss/status`, "merge", {
+      status: { conditions: [{ type: "StatusPatched", status: "True" }] },
+    })
+    expect(condition(patchedStatus, "StatusPatched")?.status).toBe("True")
     await cluster.patch(`${path}/ss`, "strategic", {
       metadata: { labels: { patched: "true" } },
       spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/web:2" }] } } },
@@ -501,6 +525,15 @@ describe("Jobs", () => {
       status: { startTime: now.status["startTime"] },
     })
     expect(patched.metadata.annotations?.["patchedstatus"]).toBe("true")
+    const statusNow = await cluster.get(`${path}/life/status`)
+    const updated = await cluster.put(`${path}/life/status`, {
+      ...statusNow,
+      status: {
+        ...statusNow.status,
+        conditions: [{ type: "StatusUpdate", status: "True", reason: "E2E", message: "Set from e2e test" }],
+      },
+    })
+    expect(condition(updated, "StatusUpdate")).toMatchObject({ status: "True", reason: "E2E" })
     await cluster.patch(`${path}/life`, "strategic", { metadata: { labels: { patched: "true" } } })
     expect((await cluster.get("/apis/batch/v1/jobs?labelSelector=e2e-job-label%3Dlife")).items).toHaveLength(1)
     await cluster.delete(`${path}?labelSelector=e2e-job-label%3Dlife`, { propagationPolicy: "Background" })
