@@ -178,7 +178,7 @@ describe.skipIf(newest === undefined)("published schemas", () => {
     expect(await failure(`explain ${plural}.spec.bars2`)).toContain('field "bars2" does not exist')
     await remove(path)
     expect(await definition("v1")).toBeUndefined()
-  }, 60_000)
+  }, 180_000)
 
   const random = { a: { b: [{ c: "d" }] } }
   test("CustomResourcePublishOpenAPI works for CRD without validation schema", async () => {
@@ -188,7 +188,7 @@ describe.skipIf(newest === undefined)("published schemas", () => {
     expect(await ok(`explain ${plural}`)).toMatch(/DESCRIPTION:.*<empty>/s)
     await remove(path)
     expect(await definition("v1")).toBeUndefined()
-  }, 60_000)
+  }, 180_000)
 
   test("CustomResourcePublishOpenAPI works for CRD preserving unknown fields at the schema root", async () => {
     const schema = waldo("preserve-unknown-properties at root for Testing", OPEN, {})
@@ -198,7 +198,7 @@ describe.skipIf(newest === undefined)("published schemas", () => {
     expect(await ok(`explain ${plural}`)).toMatch(new RegExp(`KIND:.*${kind}`, "s"))
     await remove(path)
     expect(await definition("v1")).toBeUndefined()
-  }, 60_000)
+  }, 180_000)
 
   test("CustomResourcePublishOpenAPI works for CRD preserving unknown fields in an embedded object", async () => {
     const schema = waldo("preserve-unknown-properties in nested field for Testing", {}, OPEN)
@@ -210,7 +210,7 @@ describe.skipIf(newest === undefined)("published schemas", () => {
     )
     await remove(path)
     expect(await definition("v1")).toBeUndefined()
-  }, 60_000)
+  }, 180_000)
 
   test("CustomResourcePublishOpenAPI works for multiple CRDs of different groups", async () => {
     const foo = await define("foo-2.example.com", FOO, "v1")
