@@ -75,14 +75,16 @@ export class ExtensionConnections {
     }
   }
 
-  /** Closes idle connections to the server of an APIService that is gone or has changed. */
+  /** Closes idle connections to the server of an APIService that is gone or has changed; requests under way end well. */
   forget(name: string): void {
-    this.#known.get(name)?.agent.destroy()
+    const agent = this.#known.get(name)?.agent
+    if (agent !== undefined) retire(agent)
     this.#known.delete(name)
   }
 
   close(): void {
-    for (const name of [...this.#known.keys()]) this.forget(name)
+    for (const { agent } of this.#known.values()) agent.destroy()
+    this.#known.clear()
   }
 
   #agent(service: RemoteService): Agent {
@@ -108,6 +110,12 @@ export class ExtensionConnections {
         : { ca: caBundle === "" ? [...rootCertificates] : Buffer.from(caBundle, "base64").toString() }),
     }
   }
+}
+
+/** Closes idle connections, and the others when their requests have ended: `agent.destroy()` would break these off. */
+function retire(agent: Agent): void {
+  agent.maxFreeSockets = 0
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
 }
 
 /** What the server's certificate has to be for. */

@@ -147,6 +147,27 @@ describe("a request for a version of another server", () => {
     expect(text).toStartWith("HTTP/1.1 101 Switching Protocols\r\n")
   })
 
+  test("ends well though its APIService is changed meanwhile", async () => {
+    // given a request that the server has and does not answer yet
+    const [arrived, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    answering = (_req, res) => {
+      arrived.resolve()
+      void held.promise.then(() => res.end("late"))
+    }
+    const first = http.call("GET", FLUNDERS)
+    await arrived.promise
+    // when the APIService is changed, and the next request is sent as the change says
+    await http.call("PATCH", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`, {
+      headers: { "content-type": "application/merge-patch+json" },
+      body: JSON.stringify({ spec: { versionPriority: 400 } }),
+    })
+    answering = (_req, res) => res.end("soon")
+    expect(await http.call("GET", FLUNDERS)).toMatchObject({ code: 200, text: "soon" })
+    held.resolve()
+    // then
+    expect(await first).toMatchObject({ code: 200, text: "late" })
+  })
+
   test("survives a server that closes its connections between requests", async () => {
     answering = (_req, res) => res.end("{}")
     for (let i = 0; i < 5; i++) {
