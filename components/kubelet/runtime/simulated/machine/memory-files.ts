@@ -5,11 +5,28 @@ interface MemoryFile {
   text: string
 }
 
-/** The files of one simulated node. */
+/**
+ * What is directly in a folder: names, and at the same places what they name. Lists, since most folders hold two or
+ * three entries and there are very many.
+ */
+interface Folder {
+  readonly names: string[]
+  readonly entries: (Folder | MemoryFile)[]
+}
+
+const isFolder = (entry: Folder | MemoryFile): entry is Folder => "names" in entry
+const newFolder = (): Folder => ({ names: [], entries: [] })
+
+/** Names are kept once: those of the next pod's folders are mostly the same. Emptied when full. */
+const MOST_NAMES = 256
+
+/**
+ * The files of one simulated node, as a tree: the paths themselves, and a map from each, were a fifth of the memory
+ * that a pod takes.
+ */
 export class MemoryFiles implements PodFiles {
-  readonly #files = new Map<string, MemoryFile>()
-  /** Names of what is directly in a folder. Lists, since most folders hold two or three and there are very many. */
-  readonly #folders = new Map<string, string[]>()
+  readonly #root = newFolder()
+  readonly #names = new Map<string, string>()
   readonly #watchers = new Map<string, Set<() => void>>()
 
   async makeFolder(path: string): Promise<void> {
@@ -28,7 +45,7 @@ export class MemoryFiles implements PodFiles {
   }
 
   async list(path: string): Promise<readonly string[]> {
-    return [...(this.#folders.get(path) ?? [])]
+    return [...(this.#folder(path)?.names ?? [])]
   }
 
   async size(path: string): Promise<number | undefined> {
@@ -50,12 +67,12 @@ export class MemoryFiles implements PodFiles {
   }
 
   async open(path: string): Promise<OpenFile | undefined> {
-    const file = this.#files.get(path)
+    const file = this.#file(path)
     if (file === undefined) return undefined
     return {
       read: async (offset, length) => Buffer.from(file.text).subarray(offset, offset + length),
       size: async () => Buffer.byteLength(file.text),
-      isCurrent: async () => this.#files.get(path) === file,
+      isCurrent: async () => this.#file(path) === file,
       close: async () => {},
     }
   }
@@ -76,16 +93,13 @@ export class MemoryFiles implements PodFiles {
   }
 
   get(path: string): string | undefined {
-    return this.#files.get(path)?.text
+    return this.#file(path)?.text
   }
 
   put(path: string, text: string): void {
-    const file = this.#files.get(path)
+    const file = this.#file(path)
     if (file !== undefined) file.text = text
-    else {
-      this.#enter(path)
-      this.#files.set(path, { text })
-    }
+    else this.#enter(path, { text })
     this.#changed(path)
   }
 
@@ -94,72 +108,122 @@ export class MemoryFiles implements PodFiles {
   }
 
   has(path: string): boolean {
-    return this.#files.has(path) || this.#folders.has(path)
+    return this.#find(path) !== undefined
   }
 
   isFolder(path: string): boolean {
-    return this.#folders.has(path)
+    return this.#folder(path) !== undefined
   }
 
   /** Files below a folder, by their path in it. */
   below(folder: string): readonly string[] {
-    return [...(this.#folders.get(folder) ?? [])].flatMap((name) =>
-      this.isFolder(`${folder}/${name}`) ? this.below(`${folder}/${name}`).map((path) => `${name}/${path}`) : [name],
-    )
+    const filesIn = ({ names, entries }: Folder): readonly string[] =>
+      entries.flatMap((entry, i) =>
+        isFolder(entry) ? filesIn(entry).map((path) => `${names[i]!}/${path}`) : [names[i]!],
+      )
+    const found = this.#folder(folder)
+    return found === undefined ? [] : filesIn(found)
+  }
+
+  #find(path: string): Folder | MemoryFile | undefined {
+    let found: Folder | MemoryFile = this.#root
+    for (let start = path.startsWith("/") ? 1 : 0; ;) {
+      if (!isFolder(found)) return undefined
+      const end = path.indexOf("/", start)
+      const at = found.names.indexOf(end < 0 ? path.slice(start) : path.slice(start, end))
+      if (at < 0) return undefined
+      found = found.entries[at]!
+      if (end < 0) return found
+      start = end + 1
+    }
+  }
+
+  #file(path: string): MemoryFile | undefined {
+    const found = this.#find(path)
+    return found === undefined || isFolder(found) ? undefined : found
+  }
+
+  #folder(path: string): Folder | undefined {
+    const found = this.#find(path)
+    return found !== undefined && isFolder(found) ? found : undefined
   }
 
   #rename(from: string, to: string): boolean {
-    const file = this.#files.get(from)
-    const names = this.#folders.get(from)
-    if (file !== undefined) {
+    const found = this.#find(from)
+    if (found === undefined) return false
+    if (isFolder(found)) {
+      this.#makeFolder(to)
+      for (const name of [...found.names]) this.#rename(`${from}/${name}`, `${to}/${name}`)
       this.#remove(from)
-      this.#enter(to)
-      this.#files.set(to, file)
-      this.#changed(to)
       return true
     }
-    if (names === undefined) return false
-    this.#makeFolder(to)
-    for (const name of [...names]) this.#rename(`${from}/${name}`, `${to}/${name}`)
     this.#remove(from)
+    this.#enter(to, found)
+    this.#changed(to)
     return true
   }
 
-  #makeFolder(path: string): void {
-    if (this.#folders.has(path) || path === "" || path === "/") return
-    this.#enter(path)
-    this.#folders.set(path, [])
+  /** The folder of this path, with those above it. */
+  #makeFolder(path: string): Folder {
+    let folder = this.#root
+    for (const name of path.split("/")) {
+      if (name === "") continue
+      const at = folder.names.indexOf(name)
+      const there = folder.entries[at]
+      if (there !== undefined && isFolder(there)) folder = there
+      else folder = put(folder, at, this.#kept(name), newFolder())
+    }
+    return folder
   }
 
-  /** Puts the name of what is to be there into the folder above. */
-  #enter(path: string): void {
-    if (this.has(path)) return
-    const at = path.lastIndexOf("/")
-    const parent = path.slice(0, at)
-    if (parent === "") return
-    this.#makeFolder(parent)
-    this.#folders.get(parent)!.push(path.slice(at + 1))
+  /** Puts a file into its folder, in the place of one that has its name. */
+  #enter(path: string, file: MemoryFile): void {
+    const slash = path.lastIndexOf("/")
+    const folder = this.#makeFolder(path.slice(0, Math.max(slash, 0)))
+    const name = path.slice(slash + 1)
+    put(folder, folder.names.indexOf(name), this.#kept(name), file)
+  }
+
+  /** The name as a text of its own: a part of a path would keep all of that path in memory. */
+  #kept(name: string): string {
+    let kept = this.#names.get(name)
+    if (kept === undefined) {
+      if (this.#names.size >= MOST_NAMES) this.#names.clear()
+      kept = Buffer.from(name).toString()
+      this.#names.set(kept, kept)
+    }
+    return kept
   }
 
   #remove(path: string): void {
-    if (!this.has(path)) return
-    this.#empty(path)
-    const at = path.lastIndexOf("/")
-    const names = this.#folders.get(path.slice(0, at))
-    const index = names?.indexOf(path.slice(at + 1)) ?? -1
-    if (index >= 0) names!.splice(index, 1)
+    const found = this.#find(path)
+    if (found === undefined) return
+    const slash = path.lastIndexOf("/")
+    const { names, entries } = slash <= 0 ? this.#root : this.#folder(path.slice(0, slash))!
+    const at = names.indexOf(path.slice(slash + 1))
+    names.splice(at, 1)
+    entries.splice(at, 1)
+    this.#gone(found, path)
   }
 
-  /** Takes away what has this path and all that is below it, but not its name from the folder above. */
-  #empty(path: string): void {
-    const names = this.#folders.get(path) ?? []
-    this.#folders.delete(path)
-    this.#files.delete(path)
-    for (const name of names) this.#empty(`${path}/${name}`)
+  /** Tells of what was taken away: first of all that was below it. */
+  #gone(entry: Folder | MemoryFile, path: string): void {
+    if (this.#watchers.size === 0) return
+    if (isFolder(entry)) entry.entries.forEach((inner, i) => this.#gone(inner, `${path}/${entry.names[i]!}`))
     this.#changed(path)
   }
 
   #changed(path: string): void {
     if (this.#watchers.size > 0) for (const changed of this.#watchers.get(path) ?? []) changed()
   }
+}
+
+/** Puts an entry in the place `at`, or at the end where that is -1. */
+function put<E extends Folder | MemoryFile>({ names, entries }: Folder, at: number, name: string, entry: E): E {
+  if (at >= 0) entries[at] = entry
+  else {
+    names.push(name)
+    entries.push(entry)
+  }
+  return entry
 }

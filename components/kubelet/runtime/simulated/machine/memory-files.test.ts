@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test"
+import { MemoryFiles } from "./memory-files.ts"
+
+function filled(): MemoryFiles {
+  const files = new MemoryFiles()
+  files.put("/var/pods/a/token", "t")
+  files.put("/var/pods/a/ca.crt", "c")
+  files.put("/var/pods/b/token", "u")
+  return files
+}
+
+test("a folder lists what is directly in it, in the order in which it came", async () => {
+  const files = filled()
+  expect(await files.list("/var/pods")).toEqual(["a", "b"])
+  expect(await files.list("/var/pods/a")).toEqual(["token", "ca.crt"])
+  expect(await files.list("/var/pods/a/token")).toEqual([])
+  expect(files.below("/var")).toEqual(["pods/a/token", "pods/a/ca.crt", "pods/b/token"])
+})
+
+test("files and folders are told apart, and what is not there is neither", async () => {
+  const files = filled()
+  await files.makeFolder("/var/pods/c/empty")
+  const seen = (path: string) => [files.has(path), files.isFolder(path), files.get(path)]
+  expect(seen("/var/pods/a")).toEqual([true, true, undefined])
+  expect(seen("/var/pods/a/token")).toEqual([true, false, "t"])
+  expect(seen("/var/pods/c/empty")).toEqual([true, true, undefined])
+  expect(seen("/var/pods/a/token/more")).toEqual([false, false, undefined])
+  expect(seen("/var/pod")).toEqual([false, false, undefined])
+})
+
+test("a folder that is renamed takes all that is in it along, and leaves nothing", async () => {
+  const files = filled()
+  await files.rename("/var/pods/a", "/var/pods/c")
+  expect(await files.list("/var/pods")).toEqual(["b", "c"])
+  expect(files.below("/var/pods/c")).toEqual(["token", "ca.crt"])
+  expect(files.has("/var/pods/a")).toBe(false)
+  await expect(files.rename("/var/pods/a", "/var/pods/d")).rejects.toThrow("ENOENT")
+})
+
+test("a file that takes another's name is another file", async () => {
+  const files = filled()
+  const open = await files.open("/var/pods/a/token")
+  await files.rename("/var/pods/b/token", "/var/pods/a/token")
+  expect(files.get("/var/pods/a/token")).toBe("u")
+  expect(await open?.isCurrent()).toBe(false)
+  expect(await files.list("/var/pods/a")).toEqual(["token", "ca.crt"])
+})
+
+test("who watches a file hears of its writes, and of the removal of a folder above it", async () => {
+  const files = filled()
+  let heard = 0
+  const off = files.watch("/var/pods/a/token", () => heard++)
+  files.append("/var/pods/a/token", "2")
+  files.put("/var/pods/a/ca.crt", "d")
+  expect([heard, files.get("/var/pods/a/token")]).toEqual([1, "t2"])
+  await files.remove("/var/pods")
+  expect([heard, files.has("/var"), files.has("/var/pods")]).toEqual([2, true, false])
+  off()
+  files.put("/var/pods/a/token", "new")
+  expect(heard).toBe(2)
+})
