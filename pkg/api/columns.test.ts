@@ -72,6 +72,10 @@ const COLUMNS: Readonly<Record<string, string>> = {
   "admissionregistration.k8s.io/v1/validatingadmissionpolicies": "Name(name) | Validations:integer | ParamKind | Age",
   "admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "Name(name) | PolicyName | ParamRef | Age",
   "admissionregistration.k8s.io/v1/validatingwebhookconfigurations": "Name(name) | Webhooks:integer | Age",
+  "resource.k8s.io/v1/deviceclasses": "Name(name) | Age",
+  "resource.k8s.io/v1/resourceclaims": "Name(name) | State | Age",
+  "resource.k8s.io/v1/resourceclaimtemplates": "Name(name) | Age",
+  "resource.k8s.io/v1/resourceslices": "Name(name) | Node | Driver | Pool | Age",
   "scheduling.k8s.io/v1/priorityclasses":
     "Name(name) | Value:integer | Global-Default:boolean | Age | PreemptionPolicy",
   "node.k8s.io/v1/runtimeclasses": "Name(name) | Handler | Age",

@@ -59,6 +59,10 @@ import { ClusterRole } from "./rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "./rbac/v1/clusterrolebinding.ts"
 import { Role } from "./rbac/v1/role.ts"
 import { RoleBinding } from "./rbac/v1/rolebinding.ts"
+import { DeviceClass } from "./resource/v1/deviceclass.ts"
+import { ResourceClaim } from "./resource/v1/resourceclaim.ts"
+import { ResourceClaimTemplate } from "./resource/v1/resourceclaimtemplate.ts"
+import { ResourceSlice } from "./resource/v1/resourceslice.ts"
 import { PriorityClass } from "./scheduling/v1/priorityclass.ts"
 import { CSIDriver } from "./storage/v1/csidriver.ts"
 import { CSINode } from "./storage/v1/csinode.ts"
@@ -134,6 +138,10 @@ export const RESOURCES: readonly Resource[] = [
   Lease,
   RuntimeClass,
   EndpointSlice,
+  DeviceClass,
+  ResourceClaim,
+  ResourceClaimTemplate,
+  ResourceSlice,
   FlowSchema,
   PriorityLevelConfiguration,
 ]

@@ -47,6 +47,7 @@ describe("builtinScheme", () => {
       "coordination.k8s.io",
       "node.k8s.io",
       "discovery.k8s.io",
+      "resource.k8s.io",
       "flowcontrol.apiserver.k8s.io",
     ])
   })

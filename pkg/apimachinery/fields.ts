@@ -28,7 +28,7 @@ import type { JsonSchema } from "./structural/json-schema.ts"
  * either.
  */
 export type Type =
-  | { readonly kind: Scalar }
+  | { readonly kind: Scalar; readonly shownAs?: "rawExtension" }
   | { readonly kind: "message"; readonly message: () => Message }
   | { readonly kind: "list"; readonly of: Type }
   | { readonly kind: "map"; readonly of: Type }
@@ -376,6 +376,9 @@ export const f = {
    */
   rawExtension: (number: number, doc: string): Field<RawJson, unknown, "optional"> =>
     new Field({ number, doc, type: { kind: "rawExtension" }, presence: "optional" }),
+  /** A RawExtension inside of other structs: its value is kept, and not how it was written. */
+  extension: (number: number, doc: string): Field<unknown, unknown, "optional"> =>
+    new Field({ number, doc, type: { kind: "json", shownAs: "rawExtension" }, presence: "optional" }),
   fieldsV1: scalar<unknown>("fieldsV1"),
   message: <M extends Message>(number: number, message: M, doc: string): Field<ObjectOf<M>, InputOf<M>, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),

@@ -29,6 +29,7 @@ const conditions = [condition]
 
 const { certPem } = createCa({ commonName: "walk", validity: { notBefore: new Date(0), notAfter: new Date(4e12) } })
 const certificate = Buffer.from(certPem).toString("base64")
+const deviceClaim = { devices: { requests: [{ name: "r", exactly: { deviceClassName: "walk" } }] } }
 const autoscaler: KindSample = {
   body: { spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "walk" }, maxReplicas: 3 } },
   status: { currentReplicas: 1, desiredReplicas: 2 },
@@ -235,6 +236,28 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
     status: { attached: true },
   },
   "storage.k8s.io/v1 volumeattributesclasses": { body: { driverName: "d.example.com", parameters: { iops: "1" } } },
+  "resource.k8s.io/v1 deviceclasses": {
+    body: { spec: { selectors: [{ cel: { expression: "device.driver == 'd.example.com'" } }] } },
+  },
+  "resource.k8s.io/v1 resourceclaims": {
+    body: { spec: deviceClaim },
+    status: {
+      allocation: {
+        devices: { results: [{ request: "r", driver: "d.example.com", pool: "p", device: "d" }] },
+      },
+    },
+  },
+  "resource.k8s.io/v1 resourceclaimtemplates": { body: { spec: { spec: deviceClaim } } },
+  "resource.k8s.io/v1 resourceslices": {
+    body: {
+      spec: {
+        driver: "d.example.com",
+        pool: { name: "p", generation: 1, resourceSliceCount: 1 },
+        allNodes: true,
+        devices: [{ name: "d" }],
+      },
+    },
+  },
   "scheduling.k8s.io/v1 priorityclasses": { body: { value: 10, description: "walked" } },
   "coordination.k8s.io/v1 leases": {
     body: { spec: { holderIdentity: "me", leaseDurationSeconds: 30, renewTime: "2026-01-01T00:00:00.000000Z" } },

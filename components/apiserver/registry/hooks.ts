@@ -15,6 +15,8 @@ import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { Role } from "../../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
+import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import { ResourceClaimTemplate } from "../../../pkg/api/resource/v1/resourceclaimtemplate.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
@@ -31,6 +33,7 @@ import { namespaceHooks } from "./core/namespace/namespace.ts"
 import { podHooks } from "./core/pod/pod.ts"
 import { serviceHooks, type ServiceHookOptions } from "./core/service/service.ts"
 import { serviceAccountHooks, type TokenOptions } from "./core/serviceaccount/token.ts"
+import { claimHooks, claimTemplateHooks } from "./resource/claims.ts"
 import { accessReviews } from "./reviews/access.ts"
 import { identityReviews, type ReviewToken } from "./reviews/identity.ts"
 
@@ -79,6 +82,8 @@ export function createHooks({
   add(CustomResourceDefinition, definitionHooks(clock, registrar))
   add(Service, serviceHooks({ storage, clock, random, nodePorts }))
   add(ServiceAccount, serviceAccountHooks(tokens))
+  add(ResourceClaim, claimHooks({ storage, authorizer }))
+  add(ResourceClaimTemplate, claimTemplateHooks({ storage, authorizer }))
   for (const resource of [Role, ClusterRole]) add(resource, roleHooks(rbac, authorizer))
   for (const resource of [RoleBinding, ClusterRoleBinding]) add(resource, bindingHooks(rbac, authorizer))
   add(ValidatingAdmissionPolicy, policyHooks(scheme, authorizer))

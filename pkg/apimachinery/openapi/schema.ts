@@ -210,7 +210,7 @@ export class Definitions {
       case "map":
         return { additionalProperties: this.#type(type.of), type: "object" }
       default: {
-        const special = SPECIAL[type.kind]
+        const special = SPECIAL[type.shownAs ?? type.kind]
         return special === undefined
           ? PLAIN[type.kind]!
           : this.plainRef(special.name, this.#version === 3 ? (special.v3 ?? special.v2) : special.v2)

@@ -5,6 +5,7 @@ import { CORE_BASES } from "./bases-core.ts"
 import { FLOWCONTROL_BASES } from "./bases-flowcontrol.ts"
 import { OTHER_BASES } from "./bases-others.ts"
 import { POD_BASES } from "./bases-pods.ts"
+import { DEVICE_BASES } from "./bases-devices.ts"
 import { STORAGE_BASES } from "./bases-storage.ts"
 import { WORKLOAD_BASES } from "./bases-workloads.ts"
 
@@ -17,4 +18,5 @@ export const BASES: readonly Base[] = [
   ...FLOWCONTROL_BASES,
   ...AUTOSCALING_BASES,
   ...CERTIFICATE_BASES,
+  ...DEVICE_BASES,
 ]

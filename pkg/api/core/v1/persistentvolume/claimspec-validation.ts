@@ -83,18 +83,17 @@ function sourceFaults({ apiGroup: group, kind, namespace = "" }: DataSource, any
 /** A claim that is to be made for a pod: of its metadata only labels and annotations are its own. */
 export function claimTemplateFaults({ metadata, spec }: PersistentVolumeClaimTemplate): readonly Cause[] {
   const causes: Cause[] = []
-  within(
-    causes,
-    [
-      ...validateAnnotations(metadata.annotations, "annotations"),
-      ...validateLabels(metadata.labels, "labels"),
-      ...otherMetadata(metadata),
-    ],
-    "metadata",
-  )
+  within(causes, templateMetadataFaults(metadata), "metadata")
   within(causes, claimSpecFaults(spec), "spec")
   return causes
 }
+
+/** Metadata of which only labels and annotations can be set. Source: ValidateTemplateObjectMeta. */
+export const templateMetadataFaults = (metadata: ObjectMeta): readonly Cause[] => [
+  ...validateAnnotations(metadata.annotations, "annotations"),
+  ...validateLabels(metadata.labels, "labels"),
+  ...otherMetadata(metadata),
+]
 
 /** Upstream takes the name of Go's field, and writes its first letter small. */
 const GO_NAMES: Readonly<Record<string, string>> = { uid: "uID" }

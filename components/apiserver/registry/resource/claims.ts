@@ -1,0 +1,131 @@
+import { Namespace } from "../../../../pkg/api/core/v1/namespace.ts"
+import type { AllocatedDeviceStatus, AllocationResult } from "../../../../pkg/api/resource/v1/allocation.ts"
+import { deviceKey } from "../../../../pkg/api/resource/v1/allocation-validation.ts"
+import type { DeviceClaim } from "../../../../pkg/api/resource/v1/deviceclaim.ts"
+import type { ResourceClaim } from "../../../../pkg/api/resource/v1/resourceclaim.ts"
+import type { ResourceClaimTemplate } from "../../../../pkg/api/resource/v1/resourceclaimtemplate.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { invalid, type Cause } from "../../../../pkg/apimachinery/errors.ts"
+import { forbiddenField } from "../../../../pkg/apimachinery/field-errors.ts"
+import type { Storage } from "../../../../pkg/storage/storage.ts"
+import type { Authorizer } from "../../authorization/authorizer.ts"
+import { storageKey } from "../../cacher/view.ts"
+import type { ApiRequest } from "../../request.ts"
+import type { KindHooks } from "../context.ts"
+
+/** Who may take devices that are in use, allocate them, and say how they are. Source: pkg/registry/resource/utils.go. */
+
+const ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+const NODE_OF_ACCOUNT = "authentication.kubernetes.io/node-name"
+
+interface Tools {
+  readonly storage: Storage
+  readonly authorizer: Authorizer
+}
+
+export const claimHooks = (tools: Tools): KindHooks => ({
+  checkWrite(request, object, before) {
+    const claim = object as ResourceClaim
+    const old = before as ResourceClaim | undefined
+    const causes =
+      request.subresource === "status" && old !== undefined
+        ? statusCauses(tools, request, claim, old)
+        : old === undefined
+          ? adminCauses(tools, request, claim.spec.devices)
+          : []
+    if (causes.length > 0) throw invalid(request.resource, claim.metadata.name ?? "", causes)
+  },
+})
+
+export const claimTemplateHooks = (tools: Tools): KindHooks => ({
+  checkWrite(request, object, old) {
+    const { spec, metadata } = object as ResourceClaimTemplate
+    const causes = old === undefined ? adminCauses(tools, request, spec.spec.devices) : []
+    if (causes.length > 0) throw invalid(request.resource, metadata.name ?? "", causes)
+  },
+})
+
+const NEEDS_LABEL = `admin access to devices requires the \`${ADMIN_LABEL}: true\` label on the containing namespace`
+
+function isForAdmins({ storage }: Tools, { namespace = "" }: ApiRequest): boolean {
+  return storage.get(storageKey(Namespace, { name: namespace }))?.object.metadata.labels?.[ADMIN_LABEL] === "true"
+}
+
+function adminCauses(tools: Tools, request: ApiRequest, { requests }: DeviceClaim): readonly Cause[] {
+  const asks = (requests ?? []).findIndex(({ exactly }) => exactly?.adminAccess === true)
+  return asks < 0 || isForAdmins(tools, request)
+    ? []
+    : [forbiddenField(`spec.devices.requests[${asks}].adminAccess`, NEEDS_LABEL)]
+}
+
+function statusCauses(
+  tools: Tools,
+  request: ApiRequest,
+  { status }: ResourceClaim,
+  { status: old }: ResourceClaim,
+): readonly Cause[] {
+  const causes: Cause[] = []
+  const grants = (allocation: AllocationResult | undefined) =>
+    (allocation?.devices.results ?? []).findIndex(({ adminAccess }) => adminAccess === true)
+  const granted = grants(status.allocation)
+  if (granted >= 0 && grants(old.allocation) < 0 && !isForAdmins(tools, request))
+    causes.push(forbiddenField(`status.allocation.devices.results[${granted}].adminAccess`, NEEDS_LABEL))
+  const isBound = deepEqual(status.allocation, old.allocation) && deepEqual(status.reservedFor, old.reservedFor)
+  if (!isBound && !mayWrite(tools, request, request.verb, "binding"))
+    causes.push(
+      forbiddenField(
+        "status.allocation",
+        `changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", verb="${request.verb}" permission`,
+      ),
+    )
+  if (status.allocation === undefined) return causes
+  const verbs = driverVerbs(request, status.allocation)
+  for (const driver of changedDrivers(status.devices, old.devices))
+    if (!verbs.some((verb) => mayWrite(tools, request, verb, "driver", driver)))
+      causes.push(
+        forbiddenField(
+          "status.devices",
+          `changing status.devices requires resource="resourceclaims/driver", verb="[${verbs.join(" ")}]" permission`,
+        ),
+      )
+  return causes
+}
+
+/** `binding` is asked for everywhere, `driver` in the namespace and by the driver's name. */
+function mayWrite(
+  { authorizer }: Tools,
+  { user, namespace, resource: { group, version } }: ApiRequest,
+  verb: string,
+  subresource: "binding" | "driver",
+  name?: string,
+): boolean {
+  const place = name === undefined ? {} : { namespace, name }
+  return authorizer.authorize({ user, verb, group, version, resource: "resourceclaims", subresource, ...place }).allowed
+}
+
+/** A driver may write about its own node with less than about all. */
+function driverVerbs({ user, verb }: ApiRequest, { nodeSelector }: AllocationResult): readonly string[] {
+  const [term, ...others] = nodeSelector?.nodeSelectorTerms ?? []
+  const [field, ...more] = term?.matchFields ?? []
+  const isOne = others.length === 0 && more.length === 0 && (term?.matchExpressions ?? []).length === 0
+  const node =
+    isOne && field?.key === "metadata.name" && field.operator === "In" && field.values?.length === 1
+      ? field.values[0]
+      : undefined
+  const own = user.extra?.[NODE_OF_ACCOUNT] ?? []
+  const isOwn =
+    node !== undefined && own.length === 1 && own[0] === node && user.name.startsWith("system:serviceaccount:")
+  return isOwn ? [`associated-node:${verb}`, `arbitrary-node:${verb}`] : [`arbitrary-node:${verb}`]
+}
+
+function changedDrivers(
+  devices: readonly AllocatedDeviceStatus[] = [],
+  old: readonly AllocatedDeviceStatus[] = [],
+): readonly string[] {
+  const before = new Map(old.map((device) => [deviceKey(device), device]))
+  const now = new Map(devices.map((device) => [deviceKey(device), device]))
+  const changed = new Set<string>()
+  for (const [key, device] of now) if (!deepEqual(device, before.get(key))) changed.add(device.driver)
+  for (const [key, device] of before) if (!now.has(key)) changed.add(device.driver)
+  return [...changed].sort()
+}

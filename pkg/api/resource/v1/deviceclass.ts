@@ -1,0 +1,65 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { invalidValue, within } from "../../../apimachinery/field-errors.ts"
+import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
+import { isExtendedResource } from "../../core/v1/resource-names.ts"
+import { configurationFields, DeviceSelector } from "./deviceclaim.ts"
+import { configurationFaults, MOST_CONFIGURATIONS, selectorFaults } from "./deviceclaim-validation.ts"
+import { listFaults } from "./names.ts"
+
+/** Source: k8s.io/api resource/v1/types.go, pkg/registry/resource/deviceclass/strategy.go. */
+
+export const DeviceClassConfiguration = message(
+  "resource.v1.DeviceClassConfiguration",
+  "What drivers are told of every device of the class.",
+  configurationFields(1),
+)
+export interface DeviceClassConfiguration extends ObjectOf<typeof DeviceClassConfiguration> {}
+
+export const DeviceClassSpec = message("resource.v1.DeviceClassSpec", "Which devices belong to the class.", {
+  selectors: f.list(1, DeviceSelector, "Conditions that a device has to meet.").atomic(),
+  config: f.list(2, DeviceClassConfiguration, "What drivers are told.").atomic(),
+  extendedResourceName: f.string(4, "An extended resource by which pods can ask for its devices.").pointer(),
+})
+export interface DeviceClassSpec extends ObjectOf<typeof DeviceClassSpec> {}
+
+const fields = {
+  spec: f.message(2, DeviceClassSpec, "Which devices belong to the class.").required().ownRule(),
+}
+export interface DeviceClass extends ObjectFor<typeof fields> {}
+
+export const DeviceClass = defineResource(
+  {
+    group: "resource.k8s.io",
+    version: "v1",
+    kind: "DeviceClass",
+    plural: "deviceclasses",
+    scope: "Cluster",
+    looks: { whole: 1, generateName: false },
+    generation: true,
+    returnsDeletedObject: true,
+    columns: [],
+    doc: "A kind of devices that claims can ask for.",
+    validate: ({ spec }, old) => (spec === old?.spec ? [] : classFaults(spec)),
+  },
+  fields,
+)
+
+function classFaults({ selectors = [], config = [], extendedResourceName: name }: DeviceClassSpec): readonly Cause[] {
+  const causes: Cause[] = []
+  within(
+    causes,
+    [
+      ...selectorFaults(selectors),
+      ...listFaults("config", config, {
+        most: MOST_CONFIGURATIONS,
+        faults: ({ opaque }) => configurationFaults(opaque),
+      }),
+      ...(name === undefined || isExtendedResource(name)
+        ? []
+        : [invalidValue("extendedResourceName", name, "must be a valid extended resource name")]),
+    ],
+    "spec",
+  )
+  return causes
+}

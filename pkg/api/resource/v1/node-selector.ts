@@ -1,0 +1,12 @@
+import type { Cause } from "../../../apimachinery/errors.ts"
+import { required } from "../../../apimachinery/field-errors.ts"
+import type { NodeSelector } from "../../core/v1/pod/affinity.ts"
+import { validateNodeSelector } from "../../core/v1/pod/scheduling-validation.ts"
+
+/** What is wrong with the field `nodeSelector` of a device, a slice or an allocation. Source: ValidateNodeSelector. */
+export function nodeSelectorFaults(selector: NodeSelector): readonly Cause[] {
+  const { nodeSelectorTerms = [] } = selector as Partial<NodeSelector>
+  return nodeSelectorTerms.length === 0
+    ? [required("nodeSelector.nodeSelectorTerms", "must have at least one node selector term")]
+    : validateNodeSelector({ nodeSelectorTerms }, "nodeSelector")
+}
