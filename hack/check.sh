@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `npm run check`: types, lint, format, and the rules of import, time and chance. Runs all of them, so that one run shows everything.
+# `npm run check`: types, lint, format, and the rules of import, time and chance. Runs all of them, so that one run
+# shows everything.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 hack/setup.sh --npm-only
@@ -13,7 +14,8 @@ step() {
   "$@" || failed+=("$name")
 }
 
-# Both tools come as a small Node script that starts a native program; Bun runs the script, whatever Node is on the machine.
+# Both tools come as a small Node script that starts a native program; Bun runs the script, whatever Node is on the
+# machine.
 step types "$bun" node_modules/typescript/bin/tsc --noEmit -p .
 step lint "$bun" node_modules/oxlint/bin/oxlint --deny-warnings --report-unused-disable-directives
 # The whole tree takes a quarter of a second. `npm run format` writes what this asks for.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `npm run hunt -- --seeds 1000 --from 1 --jobs 2`: random work and random faults in clusters in memory; test/hunt/main.ts says more.
-# `npm run hunt -- --server --seeds 20`: the same on real servers; test/hunt/server/main.ts says more.
+# `npm run hunt -- --seeds 1000 --from 1 --jobs 2`: random work and random faults in clusters in memory;
+# test/hunt/main.ts says more. `npm run hunt -- --server --seeds 20`: the same on real servers; test/hunt/server/main.ts
+# says more.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 hack/setup.sh --npm-only

@@ -23,9 +23,9 @@ done
 
 # ---- npm -------------------------------------------------------------------------------------------------------------
 
-# True if every package of the lock file is installed in its version. Packages for other platforms are marked optional and
-# may be absent, and so may those for development where none are asked for. Compares contents, since a checkout gives
-# package-lock.json a new date without changing it.
+# True if every package of the lock file is installed in its version. Packages for other platforms are marked optional
+# and may be absent, and so may those for development where none are asked for. Compares contents, since a checkout
+# gives package-lock.json a new date without changing it.
 npm_packages_are_current() {
   [ -f node_modules/.package-lock.json ] && node --input-type=commonjs -e '
     const { readFileSync } = require("node:fs")
@@ -59,8 +59,8 @@ install_npm_packages() {
 
 bun_works() { "$bun" --version >/dev/null 2>&1; }
 
-# Where npm runs no install scripts, node_modules/bun/bin/bun.exe is a stub that only says so. Its install script puts the
-# binary there that suits this machine; failing that, the binary is linked from the optional package that npm chose.
+# Where npm runs no install scripts, node_modules/bun/bin/bun.exe is a stub that only says so. Its install script puts
+# the binary there that suits this machine; failing that, the binary is linked from the optional package that npm chose.
 link_bun() {
   if bun_works; then return; fi
   say "Linking the Bun binary"
@@ -83,7 +83,8 @@ has_command() { command -v "$1" >/dev/null 2>&1; }
 has_cni_plugins() {
   local folder
   for folder in /usr/lib/cni /opt/cni/bin; do
-    if [ -x "$folder/bridge" ] && [ -x "$folder/host-local" ] && [ -x "$folder/loopback" ] && [ -x "$folder/portmap" ]; then
+    if [ -x "$folder/bridge" ] && [ -x "$folder/host-local" ] &&
+      [ -x "$folder/loopback" ] && [ -x "$folder/portmap" ]; then
       return 0
     fi
   done
@@ -92,7 +93,8 @@ has_cni_plugins() {
 
 # The example and test images hold this one file, so it must run without any library.
 has_static_busybox() {
-  [ -x /bin/busybox ] && (LC_ALL=C ldd /bin/busybox 2>&1 || true) | grep -Eq 'not a dynamic executable|statically linked'
+  [ -x /bin/busybox ] &&
+    (LC_ALL=C ldd /bin/busybox 2>&1 || true) | grep -Eq 'not a dynamic executable|statically linked'
 }
 
 missing_packages() {
@@ -154,8 +156,8 @@ apt_knows() {
   [ -n "$candidate" ] && [ "$candidate" != "(none)" ]
 }
 
-# Debian's packages start a daemon when installed (containerd, docker-registry). k3ts runs a containerd of its own and needs
-# neither, so that start is denied by the means Debian has for it, and only while we install.
+# Debian's packages start a daemon when installed (containerd, docker-registry). k3ts runs a containerd of its own and
+# needs neither, so that start is denied by the means Debian has for it, and only while we install.
 policy=/usr/sbin/policy-rc.d
 deny_service_starts() {
   if [ -e "$policy" ]; then return; fi
@@ -188,13 +190,15 @@ install_packages() {
   if ! apt install -y --no-install-recommends "${missing[@]}"; then
     [ "$updated" = no ] || fail "apt-get install failed; run it by hand to see why: $by_hand"
     apt_update
-    apt install -y --no-install-recommends "${missing[@]}" || fail "apt-get install failed; run it by hand to see why: $by_hand"
+    apt install -y --no-install-recommends "${missing[@]}" ||
+      fail "apt-get install failed; run it by hand to see why: $by_hand"
   fi
   mapfile -t missing < <(missing_packages)
   [ "${#missing[@]}" = 0 ] || fail "installed, but still not found: ${missing[*]}; see whether /usr/sbin and /usr/lib/cni hold them"
 }
 
-# The oldest kubectl that Debian has, beside whichever one is installed, for the tests of clients. Where it cannot be had these use what there is.
+# The oldest kubectl that Debian has, beside whichever one is installed, for the tests of clients. Where it cannot be
+# had these use what there is.
 old_kubectl=node_modules/.cache/kubernetes-client
 fetch_old_kubectl() {
   if [ -x "$old_kubectl/usr/bin/kubectl" ] || ! has_command apt-get || ! has_command dpkg; then return; fi
@@ -204,7 +208,10 @@ fetch_old_kubectl() {
   say "Fetching Debian's $package into $old_kubectl, for the tests of clients"
   mkdir -p "$old_kubectl"
   if ! apt_knows "$package" && can_become_root; then apt_update; fi
-  if ! (cd "$old_kubectl" && apt-get -q -o Acquire::Retries=3 download "$package" </dev/null >&2 && dpkg -x "$package"_*.deb .); then
+  if ! (
+    cd "$old_kubectl" && apt-get -q -o Acquire::Retries=3 download "$package" </dev/null >&2 &&
+      dpkg -x "$package"_*.deb .
+  ); then
     say "It cannot be had; clients are tested with the kubectl that is installed"
   fi
   rm -f "$old_kubectl"/*.deb

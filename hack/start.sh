@@ -14,12 +14,13 @@ for arg in "$@"; do
   previous=$arg
 done
 
-# The server imports what lies here, so that manifests/examples run without a registry. Written under another name first: a
-# running server may watch the folder.
+# The server imports what lies here, so that manifests/examples run without a registry. Written under another name
+# first: a running server may watch the folder.
 place_example_images() {
   local folder="$data_dir/agent/images" archive=dist/images/k3ts-examples.tar
   if cmp -s "$archive" "$folder/k3ts-examples.tar"; then return; fi
-  if ! mkdir -p "$folder" 2>/dev/null; then return; fi # without the right to write there the server will not start either, and says why
+  # Without the right to write there the server will not start either, and says why.
+  if ! mkdir -p "$folder" 2>/dev/null; then return; fi
   cp "$archive" "$folder/.k3ts-examples.tar.new"
   mv "$folder/.k3ts-examples.tar.new" "$folder/k3ts-examples.tar"
   say "Placed the example images in $folder"

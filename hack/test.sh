@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# `npm test`: sets up, builds, and runs every test; `npm test -- PATH…` only those under the paths.
-# Each part (a room of units, a folder of test/) is a `bun test` of its own, so a part that crashes hides no other. The last line
-# is always `N passed, N failed`, with `, N skipped` where some were.
+# `npm test`: sets up, builds, and runs every test; `npm test -- PATH…` only those under the paths. Each part (a room of
+# units, a folder of test/) is a `bun test` of its own, so a part that crashes hides no other. The last line is always
+# `N passed, N failed`, with `, N skipped` where some were.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-# Test clusters freeze all that they store, not only what they give to tests: a component of ours that changes a shared object fails where it does so.
+# Test clusters freeze all that they store, not only what they give to tests: a component of ours that changes a shared
+# object fails where it does so.
 export K3TS_FROZEN=all
 set +e # a failing part is counted, not the end
 
@@ -79,7 +80,8 @@ run_part() {
   elif [ $((pass + fail + error + skip + todo)) = 0 ]; then
     count_failure "$name ran no test"
   fi
-  printf '==> %s: %d passed, %d failed, %d skipped in %d s\n' "$name" "$pass" $((fail + error)) $((skip + todo)) "$seconds"
+  printf '==> %s: %d passed, %d failed, %d skipped in %d s\n' \
+    "$name" "$pass" $((fail + error)) $((skip + todo)) "$seconds"
 }
 
 # `timeout` gives the tests a process group of their own, which Ctrl-C does not reach.

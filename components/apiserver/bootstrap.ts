@@ -1,7 +1,7 @@
 /**
  * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority
- * classes, the Service by which pods reach the API server, APIServices of what is built in. At later starts only what is
- * missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
+ * classes, the Service by which pods reach the API server, APIServices of what is built in. At later starts only what
+ * is missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
  * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
  * pkg/registry/{rbac,scheduling}/rest.
  */

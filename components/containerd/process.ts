@@ -33,10 +33,8 @@ export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
     child.on("exit", (code, signal) => {
       // One that was killed had no time to say why; what it complained of before is something else.
       const why = signal === null && code !== 0 ? complaintIn(paths.log, logStart) : undefined
-      resolve(
-        "containerd " +
-          `${signal === null ? `exited with code ${code}` : `was ended by ${signal}`}${why === undefined ? "" : `: ${why}`}`,
-      )
+      const end = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+      resolve(`containerd ${end}${why === undefined ? "" : `: ${why}`}`)
     })
   })
   const { pid } = child

@@ -40,57 +40,57 @@ const byClusterIp: Index<Service> = {
  * docs/specification.md). `domain` without a dot at the end, e.g. cluster.local; names are asked in lower case.
  */
 export class Records {
-  private readonly services: Informer<Service>
-  private readonly slices: Informer<EndpointSlice>
-  private readonly namespaces: Informer<Namespace>
-  private readonly domain: string
+  readonly #services: Informer<Service>
+  readonly #slices: Informer<EndpointSlice>
+  readonly #namespaces: Informer<Namespace>
+  readonly #domain: string
 
   constructor(informers: Informers, domain: string) {
-    this.services = informers.of(Service)
-    this.slices = informers.of(EndpointSlice)
-    this.namespaces = informers.of(Namespace)
-    this.domain = domain
+    this.#services = informers.of(Service)
+    this.#slices = informers.of(EndpointSlice)
+    this.#namespaces = informers.of(Namespace)
+    this.#domain = domain
   }
 
   /** Is the name ours to answer? Everything else is forwarded. */
   owns(name: string): boolean {
-    return name === this.domain || name.endsWith(`.${this.domain}`)
+    return name === this.#domain || name.endsWith(`.${this.#domain}`)
   }
 
   find(name: string): Found {
-    if (name === this.domain) return []
+    if (name === this.#domain) return []
     const labels = name
-      .slice(0, -this.domain.length - 1)
+      .slice(0, -this.#domain.length - 1)
       .split(".")
       .reverse()
     const [kind, namespace, ...rest] = labels
     if (kind === "dns-version" && namespace === undefined) return [{ type: "TXT", data: "1.1.0" }]
     if (kind !== "svc" && kind !== "pod") return undefined
     if (namespace === undefined) return []
-    if (this.namespaces.get(namespace) === undefined) return undefined
+    if (this.#namespaces.get(namespace) === undefined) return undefined
     if (rest.length === 0) return []
-    return kind === "svc" ? this.ofService(namespace, rest) : podAddress(rest)
+    return kind === "svc" ? this.#ofService(namespace, rest) : podAddress(rest)
   }
 
   /** The name behind an address: of a Service, or of an endpoint of a headless one. */
   reverse(ip: string): Found {
-    const [service] = this.services.by(byClusterIp, ip)
-    if (service !== undefined) return [{ type: "PTR", data: this.nameOf(service) }]
-    const names = this.slices.by(byAddress, ip).flatMap((slice) => {
-      const owner = this.services.get(
+    const [service] = this.#services.by(byClusterIp, ip)
+    if (service !== undefined) return [{ type: "PTR", data: this.#nameOf(service) }]
+    const names = this.#slices.by(byAddress, ip).flatMap((slice) => {
+      const owner = this.#services.get(
         `${slice.metadata.namespace}/${slice.metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
       )
       if (owner === undefined || owner.spec.clusterIP !== "None") return []
       return (slice.endpoints ?? [])
         .filter(({ addresses }) => addresses.includes(ip))
-        .map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.nameOf(owner)}`)
+        .map(({ hostname }) => `${hostname ?? dashed(ip)}.${this.#nameOf(owner)}`)
     })
     return names.length === 0 ? undefined : [...new Set(names)].map((data) => ({ type: "PTR", data }))
   }
 
   /** `rest` is what stands before the namespace, nearest first: service, then host or _protocol, then _port. */
-  private ofService(namespace: string, [name = "", first, second, ...more]: readonly string[]): Found {
-    const service = this.services.get(`${namespace}/${name}`)
+  #ofService(namespace: string, [name = "", first, second, ...more]: readonly string[]): Found {
+    const service = this.#services.get(`${namespace}/${name}`)
     if (service === undefined || more.length > 0) return undefined
     if (service.spec.type === "ExternalName")
       return first === undefined
@@ -98,23 +98,23 @@ export class Records {
         : undefined
     const headless = service.spec.clusterIP === "None"
     if (first === undefined)
-      return headless ? this.endpointsOf(service).map(({ ip }) => address(ip)) : addressesOf(service)
+      return headless ? this.#endpointsOf(service).map(({ ip }) => address(ip)) : addressesOf(service)
     if (first.startsWith("_"))
-      return this.ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
+      return this.#ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
     if (!headless || second !== undefined) return undefined
-    const hosts = this.endpointsOf(service).filter(({ host }) => host === first)
+    const hosts = this.#endpointsOf(service).filter(({ host }) => host === first)
     return hosts.length === 0 ? undefined : hosts.map(({ ip }) => address(ip))
   }
 
   /** SRV records of a named port; `port` undefined asks for the protocol alone, which exists but has no records. */
-  private ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Found {
+  #ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Found {
     const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) =>
       (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
     if (port === undefined)
       return (service.spec.ports ?? []).some((each) => each.protocol.toLowerCase() === protocol) ? [] : undefined
-    const name = this.nameOf(service)
+    const name = this.#nameOf(service)
     const targets = headless
-      ? this.endpointsOf(service).flatMap(({ host, ports }) =>
+      ? this.#endpointsOf(service).flatMap(({ host, ports }) =>
           ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })),
         )
       : (service.spec.ports ?? []).filter(matches).map((each) => ({ port: each.port, target: name }))
@@ -123,8 +123,8 @@ export class Records {
     return targets.map((target) => ({ type: "SRV", data: { ...target, priority: 0, weight } }))
   }
 
-  private endpointsOf(service: Service): readonly Endpoint[] {
-    const slices = this.slices.by(byService, `${service.metadata.namespace}/${service.metadata.name}`)
+  #endpointsOf(service: Service): readonly Endpoint[] {
+    const slices = this.#slices.by(byService, `${service.metadata.namespace}/${service.metadata.name}`)
     const found = new Map<string, Endpoint>()
     for (const { endpoints, ports } of slices) {
       const shared = (ports ?? []).map(({ name = "", protocol = "TCP", port = 0 }) => ({ name, protocol, port }))
@@ -143,8 +143,8 @@ export class Records {
     return [...found.values()]
   }
 
-  private nameOf({ metadata }: Service): string {
-    return `${metadata.name}.${metadata.namespace}.svc.${this.domain}`
+  #nameOf({ metadata }: Service): string {
+    return `${metadata.name}.${metadata.namespace}.svc.${this.#domain}`
   }
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
+import { lineViolations } from "./lines.ts"
+import { memberViolations } from "./members.ts"
 
 describe("importViolations", () => {
   const imports = (path: string, specifier: string) =>
@@ -134,5 +136,53 @@ describe("globalViolations", () => {
   test("allows the command line to ask for the time, but not to use Bun", () => {
     expect(uses("const a = Date.now()", "cmd/k3ts/context.ts")).toEqual([])
     expect(uses("Bun.serve(a)", "cmd/k3ts/context.ts")).toEqual(["uses Bun."])
+  })
+})
+
+describe("lineViolations", () => {
+  const lines = (path: string, text: string) =>
+    lineViolations([{ path, text }]).map(({ line, message }) => [line, message])
+  const words = "word ".repeat(25)
+
+  test.each([
+    { title: "120 characters", path: "a.ts", text: `// ${"é".repeat(117)}` },
+    { title: "an import", path: "a.ts", text: `import { a } from "./${"a/".repeat(60)}a.ts"` },
+    { title: "the words of a message", path: "a.ts", text: `  throw new Error("${words}")` },
+    { title: "a pattern", path: "a.ts", text: `  message: /^${"a b ".repeat(30)}$/,` },
+    { title: "the inside of a template", path: "a.ts", text: `const text = \`\n${words}\n\`` },
+    { title: "a row of a table", path: "a.md", text: `| ${words} | b |` },
+    { title: "code in a page", path: "a.md", text: `\`\`\`sh\n${words}\n\`\`\`` },
+  ])("allows $title", ({ path, text }) => {
+    expect(lines(path, text)).toEqual([])
+  })
+
+  test.each([
+    { title: "a comment", path: "a.ts", text: `a()\n// ${words}`, line: 2, length: 128 },
+    { title: "code", path: "a.ts", text: `call(${"argument, ".repeat(12)})`, line: 1, length: 126 },
+    { title: "code after a template", path: "a.ts", text: `const text = \`\n\`\n// ${words}`, line: 3, length: 128 },
+    { title: "a script", path: "a.sh", text: `# ${words}`, line: 1, length: 127 },
+    { title: "a paragraph", path: "a.md", text: `\n${words}`, line: 2, length: 125 },
+  ])("refuses $title of more than 120 characters", ({ path, text, line, length }) => {
+    expect(lines(path, text)).toEqual([[line, `has ${length} characters in a line`]])
+  })
+})
+
+describe("memberViolations", () => {
+  const members = (text: string) =>
+    memberViolations([{ path: "a.ts", text }]).map(({ line, message }) => [line, message])
+
+  test.each(["class A {\n  #a = 1\n}", "class A {\n  private constructor() {}\n}", "const text = `\n  private a`"])(
+    "allows %j",
+    (text) => {
+      expect(members(text)).toEqual([])
+    },
+  )
+
+  test.each([
+    { text: "class A {\n  private readonly a = 1\n}", message: "declares private readonly a" },
+    { text: "class A {\n  private a(): void {}\n}", message: "declares private a" },
+    { text: "class A {\n  static private a: string\n}", message: "declares static private a" },
+  ])("refuses $text", ({ text, message }) => {
+    expect(members(text)).toEqual([[2, message]])
   })
 })

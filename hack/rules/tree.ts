@@ -5,27 +5,28 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
+import { memberViolations } from "./members.ts"
 import type { SourceFile, Violation } from "./source.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 const ROOMS = ["cmd", "components", "pkg", "test", "hack"]
 
-/** The TypeScript files of the repository. */
+/** The files of the repository that rules look at: TypeScript and scripts. */
 export function sourceFiles(): SourceFile[] {
   return readdirSync(ROOT)
     .filter((room) => ROOMS.includes(room))
     .flatMap((room) =>
       readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`),
     )
-    .filter((path) => path.endsWith(".ts"))
+    .filter((path) => path.endsWith(".ts") || path.endsWith(".sh"))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
 }
 
-export const ruleViolations = (files: readonly SourceFile[]): Violation[] => [
-  ...importViolations(files),
-  ...globalViolations(files),
-]
+export function ruleViolations(files: readonly SourceFile[]): Violation[] {
+  const code = files.filter(({ path }) => path.endsWith(".ts"))
+  return [...importViolations(code), ...globalViolations(code), ...memberViolations(code)]
+}
 
 export const describeViolation = ({ path, line, message, mend }: Violation): string =>
   `${path}:${line}: ${message}; ${mend}`
@@ -36,7 +37,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of import, time and chance hold in ${files.length} files`
+      ? `The rules of import, time, chance and members hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

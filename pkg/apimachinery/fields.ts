@@ -151,8 +151,8 @@ export interface MessageRules {
   /**
    * For a Go type that reads its own JSON (JSONSchemaPropsOrBool): says which other values than objects it takes.
    * Fields that it does not know are dropped without a word, and clients are told of no fields. On the protobuf wire an
-   * object stands inside of it under `number`; true or false, where it takes these, under 1; a list, where it takes one,
-   * under 2, of messages like itself or of texts.
+   * object stands inside of it under `number`; true or false, where it takes these, under 1; a list, where it takes
+   * one, under 2, of messages like itself or of texts.
    */
   readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2; readonly items?: "self" | "text" }
   /**

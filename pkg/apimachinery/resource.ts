@@ -122,7 +122,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
     convert?(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]>
   }
   /**
-   * The program knows no more of the kind than its name: whoever serves it has a declaration of its own, which is meant.
+   * The program knows no more of the kind than its name: whoever serves it has a declaration of its own, which is
+   * meant.
    */
   readonly namedOnly?: true
   /** Objects of the kind are another server's: the store and the registry know nothing of them. */

@@ -64,7 +64,9 @@ function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
   return edits
 }
 
-/** More lines than these are not searched for common runs: that takes time that grows with the square of their number. */
+/**
+ * More lines than these are not searched for common runs: that takes time that grows with the square of their number.
+ */
 const MOST_LINES = 2000
 
 /** What is the same at the beginning and at the end; all between counts as changed. */

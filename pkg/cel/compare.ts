@@ -18,7 +18,9 @@ import {
 export const NO_SUCH_OVERLOAD = new CelError("no such overload")
 const UNORDERED = new CelError("NaN values cannot be ordered")
 
-/** Whether two values are equal. Numbers of different kinds are compared by their value; other kinds never are equal. */
+/**
+ * Whether two values are equal. Numbers of different kinds are compared by their value; other kinds never are equal.
+ */
 export function equal(a: Value, b: Value, walk?: Walk): boolean {
   if (a === b) return true
   if (a === null || b === null) return false

@@ -112,8 +112,8 @@ function numberOf(json: number | ExactNumber, type: CelType): Value {
 }
 
 /**
- * Whether `a` is an object or a list of a schema and `b` is none at all. Upstream then gives an error for `a == b`, where
- * it gives false for values that no schema describes.
+ * Whether `a` is an object or a list of a schema and `b` is none at all. Upstream then gives an error for `a == b`,
+ * where it gives false for values that no schema describes.
  */
 export function isOfOtherKind(a: Value, b: Value): boolean {
   if (b === null) return false

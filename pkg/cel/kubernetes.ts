@@ -45,5 +45,7 @@ export const KUBERNETES: Library = {
   macros: [...STANDARD_MACROS, ...OPTIONAL_MACROS, ...LIST_MACROS, ...COMPREHENSION_MACROS],
 }
 
-/** What the expressions of mutating policies can use besides. Source: apiserver pkg/admission/plugin/policy/mutating. */
+/**
+ * What the expressions of mutating policies can use besides. Source: apiserver pkg/admission/plugin/policy/mutating.
+ */
 export const JSON_PATCH: Library = { functions: JSON_PATCH_FUNCTIONS, macros: [] }

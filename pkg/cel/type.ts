@@ -15,7 +15,9 @@ export type CelKind =
   | "duration"
   | "list"
   | "map"
-  /** Named, with fields: objects of a schema, and Kubernetes' own values that upstream declares as objects (quantities). */
+  /**
+   * Named, with fields: objects of a schema, and Kubernetes' own values that upstream declares as objects (quantities).
+   */
   | "object"
   /** Named, without fields: addresses, networks, optionals. */
   | "opaque"

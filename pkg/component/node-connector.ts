@@ -68,17 +68,17 @@ export interface NodeConnector {
 
 /** The connectors of the nodes that can be reached, by node name. */
 export class NodeConnectors {
-  private readonly byNode = new Map<string, NodeConnector>()
+  readonly #byNode = new Map<string, NodeConnector>()
 
   get(node: string): NodeConnector | undefined {
-    return this.byNode.get(node)
+    return this.#byNode.get(node)
   }
 
   /** Gives what takes it away again, if it is still there. */
   register(node: string, connector: NodeConnector): () => void {
-    this.byNode.set(node, connector)
+    this.#byNode.set(node, connector)
     return () => {
-      if (this.byNode.get(node) === connector) this.byNode.delete(node)
+      if (this.#byNode.get(node) === connector) this.#byNode.delete(node)
     }
   }
 }

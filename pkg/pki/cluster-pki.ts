@@ -110,9 +110,10 @@ function loadOrCreateCa(
     // Same key and same name: what it has signed stays valid, and clients that trust the old certificate trust the new
     // one's signatures.
   } else if (found.certPem !== undefined) {
+    const fault =
+      found.keyPem === undefined ? `${name}.key is missing` : `${name}.crt and ${name}.key do not belong together`
     throw new Error(
-      `Cannot use certificate authority ${dir}/${name}: ` +
-        `${found.keyPem === undefined ? `${name}.key is missing` : `${name}.crt and ${name}.key do not belong together`}. ` +
+      `Cannot use certificate authority ${dir}/${name}: ${fault}. ` +
         `Restore both files, or remove both to start with a new authority`,
     )
   }

@@ -2,8 +2,8 @@ import { createRequire } from "node:module"
 import type * as re2js from "re2js"
 
 /**
- * `re2js` is loaded with the first pattern: it takes some 10 ms, and most clusters have none. See pkg/cel/compile.ts for
- * why there are two ways.
+ * `re2js` is loaded with the first pattern: it takes some 10 ms, and most clusters have none. See pkg/cel/compile.ts
+ * for why there are two ways.
  */
 const load = (): typeof re2js =>
   typeof require === "function"

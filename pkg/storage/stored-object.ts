@@ -85,8 +85,8 @@ export class StoredObject implements Stored, Identity {
   }
 
   /**
-   * Keeps the content from now on: a write has been staged that supersedes it, with which it may be gone elsewhere. What
-   * is staged waits a few turns for its commit, in which others would let go of it again.
+   * Keeps the content from now on: a write has been staged that supersedes it, with which it may be gone elsewhere.
+   * What is staged waits a few turns for its commit, in which others would let go of it again.
    */
   hold(): void {
     this.#held = true

@@ -1,27 +1,27 @@
 /** Values that one reader takes in the order they are put in; the reader waits when there is none. */
 export class Queue<T> implements AsyncIterable<T> {
-  private readonly values: T[] = []
-  private ended = false
-  private wake: (() => void) | undefined
+  readonly #values: T[] = []
+  #ended = false
+  #wake: (() => void) | undefined
 
   push(value: T): void {
-    if (this.ended) return
-    this.values.push(value)
-    this.wake?.()
+    if (this.#ended) return
+    this.#values.push(value)
+    this.#wake?.()
   }
 
   /** The reader gets what is still there and then its end. */
   end(): void {
-    this.ended = true
-    this.wake?.()
+    this.#ended = true
+    this.#wake?.()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
     for (;;) {
-      const value = this.values.shift()
+      const value = this.#values.shift()
       if (value !== undefined) yield value
-      else if (this.ended) return
-      else await new Promise<void>((resolve) => (this.wake = resolve))
+      else if (this.#ended) return
+      else await new Promise<void>((resolve) => (this.#wake = resolve))
     }
   }
 }

@@ -65,22 +65,23 @@ const bytesOf = (data: RawData): Buffer =>
 /** Channels over one WebSocket: each message begins with the number of its channel. */
 export class WebSocketChannels {
   readonly closed: Promise<void>
-  private readonly channels = new Map<number, Channel>()
-  private readonly full = new Set<Channel>()
+  readonly #channels = new Map<number, Channel>()
+  readonly #full = new Set<Channel>()
+  readonly #ws: WebSocket
+  readonly #codec: { readonly base64: boolean; readonly closeSignal: boolean }
 
   /**
    * `base64`: messages are text, the channel a digit and the rest base64. `closeSignal`: v5, where the client may end a
-   * channel. (A server never
-   *  does: clients report the signal as an unknown channel.) */
-  constructor(
-    private readonly ws: WebSocket,
-    private readonly codec: { readonly base64: boolean; readonly closeSignal: boolean },
-  ) {
+   * channel. (A server never does: clients report the signal as an unknown channel.)
+   */
+  constructor(ws: WebSocket, codec: { readonly base64: boolean; readonly closeSignal: boolean }) {
+    this.#ws = ws
+    this.#codec = codec
     this.closed = closeOf(ws)
     void this.closed.then(() => {
-      for (const channel of this.channels.values()) channel.remoteEnd()
+      for (const channel of this.#channels.values()) channel.remoteEnd()
     })
-    ws.on("message", (data) => this.receive(bytesOf(data)))
+    ws.on("message", (data) => this.#receive(bytesOf(data)))
   }
 
   /**
@@ -88,52 +89,51 @@ export class WebSocketChannels {
    */
   channel(number: number): Duplex {
     const channel = new Channel(this, number)
-    this.channels.set(number, channel)
+    this.#channels.set(number, channel)
     return channel
   }
 
   send(number: number, data: Buffer, done: () => void): void {
-    if (this.ws.readyState !== this.ws.OPEN) return done()
-    const message = this.codec.base64
+    if (this.#ws.readyState !== this.#ws.OPEN) return done()
+    const message = this.#codec.base64
       ? String(number) + data.toString("base64")
       : Buffer.concat([Buffer.from([number]), data])
-    this.ws.send(message, () => done()) // a failure means that the connection is over: see `closed`
+    this.#ws.send(message, () => done()) // a failure means that the connection is over: see `closed`
   }
 
   close(): void {
-    this.ws.close(1000)
+    this.#ws.close(1000)
   }
 
   setFull(channel: Channel, full: boolean): void {
-    const before = this.full.size
-    if (full) this.full.add(channel)
-    else this.full.delete(channel)
-    if (this.ws.readyState !== this.ws.OPEN) return
-    if (before === 0 && this.full.size > 0) this.ws.pause()
-    if (before > 0 && this.full.size === 0) this.ws.resume()
+    const before = this.#full.size
+    if (full) this.#full.add(channel)
+    else this.#full.delete(channel)
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    if (before === 0 && this.#full.size > 0) this.#ws.pause()
+    if (before > 0 && this.#full.size === 0) this.#ws.resume()
   }
 
-  private receive(message: Buffer): void {
+  #receive(message: Buffer): void {
     if (message.length === 0) return
     const first = message[0]!
-    if (this.codec.closeSignal && first === CLOSE_SIGNAL) {
-      this.channels.get(message[1] ?? -1)?.remoteEnd()
+    if (this.#codec.closeSignal && first === CLOSE_SIGNAL) {
+      this.#channels.get(message[1] ?? -1)?.remoteEnd()
       return
     }
-    const number = this.codec.base64 ? first - 0x30 : first
+    const number = this.#codec.base64 ? first - 0x30 : first
     const rest = message.subarray(1)
-    const data = this.codec.base64 ? Buffer.from(rest.toString("latin1"), "base64") : rest
-    if (data.length > 0) this.channels.get(number)?.receive(data)
+    const data = this.#codec.base64 ? Buffer.from(rest.toString("latin1"), "base64") : rest
+    if (data.length > 0) this.#channels.get(number)?.receive(data)
   }
 }
 
 class Channel extends Duplex {
-  private remoteEnded = false
+  #remoteEnded = false
+  readonly #socket: WebSocketChannels
+  readonly #number: number
 
-  constructor(
-    private readonly socket: WebSocketChannels,
-    private readonly number: number,
-  ) {
+  constructor(socket: WebSocketChannels, number: number) {
     // Not `autoDestroy`: with it `for await` over what is read would destroy the channel at its end, while this side
     // still writes.
     super({
@@ -142,68 +142,73 @@ class Channel extends Duplex {
       readableHighWaterMark: 256 * 1024,
       writableHighWaterMark: 64 * 1024,
     })
+    this.#socket = socket
+    this.#number = number
   }
 
   receive(data: Buffer): void {
-    if (this.remoteEnded || this.destroyed) return
-    if (!this.push(data)) this.socket.setFull(this, true)
+    if (this.#remoteEnded || this.destroyed) return
+    if (!this.push(data)) this.#socket.setFull(this, true)
   }
 
   remoteEnd(): void {
-    if (this.remoteEnded) return
-    this.remoteEnded = true
+    if (this.#remoteEnded) return
+    this.#remoteEnded = true
     if (!this.destroyed) this.push(null)
   }
 
   override _read(): void {
-    this.socket.setFull(this, false)
+    this.#socket.setFull(this, false)
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    this.socket.send(this.number, chunk, callback)
+    this.#socket.send(this.#number, chunk, callback)
   }
 
   override _destroy(_error: Error | null, callback: (error: Error | null) => void): void {
-    this.remoteEnded = true
-    this.socket.setFull(this, false)
+    this.#remoteEnded = true
+    this.#socket.setFull(this, false)
     callback(null)
   }
 }
 
 /** A byte stream inside binary messages, whose borders mean nothing: what `SPDY/3.1+…` subprotocols run over. */
 export class WebSocketTunnel extends Duplex {
-  constructor(private readonly ws: WebSocket) {
+  readonly #ws: WebSocket
+
+  constructor(ws: WebSocket) {
     super({ allowHalfOpen: false, readableHighWaterMark: 256 * 1024, writableHighWaterMark: 64 * 1024 })
+    this.#ws = ws
     ws.on("message", (data) => {
       if (!this.destroyed && !this.push(bytesOf(data))) ws.pause()
     })
     void closeOf(ws).then(() => {
       if (this.destroyed) return
       this.push(null)
-      this.destroyWhenRead()
+      this.#destroyWhenRead()
     })
   }
 
   override _read(): void {
-    if (this.ws.readyState === this.ws.OPEN) this.ws.resume()
+    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.resume()
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    if (this.ws.readyState !== this.ws.OPEN) return callback()
-    this.ws.send(chunk, () => callback())
+    if (this.#ws.readyState !== this.#ws.OPEN) return callback()
+    this.#ws.send(chunk, () => callback())
   }
 
   override _final(callback: () => void): void {
-    this.ws.close(1000)
+    this.#ws.close(1000)
     callback()
   }
 
   override _destroy(_error: Error | null, callback: (error: Error | null) => void): void {
-    this.ws.terminate()
+    this.#ws.terminate()
     callback(null)
   }
 
-  private destroyWhenRead(): void {
+  #destroyWhenRead(): void {
     if (this.readableLength === 0 && !this.isPaused()) this.destroy()
     else this.once("end", () => this.destroy())
   }

@@ -24,7 +24,10 @@ const PROTOBUF = "application/vnd.kubernetes.protobuf"
 const times = (count: number, text: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => text(i)).join("")
 
-/** A protobuf envelope whose body is a message inside a message, so many deep, or one that claims to be longer than it is. */
+/**
+ * A protobuf envelope whose body is a message inside a message, so many deep, or one that claims to be longer than it
+ * is.
+ */
 function nestedProtobuf(depth: number): Uint8Array {
   let bytes = Buffer.alloc(0)
   for (let i = 0; i < depth; i++) bytes = Buffer.concat([Buffer.from([0x0a]), varint(bytes.length), bytes])

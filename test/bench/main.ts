@@ -10,8 +10,8 @@ import { largest, testing } from "./testing.ts"
 import { watch } from "./watch.ts"
 
 /**
- * `npm run bench [-- NAME…]`: every benchmark but `soak` and `largest`, or those named. Prints a table and writes the figures as
- * JSON. A number is the length of the soak in minutes.
+ * `npm run bench [-- NAME…]`: every benchmark but `soak` and `largest`, or those named. Prints a table and writes the
+ * figures as JSON. A number is the length of the soak in minutes.
  */
 const isNumber = (word: string) => /^\d+$/.test(word)
 const asked = process.argv.slice(2).filter((word) => !isNumber(word))

@@ -1,6 +1,6 @@
 /**
- * Definitions and their objects over HTTP, and the aggregated form of discovery. After aggregated_discovery.go, crd_watch.go,
- * custom_resource_definition.go and field_validation.go of test/e2e/apimachinery.
+ * Definitions and their objects over HTTP, and the aggregated form of discovery. After aggregated_discovery.go,
+ * crd_watch.go, custom_resource_definition.go and field_validation.go of test/e2e/apimachinery.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"

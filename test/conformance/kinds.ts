@@ -272,7 +272,10 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
   },
 }
 
-/** What discovery must know: the groups, versions and resources of test/e2e/apimachinery/aggregated_discovery.go and discovery.go. */
+/**
+ * What discovery must know: the groups, versions and resources of test/e2e/apimachinery/aggregated_discovery.go and
+ * discovery.go.
+ */
 export const WANTED = [
   ["apps", "v1", "deployments"],
   ["admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"],

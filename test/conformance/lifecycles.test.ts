@@ -1,6 +1,6 @@
 /**
- * Entries that tell a story of one kind, each a test with its name: with controllers, scheduler and nodes whose pods run at
- * once. After test/e2e/apps, apimachinery, auth, common/node, scheduling and storage upstream.
+ * Entries that tell a story of one kind, each a test with its name: with controllers, scheduler and nodes whose pods
+ * run at once. After test/e2e/apps, apimachinery, auth, common/node, scheduling and storage upstream.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createCa } from "../../pkg/pki/certificate.ts"

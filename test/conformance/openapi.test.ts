@@ -1,7 +1,7 @@
 /**
- * The OpenAPI v2 document of what is served, beside that of Kubernetes' own server: a digest of its document of 1.36.2 is
- * in `openapi/digest.txt.gz`, and the published document of 1.36 is compared too where it is at hand.
- * `bun test/conformance/openapi/record.ts FILE` makes the digest of a document that was fetched from `/openapi/v2`.
+ * The OpenAPI v2 document of what is served, beside that of Kubernetes' own server: a digest of its document of 1.36.2
+ * is in `openapi/digest.txt.gz`, and the published document of 1.36 is compared too where it is at hand. `bun
+ * test/conformance/openapi/record.ts FILE` makes the digest of a document that was fetched from `/openapi/v2`.
  */
 import { expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"

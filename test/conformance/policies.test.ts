@@ -1,7 +1,7 @@
 /**
- * Admission policies beside Kubernetes' own server: whether policies are taken and in which words they are refused, what
- * mutations make of objects, and what becomes of faults. `policies/cases.ts` has the cases, `policies/record.ts` asks
- * another server.
+ * Admission policies beside Kubernetes' own server: whether policies are taken and in which words they are refused,
+ * what mutations make of objects, and what becomes of faults. `policies/cases.ts` has the cases, `policies/record.ts`
+ * asks another server.
  */
 import { describe, expect, test } from "bun:test"
 import { startConformanceCluster } from "./cluster.ts"

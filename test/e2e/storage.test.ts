@@ -1,4 +1,6 @@
-/** Volumes of the class local-path: made where a pod needs them, kept over the ends of pods and of k3ts, then removed. */
+/**
+ * Volumes of the class local-path: made where a pod needs them, kept over the ends of pods and of k3ts, then removed.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -44,7 +44,10 @@ export interface Answer {
 }
 
 export interface TestServerOptions {
-  /** Also a node: kubelet, containerd, kube-proxy, DNS. `simulated`: one in memory, which needs no root and leaves nothing behind. */
+  /**
+   * Also a node: kubelet, containerd, kube-proxy, DNS. `simulated`: one in memory, which needs no root and leaves
+   * nothing behind.
+   */
   readonly agent?: boolean | "simulated"
   readonly flags?: readonly string[]
   /** A folder to start on again; it is then left in place at the end. A new one otherwise. */

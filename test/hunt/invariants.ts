@@ -300,7 +300,9 @@ const all = (world: World): readonly KubeObject[] =>
   )
 const isObject = (object: unknown): boolean => typeof object === "object" && object !== null && "metadata" in object
 
-/** Whether a quota of its namespace has no pods left. The condition of a ReplicaSet keeps the first reason, as upstream. */
+/**
+ * Whether a quota of its namespace has no pods left. The condition of a ReplicaSet keeps the first reason, as upstream.
+ */
 const lacksQuota = ({ metadata }: KubeObject, { quotas }: World): boolean =>
   quotas.some(({ metadata: { namespace }, status: { hard = {}, used = {} } }) => {
     if (namespace !== metadata.namespace || hard["pods"] === undefined) return false

@@ -14,7 +14,8 @@ export function commandHelp(path: string, { summary, details, positionals, flags
     .join(" ")
   const rows = Object.entries(flags).map(([name, schema]) => {
     const { short, kind, placeholder = "VALUE", summary: what, choices } = noteOf(schema)
-    const left = `${short === undefined ? "    " : `-${short}, `}--${name}${kind === "boolean" ? "" : ` ${choices?.join("|") ?? placeholder}`}`
+    const value = kind === "boolean" ? "" : ` ${choices?.join("|") ?? placeholder}`
+    const left = `${short === undefined ? "    " : `-${short}, `}--${name}${value}`
     const initial = defaultOf(schema)
     const remarks = [
       kind === "list" ? "may be repeated" : "",

@@ -151,7 +151,10 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
   }
 }
 
-/** Every plugin, and all of them a second time where webhooks or policies changed the object. Source: pkg/admission/reinvocation.go. */
+/**
+ * Every plugin, and all of them a second time where webhooks or policies changed the object. Source:
+ * pkg/admission/reinvocation.go.
+ */
 async function admitInRounds(
   plugins: Chain["admitting"],
   attributes: AdmissionAttributes,

@@ -75,7 +75,9 @@ export class ExtensionConnections {
     }
   }
 
-  /** Closes idle connections to the server of an APIService that is gone or has changed; requests under way end well. */
+  /**
+   * Closes idle connections to the server of an APIService that is gone or has changed; requests under way end well.
+   */
   forget(name: string): void {
     const agent = this.#known.get(name)?.agent
     if (agent !== undefined) retire(agent)

@@ -48,7 +48,8 @@ interface Fetched {
 
 /**
  * What the servers behind APIServices have. Each is asked when it is found available and then once a minute, never
- * because of a client: so a server that hangs holds nobody up. Source: kube-aggregator pkg/apiserver/handler_discovery.go.
+ * because of a client: so a server that hangs holds nobody up. Source: kube-aggregator
+ * pkg/apiserver/handler_discovery.go.
  */
 export class RemoteDiscovery {
   readonly #ask: Ask

@@ -16,7 +16,10 @@ export function remoteUserHeaders({ name, uid = "", groups, extra = {} }: UserIn
 /** As UTF-8, each byte one character, since that is how node:http writes a header. */
 const onTheWire = (text: string): string => Buffer.from(text, "utf8").toString("latin1")
 
-/** What may not stand in the name of a header is percent-encoded, byte by byte. Source: round_trippers.go headerKeyEscape. */
+/**
+ * What may not stand in the name of a header is percent-encoded, byte by byte. Source: round_trippers.go
+ * headerKeyEscape.
+ */
 const escapedKey = (key: string): string =>
   onTheWire(key).replace(
     /[^!#$&'*+\-.0-9A-Z^_`a-z|~]/g,

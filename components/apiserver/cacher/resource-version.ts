@@ -64,7 +64,9 @@ function watchFaults(options: RequestOptions, watchList: boolean): Cause[] {
   return causes
 }
 
-/** A resourceVersion that cannot be read, as the store says it. Source: apiserver pkg/storage/api_object_versioner.go. */
+/**
+ * A resourceVersion that cannot be read, as the store says it. Source: apiserver pkg/storage/api_object_versioner.go.
+ */
 export class ResourceVersionError extends Error {}
 
 /** A resourceVersion as a number; undefined when it was not given. @throws ResourceVersionError */

@@ -43,7 +43,9 @@ const isSelectable = ({ scope, fieldSelectors }: Resource, path: string): boolea
   (path === "metadata.namespace" && (scope === "Namespaced" || fieldSelectors === undefined)) ||
   fieldSelectors?.[path] !== undefined
 
-/** Source: apimachinery pkg/runtime/conversion.go DefaultMetaV1FieldSelectorConversion, pkg/apis/core/v1/conversion.go. */
+/**
+ * Source: apimachinery pkg/runtime/conversion.go DefaultMetaV1FieldSelectorConversion, pkg/apis/core/v1/conversion.go.
+ */
 const unknownField = ({ fieldSelectors, unknownFieldSelector, definition }: Resource, path: string): string =>
   fieldSelectors === undefined && definition === undefined
     ? `${goQuoted(path)} is not a known field selector: only "metadata.name", "metadata.namespace"`

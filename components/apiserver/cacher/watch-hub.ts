@@ -5,8 +5,8 @@
  *
  * Cost: an event is looked at once for each group of watchers that see the same part of its resource, and once for each
  * watcher with a selector in those that see it; watchers without selectors share one batch of frames, and all share the
- * encodings. A watcher that cannot keep up is closed, never waited for: it lists or resumes again. What a webhook has to
- * convert first waits in a line of its own for each group. Source of the rules: apiserver pkg/storage/cacher.
+ * encodings. A watcher that cannot keep up is closed, never waited for: it lists or resumes again. What a webhook has
+ * to convert first waits in a line of its own for each group. Source of the rules: apiserver pkg/storage/cacher.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"

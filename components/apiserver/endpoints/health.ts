@@ -23,11 +23,11 @@ const WELL = () => undefined
  */
 export class Health {
   // Log lines are written before the next request is read, so a server that answers has none in its way.
-  private checks: readonly Check[] = [
+  #checks: readonly Check[] = [
     { name: "ping", problem: WELL, endpoints: ENDPOINTS },
     { name: "log", problem: WELL, endpoints: ENDPOINTS },
   ]
-  private readonly shutdown: Check = {
+  readonly #shutdown: Check = {
     name: "shutdown",
     problem: () => (this.shuttingDown ? "process is shutting down" : undefined),
     endpoints: ["readyz"],
@@ -47,15 +47,15 @@ export class Health {
    */
   add(name: string, problem: () => string | undefined, endpoints: readonly HealthEndpoint[] = ENDPOINTS): () => void {
     const check: Check = { name, problem, endpoints }
-    this.checks = [...this.checks, check]
+    this.#checks = [...this.#checks, check]
     return () => {
-      this.checks = this.checks.filter((other) => other !== check)
+      this.#checks = this.#checks.filter((other) => other !== check)
     }
   }
 
   /** What a check finds; undefined when there is no such check. */
   find(name: string): { readonly problem: string | undefined } | undefined {
-    const check = this.checks.find((one) => one.name === name)
+    const check = this.#checks.find((one) => one.name === name)
     return check === undefined ? undefined : { problem: check.problem() }
   }
 
@@ -66,7 +66,7 @@ export class Health {
   serve(exchange: Exchange, path: string, query: Query, mayAsk: (path: string) => boolean): boolean {
     const endpoint = ENDPOINTS.find((one) => path === `/${one}` || path.startsWith(`/${one}/`))
     if (endpoint === undefined) return false
-    const checks = [...this.checks, this.shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
+    const checks = [...this.#checks, this.#shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
     const one = path.slice(endpoint.length + 2)
     const check = checks.find(({ name }) => name === one)
     if (one !== "" && check === undefined) return false

@@ -54,40 +54,40 @@ const ATTRIBUTE = /([\s/])([a-z-]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)/gi
  */
 export class HtmlLinks extends Transform {
   /** What has come and cannot be judged yet. */
-  private held = ""
+  #held = ""
   /** What ends the text that is being passed over: the end of a comment or the end tag of an element with text. */
-  private until: string | undefined
-  private readonly rewrite: (address: string) => string
+  #until: string | undefined
+  readonly #rewrite: (address: string) => string
 
   constructor(rewrite: (address: string) => string) {
     super()
-    this.rewrite = rewrite
+    this.#rewrite = rewrite
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {
-    const text = this.held + chunk.toString("latin1")
-    const [done, out] = this.judge(text)
-    this.held = text.slice(done)
+    const text = this.#held + chunk.toString("latin1")
+    const [done, out] = this.#judge(text)
+    this.#held = text.slice(done)
     callback(null, Buffer.from(out, "latin1"))
   }
 
   override _flush(callback: TransformCallback): void {
-    callback(null, Buffer.from(this.held, "latin1"))
+    callback(null, Buffer.from(this.#held, "latin1"))
   }
 
   /** How many characters of the text are done with, and what becomes of them. */
-  private judge(text: string): readonly [number, string] {
+  #judge(text: string): readonly [number, string] {
     let at = 0
     let out = ""
     while (at < text.length) {
-      if (this.until !== undefined) {
-        const end = indexOfIgnoringCase(text, this.until, at)
+      if (this.#until !== undefined) {
+        const end = indexOfIgnoringCase(text, this.#until, at)
         // The last characters may be the beginning of what is looked for.
-        const stop = end < 0 ? Math.max(at, text.length - this.until.length + 1) : end
+        const stop = end < 0 ? Math.max(at, text.length - this.#until.length + 1) : end
         out += text.slice(at, stop)
         at = stop
         if (end < 0) break
-        this.until = undefined
+        this.#until = undefined
         // The end tag itself is read as any other.
         out += text[at] ?? ""
         at++
@@ -101,7 +101,7 @@ export class HtmlLinks extends Transform {
       if (text.startsWith("<!--", at)) {
         out += "<!--"
         at += 4
-        this.until = "-->"
+        this.#until = "-->"
         continue
       }
       if (!/[a-z]/i.test(text[at + 1]!)) {
@@ -117,21 +117,21 @@ export class HtmlLinks extends Transform {
       }
       const tag = text.slice(at, end)
       const name = /^[a-z][^\s/>]*/i.exec(tag.slice(1))![0].toLowerCase()
-      out += this.rewritten(tag, name)
+      out += this.#rewritten(tag, name)
       at = end
-      if (TEXT_ELEMENTS.has(name) && !tag.endsWith("/>")) this.until = `</${name}`
+      if (TEXT_ELEMENTS.has(name) && !tag.endsWith("/>")) this.#until = `</${name}`
     }
     return [at, out]
   }
 
-  private rewritten(tag: string, element: string): string {
+  #rewritten(tag: string, element: string): string {
     const attributes = Object.hasOwn(ADDRESSES, element) ? ADDRESSES[element]! : []
     if (attributes.length === 0) return tag
     return tag.replace(ATTRIBUTE, (whole: string, before: string, name: string, equals: string, value: string) => {
       if (!attributes.includes(name.toLowerCase())) return whole
       const quote = value[0] === '"' || value[0] === "'" ? value[0] : ""
       const address = quote === "" ? value : value.slice(1, -1)
-      return `${before}${name}${equals}${quote}${this.rewrite(address)}${quote}`
+      return `${before}${name}${equals}${quote}${this.#rewrite(address)}${quote}`
     })
   }
 }

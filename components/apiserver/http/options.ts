@@ -142,7 +142,9 @@ function deleteFaults(options: {
   return causes
 }
 
-/** What the query of a deletion says of the state that is to be deleted. Source: Convert_url_Values_To_v1_DeleteOptions. */
+/**
+ * What the query of a deletion says of the state that is to be deleted. Source: Convert_url_Values_To_v1_DeleteOptions.
+ */
 function queryPreconditions(query: Query): Pick<RequestOptions, "preconditions"> {
   const [uid = "", resourceVersion = ""] = [query.get("uid"), query.get("resourceVersion")]
   if (uid === "" && resourceVersion === "") return {}

@@ -22,9 +22,9 @@ export function requestTimeout(query: Query, mostMs: number): number {
 }
 
 /**
- * Answers 504 to a request whose time is up, in upstream's way, which takes no notice of what the client accepts: a Status without kind and version,
- * and no content type, so that Go finds it to be text. client-go does not read it, and words the failure itself.
- * Source: apiserver pkg/server/filters/timeout.go.
+ * Answers 504 to a request whose time is up, in upstream's way, which takes no notice of what the client accepts: a
+ * Status without kind and version, and no content type, so that Go finds it to be text. client-go does not read it, and
+ * words the failure itself. Source: apiserver pkg/server/filters/timeout.go.
  */
 export function sendTimedOut(exchange: Exchange): void {
   const error = new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout", {})

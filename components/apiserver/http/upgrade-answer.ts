@@ -10,11 +10,11 @@ import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
 export class UpgradeAnswer extends Writable implements ServerAnswer {
   statusCode = 200
   headersSent = false
-  private readonly socket: Duplex
-  private readonly fields: OutgoingHttpHeaders = {}
+  readonly #socket: Duplex
+  readonly #fields: OutgoingHttpHeaders = {}
   constructor(socket: Duplex) {
     super()
-    this.socket = socket
+    this.#socket = socket
     // A client that is gone needs no answer, whether the socket or a write to it says so.
     this.on("error", () => {})
     socket.on("error", () => this.destroy())
@@ -28,32 +28,32 @@ export class UpgradeAnswer extends Writable implements ServerAnswer {
   }
 
   setHeader(name: string, value: string | number | readonly string[]): this {
-    this.fields[name] = typeof value === "object" ? [...value] : value
+    this.#fields[name] = typeof value === "object" ? [...value] : value
     return this
   }
 
   writeHead(status: number, headers: OutgoingHttpHeaders = {}): this {
     this.statusCode = status
     this.headersSent = true
-    const lines = Object.entries({ ...this.fields, ...headers, Connection: "close" }).flatMap(([name, value]) =>
+    const lines = Object.entries({ ...this.#fields, ...headers, Connection: "close" }).flatMap(([name, value]) =>
       [value ?? []].flat().map((one) => `${name}: ${one}\r\n`),
     )
-    this.socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`)
+    this.#socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n`)
     return this
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
     if (!this.headersSent) this.writeHead(this.statusCode)
-    this.socket.write(chunk, callback)
+    this.#socket.write(chunk, callback)
   }
 
   override _final(callback: () => void): void {
     if (!this.headersSent) this.writeHead(this.statusCode)
-    this.socket.end(callback)
+    this.#socket.end(callback)
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    this.socket.destroy()
+    this.#socket.destroy()
     callback(error)
   }
 }

@@ -18,7 +18,9 @@ export const encodeToken = ({ revision, after }: ListPosition): string =>
     "base64url",
   )
 
-/** Reads the token of a client. @throws ApiError BadRequest. Source: apiserver pkg/storage/continue.go DecodeContinue. */
+/**
+ * Reads the token of a client. @throws ApiError BadRequest. Source: apiserver pkg/storage/continue.go DecodeContinue.
+ */
 export function decodeToken(text: string): ListPosition {
   const { v = "", rv = 0, start = "" } = fieldsOf(text)
   if (v !== "meta.k8s.io/v1") throw wrong(`: server does not recognize this encoded version ${v}`)

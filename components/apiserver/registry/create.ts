@@ -38,7 +38,10 @@ export async function create(context: RegistryContext, request: ApiRequest): Pro
   return { kind: "object", code: 201, object: stored.object, stored }
 }
 
-/** A version that the store could have given. Other text counts as none. Source: etcd3/store.go Create, which a dry run does not reach. */
+/**
+ * A version that the store could have given. Other text counts as none. Source: etcd3/store.go Create, which a dry run
+ * does not reach.
+ */
 const isVersion = (version: string | undefined): boolean => version !== undefined && /^0*[1-9]\d*$/.test(version)
 
 /** Creates a decoded object: for POST, and for an update or apply of something that is not there. */
@@ -125,8 +128,8 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
 }
 
 /**
- * Adds uid and creationTimestamp, which only the server gives, after what admission may still change. Source: registry/rest/meta.go
- * FillObjectMetaSystemFields, create.go BeforeCreate.
+ * Adds uid and creationTimestamp, which only the server gives, after what admission may still change. Source:
+ * registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate.
  */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject): KubeObject {
   const { metadata } = object

@@ -49,8 +49,8 @@ export function patched<T extends KubeObject>(
 }
 
 /**
- * A fault of Go's JSON decoder in the words of its converter, which reads the result of a strategic merge patch. Source:
- * apimachinery pkg/runtime/converter.go.
+ * A fault of Go's JSON decoder in the words of its converter, which reads the result of a strategic merge patch.
+ * Source: apimachinery pkg/runtime/converter.go.
  */
 function converted(why: string): string {
   const [, given, goType = ""] =

@@ -1,7 +1,10 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest } from "../request.ts"
 
-/** Tells the client what an object that is taken should not say. Nothing is worked out for components that do not hear it. */
+/**
+ * Tells the client what an object that is taken should not say. Nothing is worked out for components that do not hear
+ * it.
+ */
 export function warnAbout(
   { resource, warn, inProcess }: ApiRequest,
   object: KubeObject,

@@ -63,7 +63,10 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
   }
 }
 
-/** What an answer says. @throws WebhookCallError in Go's words where it is no object; text is a string to its YAML reader */
+/**
+ * What an answer says. @throws WebhookCallError in Go's words where it is no object; text is a string to its YAML
+ * reader
+ */
 function reviewIn(answer: string): unknown {
   let value: unknown = ""
   try {

@@ -10,26 +10,26 @@ const LONGEST_MS = 900_000
  * pkg/controller/daemon, client-go util/flowcontrol Backoff.
  */
 export class FailedPodBackoff {
-  private readonly entries = new Map<string, { readonly delay: number; readonly since: number }>()
-  private readonly clock: Clock
+  readonly #entries = new Map<string, { readonly delay: number; readonly since: number }>()
+  readonly #clock: Clock
 
   constructor(clock: Clock) {
-    this.clock = clock
+    this.#clock = clock
   }
 
   /** 0 when the pod on this node may be replaced now, which is noted; else the milliseconds until then. */
   wait({ metadata, status }: DaemonSet, node: string): number {
     const key = `${metadata.uid}/${status.observedGeneration ?? 0}/${node}`
-    const now = this.clock.now()
-    const before = this.entries.get(key)
+    const now = this.#clock.now()
+    const before = this.#entries.get(key)
     if (before !== undefined && now < before.since + before.delay) return before.since + before.delay - now
     const fresh = before === undefined || now - before.since > 2 * LONGEST_MS
-    this.entries.set(key, { delay: fresh ? FIRST_MS : Math.min(LONGEST_MS, before.delay * 2), since: now })
+    this.#entries.set(key, { delay: fresh ? FIRST_MS : Math.min(LONGEST_MS, before.delay * 2), since: now })
     return 0
   }
 
   /** Forgets DaemonSets that are gone. */
   keepOnly(uids: ReadonlySet<string>): void {
-    for (const key of this.entries.keys()) if (!uids.has(key.slice(0, key.indexOf("/")))) this.entries.delete(key)
+    for (const key of this.#entries.keys()) if (!uids.has(key.slice(0, key.indexOf("/")))) this.#entries.delete(key)
   }
 }

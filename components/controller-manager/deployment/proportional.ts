@@ -14,8 +14,9 @@ import {
 } from "./replicasets.ts"
 
 /**
- * Was the Deployment itself scaled since its active ReplicaSets were? Source: isScalingEvent. Differs from upstream: one
- * that recreates, with several active sets, was not. Nothing is scaled then, so upstream comes back to this for ever.
+ * Was the Deployment itself scaled since its active ReplicaSets were? Source: isScalingEvent. Differs from upstream:
+ * one that recreates, with several active sets, was not. Nothing is scaled then, so upstream comes back to this for
+ * ever.
  */
 export function wasScaled(deployment: Deployment, sets: ReplicaSets): boolean {
   const active = all(sets).filter(isActive)

@@ -5,7 +5,8 @@ import type { PodMetrics } from "./metrics-client.ts"
 
 /**
  * How many replicas a metric asks for. Pods that say nothing are taken for what holds a change back: for as good as
- * idle where more are wanted, for fully used where fewer are. Source: pkg/controller/podautoscaler/replica_calculator.go.
+ * idle where more are wanted, for fully used where fewer are. Source:
+ * pkg/controller/podautoscaler/replica_calculator.go.
  */
 
 /** How far a metric may be from its target before anything is scaled, as a part of it, in each direction. */
@@ -14,7 +15,10 @@ export interface Tolerances {
   readonly down: number
 }
 
-/** A pod that has started is taken for not ready for so long. Source: --horizontal-pod-autoscaler-cpu-initialization-period. */
+/**
+ * A pod that has started is taken for not ready for so long. Source:
+ * --horizontal-pod-autoscaler-cpu-initialization-period.
+ */
 const CPU_INITIALIZATION_MS = 300_000
 /** One that was never ready is so for the first time. Source: --horizontal-pod-autoscaler-initial-readiness-delay. */
 const INITIAL_READINESS_MS = 30_000

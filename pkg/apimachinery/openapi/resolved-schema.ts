@@ -43,7 +43,9 @@ interface Parts {
   readonly format?: string
 }
 
-/** The name of the definition that a schema refers to, also where the reference stands in `allOf` beside other words. */
+/**
+ * The name of the definition that a schema refers to, also where the reference stands in `allOf` beside other words.
+ */
 function referenceIn(schema: Schema): string | undefined {
   const { $ref, allOf = [] } = schema as { readonly $ref?: string; readonly allOf?: readonly Schema[] }
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf("/") + 1)

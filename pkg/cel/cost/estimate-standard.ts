@@ -2,7 +2,10 @@ import { sizeOrUnknown, type CallEstimate, type EstimatedNode } from "./estimate
 import { exactly, plus, scaled, times, type Range } from "./range.ts"
 import { PATTERN, TEXT } from "./sizes.ts"
 
-/** Estimates for functions of the language, by the names of their overloads. Source: cel-go checker/cost.go functionCost. */
+/**
+ * Estimates for functions of the language, by the names of their overloads. Source: cel-go checker/cost.go
+ * functionCost.
+ */
 
 const ONE: CallEstimate = { cost: exactly(1) }
 

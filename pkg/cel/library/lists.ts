@@ -21,7 +21,10 @@ import { identity } from "../maps.ts"
 import { ArrayList, CelError, Double, Duration, ListValue, Uint, type Value } from "../values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
-/** Functions of lists: those of Kubernetes and those of cel-go. Source: apiserver pkg/cel/library/lists.go, cel-go ext/lists.go. */
+/**
+ * Functions of lists: those of Kubernetes and those of cel-go. Source: apiserver pkg/cel/library/lists.go, cel-go
+ * ext/lists.go.
+ */
 
 const A = paramOf("A")
 const T = paramOf("T")

@@ -36,7 +36,9 @@ function lastIndexOf(text: string, part: string, from?: number): Value {
   return -1
 }
 
-/** Replaces the first `count` occurrences, or all where it is negative. An empty text is found before every character. */
+/**
+ * Replaces the first `count` occurrences, or all where it is negative. An empty text is found before every character.
+ */
 function replace(text: string, old: string, by: string, count: number | bigint = -1): Value {
   const most = old === "" ? text.length + 1 : text.split(old).length - 1
   boundedText(text.length + most * by.length)

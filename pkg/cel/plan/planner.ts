@@ -63,7 +63,10 @@ interface Local {
   readonly init?: Step
 }
 
-/** Functions of one argument whose value for a constant is worked out beforehand. Source: cel-go IsTypeConversionFunction. */
+/**
+ * Functions of one argument whose value for a constant is worked out beforehand. Source: cel-go
+ * IsTypeConversionFunction.
+ */
 const CONVERSIONS: ReadonlySet<string> = new Set(
   "bool bytes double duration dyn int string timestamp type uint".split(" "),
 )

@@ -38,8 +38,8 @@ export function expandMacro(table: ReadonlyMap<string, Macro>, written: Written,
 }
 
 /**
- * How many nodes macros may still copy in one expression. Differs from upstream: a chain of thirty `optMap` doubles what
- * is before it thirty times, and upstream tries.
+ * How many nodes macros may still copy in one expression. Differs from upstream: a chain of thirty `optMap` doubles
+ * what is before it thirty times, and upstream tries.
  */
 export interface Copies {
   left: number

@@ -60,7 +60,7 @@ export class FrameError extends Error {
 
 /** Frames to bytes. Header compression makes the order of calls the order of sending. */
 export class FrameWriter {
-  private readonly headers = new HeaderWriter()
+  readonly #headers = new HeaderWriter()
 
   /** The first part of a data frame, for `length` bytes that are written behind it. */
   dataHead(streamId: number, length: number, fin: boolean): Buffer {
@@ -78,13 +78,13 @@ export class FrameWriter {
         return control(CODE.synStream, (frame.fin ? FLAG_FIN : 0) | (frame.unidirectional ? FLAG_UNIDIRECTIONAL : 0), [
           words(frame.streamId, frame.associatedTo),
           Buffer.from([frame.priority << 5, 0]),
-          this.headers.write(frame.headers),
+          this.#headers.write(frame.headers),
         ])
       case "synReply":
       case "headers":
         return control(CODE[frame.type], frame.fin ? FLAG_FIN : 0, [
           words(frame.streamId),
-          this.headers.write(frame.headers),
+          this.#headers.write(frame.headers),
         ])
       case "rstStream":
         return control(CODE.rstStream, 0, [words(frame.streamId, frame.status)])
@@ -107,38 +107,38 @@ export class FrameWriter {
 
 /** Bytes to frames, however the bytes are cut. */
 export class FrameReader {
-  private readonly headers = new HeaderReader()
-  private pending: Buffer[] = []
-  private size = 0
+  readonly #headers = new HeaderReader()
+  #pending: Buffer[] = []
+  #size = 0
   /** Bytes that must be there before it is worth looking again. */
-  private wanted = 8
+  #wanted = 8
 
   /** The frames that `chunk` completes. Throws FrameError. */
   read(chunk: Buffer): Frame[] {
     const frames: Frame[] = []
-    this.pending.push(chunk)
-    this.size += chunk.length
-    while (this.size >= this.wanted) {
-      const head = this.peek(8)
-      this.wanted = 8 + head.readUIntBE(5, 3)
-      if (this.size < this.wanted) break
-      const whole = this.peek(this.wanted)
-      this.wanted = 8
-      this.size -= whole.length
-      this.pending = this.size > 0 ? [this.pending[0]!.subarray(whole.length)] : []
-      const frame = this.parse(head, whole.subarray(8))
+    this.#pending.push(chunk)
+    this.#size += chunk.length
+    while (this.#size >= this.#wanted) {
+      const head = this.#peek(8)
+      this.#wanted = 8 + head.readUIntBE(5, 3)
+      if (this.#size < this.#wanted) break
+      const whole = this.#peek(this.#wanted)
+      this.#wanted = 8
+      this.#size -= whole.length
+      this.#pending = this.#size > 0 ? [this.#pending[0]!.subarray(whole.length)] : []
+      const frame = this.#parse(head, whole.subarray(8))
       if (frame !== undefined) frames.push(frame)
     }
     return frames
   }
 
   /** The first `count` bytes that are pending, joined into the first piece. */
-  private peek(count: number): Buffer {
-    if (this.pending.length > 1) this.pending = [Buffer.concat(this.pending)]
-    return this.pending[0]!.subarray(0, count)
+  #peek(count: number): Buffer {
+    if (this.#pending.length > 1) this.#pending = [Buffer.concat(this.#pending)]
+    return this.#pending[0]!.subarray(0, count)
   }
 
-  private parse(head: Buffer, body: Buffer): Frame | undefined {
+  #parse(head: Buffer, body: Buffer): Frame | undefined {
     const first = head.readUInt32BE(0)
     const flags = head[4]!
     const fin = (flags & FLAG_FIN) !== 0
@@ -146,7 +146,7 @@ export class FrameReader {
     const version = (first >>> 16) & 0x7fff
     if (version !== VERSION) throw new FrameError(`Cannot read SPDY frame: version is ${version}, expected ${VERSION}`)
     try {
-      return this.parseControl(first & 0xffff, flags, fin, body)
+      return this.#parseControl(first & 0xffff, flags, fin, body)
     } catch (err) {
       throw new FrameError(`Cannot read SPDY frame of type ${first & 0xffff}: ${(err as Error).message}`, {
         cause: err,
@@ -154,7 +154,7 @@ export class FrameReader {
     }
   }
 
-  private parseControl(code: number, flags: number, fin: boolean, body: Buffer): Frame | undefined {
+  #parseControl(code: number, flags: number, fin: boolean, body: Buffer): Frame | undefined {
     const word = (index: number) => body.readUInt32BE(index * 4)
     const id = () => word(0) & 0x7fffffff
     switch (code) {
@@ -166,12 +166,12 @@ export class FrameReader {
           priority: body.readUInt8(8) >> 5,
           fin,
           unidirectional: (flags & FLAG_UNIDIRECTIONAL) !== 0,
-          headers: this.headers.read(body.subarray(10)),
+          headers: this.#headers.read(body.subarray(10)),
         }
       case CODE.synReply:
-        return { type: "synReply", streamId: id(), fin, headers: this.headers.read(body.subarray(4)) }
+        return { type: "synReply", streamId: id(), fin, headers: this.#headers.read(body.subarray(4)) }
       case CODE.headers:
-        return { type: "headers", streamId: id(), fin, headers: this.headers.read(body.subarray(4)) }
+        return { type: "headers", streamId: id(), fin, headers: this.#headers.read(body.subarray(4)) }
       case CODE.rstStream:
         return { type: "rstStream", streamId: id(), status: word(1) }
       case CODE.settings:

@@ -13,7 +13,7 @@ export type SpdyHeaders = Readonly<Record<string, string>>
  * there is nothing to gain on the few
  *  short headers of a stream. So there is no state but that the stream has begun. */
 export class HeaderWriter {
-  private started = false
+  #started = false
 
   write(headers: SpdyHeaders): Buffer {
     const entries = Object.entries(headers)
@@ -22,8 +22,8 @@ export class HeaderWriter {
       for (const text of [Buffer.from(name.toLowerCase()), Buffer.from(value)]) parts.push(uint32(text.length), text)
     }
     const plain = Buffer.concat(parts)
-    const out: Buffer[] = this.started ? [] : [Buffer.from([0x78, 0xbb]), uint32(HEADER_DICTIONARY_ID)]
-    this.started = true
+    const out: Buffer[] = this.#started ? [] : [Buffer.from([0x78, 0xbb]), uint32(HEADER_DICTIONARY_ID)]
+    this.#started = true
     for (let at = 0; at < plain.length; at += 0xffff) out.push(stored(plain.subarray(at, at + 0xffff)))
     // An empty stored block, as a sync flush ends: decoders that wait for it know that the piece is whole.
     out.push(stored(Buffer.alloc(0)))
@@ -32,11 +32,11 @@ export class HeaderWriter {
 }
 
 export class HeaderReader {
-  private readonly inflater = new HeaderInflater()
+  readonly #inflater = new HeaderInflater()
 
   /** Throws InflateError or RangeError when the block is damaged. */
   read(block: Buffer): SpdyHeaders {
-    const plain = this.inflater.next(block)
+    const plain = this.#inflater.next(block)
     const headers: Record<string, string> = {}
     let at = 0
     const text = () => {

@@ -17,8 +17,8 @@ export class InflateError extends Error {
 }
 
 export class HeaderInflater {
-  private window: Buffer = Buffer.alloc(0)
-  private started = false
+  #window: Buffer = Buffer.alloc(0)
+  #started = false
 
   /**
    * The text of the next block. `input` is the whole compressed part of one frame. Throws InflateError; the connection
@@ -26,19 +26,19 @@ export class HeaderInflater {
    */
   next(input: Buffer): Buffer {
     const bits = new BitReader(input)
-    if (!this.started) this.readZlibHeader(bits)
-    const out = new Output(this.window)
+    if (!this.#started) this.#readZlibHeader(bits)
+    const out = new Output(this.#window)
     // A sync flush ends with an empty stored block, so a piece ends where its bytes do.
     while (!bits.atEnd()) {
       const final = bits.take(1) === 1
       readBlock(bits.take(2), bits, out)
       if (final) break
     }
-    this.window = out.lastBytes(WINDOW)
+    this.#window = out.lastBytes(WINDOW)
     return out.fresh()
   }
 
-  private readZlibHeader(bits: BitReader): void {
+  #readZlibHeader(bits: BitReader): void {
     const method = bits.take(8)
     const flags = bits.take(8)
     if ((method & 0x0f) !== 8 || (method * 256 + flags) % 31 !== 0)
@@ -47,9 +47,9 @@ export class HeaderInflater {
       const id = ((bits.take(8) << 24) | (bits.take(8) << 16) | (bits.take(8) << 8) | bits.take(8)) >>> 0
       if (id !== HEADER_DICTIONARY_ID)
         throw new InflateError(`header block uses the unknown dictionary ${id.toString(16)}`)
-      this.window = HEADER_DICTIONARY
+      this.#window = HEADER_DICTIONARY
     }
-    this.started = true
+    this.#started = true
   }
 }
 
@@ -133,13 +133,13 @@ function repeat(list: number[], value: number, times: number): void {
 /** A canonical prefix code, given as the length in bits of each symbol's code (3.2.2). */
 class Huffman {
   /** How many codes there are of each length, and the symbols in the order of their codes. */
-  private readonly counts = new Array<number>(16).fill(0)
-  private readonly symbols: number[] = []
+  readonly #counts = new Array<number>(16).fill(0)
+  readonly #symbols: number[] = []
 
   constructor(lengths: readonly number[]) {
-    for (const length of lengths) if (length > 0) this.counts[length]!++
+    for (const length of lengths) if (length > 0) this.#counts[length]!++
     for (let length = 1; length < 16; length++)
-      for (const [symbol, own] of lengths.entries()) if (own === length) this.symbols.push(symbol)
+      for (const [symbol, own] of lengths.entries()) if (own === length) this.#symbols.push(symbol)
   }
 
   read(bits: BitReader): number {
@@ -148,8 +148,8 @@ class Huffman {
     let index = 0
     for (let length = 1; length < 16; length++) {
       code |= bits.take(1)
-      const count = this.counts[length]!
-      if (code - first < count) return this.symbols[index + code - first]!
+      const count = this.#counts[length]!
+      if (code - first < count) return this.#symbols[index + code - first]!
       index += count
       first = (first + count) << 1
       code <<= 1
@@ -165,67 +165,67 @@ const FIXED_DISTANCES = new Huffman(new Array<number>(30).fill(5))
 
 /** Takes bits from the lowest of each byte on. */
 class BitReader {
-  private at = 0
-  private bit = 0
+  #at = 0
+  #bit = 0
 
   constructor(private readonly input: Buffer) {}
 
   take(count: number): number {
     let value = 0
     for (let i = 0; i < count; i++) {
-      const byte = this.input[this.at]
+      const byte = this.input[this.#at]
       if (byte === undefined) throw new InflateError("header block ends too early")
-      value |= ((byte >> this.bit) & 1) << i
-      if (++this.bit === 8) {
-        this.bit = 0
-        this.at++
+      value |= ((byte >> this.#bit) & 1) << i
+      if (++this.#bit === 8) {
+        this.#bit = 0
+        this.#at++
       }
     }
     return value
   }
 
   align(): void {
-    if (this.bit > 0) {
-      this.bit = 0
-      this.at++
+    if (this.#bit > 0) {
+      this.#bit = 0
+      this.#at++
     }
   }
 
   atEnd(): boolean {
-    return this.at >= this.input.length
+    return this.#at >= this.input.length
   }
 }
 
 /** What has been unpacked, behind the window that back references may reach into. */
 class Output {
-  private buffer: Buffer
-  private length: number
+  #buffer: Buffer
+  #length: number
 
   constructor(private readonly before: Buffer) {
-    this.buffer = Buffer.alloc(before.length + 1024)
-    before.copy(this.buffer)
-    this.length = before.length
+    this.#buffer = Buffer.alloc(before.length + 1024)
+    before.copy(this.#buffer)
+    this.#length = before.length
   }
 
   literal(byte: number): void {
-    if (this.length === this.buffer.length) {
-      if (this.length - this.before.length >= MAX_BLOCK)
+    if (this.#length === this.#buffer.length) {
+      if (this.#length - this.before.length >= MAX_BLOCK)
         throw new InflateError(`header block is larger than ${MAX_BLOCK} bytes`)
-      this.buffer = Buffer.concat([this.buffer], this.buffer.length * 2)
+      this.#buffer = Buffer.concat([this.#buffer], this.#buffer.length * 2)
     }
-    this.buffer[this.length++] = byte
+    this.#buffer[this.#length++] = byte
   }
 
   copy(distance: number, length: number): void {
-    if (distance > this.length) throw new InflateError("header block refers to what was never sent")
-    for (let i = 0; i < length; i++) this.literal(this.buffer[this.length - distance]!)
+    if (distance > this.#length) throw new InflateError("header block refers to what was never sent")
+    for (let i = 0; i < length; i++) this.literal(this.#buffer[this.#length - distance]!)
   }
 
   fresh(): Buffer {
-    return this.buffer.subarray(this.before.length, this.length)
+    return this.#buffer.subarray(this.before.length, this.#length)
   }
 
   lastBytes(count: number): Buffer {
-    return Buffer.from(this.buffer.subarray(Math.max(0, this.length - count), this.length))
+    return Buffer.from(this.#buffer.subarray(Math.max(0, this.#length - count), this.#length))
   }
 }

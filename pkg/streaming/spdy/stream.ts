@@ -16,14 +16,16 @@ export class SpdyStream extends Duplex {
    * Not on a mere half close.
    */
   readonly gone: Promise<void>
-  private resolveGone!: () => void
-  private lost = false
-  private hasReply = false
-  private waiting: (() => void) | undefined
-  private remoteEnded = false
+  #resolveGone!: () => void
+  #lost = false
+  #hasReply = false
+  #waiting: (() => void) | undefined
+  #remoteEnded = false
+
+  readonly #connection: SpdyConnection
 
   constructor(
-    private readonly connection: SpdyConnection,
+    connection: SpdyConnection,
     readonly id: number,
     readonly headers: SpdyHeaders,
   ) {
@@ -36,7 +38,8 @@ export class SpdyStream extends Duplex {
       readableHighWaterMark: 256 * 1024,
       writableHighWaterMark: 64 * 1024,
     })
-    this.gone = new Promise((resolve) => (this.resolveGone = resolve))
+    this.#connection = connection
+    this.gone = new Promise((resolve) => (this.#resolveGone = resolve))
     const destroyWhenDone = () => void (this.readableEnded && this.writableFinished && this.destroy())
     this.once("end", destroyWhenDone)
     this.once("finish", destroyWhenDone)
@@ -44,25 +47,25 @@ export class SpdyStream extends Duplex {
 
   /** The peer has accepted the stream. */
   replied(): void {
-    this.hasReply = true
-    this.release()
+    this.#hasReply = true
+    this.#release()
   }
 
   receive(data: Buffer): void {
-    if (this.remoteEnded || this.destroyed) return
-    if (!this.push(data)) this.connection.setFull(this, true)
+    if (this.#remoteEnded || this.destroyed) return
+    if (!this.push(data)) this.#connection.setFull(this, true)
   }
 
   remoteEnd(): void {
-    if (this.remoteEnded) return
-    this.remoteEnded = true
+    if (this.#remoteEnded) return
+    this.#remoteEnded = true
     if (!this.destroyed) this.push(null)
-    if (this.writableFinished) this.connection.forget(this)
+    if (this.writableFinished) this.#connection.forget(this)
   }
 
   remoteReset(): void {
     this.connectionEnd()
-    this.connection.forget(this)
+    this.#connection.forget(this)
   }
 
   /**
@@ -70,53 +73,53 @@ export class SpdyStream extends Duplex {
    * end.
    */
   cancel(): void {
-    if (!this.lost && !(this.remoteEnded && this.writableFinished)) this.connection.sendReset(this.id, RST.cancel)
+    if (!this.#lost && !(this.#remoteEnded && this.writableFinished)) this.#connection.sendReset(this.id, RST.cancel)
     this.remoteReset()
   }
 
   /** Nothing more comes and nothing more goes. What has arrived can still be read. */
   connectionEnd(): void {
-    this.lost = true
+    this.#lost = true
     this.remoteEnd()
-    this.release()
-    this.resolveGone()
+    this.#release()
+    this.#resolveGone()
   }
 
   override _read(): void {
-    this.connection.setFull(this, false)
+    this.#connection.setFull(this, false)
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    this.whenReplied(() => (this.lost ? callback() : this.connection.sendData(this.id, chunk, false, callback)))
+    this.#whenReplied(() => (this.#lost ? callback() : this.#connection.sendData(this.id, chunk, false, callback)))
   }
 
   override _final(callback: () => void): void {
-    this.whenReplied(() => {
-      if (!this.lost) this.connection.sendData(this.id, Buffer.alloc(0), true, () => {})
+    this.#whenReplied(() => {
+      if (!this.#lost) this.#connection.sendData(this.id, Buffer.alloc(0), true, () => {})
       callback()
-      if (this.remoteEnded) this.connection.forget(this)
+      if (this.#remoteEnded) this.#connection.forget(this)
     })
   }
 
   override _destroy(_error: Error | null, callback: (error: Error | null) => void): void {
-    const finished = this.remoteEnded && this.writableFinished
-    if (!this.lost && !finished) this.connection.sendReset(this.id, RST.cancel)
-    this.lost = true
-    this.remoteEnded = true
-    this.release()
-    this.resolveGone()
-    this.connection.forget(this)
+    const finished = this.#remoteEnded && this.writableFinished
+    if (!this.#lost && !finished) this.#connection.sendReset(this.id, RST.cancel)
+    this.#lost = true
+    this.#remoteEnded = true
+    this.#release()
+    this.#resolveGone()
+    this.#connection.forget(this)
     callback(null)
   }
 
-  private whenReplied(run: () => void): void {
-    if (this.hasReply || this.lost) run()
-    else this.waiting = run
+  #whenReplied(run: () => void): void {
+    if (this.#hasReply || this.#lost) run()
+    else this.#waiting = run
   }
 
-  private release(): void {
-    const { waiting } = this
-    this.waiting = undefined
+  #release(): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
     waiting?.()
   }
 }

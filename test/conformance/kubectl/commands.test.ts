@@ -1,6 +1,6 @@
 /**
- * Some three hundred commands of kubectl, and what they print with Kubernetes 1.36.2: output, errors and exit codes, but
- * for times, ids and addresses. `record.ts` says how `answers.json` was made.
+ * Some three hundred commands of kubectl, and what they print with Kubernetes 1.36.2: output, errors and exit codes,
+ * but for times, ids and addresses. `record.ts` says how `answers.json` was made.
  */
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"

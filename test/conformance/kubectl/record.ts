@@ -1,6 +1,6 @@
 /**
- * By hand: `bun test/conformance/kubectl/record.ts KUBECTL KUBECONFIG` runs the commands against a server, upstream's to
- * record what is to be expected. Writes `answers.json` of that folder, where answers of other kubectls stay.
+ * By hand: `bun test/conformance/kubectl/record.ts KUBECTL KUBECONFIG` runs the commands against a server, upstream's
+ * to record what is to be expected. Writes `answers.json` of that folder, where answers of other kubectls stay.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { answersOf, FILE, minorOf, type Recorded } from "./recorded.ts"

@@ -1,6 +1,7 @@
 /**
  * How containers start, end and are seen. After runtime.go, kubelet.go, kubelet_etc_hosts.go, init_container.go,
- * ephemeral_containers.go, security_context.go and sysctl.go of test/e2e/common/node, and test/e2e/node/security_context.go.
+ * ephemeral_containers.go, security_context.go and sysctl.go of test/e2e/common/node, and
+ * test/e2e/node/security_context.go.
  */
 import { expect } from "bun:test"
 import { BUSYBOX } from "../../harness/cluster.ts"

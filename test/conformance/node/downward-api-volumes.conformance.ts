@@ -1,4 +1,6 @@
-/** What a pod's files tell of it. After downwardapi_volume.go and projected_downwardapi.go of test/e2e/common/storage. */
+/**
+ * What a pod's files tell of it. After downwardapi_volume.go and projected_downwardapi.go of test/e2e/common/storage.
+ */
 import { expect } from "bun:test"
 import type { ContainerSpec, PodInput, PodSpec } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"

@@ -12,7 +12,9 @@ const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRe
 const amount = (name: string, resource: string) => ({ name, valueFrom: { resourceFieldRef: { resource } } })
 const IPV4 = String.raw`(\d{1,3}\.){3}\d{1,3}`
 
-/** The variables that a container sees, a line each. Not through a shell: that hides those whose names it does not take. */
+/**
+ * The variables that a container sees, a line each. Not through a shell: that hides those whose names it does not take.
+ */
 const variables = async (ns: TestNamespace, container: Partial<ContainerSpec>, name = "pod") =>
   (await ns.output(name, "", { command: ["env"], ...container })).trim().split("\n")
 const all = (...prefixes: readonly string[]) =>

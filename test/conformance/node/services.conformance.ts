@@ -20,7 +20,9 @@ const portsOf = (service: Loose) => service.spec["ports"] as readonly Port[]
 const nodeAddress = (pod: Loose) => pod.status["hostIP"] as string
 const createService = (ns: TestNamespace, name: string, spec: object) => ns.create("services", name, { spec })
 
-/** Asks at the Service's address, by its name, and where it has one at the node's port, until exactly these pods answer. */
+/**
+ * Asks at the Service's address, by its name, and where it has one at the node's port, until exactly these pods answer.
+ */
 async function expectReachable(
   ns: TestNamespace,
   service: Loose,

@@ -418,8 +418,8 @@ describeStandIns("workloads", (standIn) => {
   )
 
   standIn("Daemon set should rollback without unnecessary restarts", async (ns) => {
-    // Upstream needs two nodes to see a rollout in the middle; with one it looks for the same: a pod that the bad template
-    // did not replace is not started again by the way back.
+    // Upstream needs two nodes to see a rollout in the middle; with one it looks for the same: a pod that the bad
+    // template did not replace is not started again by the way back.
     const path = `${ns.at("apps/v1")}/daemonsets`
     await ns.cluster.post(path, {
       metadata: { name: "ds" },

@@ -2,7 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { gunzipSync, gzipSync } from "node:zlib"
 import type { Case, Verb } from "./cases.ts"
 
-/** The verdicts of Kubernetes' own server, which `hack/record-validation.ts` has asked for: a line for each base, and one for each case of it. */
+/**
+ * The verdicts of Kubernetes' own server, which `hack/record-validation.ts` has asked for: a line for each base, and
+ * one for each case of it.
+ */
 const FILE = new URL("answers.txt.gz", import.meta.url)
 
 export interface Recorded {

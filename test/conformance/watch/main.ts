@@ -1,6 +1,6 @@
 /**
- * By hand: `bun test/conformance/watch/main.ts --port 6443 --token …` against any API server of this machine, upstream's too. Two
- * servers give the same digest for the same seed and numbers.
+ * By hand: `bun test/conformance/watch/main.ts --port 6443 --token …` against any API server of this machine,
+ * upstream's too. Two servers give the same digest for the same seed and numbers.
  */
 import { parseArgs } from "node:util"
 import { runWatches } from "./run.ts"

@@ -45,7 +45,8 @@ export class Writer {
     if (choice < 0.12) return this.#delete(written)
     if (choice < 0.18) return this.#deleteSlowly(written)
     if (choice < 0.24) return this.#deleteByLabel(written)
-    if (choice < 0.3) return this.#patch(written, MERGE, { metadata: { labels: last.metadata.labels } }) // changes nothing
+    // Changes nothing, so no revision comes of it.
+    if (choice < 0.3) return this.#patch(written, MERGE, { metadata: { labels: last.metadata.labels } })
     if (choice < 0.5 && paint !== undefined) {
       const { patch, subresource = "" } = paint(pick(random, field!.values))
       return this.#patch(written, MERGE, { ...patch, metadata: { annotations: this.#next() } }, subresource)

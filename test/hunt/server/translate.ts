@@ -20,7 +20,9 @@ const LONGEST_MS = 1500
 /** A start of the server takes a second or two. */
 const MOST_KILLS = 4
 
-/** The program of a seed for a server with one node: what it cannot do is left out, and all that takes time is shorter. */
+/**
+ * The program of a seed for a server with one node: what it cannot do is left out, and all that takes time is shorter.
+ */
 export function translate({ steps }: Program, node: string): readonly ServerStep[] {
   let kills = 0
   return steps.flatMap((step): readonly ServerStep[] => {

@@ -83,8 +83,9 @@ function operationOf(made: Value): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Sees to it that objects which an expression made are named by the path at which they stand: `Object.spec` in the field
- * `spec` of an `Object`. @throws Error. Source: apiserver pkg/cel/mutation/dynamic CheckTypeNamesMatchFieldPathNames.
+ * Sees to it that objects which an expression made are named by the path at which they stand: `Object.spec` in the
+ * field `spec` of an `Object`. @throws Error. Source: apiserver pkg/cel/mutation/dynamic
+ * CheckTypeNamesMatchFieldPathNames.
  */
 function checkTypeNames(made: Value): void {
   const faults: string[] = []

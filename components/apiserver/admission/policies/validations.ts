@@ -31,8 +31,8 @@ const NOTHING: Decisions = { decisions: [], annotations: [] }
 const LONGEST_MESSAGE = 5 * 1024
 
 /**
- * Holds a request against the conditions of a policy, with one object of parameters. `activation` has the variables that
- * every expression about the request sees. Source: policy/validating/validator.go.
+ * Holds a request against the conditions of a policy, with one object of parameters. `activation` has the variables
+ * that every expression about the request sees. Source: policy/validating/validator.go.
  */
 export function decide(
   { policy, compiled }: { readonly policy: ValidatingAdmissionPolicy; readonly compiled: CompiledValidations },

@@ -42,7 +42,10 @@ export class Nodes {
   get names(): readonly string[] {
     return [...this.simulated.keys(), ...this.#bare.keys()]
   }
-  /** How many there are. The clock asks at every request, so that making the list of names took 8 % of 1,000 nodes' time. */
+  /**
+   * How many there are. The clock asks at every request, so that making the list of names took 8 % of 1,000 nodes'
+   * time.
+   */
   get count(): number {
     return this.simulated.size + this.#bare.size
   }

@@ -21,7 +21,8 @@ import {
 
 /**
  * What expressions of admission may use: the object before and after, the request, the namespace, and as the place of
- * the expression allows it parameters, an authorizer and variables. Source: apiserver pkg/admission/plugin/cel/compile.go.
+ * the expression allows it parameters, an authorizer and variables. Source: apiserver
+ * pkg/admission/plugin/cel/compile.go.
  */
 export interface ExpressionScope {
   readonly hasParams: boolean
@@ -185,8 +186,8 @@ export interface KnownTypes {
 }
 
 /**
- * Compiles an expression with the types of the objects that it sees. Gives the type of its result, or what is wrong with
- * it as text. Source: policy/validating/typechecking.go.
+ * Compiles an expression with the types of the objects that it sees. Gives the type of its result, or what is wrong
+ * with it as text. Source: policy/validating/typechecking.go.
  */
 export function checkTypes(expression: string, { object, params, variables }: KnownTypes): CelType | string {
   const compiled = compile(expression, {

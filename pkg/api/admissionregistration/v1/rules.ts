@@ -3,8 +3,8 @@ import { at, invalidValue, notSupported, required } from "../../../apimachinery/
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 
 /**
- * Which requests a webhook is asked about. Source: k8s.io/api admissionregistration/v1/types.go, validateRuleWithOperations
- * in pkg/apis/admissionregistration/validation.
+ * Which requests a webhook is asked about. Source: k8s.io/api admissionregistration/v1/types.go,
+ * validateRuleWithOperations in pkg/apis/admissionregistration/validation.
  */
 
 const operations = f.list(1, e.string, "CREATE, UPDATE, DELETE, CONNECT, or * for all.").atomic()

@@ -20,9 +20,9 @@ import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
 import { RuleWithOperations, ruleFaults } from "./rules.ts"
 
 /**
- * What webhooks that check and webhooks that change have in common. Source: k8s.io/api admissionregistration/v1/types.go,
- * pkg/apis/admissionregistration/v1/defaults.go, validateValidatingWebhook and validateMutatingWebhook in
- * pkg/apis/admissionregistration/validation.
+ * What webhooks that check and webhooks that change have in common. Source: k8s.io/api
+ * admissionregistration/v1/types.go, pkg/apis/admissionregistration/v1/defaults.go, validateValidatingWebhook and
+ * validateMutatingWebhook in pkg/apis/admissionregistration/validation.
  */
 
 export const MatchCondition = message(

@@ -119,7 +119,10 @@ export function validateStatefulSetChange(spec: StatefulSetSpec, old: StatefulSe
       ]
 }
 
-/** `step`: what the spec of a claim is called, which is another name in a change. Source: the strategy's WarningsOnUpdate. */
+/**
+ * `step`: what the spec of a claim is called, which is another name in a change. Source: the strategy's
+ * WarningsOnUpdate.
+ */
 export const statefulSetWarnings = (
   { volumeClaimTemplates = [], revisionHistoryLimit }: StatefulSetSpec,
   step: "spec" | "Spec",

@@ -1,6 +1,8 @@
 import { quantity } from "../../../apimachinery/quantity.ts"
 
-/** Amounts of these resources that are no whole number of bytes. Source: GetWarningsForPod in pkg/api/pod/warnings.go. */
+/**
+ * Amounts of these resources that are no whole number of bytes. Source: GetWarningsForPod in pkg/api/pod/warnings.go.
+ */
 export function fractionWarnings(
   path: string,
   amounts: Readonly<Record<string, string>> | undefined,

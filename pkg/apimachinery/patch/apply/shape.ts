@@ -124,8 +124,8 @@ function listShape(of: Type, spec: FieldSpec | undefined): Shape {
 const schemaShapes = new WeakMap<JsonSchema, Shape>()
 
 /**
- * The shape of what a schema of a custom resource describes. Source: kube-openapi pkg/schemaconv, apiextensions-apiserver
- * pkg/controller/openapi/builder.
+ * The shape of what a schema of a custom resource describes. Source: kube-openapi pkg/schemaconv,
+ * apiextensions-apiserver pkg/controller/openapi/builder.
  */
 export function shapeOfSchema(schema: JsonSchema): Shape {
   let made = schemaShapes.get(schema)

@@ -1,6 +1,6 @@
 /**
- * Asks the pod's name server: `dig.ts <name> <type> <udp|tcp>` prints the data of the answers, a line each, searching as
- * /etc/resolv.conf says; `dig.ts hosts <name>` prints the addresses that the system's resolver finds.
+ * Asks the pod's name server: `dig.ts <name> <type> <udp|tcp>` prints the data of the answers, a line each, searching
+ * as /etc/resolv.conf says; `dig.ts hosts <name>` prints the addresses that the system's resolver finds.
  */
 import { decode, encode, streamDecode, streamEncode, RECURSION_DESIRED, type Packet } from "dns-packet"
 import { createSocket } from "node:dgram"

@@ -1,6 +1,6 @@
 /**
- * Checks a pod's token as a relying party would: by the keys that the issuer's discovery document leads to, asked for at the API
- * server's name in the cluster. Prints `completed: <subject>`.
+ * Checks a pod's token as a relying party would: by the keys that the issuer's discovery document leads to, asked for
+ * at the API server's name in the cluster. Prints `completed: <subject>`.
  */
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from "jose"
 import { readFileSync } from "node:fs"

@@ -1,6 +1,7 @@
 /**
- * The guestbook of agnhost, for containers. ROLE says what it is: the `primary` keeps the entries and tells its replicas of them, a
- * `replica` gives what it was told, the `frontend` asks both by their names. The two first listen at port 6379, the last at 80.
+ * The guestbook of agnhost, for containers. ROLE says what it is: the `primary` keeps the entries and tells its
+ * replicas of them, a `replica` gives what it was told, the `frontend` asks both by their names. The two first listen
+ * at port 6379, the last at 80.
  */
 import { hostname, networkInterfaces } from "node:os"
 

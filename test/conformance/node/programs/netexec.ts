@@ -1,8 +1,9 @@
 /**
  * A program for containers: answers over HTTP, HTTPS, UDP and gRPC as upstream's agnhost does, as far as stand-ins ask.
  * Variables say what it serves: HTTP_PORT and UDP_PORT (8080 and 8081 unless set), GRPC_PORT for the health service,
- * which is well for GRPC_HEALTHY_MS, SERVE_PORT_<port> and SERVE_TLS_PORT_<port> with the text to answer there (as JSON with the
- * request's method where JSON_RESPONSE is set; TLS_CERT and TLS_KEY name the files). Every request is told in the log.
+ * which is well for GRPC_HEALTHY_MS, SERVE_PORT_<port> and SERVE_TLS_PORT_<port> with the text to answer there (as JSON
+ * with the request's method where JSON_RESPONSE is set; TLS_CERT and TLS_KEY name the files). Every request is told in
+ * the log.
  */
 import { createSocket } from "node:dgram"
 import { readFileSync } from "node:fs"
@@ -72,7 +73,10 @@ function dial(protocol: string, host: string, port: number, what: string): Promi
   })
 }
 
-/** Answers always the same, as agnhost's porter does: a path that does not end with a slash is for the server to redirect. */
+/**
+ * Answers always the same, as agnhost's porter does: a path that does not end with a slash is for the server to
+ * redirect.
+ */
 function porter(text: string) {
   return (req: IncomingMessage, res: ServerResponse): void => {
     console.log(`${req.method} ${req.url}`)

@@ -1,7 +1,7 @@
 /**
- * An extension API server for containers, as Kubernetes' sample-apiserver: serves flunders of wardle.example.com/v1alpha1 over
- * HTTPS at port 8443. It trusts who the aggregator says that asks, if the client's certificate is of the authority that the cluster publishes for
- * that, and asks the cluster whether they may.
+ * An extension API server for containers, as Kubernetes' sample-apiserver: serves flunders of
+ * wardle.example.com/v1alpha1 over HTTPS at port 8443. It trusts who the aggregator says that asks, if the client's
+ * certificate is of the authority that the cluster publishes for that, and asks the cluster whether they may.
  */
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * Admission and conversion webhooks for containers, with the paths, verdicts and words of agnhost's `webhook`. Serves HTTPS at port 8443
- * with the certificate in /tls.
+ * Admission and conversion webhooks for containers, with the paths, verdicts and words of agnhost's `webhook`. Serves
+ * HTTPS at port 8443 with the certificate in /tls.
  */
 import { readFileSync } from "node:fs"
 import { createServer } from "node:https"

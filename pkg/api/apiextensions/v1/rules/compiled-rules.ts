@@ -30,8 +30,8 @@ export interface CompiledRules {
 const compiled = new WeakMap<JsonSchema, CompiledRules | null>()
 
 /**
- * The rules that stand at a schema itself, compiled once. Undefined where there are none, or values of the schema cannot
- * be seen by expressions. `isResource` says that apiVersion, kind and metadata can be read. Source:
+ * The rules that stand at a schema itself, compiled once. Undefined where there are none, or values of the schema
+ * cannot be seen by expressions. `isResource` says that apiVersion, kind and metadata can be read. Source:
  * apiextensions-apiserver pkg/apiserver/schema/cel/compilation.go.
  */
 export function compiledRules(schema: JsonSchema, isResource: boolean): CompiledRules | undefined {

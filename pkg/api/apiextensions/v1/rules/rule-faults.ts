@@ -28,8 +28,8 @@ const BUDGET = 10_000_000
 /**
  * The rules that an object breaks. Of a change, what breaks a rule as it did before may stay; rules about changes
  * (`oldSelf`) are looked at where the old value is known. A part that is the very same as before is looked at only for
- * these. Source: apiextensions-apiserver pkg/apiserver/schema/cel/validation.go. Differs from upstream: of what may stay
- * nobody is warned.
+ * these. Source: apiextensions-apiserver pkg/apiserver/schema/cel/validation.go. Differs from upstream: of what may
+ * stay nobody is warned.
  */
 export function ruleFaults(schema: JsonSchema, object: unknown, old: Old | undefined): readonly Cause[] {
   if (!hasRules(schema)) return []

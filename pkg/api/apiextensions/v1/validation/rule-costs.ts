@@ -21,8 +21,8 @@ interface Place {
 }
 
 /**
- * What is wrong with the expressions of a schema: faults of their own, and costs that are too high by estimate. What was
- * accepted before is not held against its cost again (`isUnchanged`).
+ * What is wrong with the expressions of a schema: faults of their own, and costs that are too high by estimate. What
+ * was accepted before is not held against its cost again (`isUnchanged`).
  */
 export function expressionFaults(schema: JsonSchema, path: string, isUnchanged: boolean): readonly Cause[] {
   if (!hasRules(schema)) return []

@@ -9,7 +9,10 @@ import { imageTag } from "./image-reference.ts"
 const policyFor = (image: string): "Always" | "IfNotPresent" =>
   imageTag(image) === "latest" ? "Always" : "IfNotPresent"
 
-/** imagePullPolicy by the image's tag, IfNotPresent for what is no image; an empty text is an absent one, as Go sends it. */
+/**
+ * imagePullPolicy by the image's tag, IfNotPresent for what is no image; an empty text is an absent one, as Go sends
+ * it.
+ */
 export function containerDefaults<
   C extends { readonly image?: string | undefined; readonly imagePullPolicy?: string | undefined },
 >(container: C): C {

@@ -3,7 +3,10 @@ import { goForm } from "../../../../apimachinery/go-form.ts"
 import { unifiedDiff } from "../../../../apimachinery/unified-diff.ts"
 import { PersistentVolumeSpec, type PersistentVolumeSourceName } from "./persistentvolumespec.ts"
 
-/** The sources in the order and under the names of Go's struct. Source: PersistentVolumeSource in pkg/apis/core/types.go. */
+/**
+ * The sources in the order and under the names of Go's struct. Source: PersistentVolumeSource in
+ * pkg/apis/core/types.go.
+ */
 const SOURCES: readonly (readonly [PersistentVolumeSourceName, string])[] = [
   ["gcePersistentDisk", "GCEPersistentDisk"],
   ["awsElasticBlockStore", "AWSElasticBlockStore"],

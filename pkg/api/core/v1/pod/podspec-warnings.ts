@@ -38,7 +38,9 @@ const OF_BYTES: readonly string[] = ["memory", "ephemeral-storage"]
 const LISTS = ["limits", "requests"] as const
 const NULL_SELECTOR = "a null labelSelector results in matching no pod"
 
-/** `path` is that of the template, `spec.template`; empty for a pod, whose AppArmor annotations are told of elsewhere. */
+/**
+ * `path` is that of the template, `spec.template`; empty for a pod, whose AppArmor annotations are told of elsewhere.
+ */
 export function podSpecWarnings({ metadata, spec }: Template, path: string): readonly string[] {
   const here = path === "" ? "spec" : `${path}.spec`
   const annotations = metadata.annotations

@@ -13,7 +13,10 @@ interface Place {
 const isLoneUsual = ([first, ...others]: readonly (readonly [Ports, string])[]): boolean =>
   others.length === 0 && first?.[0].ports?.length === 1 && (first[0].ports[0]!.hostIP ?? "") === ""
 
-/** Ports that stand in one another's way; of all containers of a pod, each with its path. Source: pkg/api/pod/warnings.go. */
+/**
+ * Ports that stand in one another's way; of all containers of a pod, each with its path. Source:
+ * pkg/api/pod/warnings.go.
+ */
 export function portWarnings(containers: readonly (readonly [Ports, string])[]): readonly string[] {
   if (containers.every(([{ ports }]) => ports === undefined) || isLoneUsual(containers)) return NO_WARNINGS
   const warnings: string[] = []

@@ -11,7 +11,9 @@ interface Template {
   readonly spec: PodSpec
 }
 
-/** The name of an object after which pods are called, or of a pod itself. Source: WarningsOnCreate of the strategies. */
+/**
+ * The name of an object after which pods are called, or of a pod itself. Source: WarningsOnCreate of the strategies.
+ */
 export function nameWarnings(
   { metadata: { name = "" } }: Workload,
   use = "Pod names and hostnames",

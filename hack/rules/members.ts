@@ -1,0 +1,35 @@
+/**
+ * Private members have names with `#`, which the runtime keeps private too, and which a reader of `this.#x` sees
+ * without the declaration. A constructor has no such form, and what runs all the time says `private`, which costs
+ * nothing.
+ */
+import { codeOf, lineAt } from "./source.ts"
+import type { SourceFile, Violation } from "./source.ts"
+
+/** With `#` in these, 20 seeds of the hunt took 15 s of processor time, and 13 s without. */
+const HOT: ReadonlySet<string> = new Set([
+  "components/apiserver/http/exchange.ts",
+  "components/apiserver/http/query.ts",
+  "components/apiserver/http/watch-stream.ts",
+  "components/controller-manager/garbagecollector/graph.ts",
+  "components/scheduler/plugins/pod-terms.ts",
+  "components/scheduler/queue.ts",
+  "pkg/apimachinery/fields.ts",
+  "pkg/apimachinery/labels.ts",
+  "pkg/clock/virtual.ts",
+  "pkg/controller/workqueue.ts",
+  "pkg/metrics/registry.ts",
+])
+const PRIVATE = /^\s*(?:(?:static|override) )*private (?!constructor\b)[^\n]*/gm
+
+/** Every member that is declared with `private` where that is not needed. */
+export function memberViolations(files: readonly SourceFile[]): Violation[] {
+  return files.flatMap(({ path, text }) =>
+    (HOT.has(path) ? [] : [...codeOf(text).matchAll(PRIVATE)]).map(({ 0: match, index }): Violation => ({
+      path,
+      line: lineAt(text, index + match.length),
+      message: `declares ${match.trim().split(/[(:=]/)[0]!.trim()}`,
+      mend: "give the member a name with #",
+    })),
+  )
+}
