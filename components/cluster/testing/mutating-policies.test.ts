@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { ConfigMap, Namespace, startCluster, type ApiError, type WebhookFunction } from "./testing.ts"
+import { ConfigMap, Deployment, Namespace, startCluster, type ApiError, type WebhookFunction } from "./testing.ts"
 
 const RULE = { operations: ["CREATE", "UPDATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }
 const REGISTRATION = "admissionregistration.k8s.io/v1"
@@ -123,6 +123,48 @@ describe("MutatingAdmissionPolicies", () => {
     const [, binding] = await cluster.apply(policy("another", "Object{}") as never)
     expect(binding?.metadata.labels).toBeUndefined()
     expect((await cluster.client.create(ConfigMap, configMap("x"))).metadata.labels).toEqual({ made: "yes" })
+  })
+
+  test("merge nothing into the bodies of subresources, which they can patch", async () => {
+    const scales = { operations: ["*"], apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments/scale"] }
+    const constraints = { matchConstraints: { resourceRules: [scales] } }
+    await using cluster = await clusterWith([])
+    await cluster.client.create(Deployment, {
+      metadata: { name: "web", namespace: "default" },
+      spec: {
+        selector: { matchLabels: { app: "web" } },
+        template: {
+          metadata: { labels: { app: "web" } },
+          spec: { containers: [{ name: "web", image: "web" }] },
+        },
+      },
+    })
+    const scale = () =>
+      cluster.client
+        .updateSubresource<{ readonly spec: { readonly replicas: number } }>(
+          Deployment,
+          { name: "web", namespace: "default" },
+          "scale",
+          {
+            apiVersion: "autoscaling/v1",
+            kind: "Scale",
+            metadata: { name: "web", namespace: "default" },
+            spec: { replicas: 3 },
+          },
+        )
+        .then(
+          ({ spec }) => spec.replicas,
+          (err: ApiError) => err.message,
+        )
+    await cluster.apply(policy("merging", "Object{spec: Object.spec{replicas: 7}}", constraints) as never)
+    expect(await scale()).toBe(
+      "policy 'merging' with binding 'merging' denied request: error applying patch: failed to convert patch object " +
+        "to typed object: no corresponding type for autoscaling/v1, Kind=Scale",
+    )
+    const jsonPatch = { expression: `[JSONPatch{op: "replace", path: "/spec/replicas", value: 7}]` }
+    const mutations = [{ patchType: "JSONPatch", jsonPatch }]
+    await cluster.apply(policy("merging", "", { ...constraints, mutations }) as never)
+    expect(await scale()).toBe(7)
   })
 
   test("are counted, with those that fail", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { ConfigMap, Deployment, startCluster, type ApiError } from "./testing.ts"
+import { ConfigMap, Deployment, startCluster, ValidatingWebhookConfiguration, type ApiError } from "./testing.ts"
 
 const RULE = { operations: ["CREATE", "UPDATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }
 const policy = (spec: object) => ({
@@ -191,5 +191,34 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect(await refusedBy(cluster.client.create(ConfigMap, configMap("a", data)))).toContain(
       "operation cancelled: actual cost limit exceeded",
     )
+  })
+
+  test("is held against webhook configurations, and not against policies or reviews of access", async () => {
+    const everything = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] }
+    await using cluster = await clusterWith(
+      policy({ matchConstraints: { resourceRules: [everything] }, validations: [{ expression: "false" }] }),
+      binding(),
+    )
+    const configuration = { metadata: { name: "hooks" }, webhooks: [] }
+    expect(await refusedBy(cluster.client.create(ValidatingWebhookConfiguration, configuration))).toContain(DENIED)
+    expect(await refusedBy(cluster.apply(binding({ validationActions: ["Warn"] }) as never))).toBeUndefined()
+  })
+
+  test("counts what it refuses and what it warns of", async () => {
+    await using cluster = await clusterWith(
+      policy({ validations: [{ expression: "false" }, { expression: "object.spec.x == 1" }] }),
+      binding({ validationActions: ["Deny", "Audit"] }),
+    )
+    expect(await refusedBy(cluster.client.create(ConfigMap, configMap("a")))).toBeDefined()
+    const { port, token } = await cluster.listen()
+    const metrics = await fetch(`https://127.0.0.1:${port}/metrics`, {
+      headers: { authorization: `Bearer ${token}` },
+      tls: { rejectUnauthorized: false },
+    }).then((answer) => answer.text())
+    for (const action of ["deny", "audit"])
+      expect(metrics).toContain(
+        `apiserver_validating_admission_policy_check_total{enforcement_action="${action}",error_type="invalid_error",` +
+          `policy="policy",policy_binding="everywhere"} 2`,
+      )
   })
 })

@@ -145,8 +145,23 @@ export function mutatingPolicies(context: AdmissionContext, { scheme, metrics }:
     budget.spend(cost)
     if (value instanceof CelError) throw new Error(`expression '${expression}' resulted in error: ${value.message}`)
     const kind = kindOf(object)
-    return patchType === "JSONPatch" ? withOperations(kind, object, value) : withConfiguration(kind, object, value)
+    if (patchType === "JSONPatch") return withOperations(kind, object, value)
+    if (!isDescribed(kind))
+      throw new Error(
+        "error applying patch: failed to convert patch object to typed object: " +
+          `no corresponding type for ${kind.group}/${kind.version}, Kind=${kind.kind}`,
+      )
+    return withConfiguration(kind, object, value)
   }
+
+  /**
+   * Upstream merges by the OpenAPI document of a group, which describes no kinds that are only bodies of another group's
+   * subresources, such as Scale and Eviction.
+   */
+  const isDescribed = ({ group, version, kind }: Resource): boolean =>
+    scheme.resources.some(
+      (resource) => resource.kind === kind && resource.group === group && resource.version === version,
+    )
 
   /** What the object is: for a subresource such as `binding` its own kind. */
   function kindOf({ apiVersion, kind }: KubeObject): Resource {
