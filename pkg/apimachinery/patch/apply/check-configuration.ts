@@ -32,7 +32,13 @@ function checkMessage({ fields, rules }: Message, value: unknown, path: string, 
     const spec = fields[name]?.spec
     const property = rules.structural?.schema.properties?.[name]
     if (spec !== undefined) checkType(spec.type, inner, `${path}.${name}`, faults, spec)
-    else if (property !== undefined) checkSchema(property, inner, `${path}.${name}`, faults)
+    else if (property !== undefined)
+      checkSchema(
+        property,
+        inner,
+        { path: `${path}.${name}`, keeps: rules.structural?.schema["x-kubernetes-preserve-unknown-fields"] === true },
+        faults,
+      )
     else if (rules.structural?.schema["x-kubernetes-preserve-unknown-fields"] === true) continue
     else if (rules.preserveUnknownFields !== true)
       return void faults.push({ path: `${path}.${name}`, text: "field not declared in schema" })
@@ -59,10 +65,20 @@ function checkType(type: Type, value: unknown, path: string, faults: Fault[], sp
   }
 }
 
-/** The same for what the schema of a custom resource describes. */
-function checkSchema(schema: JsonSchema, value: unknown, path: string, faults: Fault[]): void {
+/** Where a value stands, and whether a schema around it keeps unknown fields: then all within take them. */
+interface Within {
+  readonly path: string
+  readonly keeps: boolean
+}
+
+/**
+ * The same for what the schema of a custom resource describes. Source: kube-openapi pkg/schemaconv, which hands
+ * preserveUnknownFields on to all that is nested.
+ */
+function checkSchema(schema: JsonSchema, value: unknown, within: Within, faults: Fault[]): void {
   if (value === null) return
-  const keeps = schema["x-kubernetes-preserve-unknown-fields"] === true
+  const { path } = within
+  const keeps = within.keeps || schema["x-kubernetes-preserve-unknown-fields"] === true
   const members = membersOf(schema)
   const items = itemsOf(schema)
   switch (schema.type) {
@@ -71,7 +87,7 @@ function checkSchema(schema: JsonSchema, value: unknown, path: string, faults: F
       if (schema["x-kubernetes-embedded-resource"] === true) return
       for (const [name, inner] of Object.entries(value)) {
         const property = schema.properties?.[name] ?? members
-        if (property !== undefined) checkSchema(property, inner, `${path}.${name}`, faults)
+        if (property !== undefined) checkSchema(property, inner, { path: `${path}.${name}`, keeps }, faults)
         else if (!keeps && schema.properties !== undefined)
           return void faults.push({ path: `${path}.${name}`, text: "field not declared in schema" })
         else checkAnything(inner, `${path}.${name}`, faults)
@@ -81,7 +97,9 @@ function checkSchema(schema: JsonSchema, value: unknown, path: string, faults: F
     case "array":
       if (!Array.isArray(value)) return void faults.push({ path, text: `expected list, got ${held(value)}` })
       if (items === undefined) return
-      return checkEach(value, shapeOfSchema(schema), path, faults, (item, at) => checkSchema(items, item, at, faults))
+      return checkEach(value, shapeOfSchema(schema), path, faults, (item, at) =>
+        checkSchema(items, item, { path: at, keeps }, faults),
+      )
     case undefined:
       return checkAnything(value, path, faults)
     default: {

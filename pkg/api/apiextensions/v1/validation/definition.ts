@@ -322,13 +322,14 @@ function validationFaults(
   }
   if (schema.nullable === true) causes.push(forbiddenField(at(path, "nullable"), "nullable cannot be true at the root"))
   const cannotBe = unsupported(schema)
-  if (cannotBe === undefined) {
-    const structural = structuralFaults(schema, path)
-    causes.push(...(structural.length > 0 ? structural : defaultFaults(schema, path)))
-  }
-  causes.push(...openApiFaults(schema, path, options))
-  if (causes.length > 0) return causes
-  return cannotBe === undefined ? expressionFaults(schema, path, isUnchanged) : [invalidValue(path, "", cannotBe)]
+  const structural = cannotBe === undefined ? structuralFaults(schema, path) : []
+  const ofDefaults = cannotBe === undefined && structural.length === 0 ? defaultFaults(schema, path) : []
+  const ofOpenApi = openApiFaults(schema, path, options)
+  causes.push(...structural, ...ofDefaults, ...ofOpenApi)
+  if (cannotBe !== undefined) return causes.length > 0 ? causes : [invalidValue(path, "", cannotBe)]
+  // Types of expressions are made of schemas that are structural and have right defaults.
+  if (structural.length > 0 || ofDefaults.length > 0) return causes
+  return [...causes, ...expressionFaults(schema, path, isUnchanged, ofOpenApi)]
 }
 
 function subresourceFaults(subresources: Subresources, path: string): readonly Cause[] {

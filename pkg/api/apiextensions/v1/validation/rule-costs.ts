@@ -22,11 +22,17 @@ interface Place {
 
 /**
  * What is wrong with the expressions of a schema: faults of their own, and costs that are too high by estimate. What
- * was accepted before is not held against its cost again (`isUnchanged`).
+ * was accepted before is not held against its cost again (`isUnchanged`). Expressions at a schema that has faults
+ * (`known`), itself or below, are not looked at.
  */
-export function expressionFaults(schema: JsonSchema, path: string, isUnchanged: boolean): readonly Cause[] {
+export function expressionFaults(
+  schema: JsonSchema,
+  path: string,
+  isUnchanged: boolean,
+  known: readonly Cause[],
+): readonly Cause[] {
   if (!hasRules(schema)) return []
-  const run = new Costs(isUnchanged)
+  const run = new Costs(isUnchanged, known)
   run.look(schema, { path, times: 1, uncorrelatable: undefined }, true)
   return run.faults(path)
 }
@@ -35,10 +41,12 @@ class Costs {
   readonly #causes: Cause[] = []
   readonly #expensive: { readonly path: string; readonly cost: number }[] = []
   readonly #isUnchanged: boolean
+  readonly #known: readonly Cause[]
   #total = 0
 
-  constructor(isUnchanged: boolean) {
+  constructor(isUnchanged: boolean, known: readonly Cause[]) {
     this.#isUnchanged = isUnchanged
+    this.#known = known
   }
 
   look(schema: JsonSchema, place: Place, isResource: boolean): void {
@@ -59,6 +67,7 @@ class Costs {
         at(path, "items"),
         place.uncorrelatable ?? (schema["x-kubernetes-list-type"] === "map" ? undefined : path),
       )
+    if (this.#known.some(({ field = "" }) => field === path || field.startsWith(`${path}.`))) return
     const compiled = compiledRules(schema, isResource)
     if (compiled === undefined) return
     const often = place.times ?? maxCardinality(compiled.type.minSerializedSize)
@@ -94,7 +103,7 @@ class Costs {
             `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable}`,
           ),
         )
-    } else if (rule.optionalOldSelf !== undefined && error === undefined)
+    } else if (rule.optionalOldSelf !== undefined)
       this.#causes.push(
         invalidValue(
           at(path, "optionalOldSelf"),
