@@ -57,10 +57,10 @@ export const podGarbageCollector = (): Controller<Pod> => {
       }
       const node = informers.of(Node).get(pod.spec.nodeName)
       if (node === undefined) {
-        const since = orphans.get(key) ?? context.clock.now()
+        const now = context.clock.monotonic()
+        const since = orphans.get(key) ?? now
         orphans.set(key, since)
-        if (context.clock.now() - since < QUARANTINE_MS)
-          return { requeueAfter: since + QUARANTINE_MS - context.clock.now() }
+        if (now - since < QUARANTINE_MS) return { requeueAfter: since + QUARANTINE_MS - now }
         orphans.delete(key)
         return remove(pod, "PodGC: node no longer exists", context)
       }

@@ -36,7 +36,7 @@ export function createForwarder(
         `${question.name.toLowerCase()} ${question.type} ` +
         `${(query.additionals ?? []).some(({ type }) => type === "OPT")}`
       const kept = cache.get(key)
-      if (kept !== undefined && kept.until > clock.now())
+      if (kept !== undefined && kept.until > clock.monotonic())
         return { ...kept.packet, id: query.id ?? 0, questions: query.questions ?? [] }
       const asked = underWay.get(key) ?? resolve(query, key)
       underWay.set(key, asked)
@@ -65,7 +65,7 @@ export function createForwarder(
     )
     if (ttls.length === 0) return
     cache.delete(key)
-    cache.set(key, { packet, until: clock.now() + Math.min(MAX_KEEP_MS, Math.min(...ttls) * 1000) })
+    cache.set(key, { packet, until: clock.monotonic() + Math.min(MAX_KEEP_MS, Math.min(...ttls) * 1000) })
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value!)
   }
 

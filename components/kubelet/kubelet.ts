@@ -171,7 +171,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     environment,
     probes,
     logs,
-    crashes: new Backoff(clock),
+    crashes: new Backoff(() => clock.now()),
     starting: new Slots(STARTING),
     clearing: new Slots(CLEARING),
     hostResolver: () =>

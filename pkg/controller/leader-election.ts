@@ -107,17 +107,19 @@ class LeaderElector {
   async renew(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#context
     const { renewDeadlineMs, retryPeriodMs, name } = this.#options
-    let renewed = clock.now()
+    let renewed = clock.monotonic()
     while (!signal.aborted) {
       await pause(clock, retryPeriodMs, signal)
       if (signal.aborted) return
       // A request that hangs must not let the deadline pass unseen.
       const left = new AbortController()
-      const late = pause(clock, Math.max(0, renewed + renewDeadlineMs - clock.now()), left.signal).then(() => false)
+      const late = pause(clock, Math.max(0, renewed + renewDeadlineMs - clock.monotonic()), left.signal).then(
+        () => false,
+      )
       const ok = await Promise.race([this.#tryAcquireOrRenew(), late])
       left.abort()
-      if (ok) renewed = clock.now()
-      else if (clock.now() - renewed >= renewDeadlineMs) {
+      if (ok) renewed = clock.monotonic()
+      else if (clock.monotonic() - renewed >= renewDeadlineMs) {
         log.info("Failed to renew lease", { lease: name })
         return
       }
@@ -161,7 +163,7 @@ class LeaderElector {
       }
       if (this.#observed?.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) this.#observe(lease)
       const { holderIdentity = "", leaseDurationSeconds = 0 } = lease.spec
-      const valid = this.#observed!.at + leaseDurationSeconds * 1000 > clock.now()
+      const valid = this.#observed!.at + leaseDurationSeconds * 1000 > clock.monotonic()
       if (holderIdentity !== "" && holderIdentity !== identity && valid) return false
       this.#observe(await client.update(Lease, { ...lease, spec: { ...lease.spec, ...this.#record(lease.spec) } }))
       return true
@@ -182,7 +184,7 @@ class LeaderElector {
   }
 
   #observe(lease: Lease): void {
-    this.#observed = { lease, at: this.#context.clock.now() }
+    this.#observed = { lease, at: this.#context.clock.monotonic() }
   }
 
   /**

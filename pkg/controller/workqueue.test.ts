@@ -13,6 +13,24 @@ describe("WorkQueue", () => {
     expect([queue.take(), queue.take(), queue.take()]).toEqual(["a", "b", undefined])
   })
 
+  test.each([3_600_000, -3_600_000])(
+    "the earlier of two delays counts, though the wall clock is set by %d ms",
+    async (by) => {
+      // given a key that comes in a minute, and a clock that is corrected
+      const clock = new VirtualClock(0)
+      const queue = new WorkQueue(clock, () => {})
+      queue.addAfter("a", 60_000)
+      clock.jump(by)
+      // when it is to come in ten seconds, and then in two minutes
+      queue.addAfter("a", 10_000)
+      clock.jump(-2 * by)
+      queue.addAfter("a", 120_000)
+      await clock.advance(10_000)
+      // then
+      expect(queue.take()).toBe("a")
+    },
+  )
+
   test("keeps a key that is added while it is worked on until it is done", () => {
     const queue = new WorkQueue(new VirtualClock(0), () => {})
     // given a key being worked on

@@ -62,7 +62,7 @@ export class WorkQueue {
   addAfter(key: string, ms: number, kind?: TimerKind): void {
     if (this.stopped) return
     if (ms <= 0) return this.add(key)
-    const due = this.clock.now() + ms
+    const due = this.clock.monotonic() + ms
     const already = this.delayed.get(key)
     if (already !== undefined && already.due <= due) return
     already?.timer.cancel()

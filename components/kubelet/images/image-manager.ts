@@ -33,7 +33,7 @@ export class ImageManager {
   constructor(context: KubeletContext, onPulled: () => void = () => {}) {
     this.#context = context
     this.#onPulled = onPulled
-    this.#backoff = new Backoff(context.clock)
+    this.#backoff = new Backoff(() => context.clock.monotonic())
   }
 
   /** Milliseconds until a pull may be tried again. */
@@ -119,8 +119,9 @@ export class ImageManager {
       signal.throwIfAborted()
       const message = `failed to pull image "${text}": ${messageOf(err)}`
       warn("Failed", `Failed to pull image "${text}": ${messageOf(err)}`)
-      this.#backoff.next(key, clock.now())
-      this.#failures.set(key, { at: clock.now(), message })
+      const at = clock.monotonic()
+      this.#backoff.next(key, at)
+      this.#failures.set(key, { at, message })
       throw new StartError("ErrImagePull", message, { cause: err })
     }
   }

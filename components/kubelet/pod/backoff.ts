@@ -1,5 +1,3 @@
-import type { Clock } from "../../../pkg/clock/clock.ts"
-
 export interface BackoffLimits {
   readonly firstMs: number
   readonly longestMs: number
@@ -18,22 +16,23 @@ interface Entry {
  * when nothing failed for twice the longest delay. Source: client-go util/flowcontrol/backoff.go.
  */
 export class Backoff {
-  readonly #clock: Clock
+  readonly #now: () => number
   readonly #limits: BackoffLimits
   readonly #entries = new Map<string, Entry>()
 
-  constructor(clock: Clock, limits: BackoffLimits = CRASH_BACKOFF) {
-    this.#clock = clock
+  /** `now` is the clock by which failures are told, in milliseconds: the wall clock where a runtime tells them. */
+  constructor(now: () => number, limits: BackoffLimits = CRASH_BACKOFF) {
+    this.#now = now
     this.#limits = limits
   }
 
   /**
-   * Milliseconds that are left when the failure was at `since` (milliseconds since the epoch); 0 when there is nothing
+   * Milliseconds that are left when the failure was at `since` (milliseconds of the clock); 0 when there is nothing
    * to wait for.
    */
   remaining(key: string, since: number): number {
     const entry = this.#live(key, since)
-    return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#clock.now())
+    return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#now())
   }
 
   /** The delay that the last failure brought. */
@@ -45,7 +44,7 @@ export class Backoff {
   next(key: string, since: number): void {
     const entry = this.#live(key, since)
     const delayMs = entry === undefined ? this.#limits.firstMs : Math.min(entry.delayMs * 2, this.#limits.longestMs)
-    this.#entries.set(key, { delayMs, updated: this.#clock.now() })
+    this.#entries.set(key, { delayMs, updated: this.#now() })
   }
 
   forget(prefix: string): void {

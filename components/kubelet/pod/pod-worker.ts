@@ -189,7 +189,7 @@ export class PodWorker implements Waker {
 
   /** Looks at the pod then at the latest. */
   wakeIn(ms: number): void {
-    const due = this.#parts.context.clock.now() + ms
+    const due = this.#parts.context.clock.monotonic() + ms
     if (this.#stopped || due >= this.#due) return
     this.#due = due
     this.#timer?.cancel()

@@ -61,7 +61,7 @@ export class PodVolumes {
   constructor(parts: PodVolumesParts, pod: Pod) {
     this.#parts = parts
     this.#pod = pod
-    this.#syncedAt = parts.context.clock.now()
+    this.#syncedAt = parts.context.clock.monotonic()
     for (const need of neededBy(pod)) this.#uses.push({ key: keyOf(need.reference), object: this.#follow(need) })
   }
 
@@ -153,7 +153,7 @@ export class PodVolumes {
 
   /** The pod is being looked at. */
   sync(): void {
-    this.#syncedAt = this.#parts.context.clock.now()
+    this.#syncedAt = this.#parts.context.clock.monotonic()
     this.#nextSync?.cancel()
     this.#nextSync = undefined
     this.#schedule()
@@ -173,7 +173,7 @@ export class PodVolumes {
     if (syncFrequencyMs === 0) return this.#schedule()
     if (this.#nextSync !== undefined || this.#stopped) return
     const period = syncFrequencyMs * (1 + JITTER * random.next())
-    const since = clock.now() - this.#syncedAt
+    const since = clock.monotonic() - this.#syncedAt
     // Of one that was looked at long ago, nobody knows when it had its last turn.
     const wait = since < period ? period - since : period * random.next()
     this.#nextSync = clock.setTimeout(() => this.sync(), wait)
