@@ -44,6 +44,7 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
       ? false
       : { simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED },
     scheduler: !disable.includes("scheduler"),
+    metricsServer: !disable.includes("metrics-server"),
     ...(disable.includes("manifests")
       ? {}
       : {

@@ -10,7 +10,15 @@ import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
 /** What --disable takes off. */
-const OPTIONAL_PARTS = ["dns", "kube-proxy", "local-storage", "scheduler", "controller-manager", "manifests"] as const
+const OPTIONAL_PARTS = [
+  "dns",
+  "kube-proxy",
+  "local-storage",
+  "metrics-server",
+  "scheduler",
+  "controller-manager",
+  "manifests",
+] as const
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 
 export const configFlag = () =>

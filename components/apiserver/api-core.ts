@@ -17,7 +17,7 @@ import { webhookMetrics } from "./admission/webhooks/metrics.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAggregator, type Aggregator } from "./aggregator/aggregator.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
-import type { FindExtensionServer } from "./aggregator/extension-server.ts"
+import { withOwnExtensions, type FindExtensionServer, type OwnExtension } from "./aggregator/extension-server.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import { authorizerChain } from "./authorization/chain.ts"
@@ -68,6 +68,7 @@ export interface ApiCoreOptions {
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
   readonly localStorage?: boolean
+  readonly ownExtensions?: readonly OwnExtension[]
   readonly tokenIssuer: TokenIssuer
   /** For whom service account tokens are when the request does not say. */
   readonly apiAudiences: readonly string[]
@@ -194,7 +195,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     metrics,
     frontProxy: options.frontProxy,
     kinds: options.remoteKinds ?? new RemoteKinds(),
-    functions: options.extensionServers ?? (() => undefined),
+    functions: withOwnExtensions(options.ownExtensions ?? [], options.extensionServers ?? (() => undefined)),
+    isOwn: withOwnExtensions(options.ownExtensions ?? [], () => undefined),
   })
   const stops = [
     () => aggregator.close(),

@@ -19,7 +19,7 @@ import type { Storage } from "../../pkg/storage/storage.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
-import type { FindExtensionServer } from "./aggregator/extension-server.ts"
+import type { FindExtensionServer, OwnExtension } from "./aggregator/extension-server.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
@@ -101,6 +101,8 @@ export interface ApiServerConfig {
   readonly features?: Features
   /** Takes the place of how admission webhooks are asked, which is over HTTPS: test clusters call functions. */
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
+  /** APIs that other components of this process serve. */
+  readonly ownExtensions?: readonly OwnExtension[]
   /** Functions that stand for the servers behind Services that APIServices name; none unless given. */
   readonly extensionServers?: FindExtensionServer
   /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
@@ -228,6 +230,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       clientCaPem: opened.pki.authorities["client-ca"].certPem,
       frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       localStorage: config.localStorage === true,
+      ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }),
       apiAudiences: [DEFAULT_ISSUER],
       reviewToken: authenticator.token,

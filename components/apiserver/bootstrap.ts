@@ -29,6 +29,8 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
+import type { OwnExtension } from "./aggregator/extension-server.ts"
+import { PASSED } from "./aggregator/availability-check.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
 import { aggregatedRules } from "./authorization/aggregation.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./authorization/bootstrap-cluster-roles.ts"
@@ -55,6 +57,8 @@ export interface BootstrapOptions {
   readonly frontProxyCaPem?: string
   /** Whether there is a default class for claims. */
   readonly localStorage?: boolean
+  /** APIs that other components of this process serve. */
+  readonly ownExtensions?: readonly OwnExtension[]
 }
 
 const AUTHOR = "system:apiserver"
@@ -104,8 +108,18 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...authenticationConfig(options),
     tokenTracking(options),
     ...builtinServices(options.scheme).map((service) => want(APIService, service, reconcileLocal)),
+    ...(options.ownExtensions ?? []).map((own) => ownApi(own, options)),
     ...(options.localStorage === true ? [want(StorageClass, localPathClass)] : []),
   ]
+}
+
+/** An API of this process can be had from its first moment on. */
+const ownApi = ({ apiService }: OwnExtension, { clock }: BootstrapOptions): Wanted => {
+  const lastTransitionTime = timestamp(clock)
+  return want(APIService, {
+    ...apiService,
+    status: { conditions: [{ type: "Available", lastTransitionTime, ...PASSED }] },
+  })
 }
 
 function want(resource: Resource, object: object, reconcile?: Wanted["reconcile"]): Wanted {

@@ -9,6 +9,7 @@ import type { Transport } from "../../pkg/client/client.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { signLegacyToken } from "../../pkg/jwt/legacy-token.ts"
+import type { OwnExtension } from "../apiserver/aggregator/extension-server.ts"
 import { createApiServer, type ApiServer, type ApiServerConfig } from "../apiserver/apiserver.ts"
 import {
   createControllerManager,
@@ -16,6 +17,8 @@ import {
   type ControllerManagerConfig,
 } from "../controller-manager/controller-manager.ts"
 import { createDeployer, type DeployerConfig } from "../deployer/deployer.ts"
+import { METRICS_API_SERVICE } from "../metrics-server/api-service.ts"
+import { createMetricsServer } from "../metrics-server/metrics-server.ts"
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
 import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
@@ -24,7 +27,7 @@ import { Part } from "./part.ts"
 
 export interface ClusterConfig {
   /** Storage, listening, limits and the like; what other components must agree with is given beside it. */
-  readonly apiServer: Omit<ApiServerConfig, "nodes" | "features">
+  readonly apiServer: Omit<ApiServerConfig, "nodes" | "features" | "ownExtensions">
   /** Feature gates. */
   readonly features: Features
   /** CIDR of the addresses of pods. */
@@ -32,6 +35,8 @@ export interface ClusterConfig {
   /** The controllers, or false for none. `disabled`: names of those that are not to run. */
   readonly controllers: false | Pick<ControllerManagerConfig, "simulatedVolumes" | "disabled">
   readonly scheduler: boolean
+  /** Whether the metrics API is served here. */
+  readonly metricsServer: boolean
   /** What applies the manifests of a folder; absent for none. */
   readonly deployer?: Omit<DeployerConfig, "resourceOf">
   /** Comes between the API server and the client of each component: where test clusters count what is left open. */
@@ -53,8 +58,19 @@ export interface AssembledCluster {
 export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
   const { clusterCidr, controllers, features, around = (transport) => transport } = config
   const connectors = new NodeConnectors()
-  const apiServer = createApiServer(tools, { ...config.apiServer, nodes: connectors, features })
+  const metrics: OwnExtension = { apiService: METRICS_API_SERVICE, answer: (request) => metricsServer(request) }
+  const apiServer = createApiServer(tools, {
+    ...config.apiServer,
+    nodes: connectors,
+    features,
+    ownExtensions: config.metricsServer ? [metrics] : [],
+  })
   const clients = new Clients(tools, (user) => around(apiServer.transportFor(user), user.name))
+  const metricsServer = createMetricsServer({
+    client: clients.clientFor(systemAccount("metrics-server")),
+    connectors,
+    clock: tools.clock,
+  })
   const observers = {
     controllers: controllerMetrics(apiServer.metrics),
     scheduler: schedulerMetrics(apiServer.metrics),

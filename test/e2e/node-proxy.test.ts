@@ -138,4 +138,22 @@ describeOnNode("a node's own paths", () => {
       expect.stringContaining('cannot get resource "nodes/proxy" in API group "" at the cluster scope'),
     ])
   })
+
+  test("are what kubectl top shows", async () => {
+    // given a pod that burns a fifth of a core; what it uses is known once it was asked twice
+    const shown = async () => (await cluster.kubectl.run(["top", "pod", "busy", "--containers", "--no-headers"])).out
+    let lines: string[][]
+    do lines = (await shown()).split("\n").map((line) => line.trim().split(/\s+/))
+    while (lines.length < 2)
+    // then
+    const cpu = Object.fromEntries(lines.map(([, name = "", cores = ""]) => [name, Number.parseInt(cores)]))
+    expect(cpu["burns"]).toBeWithin(100, 300)
+    expect(cpu["rests"]).toBeLessThan(50)
+    expect(await cluster.kubectl.ok("top node --no-headers")).toMatch(/^\S+\s+\d+m\s+\d+%\s+\d+Mi\s+\d+%/)
+    // and a user without rights does not see it
+    const refused = await cluster.kubectl.run(["top", "pod", "--as", "somebody"])
+    expect(refused.err).toContain(
+      'cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default"',
+    )
+  })
 })

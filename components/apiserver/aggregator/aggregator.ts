@@ -45,6 +45,8 @@ export interface AggregatorOptions {
   readonly kinds: RemoteKinds
   /** Functions that stand for such servers. */
   readonly functions: FindExtensionServer
+  /** Those of them that are part of this process. */
+  readonly isOwn: FindExtensionServer
 }
 
 export interface Aggregator {

@@ -36,6 +36,7 @@ export interface AvailabilityOptions {
   readonly services: ApiServices
   readonly connections: ExtensionConnections
   readonly functions: FindExtensionServer
+  readonly isOwn: FindExtensionServer
   readonly ask: Ask
   readonly discovery: RemoteDiscovery
   readonly client: Client
@@ -89,7 +90,8 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
       if (stopped) return
       if (finding.status === "True") {
         failures.delete(name)
-        queue.addAfter(name, LOOK_AGAIN_MS, "upkeep")
+        // One of this process cannot be lost by itself.
+        if (functionBehind(service, options.isOwn) === undefined) queue.addAfter(name, LOOK_AGAIN_MS, "upkeep")
       } else if (finding.reason === "FailedDiscoveryCheck") lookSoon(name)
       await tell(service, { type: "Available", lastTransitionTime: timestamp(clock), ...finding })
     } catch (err) {

@@ -17,3 +17,20 @@ export const functionBehind = (
   { spec: { service } }: RemoteService,
   functions: FindExtensionServer,
 ): ExtensionServer | undefined => functions(`${service.namespace ?? ""}/${service.name ?? ""}`)
+
+/** An API that another component of this process serves, and how it is registered unless somebody has changed that. */
+export interface OwnExtension {
+  readonly apiService: {
+    readonly metadata: { readonly name: string }
+    readonly spec: { readonly service: { readonly namespace: string; readonly name: string } }
+  }
+  readonly answer: ExtensionServer
+}
+
+/** Gives the functions of this process and then others. */
+export function withOwnExtensions(own: readonly OwnExtension[], others: FindExtensionServer): FindExtensionServer {
+  const byService = new Map(
+    own.map(({ apiService: { spec }, answer }) => [`${spec.service.namespace}/${spec.service.name}`, answer]),
+  )
+  return (service) => byService.get(service) ?? others(service)
+}

@@ -167,6 +167,16 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
+    // These two come with metrics-server upstream: who may see a namespace may see what its pods use.
+    name: "system:aggregated-metrics-reader",
+    labels: { ...AGGREGATE("admin"), ...AGGREGATE("edit"), ...AGGREGATE("view") },
+    rules: [on(READ, "metrics.k8s.io", "pods nodes")],
+  },
+  {
+    name: "system:metrics-server",
+    rules: [on("get", "core", "nodes/metrics"), on(READ, "core", "pods nodes")],
+  },
+  {
     // Not upstream's: the account that the provisioner of local-path acts as.
     name: "system:local-path-provisioner",
     rules: [
@@ -283,6 +293,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:node-proxier", users: ["system:kube-proxy"] },
   { role: "system:kube-controller-manager", users: ["system:kube-controller-manager"] },
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
+  { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
   { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },

@@ -87,6 +87,7 @@ export class Assembly {
               ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
             },
       scheduler,
+      metricsServer: true,
       around: (transport, user) => this.watches.counted(transport, user),
     })
     const { apiServer } = this.cluster

@@ -63,7 +63,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     volumes: memoryVolumes(files),
     cgroups: memoryCgroups(),
     network: simulatedPodNetwork(network),
-    machine: simulatedMachine(options, faults, () => containers.memoryInUse),
+    machine: simulatedMachine(options, faults, () => containers.inUse.memory),
     usage: simulatedUsage(containers, clock.now()),
   }
 }

@@ -25,6 +25,8 @@ export interface ImageBehaviour {
   readonly logs?: readonly string[]
   /** Bytes of memory it uses while it runs. Above its limit it is killed: OOMKilled, exit code 137. */
   readonly memoryBytes?: number
+  /** How many cores it uses at the moment when it is asked, such as 0.25; 0 unless given. */
+  readonly cpu?: (container: ContainerHandle) => number
   /** How it takes its stop signal: `exit` at once (the default), `ignore`, or so many milliseconds later. */
   readonly onStop?: "exit" | "ignore" | { readonly afterMs: number; readonly exitCode?: number }
   /** Until then its ports refuse connections. */

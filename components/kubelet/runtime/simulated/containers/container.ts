@@ -49,6 +49,7 @@ export class SimulatedContainer implements ContainerHandle {
   exitCode = 0
   reason = ""
   memory = 0
+  #cpu = { until: 0, nanoseconds: 0 }
   readonly #options: SimulatedContainerOptions
   readonly #clock: Clock
   // Made when somebody asks: there may be very many containers, and few are asked.
@@ -148,6 +149,20 @@ export class SimulatedContainer implements ContainerHandle {
   useMemory(bytes: number): void {
     this.memory = bytes
     if (this.running && this.#limit > 0 && bytes > this.#limit) this.#end(KILLED, "OOMKilled")
+  }
+
+  /**
+   * Nanoseconds of a processor that it has used. Between two askings it is taken to have used what it uses at the second,
+   * so nothing has to happen in between.
+   */
+  cpuNanoseconds(): number {
+    const { cpu } = this.behaviour
+    if (cpu === undefined || !this.running) return this.#cpu.nanoseconds
+    const now = this.#clock.now()
+    const since = Math.max(this.#cpu.until, this.startedAt)
+    if (now > since)
+      this.#cpu = { until: now, nanoseconds: this.#cpu.nanoseconds + Math.round(cpu(this) * (now - since) * 1e6) }
+    return this.#cpu.nanoseconds
   }
 
   /** Its limit was changed while it runs. */

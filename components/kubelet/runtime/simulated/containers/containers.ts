@@ -82,19 +82,20 @@ export class SimulatedContainers implements RuntimeService {
     )
   }
 
-  /** Bytes of memory that its containers use. */
-  get memoryInUse(): number {
+  /** What its containers use. */
+  get inUse(): SimulatedUse {
     return sumOf(this.#containers.values())
   }
 
-  /** Bytes of memory that a pod's containers use; undefined when it has none. */
-  memoryOfPod(uid: string): number | undefined {
+  /** What a pod's containers use; undefined when it has none. */
+  useOfPod(uid: string): SimulatedUse | undefined {
     const own = [...this.#containers.values()].filter(({ pod }) => pod.uid === uid)
     return own.length === 0 ? undefined : sumOf(own)
   }
 
-  memoryOfContainer(id: string): number | undefined {
-    return this.#containers.get(id)?.memory
+  useOfContainer(id: string): SimulatedUse | undefined {
+    const container = this.#containers.get(id)
+    return container === undefined ? undefined : sumOf([container])
   }
 
   /** The newest container of that name in the pod. */
@@ -418,7 +419,8 @@ export class SimulatedContainers implements RuntimeService {
     }
   }
 
-  #stats({ id, memory, config }: SimulatedContainer): ContainerStats {
+  #stats(container: SimulatedContainer): ContainerStats {
+    const { id, memory, config } = container
     const timestamp = this.#options.clock.now() * 1e6
     const bytes = { value: memory }
     return {
@@ -428,7 +430,12 @@ export class SimulatedContainers implements RuntimeService {
         labels: config.labels ?? {},
         annotations: config.annotations ?? {},
       },
-      cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 }, psi: undefined },
+      cpu: {
+        timestamp,
+        usageCoreNanoSeconds: { value: container.cpuNanoseconds() },
+        usageNanoCores: undefined,
+        psi: undefined,
+      },
       memory: {
         timestamp,
         workingSetBytes: bytes,
@@ -476,10 +483,19 @@ export class SimulatedContainers implements RuntimeService {
   }
 }
 
-function sumOf(containers: Iterable<SimulatedContainer>): number {
-  let sum = 0
-  for (const { memory } of containers) sum += memory
-  return sum
+/** Bytes of memory now, and nanoseconds of a processor since the beginning. */
+export interface SimulatedUse {
+  readonly memory: number
+  readonly cpuNanoseconds: number
+}
+
+function sumOf(containers: Iterable<SimulatedContainer>): SimulatedUse {
+  let [memory, cpuNanoseconds] = [0, 0]
+  for (const container of containers) {
+    memory += container.memory
+    cpuNanoseconds += container.cpuNanoseconds()
+  }
+  return { memory, cpuNanoseconds }
 }
 
 const LATE = "the command took too long"

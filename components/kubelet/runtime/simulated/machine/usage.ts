@@ -1,29 +1,29 @@
 import type { Usage, UsageMeter } from "../../usage.ts"
-import type { SimulatedContainers } from "../containers/containers.ts"
+import type { SimulatedContainers, SimulatedUse } from "../containers/containers.ts"
 
-/**
- * Memory is what the behaviours of images say; nothing that is simulated takes time on a processor. `startedAt`: of the
- * machine.
- */
+/** Memory and processor time are what the behaviours of images say. `startedAt`: of the machine. */
 export function simulatedUsage(containers: SimulatedContainers, startedAt: number): UsageMeter {
   return {
     machine: async () => ({
-      ...usageOf(containers.memoryInUse),
+      ...usageOf(containers.inUse),
       interfaces: [],
       swapCapacityBytes: 0,
       bootedAt: startedAt,
     }),
     group: async (path) =>
-      usageOf(path.length === 1 ? containers.memoryInUse : containers.memoryOfPod(path.at(-1)!.replace(/^pod/, ""))),
-    container: async (_pod, id) => usageOf(containers.memoryOfContainer(id)),
+      usageOf(path.length === 1 ? containers.inUse : containers.useOfPod(path.at(-1)!.replace(/^pod/, ""))),
+    container: async (_pod, id) => usageOf(containers.useOfContainer(id)),
     interfaces: async () => [],
   }
 }
 
-function usageOf(bytes: number | undefined): Usage | undefined {
-  if (bytes === undefined) return undefined
+function usageOf(use: SimulatedUse): Usage
+function usageOf(use: SimulatedUse | undefined): Usage | undefined
+function usageOf(use: SimulatedUse | undefined): Usage | undefined {
+  if (use === undefined) return undefined
+  const { memory: bytes, cpuNanoseconds: nanoseconds } = use
   return {
-    cpu: { nanoseconds: 0, userNanoseconds: 0, systemNanoseconds: 0 },
+    cpu: { nanoseconds, userNanoseconds: nanoseconds, systemNanoseconds: 0 },
     memory: {
       usage: bytes,
       workingSet: bytes,

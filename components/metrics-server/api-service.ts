@@ -1,0 +1,15 @@
+/**
+ * Registers the metrics API. Its spec is that of an installed metrics-server but for the Service, so that applying the
+ * manifests of one leads there, and deleting this leaves no metrics API. Source: metrics-server manifests/base.
+ */
+export const METRICS_API_SERVICE = {
+  metadata: { name: "v1beta1.metrics.k8s.io", labels: { "k8s-app": "metrics-server" } },
+  spec: {
+    group: "metrics.k8s.io",
+    version: "v1beta1",
+    groupPriorityMinimum: 100,
+    versionPriority: 100,
+    insecureSkipTLSVerify: true,
+    service: { namespace: "kube-system", name: "k3ts-metrics", port: 443 },
+  },
+} as const
