@@ -2,11 +2,27 @@ import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 
-/** Other resources under which the same objects are served: Events have two groups. */
-export const equivalentsIn =
-  (scheme: Scheme) =>
-  (resource: Resource): readonly Resource[] =>
-    scheme.resources.filter((other) => other !== resource && storedKind(other) === storedKind(resource))
+/**
+ * Other resources under which the same objects are served: Events have two groups. They are looked for once for each
+ * resource until the scheme changes, since every webhook and policy asks for them with every request.
+ */
+export function equivalentsIn(scheme: Scheme): (resource: Resource) => readonly Resource[] {
+  let known = new WeakMap<Resource, readonly Resource[]>()
+  let generation = -1
+  return (resource) => {
+    if (scheme.generation !== generation) {
+      known = new WeakMap()
+      generation = scheme.generation
+    }
+    let found = known.get(resource)
+    if (found === undefined) {
+      const kind = storedKind(resource)
+      found = scheme.resources.filter((other) => other !== resource && storedKind(other) === kind)
+      known.set(resource, found)
+    }
+    return found
+  }
+}
 
 const storedKind = ({ storedAs, group, version, kind }: Resource): string =>
   storedAs === undefined ? `${group}/${version} ${kind}` : `${storedAs.group}/${storedAs.version} ${storedAs.kind}`
