@@ -79,12 +79,13 @@ export function openApiV3({ resources, find, version }: Served): ReadonlyMap<str
         }
       }
     }
+    const found = definitions.finish()
     return {
       openapi: "3.0.0",
       info: { title: TITLE, version },
       paths: sortedByKey(paths),
       components: {
-        schemas: definitions.finish(),
+        ...(Object.keys(found).length === 0 ? {} : { schemas: found }),
         securitySchemes: {
           BearerToken: {
             type: "apiKey",

@@ -9,13 +9,20 @@ interface Markers {
   /** Whether a field counts as required. */
   readonly required?: Readonly<Record<string, boolean>>
   readonly mapTypes?: Readonly<Record<string, "granular">>
-  /** Fields whose default v3 shows; false where that of a struct is not shown. */
-  readonly defaults?: Readonly<Record<string, boolean>>
+  /** Fields whose default v3 shows: the declared one, none, or this value. */
+  readonly defaults?: Readonly<Record<string, boolean | { readonly value: unknown }>>
+  /** Fields without a description upstream: in v3 their references stand alone. */
+  readonly undescribed?: readonly string[]
+  /** The kind that a struct is, where it stands in a document of another group. */
+  readonly kinds?: readonly { readonly group: string; readonly version: string; readonly kind: string }[]
   /** Of a kind whose deletion answers with the object, which its path does not say. */
   readonly deletion?: "Status"
 }
 
 const NONE: readonly string[] = []
+const ZERO = { value: 0 }
+const EMPTY = { value: "" }
+const NO_FIELDS = { value: {} }
 const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 const REAL_TIME_SIGNALS = [
   "SIGRTMAX",
@@ -62,6 +69,7 @@ const MARKERS: Readonly<Record<string, Markers>> = {
   "admissionregistration.v1.ValidatingAdmissionPolicyBinding": { required: { spec: true } },
   "admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec": {
     enums: { validationActions: ["Audit", "Deny", "Warn"] },
+    defaults: { policyName: false },
   },
   "admissionregistration.v1.ValidatingAdmissionPolicySpec": { enums: { failurePolicy: WEBHOOK.failurePolicy } },
   "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": { enums: { whenDeleted: NONE, whenScaled: NONE } },
@@ -71,7 +79,9 @@ const MARKERS: Readonly<Record<string, Markers>> = {
   "authentication.v1.TokenReviewSpec": { defaults: { token: false } },
   "authentication.v1.TokenRequestSpec": { required: { audiences: false } },
   "authentication.v1.TokenRequestStatus": { required: { token: false } },
-  "core.v1.AzureDiskVolumeSource": { defaults: { cachingMode: true, fsType: true, kind: true } },
+  "core.v1.AzureDiskVolumeSource": {
+    defaults: { cachingMode: true, fsType: true, kind: true, readOnly: { value: false } },
+  },
   "core.v1.Container": { enums: { restartPolicy: NONE } },
   "core.v1.ContainerPort": { defaults: { protocol: true } },
   "core.v1.ContainerResizePolicy": { enums: { resourceName: NONE, restartPolicy: NONE } },
@@ -106,7 +116,7 @@ const MARKERS: Readonly<Record<string, Markers>> = {
   "core.v1.PodSpec": { defaults: { securityContext: false } },
   "core.v1.RBDPersistentVolumeSource": { defaults: RBD },
   "core.v1.RBDVolumeSource": { defaults: RBD },
-  "core.v1.ReplicationControllerSpec": { defaults: { replicas: true } },
+  "core.v1.ReplicationControllerSpec": { defaults: { minReadySeconds: ZERO, replicas: true } },
   "core.v1.ScaleIOPersistentVolumeSource": { defaults: SCALE_IO },
   "core.v1.ScaleIOVolumeSource": { defaults: SCALE_IO },
   "core.v1.ServicePort": { defaults: { protocol: true } },
@@ -120,6 +130,21 @@ const MARKERS: Readonly<Record<string, Markers>> = {
   "rbac.v1.RoleRef": { required: { apiGroup: false } },
   "scheduling.v1.PriorityClass": { required: { value: false } },
   "storage.v1.CSIDriverSpec": { enums: { fsGroupPolicy: NONE, volumeLifecycleModes: NONE } },
+  "autoscaling.v1.ScaleSpec": { defaults: { replicas: ZERO } },
+  "core.v1.FileKeySelector": { defaults: { optional: { value: false } } },
+  "core.v1.GRPCAction": { defaults: { service: EMPTY } },
+  "core.v1.PersistentVolumeClaim": { kinds: [{ group: "", kind: "PersistentVolumeClaim", version: "v1" }] },
+  "batch.v1.PodFailurePolicyOnPodConditionsPattern": { defaults: { status: EMPTY } },
+  "events.v1.Event": { defaults: { reportingController: false, reportingInstance: false } },
+  "flowcontrol.v1.FlowSchemaSpec": { defaults: { matchingPrecedence: ZERO } },
+  "flowcontrol.v1.QueuingConfiguration": { defaults: { handSize: ZERO, queueLengthLimit: ZERO, queues: ZERO } },
+  "networking.v1.IngressRule": { undescribed: ["http"] },
+  "resource.v1.DeviceToleration": { defaults: { operator: true } },
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps": {
+    undescribed: ["additionalItems", "additionalProperties", "example", "externalDocs", "items", "not"],
+  },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.Status": { defaults: { metadata: NO_FIELDS } },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup": { defaults: { preferredVersion: NO_FIELDS } },
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition": { required: { spec: true } },
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec": {
     required: { names: true },

@@ -98,7 +98,8 @@ export class Definitions {
   ref(message: Message, kinds: readonly GroupVersionKind[] = [], isObject = kinds.length > 0): Schema {
     this.#add(message.name, () => {
       const schema = this.#struct(message, isObject)
-      return kinds.length === 0 ? schema : { ...schema, "x-kubernetes-group-version-kind": kinds }
+      const of = kinds.length === 0 && this.#version === 3 ? (markersOf(message.name).kinds ?? []) : kinds
+      return of.length === 0 ? schema : { ...schema, "x-kubernetes-group-version-kind": of }
     })
     return { $ref: this.#prefix + message.name }
   }
@@ -161,6 +162,7 @@ export class Definitions {
           ...(markers.mapTypes?.[name] === undefined ? {} : { mapType: markers.mapTypes[name] }),
         },
         markers.defaults?.[name],
+        markers.undescribed?.includes(name) === true,
       )
       // As upstream: what Go's encoder never leaves out, which says little of what a client has to send.
       if (markers.required?.[name] ?? (spec.presence === "required" || spec.printZero === true)) required.push(name)
@@ -185,7 +187,7 @@ export class Definitions {
     }
   }
 
-  #field(spec: FieldSpec, showsDefault?: boolean): Schema {
+  #field(spec: FieldSpec, shown?: boolean | { readonly value: unknown }, isUndescribed = false): Schema {
     const listed = withEnum(this.#type(spec.type), spec.enum)
     const extensions = {
       ...(spec.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": spec.listMapKeys }),
@@ -195,9 +197,10 @@ export class Definitions {
       ...(spec.patchStrategy === undefined ? {} : { "x-kubernetes-patch-strategy": spec.patchStrategy.join(",") }),
     }
     if (this.#version === 2) return { description: spec.doc, ...listed, ...extensions }
-    const fallback = defaultOf(spec, showsDefault)
+    const fallback = typeof shown === "object" ? shown.value : defaultOf(spec, shown)
     // In v3 a reference stands alone, so what is said beside it goes around it.
     const base = listed["$ref"] === undefined ? listed : { allOf: [listed] }
+    if (isUndescribed && listed["$ref"] !== undefined) return listed
     return { description: spec.doc, ...base, ...(fallback === undefined ? {} : { default: fallback }), ...extensions }
   }
 

@@ -22,6 +22,20 @@ export function digestOf(document: Document, ...left: readonly string[]): Readon
   return digest
 }
 
+/** The documents of OpenAPI v3 by their path below `/openapi/v3`. */
+export type DocumentsV3 = Readonly<
+  Record<string, { readonly paths: Document["paths"]; readonly components?: { readonly schemas?: Document["paths"] } }>
+>
+
+/** The same of documents of v3: what is in a document has its path before its name. */
+export function digestOfV3(documents: DocumentsV3): ReadonlyMap<string, string> {
+  const digest = new Map<string, string>()
+  for (const [root, { paths, components }] of Object.entries(documents))
+    for (const [name, hash] of digestOf({ paths, definitions: components?.schemas ?? {} }))
+      digest.set(`${root}:${name}`, hash)
+  return digest
+}
+
 const UNORDERED: readonly string[] = ["parameters", "required", "enum"]
 /** Kinds of every group tell of all groups that a server knows, served or not. */
 const OF_EVERY_GROUP = 10
