@@ -134,10 +134,8 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
     seen.set(name, { spec: service.spec, told: next })
     if (before !== undefined && deepEqual(before, next)) return
     const { conditions = [] } = service.status
-    await client.updateStatus(APIService, {
-      ...service,
-      status: { conditions: [...conditions.filter(({ type }) => type !== "Available"), next] },
-    })
+    const all = before === undefined ? [...conditions, next] : conditions.map((one) => (one === before ? next : one))
+    await client.updateStatus(APIService, { ...service, status: { conditions: all } })
     if (before?.status === "True" && !isAvailable) metrics.lost(name, condition.reason ?? "UnknownReason")
   }
 

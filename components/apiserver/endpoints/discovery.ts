@@ -126,7 +126,7 @@ export function aggregated(
 ): Document {
   const groups = listed.aggregated.filter(({ name }) => (name === "") === (which === "api"))
   const items = groups.map(({ name, versions }) => ({
-    metadata: name === "" ? { creationTimestamp: null } : { name, creationTimestamp: null },
+    metadata: name === "" ? {} : { name },
     versions: versions.map(({ version, remote }) =>
       remote === undefined ? ownVersion(scheme, name, version) : remoteVersion(version, remote),
     ),

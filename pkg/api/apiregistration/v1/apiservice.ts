@@ -110,7 +110,8 @@ function availabilityText({ status }: APIService): string {
 
 function nameFaults(name: string, { group = "", version = "" }: APIServiceSpec): readonly Cause[] {
   const wanted = `${version}.${group}`
-  return name === wanted || isPathSegmentName(name) !== undefined
+  // What is wrong with the name in itself has been told.
+  return name === wanted || name === "" || isPathSegmentName(name) !== undefined
     ? []
     : [invalidValue("metadata.name", name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(wanted)}`)]
 }
