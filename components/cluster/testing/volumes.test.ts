@@ -206,4 +206,42 @@ describe("a pod with a claim", () => {
     await cluster.advance("15m")
     expect((await cluster.get(Pod, "p")).spec.nodeName ?? "").toBe("")
   })
+
+  test("waits while another pod has its claim, where the claim is for one pod alone", async () => {
+    // given
+    await using cluster = await startCluster({ nodes: 2 })
+    const named = (name: string) => ({ ...pod(using("data")), metadata: { name } })
+    await cluster.apply([claim("data", { accessModes: ["ReadWriteOncePod"] }), named("first")])
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+    // when
+    await cluster.apply(named("second"))
+    await cluster.advance("1m")
+    // then
+    expect(String(await cluster.explain("second"))).toContain(
+      "2 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+    )
+    await cluster.delete(Pod, "first")
+    await cluster.eventually(Pod, { phase: "Running" }, ([only]) => only?.metadata.name === "second")
+  })
+
+  test("goes to the zone that a label of its volume names", async () => {
+    // given
+    await using cluster = await startCluster({ nodes: [zone("a"), zone("b")] })
+    const disk = (zones: string) => ({
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: { name: "disk", labels: { "topology.kubernetes.io/zone": zones } },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "",
+        hostPath: { path: "/disk", type: "DirectoryOrCreate" },
+      },
+    })
+    // when
+    await cluster.apply([disk("b__c"), claim("data", { storageClassName: "" }), pod(using("data"))])
+    // then
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+    expect((await cluster.get(Pod, "p")).spec.nodeName).toBe("node-1")
+  })
 })

@@ -11,6 +11,8 @@ import type { NamespaceLabels } from "./pod-terms.ts"
 import { schedulingGates } from "./schedulinggates.ts"
 import { taintToleration } from "./tainttoleration.ts"
 import { volumeBinding, type VolumeObjects } from "./volumebinding.ts"
+import { volumeRestrictions } from "./volumerestrictions.ts"
+import { volumeZone } from "./volumezone.ts"
 
 /**
  * Every plugin, in the order in which filters run, with the weight of its score. Source:
@@ -28,7 +30,9 @@ export const defaultPlugins = (
   { plugin: nodeAffinity, weight: 2 },
   { plugin: nodePorts, weight: 0 },
   { plugin: nodeResourcesFit, weight: 1 },
+  { plugin: volumeRestrictions(volumes), weight: 0 },
   { plugin: volumeBinding(volumes), weight: 0 },
+  { plugin: volumeZone(volumes), weight: 0 },
   { plugin: podTopologySpread(), weight: 2 },
   { plugin: interPodAffinity(namespaceLabels), weight: 2 },
   { plugin: balancedAllocation, weight: 1 },
