@@ -9,7 +9,7 @@ import { MAX_PODS } from "../../components/kubelet/context.ts"
 import { addressText, parseCidr } from "./cidr.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
-import { kubeletArgs, SIMULATED, type ServerFlags } from "./server-flags.ts"
+import { inFlightOf, kubeletArgs, SIMULATED, type ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 
@@ -30,7 +30,8 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       acceptDataLoss: flags["accept-data-loss"],
-      maxInFlight: { reads: flags["max-requests-inflight"], writes: flags["max-mutating-requests-inflight"] },
+      priorityAndFairness: flags["enable-priority-and-fairness"],
+      maxInFlight: inFlightOf(flags),
       requestTimeoutMs: flags["request-timeout"] * 1000,
       connectionLimits: {
         headMs: flags["read-header-timeout"] * 1000,

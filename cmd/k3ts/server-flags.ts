@@ -110,6 +110,11 @@ export const serverFlags = {
     placeholder: "DURATION",
     defaultText: "90s",
   }),
+  "enable-priority-and-fairness": boolean(
+    "Divide what the server can do among requests by FlowSchemas; else requests beyond the limits below are turned away",
+    { defaultText: "true" },
+    true,
+  ),
   "max-requests-inflight": value(v.count.prefault("400"), "Reads under way at once; 0 for any number", {
     placeholder: "COUNT",
     defaultText: "400",
@@ -174,6 +179,17 @@ export type ServerFlags = FlagsOf<typeof serverFlags>
 /** The kubelet's settings; of two the later holds. */
 export function kubeletArgs(flags: Pick<ServerFlags, "kubelet-arg">): { readonly syncFrequencyMs: number } {
   return { syncFrequencyMs: flags["kubelet-arg"].at(-1)?.syncFrequencyMs ?? SYNC_FREQUENCY_MS }
+}
+
+/** How many requests are served at once. @throws UsageError where priority and fairness would have no seats at all */
+export function inFlightOf(flags: ServerFlags): { readonly reads: number; readonly writes: number } {
+  const [reads, writes] = [flags["max-requests-inflight"], flags["max-mutating-requests-inflight"]]
+  if (flags["enable-priority-and-fairness"] && reads + writes === 0)
+    throw new UsageError(
+      `--max-requests-inflight ${reads} and --max-mutating-requests-inflight ${writes} must add up to something ` +
+        "positive, which priority and fairness divides: raise one, or use --enable-priority-and-fairness=false",
+    )
+  return { reads, writes }
 }
 
 /** Addresses that follow from each other. @throws UsageError where the flags contradict each other */

@@ -7,7 +7,7 @@ import type { Logger } from "../../pkg/log/log.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
-import type { Registry } from "../../pkg/metrics/registry.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import type { Admission } from "./admission/admission.ts"
 import { defaultChain } from "./admission/chain.ts"
@@ -28,6 +28,11 @@ import { ClientHistory } from "./cacher/client-history.ts"
 import { Objects } from "./cacher/objects.ts"
 import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
+import { createFlowMetrics } from "./flowcontrol/flow-metrics.ts"
+import { FlowControl } from "./flowcontrol/flow-control.ts"
+import { keepFlowConfig } from "./flowcontrol/keep-config.ts"
+import { listSeats } from "./flowcontrol/list-seats.ts"
+import { DEFAULT_LIMITS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import { TemplateSharing } from "./registry/template-sharing.ts"
 import { createPipeline } from "./pipeline.ts"
 import { customHooks } from "./apiextensions/hooks.ts"
@@ -60,6 +65,10 @@ export interface ApiCoreOptions {
   readonly remoteKinds?: RemoteKinds
   /** The certificate by which such servers know this one; asked for when the first is connected to. */
   readonly frontProxy: () => CertificatePair
+  /** How many requests are served at once; upstream's 400 reads and 200 writes unless given. */
+  readonly maxInFlight?: InFlightLimits
+  /** False: no priority and fairness. */
+  readonly priorityAndFairness?: boolean
   /** Such as 10.43.0.0/16. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
@@ -91,6 +100,8 @@ export interface ApiCore {
   readonly authorizer: Authorizer
   readonly admission: Admission
   readonly aggregator: Aggregator
+  /** Undefined without priority and fairness. */
+  readonly flow: FlowControl | undefined
   transportFor(user: UserInfo): Transport
   /** Ends watches and upkeep. The store stays open: it is its owner's. */
   close(): void
@@ -109,7 +120,9 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     random,
     log,
     scheme,
-    metrics,
+    metrics = new Registry(),
+    maxInFlight = DEFAULT_LIMITS,
+    priorityAndFairness = true,
     nodePorts,
     tokenIssuer,
     apiAudiences,
@@ -166,6 +179,14 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     options.disabledAdmission,
     features,
   )
+  const flow = priorityAndFairness
+    ? new FlowControl({
+        clock,
+        metrics: createFlowMetrics(metrics),
+        serverSeats: maxInFlight.reads + maxInFlight.writes,
+        seatsOf: listSeats({ scheme, storage, clock }),
+      })
+    : undefined
   const pipeline = createPipeline({
     storage,
     hub,
@@ -178,17 +199,19 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     hooks,
     sharing: new TemplateSharing(),
     features,
+    flow,
   })
   const transportFor = (user: UserInfo): Transport =>
-    inProcessTransport(pipeline, user, {
+    inProcessTransport(pipeline, user, clock, {
       resourceOf: scheme.resource,
       remote: (as) => aggregator.transportFor(as),
     })
+  const ownClient = newClient(transportFor(OWN_USER))
   const aggregator = createAggregator({
     storage,
     objects,
     scheme,
-    client: newClient(transportFor(OWN_USER)),
+    client: ownClient,
     clock,
     random,
     log,
@@ -203,7 +226,9 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),
     startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs }),
-    startFinalizer({ storage, scheme, client: newClient(transportFor(OWN_USER)), clock, log }),
+    startFinalizer({ storage, scheme, client: ownClient, clock, log }),
+    keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),
+    () => flow?.close(),
     () => registrar.close(),
   ]
   return {
@@ -213,6 +238,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     authorizer,
     admission,
     aggregator,
+    flow,
     transportFor,
     close() {
       stops.forEach((stop) => stop())

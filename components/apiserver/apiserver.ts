@@ -84,8 +84,13 @@ export interface ApiServerConfig {
   readonly historyBytes?: number
   /** Starts although acknowledged writes, or the whole database, are missing below `dataDir`. */
   readonly acceptDataLoss?: boolean
-  /** How many requests may be under way at once, from outside; upstream's 400 reads and 200 writes unless given. */
+  /**
+   * How many requests may be under way at once; upstream's 400 reads and 200 writes unless given. Priority and fairness
+   * divides the sum of both.
+   */
   readonly maxInFlight?: InFlightLimits
+  /** False: requests beyond `maxInFlight` are turned away, whoever sends them, and none waits. */
+  readonly priorityAndFairness?: boolean
   /** How long a request may take, in milliseconds; 60 s unless given. */
   readonly requestTimeoutMs?: number
   /**
@@ -223,6 +228,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.extensionServers === undefined ? {} : { extensionServers: config.extensionServers }),
       remoteKinds,
       frontProxy: () => frontProxy(files ?? opened),
+      ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
+      ...(config.priorityAndFairness === undefined ? {} : { priorityAndFairness: config.priorityAndFairness }),
       serviceCidr: config.serviceCidr,
       nodePorts: config.nodePorts,
       advertiseAddress,
@@ -256,6 +263,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       random,
       log,
       ...(audit === undefined ? {} : { audit }),
+      flow: plane.flow,
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),
       ...(config.withoutTimeLimits === undefined ? {} : { withoutTimeLimits: config.withoutTimeLimits }),
@@ -273,6 +281,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         listed: () => plane.aggregator.listed(),
         health,
         metrics,
+        flow: plane.flow,
+        clock,
         openApi: createOpenApi(scheme, plane.aggregator.openApi),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
         serverAddress: () => `${advertiseAddress}:${port}`,
@@ -363,7 +373,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         if (transport?.of !== pipeline)
           transport = {
             of: pipeline,
-            transport: inProcessTransport(pipeline, user, { resourceOf: scheme.resource, remote }),
+            transport: inProcessTransport(pipeline, user, clock, { resourceOf: scheme.resource, remote }),
           }
         return transport.transport
       }

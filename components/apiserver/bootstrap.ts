@@ -1,7 +1,8 @@
 /**
  * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority
- * classes, the Service by which pods reach the API server, APIServices of what is built in. At later starts only what
- * is missing or has changed is written. Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
+ * classes, FlowSchemas and their levels, the Service by which pods reach the API server, APIServices of what is built
+ * in. At later starts only what is missing or has changed is written. Sources:
+ * pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
  * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
  * pkg/registry/{rbac,scheduling}/rest.
  */
@@ -12,6 +13,7 @@ import { dayOf, startOfDay, TRACKED_SINCE, TRACKING } from "../../pkg/api/core/v
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { FlowSchema } from "../../pkg/api/flowcontrol/v1/flowschema.ts"
 import { IPAddress } from "../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
@@ -38,6 +40,7 @@ import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./authorization/bootstrap-namespace-roles.ts"
 import { notCovered } from "./authorization/rules.ts"
 import { storageKey } from "./cacher/view.ts"
+import { danglingCondition, ENSURED, revised, type FlowObject } from "./flowcontrol/ensured-objects.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
 import { firstGeneration } from "./registry/generation.ts"
@@ -104,6 +107,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
   return [
     ...namespaces,
     ...(sameEverywhere ??= [...rbacObjects(), ...priorityClasses()]),
+    ...flowControlObjects(options),
     ...kubernetesService(options),
     ...authenticationConfig(options),
     tokenTracking(options),
@@ -149,6 +153,22 @@ const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObjec
   time: clock.now(),
   author: AUTHOR,
 })
+
+/** The server's own objects of priority and fairness, decoded once in a process. */
+let ensuredEverywhere: readonly Wanted[] | undefined
+
+function flowControlObjects({ clock }: BootstrapOptions): readonly Wanted[] {
+  const lastTransitionTime = timestamp(clock)
+  ensuredEverywhere ??= ENSURED.map((ensured) =>
+    want(ensured.resource, ensured.object, (stored) => revised(stored as FlowObject, ensured)),
+  )
+  return ensuredEverywhere.map((wanted) => {
+    if (wanted.resource.kind !== FlowSchema.kind) return wanted
+    const schema = wanted.object as FlowSchema
+    const status = { conditions: [{ ...danglingCondition(schema, true), lastTransitionTime }] }
+    return { ...wanted, object: { ...schema, status } }
+  })
+}
 
 function rbacObjects(): readonly Wanted[] {
   const controllers = Object.entries(CONTROLLER_ROLES)

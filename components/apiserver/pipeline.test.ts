@@ -35,7 +35,7 @@ function start() {
     sharing: new TemplateSharing(),
   }
   const pipeline = createPipeline(registry)
-  const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }))
+  const client = newClient(inProcessTransport(pipeline, { name: "tester", groups: [] }, clock))
   return {
     storage,
     client,

@@ -1,32 +1,47 @@
-import type { Authorizer } from "./authorization/authorizer.ts"
 import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
+import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
+import { DEFAULT_REQUEST_TIMEOUT_MS } from "./http/request-timeout.ts"
 import type { RegistryContext } from "./registry/context.ts"
 import { perform } from "./registry/registry.ts"
 import { watch } from "./registry/watch.ts"
 import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
 
 /**
- * authorization → admission → registry → store. Admission is asked by the registry's verbs, which know the object it is
- * about.
+ * authorization → flow control → admission → registry → store. Admission is asked by the registry's verbs, which know
+ * the object it is about. What the HTTP server hands on has been authorized there, and its turn has come.
  */
 export function createPipeline(registry: RegistryContext): Pipeline {
-  const { authorizer } = registry
+  const { authorizer, flow } = registry
   return {
     handle(request) {
-      authorizeOnce(authorizer, request)
-      return perform(registry, request)
+      if (request.authorized === true) return perform(registry, request)
+      const attributes = attributesOf(request)
+      authorize(authorizer, attributes, request.annotate)
+      if (flow === undefined) return perform(registry, request)
+      return flow.run(request.user, attributes, () => perform(registry, request), {
+        mostMs: WAIT_MS,
+        isPatient: true,
+        limit: request.options.limit,
+        signal: request.signal,
+        rejected: (seconds) => {
+          throw new TurnedAway(seconds)
+        },
+      })
     },
     watch(request, sink) {
-      authorizeOnce(authorizer, request)
-      return watch(registry, request, sink)
+      if (request.authorized === true) return watch(registry, request, sink)
+      const attributes = attributesOf(request)
+      authorize(authorizer, attributes, request.annotate)
+      if (flow === undefined) return watch(registry, request, sink)
+      // It begins in this turn, and needs no seat for longer.
+      return flow.pass(request.user, attributes, () => watch(registry, request, sink))
     },
     authorize: (request) => authorizer.authorize(request),
   }
 }
 
-function authorizeOnce(authorizer: Authorizer, request: ApiRequest): void {
-  if (request.authorized !== true) authorize(authorizer, attributesOf(request), request.annotate)
-}
+/** How long a request of this process may wait: a quarter of the usual time of a request. */
+const WAIT_MS = DEFAULT_REQUEST_TIMEOUT_MS / 4
 
 /** What is asked of the authorizer about a request. */
 export function attributesOf({

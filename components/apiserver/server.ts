@@ -32,7 +32,9 @@ import { authorize, authorizedName, authorizedSelector } from "./authorization/a
 import type { Connections } from "./endpoints/connect.ts"
 import { isExempt } from "./flowcontrol/exempt.ts"
 import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
-import { RETRY_AFTER_SECONDS, shareUsedUp } from "./flowcontrol/too-many-requests.ts"
+import type { FlowControl } from "./flowcontrol/flow-control.ts"
+import { FlowTerms } from "./flowcontrol/flow-terms.ts"
+import { RETRY_AFTER_SECONDS, shareUsedUp, TURNED_AWAY } from "./flowcontrol/too-many-requests.ts"
 import { readBody, UNFINISHED_BODY_BYTES } from "./http/body.ts"
 import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
@@ -62,6 +64,8 @@ export interface ServerOptions {
   /** Subresources that stream: log, exec, attach, portforward, proxy. */
   readonly connections: Connections
   readonly audit?: AuditSink
+  /** Without it the limits of `maxInFlight` hold alone. */
+  readonly flow?: FlowControl | undefined
   readonly maxInFlight?: InFlightLimits
   /** How long a request may take that is no watch or stream; 60 seconds unless given. */
   readonly requestTimeoutMs?: number
@@ -82,7 +86,7 @@ export function createServer(options: ServerOptions): Server {
   const { pipeline, scheme, authenticator, metrics, aggregator, connections, audit, clock, log } = options
   const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS, withoutTimeLimits = false } = options
   const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
-  const flow = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
+  const maxInFlight = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
     reads: metrics.inflightReads,
     writes: metrics.inflightWrites,
   })
@@ -109,32 +113,61 @@ export function createServer(options: ServerOptions): Server {
     const attributes = attributesOf(user, info)
     authorize(pipeline, attributes, exchange.annotator)
     const remote = aggregator?.remoteOf(info)
-    if (remote !== undefined) return serveRemote(exchange, info, user, remote)
+    if (remote !== undefined) return serveRemote(exchange, info, attributes, remote)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     // No part of the server has paths of this group, so nobody answers in its form, and nothing was served.
     if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
     const answer = handlerOf(info, req.method ?? "GET")
     exchange.isServed = true
 
-    if (longRunning) return settled(() => answer(exchange, info, user), metrics.longRunning(info))
-    if (!hasBody(info)) return withSlot(exchange, info, user, answer)
-    // A client may take its time over the body, so the request gets its slot when all of it is there.
+    if (longRunning) {
+      const serveLong = () => settled(() => answer(exchange, info, user), metrics.longRunning(info))
+      // Streams last as long as somebody looks at them, and need no turn; a watch does for its beginning.
+      return info.verb === "watch" ? inTurn(exchange, info, attributes, serveLong) : serveLong()
+    }
+    const serveOnce = () => answer(exchange, info, user)
+    if (!hasBody(info)) return inTurn(exchange, info, attributes, serveOnce)
+    // A client may take its time over the body, so the request gets its turn when all of it is there.
     return readBody(req, user.name, unfinishedBodies).then((body) => {
       exchange.body = body
-      return withSlot(exchange, info, user, answer)
+      return inTurn(exchange, info, attributes, serveOnce)
     })
   }
 
   /** A request that another server answers: its body is passed on as it comes. */
-  function serveRemote(exchange: Exchange, info: RequestInfo, user: UserInfo, service: RemoteService) {
+  function serveRemote(
+    exchange: Exchange,
+    info: RequestInfo,
+    attributes: ResourceAttributes | NonResourceRequest,
+    service: RemoteService,
+  ): void | Promise<void> {
     // The parts of a path become labels of figures only where the server is known to have such a resource.
     exchange.isServed = aggregator!.hasResource(info, service)
-    const answer = () => aggregator!.serve(exchange, info, user, service)
+    const answer = () => aggregator!.serve(exchange, info, attributes.user, service)
     if (isLongRunning(info) || exchange.upgrade !== undefined) {
       exchange.timeoutMs = undefined
       return settled(answer, exchange.isServed ? metrics.longRunning(info) : () => undefined)
     }
-    return withSlot(exchange, info, user, answer)
+    return inTurn(exchange, info, attributes, answer)
+  }
+
+  /** Serves a request when its turn has come. */
+  function inTurn(
+    exchange: Exchange,
+    info: RequestInfo,
+    attributes: ResourceAttributes | NonResourceRequest,
+    serveIt: () => void | Promise<void>,
+  ): void | Promise<void> {
+    const { user } = attributes
+    const isWatch = info.isResource && info.verb === "watch"
+    if (options.flow === undefined) return isWatch ? serveIt() : withSlot(exchange, info, user, serveIt)
+    const terms = new FlowTerms(exchange, info, user, unfinishedBodies, isWatch, mostTimeMs)
+    return options.flow.run(
+      user,
+      attributes,
+      isWatch ? serveIt : () => maxInFlight.counted(info.verb, serveIt()),
+      terms,
+    )
   }
 
   /** What answers a request. Throws NotFound and MethodNotAllowed where nothing does. */
@@ -147,16 +180,16 @@ export function createServer(options: ServerOptions): Server {
     return (exchange, _, user) => serveResource(exchange, info, user, resource, resourceOptions)
   }
 
-  function withSlot(exchange: Exchange, info: RequestInfo, user: UserInfo, answer: Handler): void | Promise<void> {
-    const slot = flow.enter(user, info.verb)
+  function withSlot(
+    exchange: Exchange,
+    info: RequestInfo,
+    user: UserInfo,
+    serveIt: () => void | Promise<void>,
+  ): void | Promise<void> {
+    const slot = maxInFlight.enter(user, info.verb)
     if (slot === undefined)
-      return exchange.sendText(429, "Too many requests, please try again later.\n", {
-        "Retry-After": String(RETRY_AFTER_SECONDS),
-      })
-    return settled(
-      () => answer(exchange, info, user),
-      () => flow.leave(slot, user),
-    )
+      return exchange.sendText(429, `${TURNED_AWAY}\n`, { "Retry-After": String(RETRY_AFTER_SECONDS) })
+    return settled(serveIt, () => maxInFlight.leave(slot, user))
   }
 
   /** The one place where an error becomes an answer. */

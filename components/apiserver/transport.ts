@@ -1,9 +1,11 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource, Verb } from "../../pkg/apimachinery/resource.ts"
 import type { ApiCall, Transport, WatchEvent } from "../../pkg/client/client.ts"
+import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { WatchFrame } from "./cacher/frame.ts"
 import { authorize } from "./authorization/authorize.ts"
 import { attributesOf } from "./pipeline.ts"
+import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
 import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
 
@@ -23,6 +25,7 @@ export interface TransportOptions {
 export function inProcessTransport(
   pipeline: Pipeline,
   user: UserInfo,
+  clock: Clock,
   { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
@@ -32,7 +35,14 @@ export function inProcessTransport(
     async call(call, signal) {
       if (call.resource.remote === true) return authorized(call, signal).call(call, signal)
       if (call.subresource !== undefined) checkSubresource(served(call.resource), call.subresource, call.verb)
-      return answer(await pipeline.handle(requestOf(call, user, signal)))
+      for (let attempts = 1; ; attempts++) {
+        try {
+          return answer(await pipeline.handle(requestOf(call, user, signal)))
+        } catch (err) {
+          if (!(err instanceof TurnedAway) || attempts > MOST_RETRIES) throw err
+          await sleep(clock, err.seconds * 1000, signal)
+        }
+      }
     },
     watch(resource, options, handlers) {
       const { namespace, ...rest } = options
@@ -103,6 +113,9 @@ export function inProcessTransport(
     }
   }
 }
+
+/** How often a call comes again that is turned away. Source: client-go rest/request.go maxRetries. */
+const MOST_RETRIES = 10
 
 const eventOf = ({ type, stored }: WatchFrame): WatchEvent => ({ type, object: stored.object })
 

@@ -39,7 +39,27 @@ export const api: Benchmark = {
 }
 
 async function* reads(): AsyncIterable<Figure> {
-  await using server = await startServer()
+  const { perSecond, bytes } = await reading()
+  yield {
+    name: "GET of one object, 16 connections",
+    unit: "/s",
+    value: perSecond,
+    goal: 20_000,
+    better: "more",
+    limit: { what: "a bare TLS server, same bytes", value: await bareTls(bytes, CONNECTIONS) },
+  }
+  const without = await reading("--enable-priority-and-fairness=false")
+  yield {
+    name: "the same without priority and fairness",
+    unit: "/s",
+    value: without.perSecond,
+    better: "more",
+    limit: { what: "with it", value: perSecond },
+  }
+}
+
+async function reading(...flags: readonly string[]): Promise<{ readonly perSecond: number; readonly bytes: number }> {
+  await using server = await startServer({ flags })
   await created(server, "/api/v1/namespaces/default/configmaps", { ...CONFIG_MAP, metadata: { name: "one" } })
   const path = "/api/v1/namespaces/default/configmaps/one"
   const { body } = await server.get(path)
@@ -49,14 +69,7 @@ async function* reads(): AsyncIterable<Figure> {
     connections: CONNECTIONS,
     seconds: 5,
   })
-  yield {
-    name: "GET of one object, 16 connections",
-    unit: "/s",
-    value: perSecond,
-    goal: 20_000,
-    better: "more",
-    limit: { what: "a bare TLS server, same bytes", value: await bareTls(body.length, CONNECTIONS) },
-  }
+  return { perSecond, bytes: body.length }
 }
 
 async function* creates(): AsyncIterable<Figure> {

@@ -29,7 +29,7 @@ describe("every kind", () => {
     expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(SAMPLES).toSorted()))
 
   test.each(rows)("is created, read, listed, watched, updated, patched and deleted: %s", async (id, resource) => {
-    const { body, status, name = (n) => `walk-${n}` } = SAMPLES[id]!
+    const { body, status, name = (n) => `walk-${n}`, isTold = false } = SAMPLES[id]!
     const root = `/${resource.group === "" ? "api" : "apis"}/${resource.apiVersion}`
     const all = `${root}/${resource.plural}`
     const namespaced = resource.scope === "Namespaced"
@@ -54,19 +54,22 @@ describe("every kind", () => {
       body: make(1),
     })
     expect([posted.code, posted.text.slice(0, posted.code === 201 ? 0 : 1000)]).toEqual([201, ""])
-    const made = posted.body
-    expect(made).toMatchObject({
+    expect(posted.body).toMatchObject({
       apiVersion: resource.apiVersion,
       kind: resource.kind,
       metadata: { name: name(1), managedFields: [{ manager: "walker", operation: "Update" }] },
     })
-    expect([typeof made.metadata.uid, typeof made.metadata.creationTimestamp]).toEqual(["string", "string"])
+    expect([typeof posted.body.metadata.uid, typeof posted.body.metadata.creationTimestamp]).toEqual([
+      "string",
+      "string",
+    ])
     expect((await cluster.send("POST", collection, { body: make(1) })).body).toMatchObject({
       code: 409,
       reason: "AlreadyExists",
     })
 
     // read, alone and in lists
+    const made = isTold ? await cluster.until(path, (object) => object?.status.conditions !== undefined) : posted.body
     expect(await cluster.get(path)).toEqual(made)
     for (const list of new Set([all, collection])) {
       const { items, metadata } = await cluster.get(`${list}?${selector}`)
@@ -215,12 +218,15 @@ describe("every kind", () => {
       [name(2), name(3)],
     ])
     const third = decodeObject(resource, decodeProtobuf(resource.schema, openEnvelope(made3.bytes).raw)).object
+    const { resourceVersion } = isTold
+      ? (await cluster.until(`${collection}/${name(3)}`, (object) => object?.status.conditions !== undefined)).metadata
+      : third.metadata
     const put = await cluster.send("PUT", `${collection}/${name(3)}`, {
       type: PROTOBUF,
       accept: PROTOBUF,
       body: encodeProtobuf(
         resource.schema,
-        { ...third, metadata: { ...third.metadata, annotations: { binary: "true" } } },
+        { ...third, metadata: { ...third.metadata, resourceVersion, annotations: { binary: "true" } } },
         resource,
       ),
     })

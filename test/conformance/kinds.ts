@@ -9,6 +9,8 @@ export interface KindSample {
   readonly status?: Readonly<Record<string, unknown>>
   /** For kinds whose names follow a rule: the nth name. */
   readonly name?: (n: number) => string
+  /** The server tells something in the status of a new object at once. */
+  readonly isTold?: true
 }
 
 /** Kinds whose names say what stands in the object. */
@@ -115,7 +117,19 @@ export const SAMPLES: Readonly<Record<string, KindSample>> = {
         ],
       },
     },
-    status: { conditions: [{ type: "Walked", status: "True", reason: "Test" }] },
+    isTold: true,
+    // What the server would write itself.
+    status: {
+      conditions: [
+        {
+          type: "Dangling",
+          status: "True",
+          reason: "NotFound",
+          message:
+            'This FlowSchema references the PriorityLevelConfiguration object named "none" but there is no such object',
+        },
+      ],
+    },
   },
   "flowcontrol.apiserver.k8s.io/v1 prioritylevelconfigurations": {
     body: { spec: { type: "Limited", limited: { limitResponse: { type: "Reject" } } } },

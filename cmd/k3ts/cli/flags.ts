@@ -44,10 +44,10 @@ export function value<T extends z.ZodType>(schema: T, summary: string, note: Not
   return schema
 }
 
-export function boolean(summary: string, note: Note = {}): z.ZodDefault<z.ZodType<boolean>> {
+export function boolean(summary: string, note: Note = {}, otherwise = false): z.ZodDefault<z.ZodType<boolean>> {
   const schema: z.ZodDefault<z.ZodType<boolean>> = z
     .stringbool({ truthy: ["true", "1", "yes"], falsy: ["false", "0", "no"], error: "must be true or false" })
-    .default(false)
+    .default(otherwise)
   notes.add(schema, { ...note, kind: "boolean", summary })
   return schema
 }

@@ -1,6 +1,7 @@
 import { Hono, type Context } from "hono"
 import { gitCommit, gitTreeState, GIT_VERSION, buildDate, KUBERNETES_MINOR } from "../../../pkg/version/version.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { jwks, openIdConfiguration } from "../../../pkg/jwt/discovery.ts"
 import type { VerifyingKey } from "../../../pkg/jwt/signing-key.ts"
@@ -10,6 +11,8 @@ import type { ListedGroup } from "../aggregator/groups.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { parseAccept } from "../http/negotiate.ts"
 import type { RequestInfo } from "../http/request-info.ts"
+import { dumpPriorityLevels, dumpQueues, dumpRequests } from "../flowcontrol/dump.ts"
+import type { FlowControl } from "../flowcontrol/flow-control.ts"
 import { noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
 import type { Pipeline, UserInfo } from "../request.ts"
 import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions, type Document } from "./discovery.ts"
@@ -26,6 +29,9 @@ export interface PathsOptions {
   /** Loaded with the first request: it is large, and no start needs it. */
   readonly openApi: () => Promise<OpenApiDocuments>
   readonly serviceAccounts: { readonly issuer: string; readonly keys: readonly VerifyingKey[] }
+  /** Undefined without priority and fairness. */
+  readonly flow: FlowControl | undefined
+  readonly clock: Clock
   /** `host:port` under which clients reach the server; known once it listens. */
   readonly serverAddress: () => string
 }
@@ -172,6 +178,16 @@ function routes(options: PathsOptions): Hono<Env> {
     c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json" }),
   )
   for (const path of ["/", "/index.html"]) app.get(path, (c) => indented(c, { paths: indexOf(listed().groups.named) }))
+  const { flow, clock } = options
+  if (flow !== undefined) {
+    const text = (c: Context<Env>, body: string) => c.body(body, 200, { "Content-Type": "text/plain; charset=utf-8" })
+    const debug = "/debug/api_priority_and_fairness"
+    app.get(`${debug}/dump_priority_levels`, (c) => text(c, dumpPriorityLevels(flow)))
+    app.get(`${debug}/dump_queues`, (c) => text(c, dumpQueues(flow)))
+    app.get(`${debug}/dump_requests`, (c) =>
+      text(c, dumpRequests(flow, clock, (c.req.query("includeRequestDetails") ?? "") !== "")),
+    )
+  }
   app.notFound((c) => {
     if (isUnderApi(listed().groups.named, c.req.path)) throw noSuchResource()
     return c.body("404 page not found\n", 404, { "Content-Type": "text/plain; charset=utf-8" })

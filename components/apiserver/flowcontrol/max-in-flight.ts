@@ -51,6 +51,16 @@ export class MaxInFlight {
     return slot
   }
 
+  /** Counts a request that others let in for as long as it goes on. */
+  counted(verb: string, pending: void | Promise<void>): void | Promise<void> {
+    if (pending === undefined) return undefined
+    const { gauge } = READS.includes(verb) ? this.#reads : this.#writes
+    gauge.value++
+    const over = () => void gauge.value--
+    pending.then(over, over)
+    return pending
+  }
+
   leave({ gauge, share }: Slot, user: UserInfo): void {
     gauge.value--
     if (!isExempt(user)) share.giveBack(user.name)

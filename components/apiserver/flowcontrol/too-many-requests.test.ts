@@ -6,7 +6,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { createApiServer } from "../apiserver.ts"
 
-test("who comes when there are too many requests is told in plain text when to come again, as by upstream", async () => {
+test("without priority and fairness, who comes when there are too many requests is told in plain text when to come again, as by upstream", async () => {
   // given a server with room for one read, which is taken
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const { promise: taken, resolve: isTaken } = Promise.withResolvers<void>()
@@ -19,6 +19,7 @@ test("who comes when there are too many requests is told in plain text when to c
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),
       maxInFlight: { reads: 1, writes: 1 },
+      priorityAndFairness: false,
       intercept: (pipeline) => ({
         ...pipeline,
         authorize: () => ({ allowed: true, reason: "" }),

@@ -3,6 +3,7 @@ import { gzip } from "node:zlib"
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import { answer, isHttp2, type ServerAnswer, type ServerRequest } from "../../../pkg/runtime/listen.ts"
 import type { Duplex } from "node:stream"
+import type { Classification } from "../flowcontrol/flow-control.ts"
 import type { UserInfo } from "../request.ts"
 import type { RequestInfo } from "./request-info.ts"
 import type { UpgradeAnswer } from "./upgrade-answer.ts"
@@ -46,6 +47,8 @@ export class Exchange {
   timeoutMs: number | undefined
   /** The sender may ask, and there is something that answers. */
   isServed = false
+  /** By which FlowSchema and at which priority level it is served; undefined without priority and fairness. */
+  classification: Classification | undefined
   /** It has been answered, counted and written down, or its time was up: what comes now is too late. */
   isOver = false
   /** Of the audit event; absent where none is written. */
@@ -86,6 +89,10 @@ export class Exchange {
       "Audit-Id": this.auditId,
       "Cache-Control": "no-cache, private",
       "Content-Type": contentType,
+    }
+    if (this.classification !== undefined) {
+      headers["X-Kubernetes-PF-FlowSchema-UID"] = this.classification.schemaUid
+      headers["X-Kubernetes-PF-PriorityLevel-UID"] = this.classification.levelUid
     }
     if (this.warnings !== undefined) headers["Warning"] = this.warnings.headers()
     return headers

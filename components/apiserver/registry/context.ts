@@ -10,6 +10,7 @@ import type { Authorizer } from "../authorization/authorizer.ts"
 import type { ClientHistory } from "../cacher/client-history.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { WatchHub } from "../cacher/watch-hub.ts"
+import type { FlowControl } from "../flowcontrol/flow-control.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { TemplateSharing } from "./template-sharing.ts"
 
@@ -27,6 +28,8 @@ export interface RegistryContext {
   readonly sharing: TemplateSharing
   /** All on unless given. */
   readonly features?: Features
+  /** Decides when a request of this process is served; undefined without priority and fairness. */
+  readonly flow?: FlowControl | undefined
   /** What a kind adds to the generic way, if anything. */
   hooks(resource: Resource): KindHooks | undefined
 }

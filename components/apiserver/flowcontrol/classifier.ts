@@ -1,0 +1,121 @@
+import type { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
+import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
+import type { FlowMetrics, SchemaFigures } from "./flow-metrics.ts"
+import { matches, rulesFor, type RulesOfUser } from "./matching.ts"
+import type { PriorityLevel } from "./priority-level.ts"
+import type { Flow } from "./queue-set.ts"
+import { hashOfFlow } from "./shuffle-sharding.ts"
+
+/** What a request falls under. */
+export interface Classified {
+  readonly schema: FlowSchema
+  readonly level: PriorityLevel
+  readonly schemaUid: string
+  readonly levelUid: string
+  readonly figures: SchemaFigures
+  /** The flow of the request; worked out when it is needed. */
+  flow(): Flow
+}
+
+/** A schema with those of its rules that are about one user. */
+interface Candidate {
+  readonly rules: RulesOfUser
+  of(attributes: ResourceAttributes | NonResourceRequest): Classified
+}
+
+interface KnownUser {
+  readonly groups: readonly string[]
+  readonly candidates: readonly Candidate[]
+}
+
+/**
+ * How many users, and how many namespaces of one schema, are remembered: whoever thinks up names fills no memory.
+ * Beyond it all are forgotten and found again.
+ */
+const MOST_REMEMBERED = 1000
+
+/** Finds the FlowSchema of a request. What a user can fall under is worked out once. */
+export class Classifier {
+  #schemas: readonly { readonly schema: FlowSchema; readonly level: PriorityLevel }[] = []
+  readonly #users = new Map<string, KnownUser>()
+  readonly #metrics: FlowMetrics
+
+  constructor(metrics: FlowMetrics) {
+    this.#metrics = metrics
+  }
+
+  /** The schemas in the order in which they are tried; the levels by their names. */
+  configure(schemas: readonly FlowSchema[], levels: ReadonlyMap<string, PriorityLevel>): void {
+    this.#schemas = schemas.map((schema) => ({
+      schema,
+      level: levels.get(schema.spec.priorityLevelConfiguration.name)!,
+    }))
+    this.#users.clear()
+  }
+
+  /** A request that no schema matches falls under the one called catch-all. Source: startRequest. */
+  classify(user: UserInfo, attributes: ResourceAttributes | NonResourceRequest): Classified {
+    const { candidates } = this.#known(user)
+    for (const candidate of candidates) if (matches(candidate.rules, attributes)) return candidate.of(attributes)
+    return candidates.at(-1)!.of(attributes)
+  }
+
+  #known({ name, groups }: UserInfo): KnownUser {
+    const known = this.#users.get(name)
+    if (known !== undefined && (known.groups === groups || isSame(known.groups, groups))) return known
+    const fallback = this.#schemas.find(({ schema }) => schema.metadata.name === "catch-all")!
+    const candidates = this.#schemas.flatMap(({ schema, level }) => {
+      const rules = rulesFor({ name, groups }, schema)
+      return rules === undefined ? [] : [this.#candidateOf(schema, level, rules, name)]
+    })
+    const found = {
+      groups,
+      candidates: [...candidates, this.#candidateOf(fallback.schema, fallback.level, NO_RULES, name)],
+    }
+    if (this.#users.size >= MOST_REMEMBERED) this.#users.clear()
+    this.#users.set(name, found)
+    return found
+  }
+
+  #candidateOf(schema: FlowSchema, level: PriorityLevel, rules: RulesOfUser, user: string): Candidate {
+    const classifiedAs = (distinguisher: string): Classified => {
+      let flow: Flow | undefined
+      let figures: SchemaFigures | undefined
+      const metrics = this.#metrics
+      return {
+        schema,
+        level,
+        schemaUid: schema.metadata.uid ?? "",
+        levelUid: level.configuration.metadata.uid ?? "",
+        get figures() {
+          return (figures ??= metrics.of(level.name, schema.metadata.name!))
+        },
+        flow: () => (flow ??= { distinguisher, hash: hashOfFlow(schema.metadata.name!, distinguisher) }),
+      }
+    }
+    // Where there is one queue, or none, all requests are one flow.
+    const method = (level.queuing?.queues ?? 0) > 1 ? schema.spec.distinguisherMethod?.type : undefined
+    if (method !== "ByNamespace") {
+      const always = classifiedAs(method === "ByUser" ? user : "")
+      return { rules, of: () => always }
+    }
+    const byNamespace = new Map<string, Classified>()
+    return {
+      rules,
+      of(attributes) {
+        const namespace = "path" in attributes ? "" : (attributes.namespace ?? "")
+        let classified = byNamespace.get(namespace)
+        if (classified === undefined) {
+          if (byNamespace.size >= MOST_REMEMBERED) byNamespace.clear()
+          byNamespace.set(namespace, (classified = classifiedAs(namespace)))
+        }
+        return classified
+      },
+    }
+  }
+}
+
+const NO_RULES: RulesOfUser = { resourceRules: [], nonResourceRules: [] }
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((group, i) => group === b[i])

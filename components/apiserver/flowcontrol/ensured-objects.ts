@@ -1,0 +1,91 @@
+import { BOOTSTRAP_LEVELS, BOOTSTRAP_SCHEMAS, type BootstrapObject } from "../../../pkg/api/flowcontrol/v1/bootstrap.ts"
+import { DANGLING, FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
+import { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+
+/**
+ * Which FlowSchemas and priority levels the server makes, puts right and deletes. Mandatory ones are put right whatever
+ * was done to them, suggested ones unless their annotation says otherwise. Source:
+ * pkg/registry/flowcontrol/ensurer/strategy.go.
+ */
+
+const AUTOUPDATE = "apf.kubernetes.io/autoupdate-spec"
+
+export type FlowObject = FlowSchema | PriorityLevelConfiguration
+
+/** An object that is to be there. */
+export interface EnsuredObject {
+  readonly resource: Resource
+  readonly name: string
+  readonly object: Pick<FlowObject, "spec" | "metadata">
+  readonly mandatory: boolean
+}
+
+const ensured = (
+  resource: Resource,
+  objects: readonly BootstrapObject<FlowObject["spec"]>[],
+): readonly EnsuredObject[] =>
+  objects.map(({ name, spec, mandatory }) => ({
+    resource,
+    name,
+    mandatory,
+    object: { metadata: { name, annotations: { [AUTOUPDATE]: "true" } }, spec },
+  }))
+
+/** Every one of them; priority levels first, so that no schema is there before its level. */
+export const ENSURED: readonly EnsuredObject[] = [
+  ...ensured(PriorityLevelConfiguration, BOOTSTRAP_LEVELS),
+  ...ensured(FlowSchema, BOOTSTRAP_SCHEMAS),
+]
+
+/** Returns what a stored object has to be changed to: the object itself where it is right. */
+export function revised<T extends FlowObject>(stored: T, { object, mandatory }: EnsuredObject): T {
+  const updates = mandatory || isUpdated(stored)
+  const { metadata } = stored
+  const isTold = parsed(metadata.annotations?.[AUTOUPDATE]) === updates
+  const spec = updates ? wantedSpec(stored, object.spec, mandatory) : stored.spec
+  const isSpecRight = deepEqual(spec, stored.spec)
+  if (isTold && isSpecRight) return stored
+  const annotations = isTold ? metadata.annotations : { ...metadata.annotations, [AUTOUPDATE]: String(updates) }
+  const generation = isSpecRight ? metadata.generation : (metadata.generation ?? 0) + 1
+  return { ...stored, metadata: { ...metadata, annotations, generation }, spec }
+}
+
+/** What is told of the exempt level belongs to the administrator. Source: plcSpecEqualish. */
+function wantedSpec(stored: FlowObject, spec: FlowObject["spec"], mandatory: boolean): FlowObject["spec"] {
+  if (!mandatory || !("exempt" in spec)) return spec
+  const { exempt } = stored.spec as PriorityLevelConfiguration["spec"]
+  return exempt === undefined ? spec : { ...spec, exempt }
+}
+
+/** Whether a suggested object is kept as it is suggested. One that nobody has changed is, where nothing says so. */
+const isUpdated = ({ metadata }: FlowObject): boolean =>
+  parsed(metadata.annotations?.[AUTOUPDATE]) ?? metadata.generation === 1
+
+/** Whether an object was the server's own, as its annotation says, and is no more. */
+export const isUnwanted = ({ metadata, kind }: KubeObject): boolean =>
+  parsed(metadata.annotations?.[AUTOUPDATE]) === true &&
+  !ENSURED.some(({ resource, name }) => resource.kind === kind && name === metadata.name)
+
+const TRUE: readonly string[] = ["1", "t", "T", "TRUE", "true", "True"]
+const FALSE: readonly string[] = ["0", "f", "F", "FALSE", "false", "False"]
+/** As Go's strconv.ParseBool reads it; undefined where it is neither. */
+const parsed = (text: string | undefined): boolean | undefined =>
+  text === undefined ? undefined : TRUE.includes(text) ? true : FALSE.includes(text) ? false : undefined
+
+/** The condition that tells whether the level of a schema is there. Source: presyncFlowSchemaStatus. */
+export function danglingCondition(
+  { spec }: Pick<FlowSchema, "spec">,
+  isThere: boolean,
+): {
+  readonly type: string
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+} {
+  const references = `This FlowSchema references the PriorityLevelConfiguration object named "${spec.priorityLevelConfiguration.name}"`
+  return isThere
+    ? { type: DANGLING, status: "False", reason: "Found", message: `${references} and it exists` }
+    : { type: DANGLING, status: "True", reason: "NotFound", message: `${references} but there is no such object` }
+}

@@ -1,0 +1,10 @@
+import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
+import type { Flow, SeatedRequest } from "./queue-set.ts"
+
+/** A request that holds seats or waits for them. */
+export interface FlowRequest extends SeatedRequest {
+  readonly flow: Flow
+  /** Name of its FlowSchema. */
+  readonly schema: string
+  readonly attributes: ResourceAttributes | NonResourceRequest
+}
