@@ -22,6 +22,8 @@ const PATCH_TYPES = [
   "application/strategic-merge-patch+json",
   "application/apply-patch+yaml",
 ]
+/** kubectl takes from these how it may patch. Source: apiextensions-apiserver pkg/controller/openapi/builder/builder.go. */
+const CUSTOM_PATCH_TYPES = PATCH_TYPES.filter((type) => !type.includes("strategic"))
 const WATCH_TYPES = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
 const PATCH_BODY = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
 
@@ -227,6 +229,11 @@ const codesOf = ({ action }: Operation): [string, string][] => {
   return action === "delete" ? [ok, ["202", "Accepted"]] : [ok]
 }
 
+function consumesOf({ body }: Operation, { definition }: Resource): readonly string[] {
+  if (body !== "patch") return ["*/*"]
+  return definition === undefined ? PATCH_TYPES : CUSTOM_PATCH_TYPES
+}
+
 function operationV2(
   operation: Operation,
   resource: Resource,
@@ -245,7 +252,7 @@ function operationV2(
   ]
   return {
     ...common(operation, resource),
-    consumes: operation.body === "patch" ? PATCH_TYPES : ["*/*"],
+    consumes: consumesOf(operation, resource),
     produces: producesOf(operation),
     schemes: ["https"],
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -284,7 +291,7 @@ function operationV3(
       : {
           requestBody: {
             ...(operation.body === "options" ? {} : { required: true }),
-            content: content(operation.body === "patch" ? PATCH_TYPES : ["*/*"], body),
+            content: content(consumesOf(operation, resource), body),
           },
         }),
     responses: {

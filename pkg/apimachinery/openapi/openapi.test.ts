@@ -277,6 +277,23 @@ describe("OpenAPI v3", () => {
     expect(properties["count"]).toEqual({ description: "How many.", type: "integer", format: "int32" })
   })
 
+  test("names no strategic merge patches of custom objects, which would make kubectl apply send them", () => {
+    // given the kind as that of a definition
+    const custom: Resource = { ...Widget, definition: { uid: "1", terminating: false } }
+    // when
+    const document = openApiV3({ ...served, resources: [custom, Node] }).get("apis/test.k8s.io/v1")!()
+    const { paths } = document as unknown as Document
+    const { requestBody } = paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"] as {
+      requestBody: { content: object }
+    }
+    // then
+    expect(Object.keys(requestBody.content)).toEqual([
+      "application/json-patch+json",
+      "application/merge-patch+json",
+      "application/apply-patch+yaml",
+    ])
+  })
+
   test("names bodies by content type", () => {
     const { paths } = documents.get("apis/test.k8s.io/v1")!() as unknown as Document
     const { requestBody } = paths["/apis/test.k8s.io/v1/namespaces/{namespace}/widgets/{name}"]!["patch"] as {
