@@ -15,7 +15,7 @@ const certificate: PeerCertificate = {
  * One connection's certificate, and who it makes the sender at a time; with the header that names another user for a
  * front proxy.
  */
-function connection(meaning: CertificateMeaning | undefined) {
+function connection(meaning: CertificateMeaning | "ignored" | undefined) {
   let [time, asked] = [0, 0]
   const { authenticate } = createAuthenticator({
     tokens: [{ authenticate: (token) => (token === "good" ? { user: { name: "token", groups: [] } } : undefined) }],
@@ -25,13 +25,13 @@ function connection(meaning: CertificateMeaning | undefined) {
     },
     now: () => time,
   })
-  const at = (now: number, authorization?: string): UserInfo | string => {
+  const at = (now: number, authorization?: string, path = "/api/v1/pods"): UserInfo | string => {
     time = now
     try {
       return authenticate({
         certificate,
         authorization,
-        path: "/api/v1/pods",
+        path,
         isWebSocket: false,
         header: (name) => (name === "x-remote-user" ? ["other"] : []),
         headerNames: () => [],
@@ -63,6 +63,14 @@ describe("a certificate on a connection that stays open", () => {
     expect(at(15, "Bearer good")).toEqual(jane)
     expect(at(21, "Bearer good")).toMatchObject({ name: "token" })
     expect(at(21, "Bearer bad")).toBe("Unauthorized")
+  })
+
+  test("is worse than none when it has expired or is a stranger's: its sender may not even ask for the health", () => {
+    const health = (meaning: Parameters<typeof connection>[0], time: number) =>
+      connection(meaning).at(time, undefined, "/healthz")
+    expect(health({ is: "user", from: 10, until: 20 }, 21)).toBe("Unauthorized")
+    expect(health(undefined, 15)).toBe("Unauthorized")
+    expect(health("ignored", 15)).toMatchObject({ name: "system:anonymous" })
   })
 
   test("of no authority of ours proves nothing", () => {

@@ -51,8 +51,11 @@ export interface Credentials {
 
 export interface AuthenticatorOptions {
   readonly tokens: readonly TokenAuthenticator[]
-  /** What a certificate that TLS found good proves; undefined when nothing. Asked once for each connection. */
-  readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | undefined
+  /**
+   * What a certificate proves: undefined when nobody trusted signed it, "ignored" where none counts. Asked once for each
+   * connection.
+   */
+  readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | "ignored" | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -78,6 +81,12 @@ export interface Authenticator {
   token(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
 }
 
+/**
+ * A certificate may say nothing of who asks, or be bad: expired, or of a stranger. Whoever shows a bad one and nothing
+ * else is not anonymous. Source: apiserver pkg/authentication/request/union NewFailOnError.
+ */
+type NoUser = "nothing" | "bad"
+
 interface KnownCertificate extends CertificateMeaning {
   readonly user: UserInfo | "front-proxy"
 }
@@ -99,20 +108,21 @@ const isAnonymousPath = (path: string): boolean =>
 export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOptions): Authenticator {
   // Connections live long: what their certificate says is worked out once. Whether it holds still is looked at with
   // each request.
-  const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | "nothing">()
+  const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | NoUser>()
 
-  function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | "nothing" {
+  function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | NoUser {
     let known = byCertificate.get(certificate)
     if (known === undefined) byCertificate.set(certificate, (known = readCertificate(certificate)))
-    if (known === "nothing") return known
+    if (known === "nothing" || known === "bad") return known
     const time = now()
-    return known.from <= time && time <= known.until ? known.user : "nothing"
+    return known.from <= time && time <= known.until ? known.user : "bad"
   }
 
-  function readCertificate(certificate: PeerCertificate): KnownCertificate | "nothing" {
+  function readCertificate(certificate: PeerCertificate): KnownCertificate | NoUser {
     const { commonName, organizations } = certificate
     const meaning = meaningOf(certificate)
-    if (meaning === undefined) return "nothing"
+    if (meaning === undefined) return "bad"
+    if (meaning === "ignored") return "nothing"
     if (meaning.is === "front-proxy") return { ...meaning, user: "front-proxy" }
     return commonName === ""
       ? "nothing"
@@ -134,10 +144,12 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
     token,
     authenticate(credentials) {
       const { certificate, authorization } = credentials
+      let isBad = false
       if (certificate !== undefined) {
         const known = ofCertificate(certificate)
-        const user = known === "front-proxy" ? remoteUser(credentials) : known
-        if (user !== undefined && user !== "nothing") return user
+        const user = known === "front-proxy" ? (remoteUser(credentials) ?? "nothing") : known
+        if (typeof user === "object") return user
+        isBad = user === "bad"
       }
       // Both ways count, and the header comes first: one with another scheme leaves the token to the subprotocols.
       const bearer =
@@ -157,7 +169,7 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
           verdict === undefined ? undefined : { cause: new Error(verdict.error) },
         )
       }
-      if (isAnonymousPath(credentials.path)) return ANONYMOUS
+      if (!isBad && isAnonymousPath(credentials.path)) return ANONYMOUS
       throw new ApiError("Unauthorized", "Unauthorized")
     },
   }

@@ -10,8 +10,8 @@ import type { CertificateMeaning } from "./authenticator.ts"
  * pkg/authentication/request/x509/x509.go.
  */
 export function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {
-  return ({ raw, intermediates, commonName }: PeerCertificate): CertificateMeaning | undefined => {
-    if (!clientCertificates) return undefined
+  return ({ raw, intermediates, commonName }: PeerCertificate): CertificateMeaning | "ignored" | undefined => {
+    if (!clientCertificates) return "ignored"
     const verified = (authority: AuthorityName) =>
       verifyCertificate(raw, pki.authorities[authority].certPem, { now: now(), intermediates })
     const user = verified("client-ca")
