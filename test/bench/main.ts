@@ -3,6 +3,7 @@ import { cpus, totalmem } from "node:os"
 import { admission } from "./admission.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
+import { customResources } from "./custom-resources.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { node } from "./node.ts"
 import { soak } from "./soak.ts"
@@ -22,6 +23,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   watch,
   testing,
   cel,
+  customResources,
   admission,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]

@@ -82,3 +82,13 @@ test("rules that could cost too much are refused before they run", async () => {
   expect(answer.code).toBe(422)
   expect(answer.text).toContain("estimated rule cost exceeds budget")
 })
+
+test("hundreds of definitions of one group cost no more each than the first", async () => {
+  await quickly(async () => {
+    for (let i = 0; i < 400; i++) {
+      const body = definition(`many${i}s`, `Many${i}`, { type: "object" })
+      const { code } = await server.call("POST", DEFINITIONS, json(body))
+      expect(code).toBe(201)
+    }
+  })
+}, 60_000)

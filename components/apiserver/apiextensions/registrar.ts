@@ -8,7 +8,7 @@ import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
 import type { Convert } from "./conversion/webhook-converter.ts"
 import { customResourcesOf, type CustomResource, type Era } from "./custom-resource.ts"
-import { asWritten } from "./conditions.ts"
+import { asWritten, conditionOf } from "./conditions.ts"
 import { named } from "./names.ts"
 
 /**
@@ -113,7 +113,8 @@ export class Registrar {
     })
     // A name that one gives up may be what another waits for.
     for (const definition of this.#definitions())
-      if (names.has(definition.metadata.name ?? "") || groups.has(definition.spec.group)) this.#name(definition)
+      if (names.has(definition.metadata.name ?? "") || (groups.has(definition.spec.group) && isWaiting(definition)))
+        this.#name(definition)
   }
 
   /** Writes what names a definition has, if that is not said already. Its event comes here again. */
@@ -184,6 +185,10 @@ interface Served {
   /** Whether a resource is one of these, told by what its definition was. */
   holds(identity: object): boolean
 }
+
+/** Whether names that another definition gives up may be what a definition waits for. */
+const isWaiting = (definition: CustomResourceDefinition): boolean =>
+  conditionOf(definition, "NamesAccepted")?.status !== "True"
 
 /** Whether two states of a definition are served alike. */
 const isSame = (a: CustomResourceDefinition, b: CustomResourceDefinition): boolean =>
