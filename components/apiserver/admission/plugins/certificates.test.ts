@@ -91,3 +91,17 @@ test("a request says who made it, whatever it says itself", async () => {
   expect(made.spec).toMatchObject({ username: "jane", groups: ["group", "system:authenticated"] })
   expect(made.spec).not.toContainKeys(["uid", "extra"])
 })
+
+test("a node asks for certificates of its own name only", async () => {
+  await using cluster = await startCluster({ components: { controllers: false } })
+  const node = cluster.as("system:node:a", ["system:nodes"])
+  const ask = (of: string, signer: string) =>
+    node.create(CertificateSigningRequest, {
+      metadata: { generateName: "r-" },
+      spec: { request: signedRequest(`system:node:${of}`, "system:nodes"), signerName: signer, usages: ["any"] },
+    })
+  for (const signer of ["kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"]) {
+    await expect(ask("b", signer)).rejects.toThrow("can only create a node CSR with CN=system:node:a")
+    await ask("a", signer)
+  }
+})

@@ -5,6 +5,7 @@ import { forbidden, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import { nodeOf } from "../../../authorization/node.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
+import { checkCertificateRequest } from "./certificate.ts"
 import { checkNode } from "./node.ts"
 import { checkPod } from "./pod.ts"
 import { checkToken } from "./token.ts"
@@ -21,6 +22,7 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
     "serviceaccounts",
     "leases.coordination.k8s.io",
     "csinodes.storage.k8s.io",
+    "certificatesigningrequests.certificates.k8s.io",
   ],
   validate(attributes) {
     const node = nodeOf(attributes.user)
@@ -46,6 +48,8 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
         return namedAs(attributes, node, "node lease")
       case "csinodes.storage.k8s.io":
         return namedAs(attributes, node, "CSINode")
+      case "certificatesigningrequests.certificates.k8s.io":
+        return checkCertificateRequest(attributes, node)
     }
   },
 })

@@ -1,0 +1,22 @@
+import { Buffer } from "node:buffer"
+import {
+  KUBELET_CLIENT_SIGNER,
+  KUBELET_SERVING_SIGNER,
+  type CertificateSigningRequest,
+} from "../../../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
+import { readCertificateRequest } from "../../../../../pkg/pki/certificate-request.ts"
+import type { AdmissionAttributes } from "../../admission.ts"
+
+/** A node asks for certificates of its own name only. Source: admitCSR of plugin/pkg/admission/noderestriction. */
+export function checkCertificateRequest(
+  { operation, resource, name, object }: AdmissionAttributes,
+  node: string,
+): void {
+  if (operation !== "CREATE") return
+  const { spec } = object as CertificateSigningRequest
+  if (spec.signerName !== KUBELET_SERVING_SIGNER && spec.signerName !== KUBELET_CLIENT_SIGNER) return
+  const { commonName } = readCertificateRequest(Buffer.from(spec.request, "base64").toString("latin1"))
+  if (commonName !== `system:node:${node}`)
+    throw forbidden(resource, name, `can only create a node CSR with CN=system:node:${node}`)
+}
