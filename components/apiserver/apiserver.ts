@@ -197,7 +197,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443
 
-    const frontProxy = frontProxyCertificates()
+    const frontProxy = frontProxyCertificates(() => clock.now())
     const keys = [opened.signingKey]
     const objects = new Objects(storage)
     const authenticator = createAuthenticator({

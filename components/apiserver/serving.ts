@@ -6,6 +6,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 import { loadOrCreateSigningKey, newSigningKey, type SigningKey } from "../../pkg/jwt/signing-key.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import { renewalTime } from "../../pkg/pki/verify.ts"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 
 /** The name that the aggregator and other front proxies have in their certificates. */
@@ -87,20 +88,19 @@ export function openServingFiles({
 
 /**
  * Gives the certificate by which extension API servers know this server, for the files that are in use: made when it is
- * first asked for, and anew with the files.
+ * first asked for, and anew with the files or when less than a third of its life is left. `now` is in ms since the epoch.
  */
-export function frontProxyCertificates(): (files: ServingFiles) => CertificatePair {
-  let made: { readonly of: ServingFiles; readonly pair: CertificatePair } | undefined
+export function frontProxyCertificates(now: () => number): (files: Pick<ServingFiles, "pki">) => CertificatePair {
+  let made: { readonly of: object; readonly pair: CertificatePair; readonly until: number } | undefined
   return (files) => {
-    if (made?.of !== files)
-      made = {
-        of: files,
-        pair: files.pki.leaf({
-          name: "client-auth-proxy",
-          authority: "request-header-ca",
-          subject: { commonName: FRONT_PROXY, organizations: [] },
-        }),
-      }
+    if (made?.of !== files || now() >= made.until) {
+      const pair = files.pki.leaf({
+        name: "client-auth-proxy",
+        authority: "request-header-ca",
+        subject: { commonName: FRONT_PROXY, organizations: [] },
+      })
+      made = { of: files, pair, until: renewalTime(pair.certPem) }
+    }
     return made.pair
   }
 }
