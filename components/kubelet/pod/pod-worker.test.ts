@@ -377,6 +377,21 @@ describe("a pod's worker", () => {
     })
   })
 
+  test("fails a pod past its deadline though its container ends well, while its sandbox is still there", async () => {
+    // given a node where it takes a while to take a sandbox down
+    await using node = await simulatedKubelet({ web: { onStop: { afterMs: 100, exitCode: 0 } } })
+    await node.create("late", {
+      activeDeadlineSeconds: 5,
+      restartPolicy: "Never",
+      containers: [{ name: "c", image: "web" }],
+    })
+    await node.cluster.faults.nodeSlow("node-0", 1000)
+    // when
+    await node.cluster.advance(60_000)
+    // then
+    expect(node.status("late")).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" })
+  })
+
   test("does not run what the node must not run", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("sysctl", {

@@ -14,7 +14,7 @@ import { identityOf } from "./pod-identity.ts"
 import { PodRunner, RETRY_MS, type RunnerParts, type Waker } from "./pod-runner.ts"
 import type { ProbeManager } from "../probes/probe-manager.ts"
 import { allocated, carryOut, wantsResize, type Allocation, type resizeProblem } from "./resize.ts"
-import { isRunning, type RuntimePod } from "./runtime-pod.ts"
+import { hasRunningContainers, isRunning, type RuntimePod } from "./runtime-pod.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
 import type { Slots } from "./slots.ts"
 import { podStatus, type Verdict } from "../status/pod-status.ts"
@@ -228,8 +228,9 @@ export class PodWorker implements Waker {
       failures: this.#runner.failures,
       terminal,
       // A pod whose containers still run has not failed, or another would be made that uses the same volumes and name.
-      // Source: status_manager.go mergePodStatus.
-      verdict: isRunning(this.#runtime) ? undefined : this.#verdict,
+      // Once they have ended it has, though its sandbox is still there: by what they ended with alone it might have
+      // Succeeded, and would stay so. Source: status_manager.go mergePodStatus.
+      verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
       pending: this.#pending,
       nodeIps: context.config.nodeIps,
       now: context.clock.now(),

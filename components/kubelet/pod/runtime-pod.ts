@@ -61,7 +61,10 @@ export const latestExited = (pod: RuntimePod, name: string): RuntimeContainer | 
   pod.containers.find((container) => container.name === name && container.state === "exited")
 
 export const isRunning = (pod: RuntimePod): boolean =>
-  pod.containers.some(({ state }) => state === "running") || pod.sandboxes.some(({ ready }) => ready)
+  hasRunningContainers(pod) || pod.sandboxes.some(({ ready }) => ready)
+
+export const hasRunningContainers = ({ containers }: RuntimePod): boolean =>
+  containers.some(({ state }) => state === "running")
 
 /** The pod that labels name, or undefined for what is not the kubelet's. */
 function identityFrom(labels: Readonly<Record<string, string>>): PodIdentity | undefined {
