@@ -3,7 +3,8 @@
  * projected_configmap.go, projected_secret.go and projected_combined.go of test/e2e/common/storage.
  */
 import { expect } from "bun:test"
-import { stay, type PodInput, type PodSpec, type TestNamespace } from "./namespace.ts"
+import { stay } from "../../harness/cluster.ts"
+import { type PodInput, type PodSpec, type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 
 type Volume = Omit<NonNullable<PodSpec["volumes"]>[number], "name">

@@ -4,14 +4,12 @@
  * test/e2e/node/security_context.go.
  */
 import { expect } from "bun:test"
-import { BUSYBOX } from "../../harness/cluster.ts"
+import { BUSYBOX, sh, stay } from "../../harness/cluster.ts"
 import type { Loose } from "../cluster.ts"
 import { condition } from "../workload-cluster.ts"
 import {
   containerStatuses,
   hasEnded,
-  sh,
-  stay,
   until,
   type ContainerSpec,
   type ContainerStatus,

@@ -1,7 +1,8 @@
 /** Names in the cluster. After test/e2e/network/dns.go. */
 import { expect } from "bun:test"
+import { stay } from "../../harness/cluster.ts"
 import { join } from "node:path"
-import { stay, until, type PodInput, type TestNamespace } from "./namespace.ts"
+import { until, type PodInput, type TestNamespace } from "./namespace.ts"
 import { program, programVolumes } from "./programs/programs.ts"
 import { describeStandIns } from "./stand-in.ts"
 

@@ -1,7 +1,7 @@
 /** emptyDir volumes. After test/e2e/common/storage/empty_dir.go and test/e2e/storage/empty_dir_wrapper.go. */
 import { expect } from "bun:test"
+import { sh } from "../../harness/cluster.ts"
 import { describeStandIns } from "./stand-in.ts"
-import { sh } from "./namespace.ts"
 
 /** The user that upstream's image is run as where a test says non-root. */
 const NON_ROOT = 1001

@@ -3,8 +3,8 @@
  * containers.go and pods.go of test/e2e/common/node.
  */
 import { expect } from "bun:test"
-import { WEB } from "../../harness/cluster.ts"
-import { containerStatuses, sh, stay, type ContainerSpec, type TestNamespace } from "./namespace.ts"
+import { WEB, sh, stay } from "../../harness/cluster.ts"
+import { containerStatuses, type ContainerSpec, type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 
 const data = { "data-1": "value-1", "data-2": "value-2", "data-3": "value-3" }

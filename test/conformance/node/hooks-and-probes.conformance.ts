@@ -3,9 +3,10 @@
  * test/e2e/common/node, and test/e2e/node/pre_stop.go.
  */
 import { expect } from "bun:test"
+import { stay } from "../../harness/cluster.ts"
 import type { Loose } from "../cluster.ts"
 import { condition } from "../workload-cluster.ts"
-import { containerStatuses, isReady, stay, until, type ContainerSpec } from "./namespace.ts"
+import { containerStatuses, isReady, until, type ContainerSpec } from "./namespace.ts"
 import { netexec, program, programVolumes } from "./programs/programs.ts"
 import { describeStandIns } from "./stand-in.ts"
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import WebSocket from "ws"
 import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { BUSYBOX } from "../../harness/cluster.ts"
+import { BUSYBOX, sh, stay } from "../../harness/cluster.ts"
 import type { ConformanceCluster, Loose } from "../cluster.ts"
 import { condition } from "../workload-cluster.ts"
 
@@ -39,13 +39,6 @@ export interface ContainerStatus {
   readonly lastState?: ContainerStatus["state"]
 }
 
-/** A shell command that does something and then stays until it is told to end, which it then does at once. */
-export const stay = (script = "true"): string[] => [
-  "sh",
-  "-c",
-  `trap 'exit 0' TERM\n${script}\nwhile :; do sleep 3600 & wait $!; done`,
-]
-export const sh = (script: string): string[] => ["sh", "-c", script]
 export const isReady = (pod: Loose | undefined): boolean => condition(pod, "Ready")?.status === "True"
 export const hasEnded = (pod: Loose | undefined): boolean =>
   pod?.status.phase === "Succeeded" || pod?.status.phase === "Failed"

@@ -1,8 +1,9 @@
 /** Pods over their lives. After test/e2e/common/node/pods.go and test/e2e/node/pods.go. */
 import { expect } from "bun:test"
+import { stay } from "../../harness/cluster.ts"
 import WebSocket from "ws"
 import { condition } from "../workload-cluster.ts"
-import { stay, type TestNamespace } from "./namespace.ts"
+import { type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 
 /** What a WebSocket to a pod gives until the server closes it, in the bytes of each message. */

@@ -1,7 +1,7 @@
 /** Parts of volumes that the kubelet writes. After test/e2e/storage/subpath.go. */
 import { expect } from "bun:test"
-import { BUSYBOX } from "../../harness/cluster.ts"
-import { sh, type PodSpec } from "./namespace.ts"
+import { BUSYBOX, sh } from "../../harness/cluster.ts"
+import { type PodSpec } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 
 type Volume = Omit<NonNullable<PodSpec["volumes"]>[number], "name">

@@ -6,10 +6,10 @@ import { expect } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { BUSYBOX, WEB } from "../../harness/cluster.ts"
+import { BUSYBOX, WEB, sh, stay } from "../../harness/cluster.ts"
 import type { Loose } from "../cluster.ts"
 import { condition, running } from "../workload-cluster.ts"
-import { isReady, sh, stay, type PodInput, type TestNamespace } from "./namespace.ts"
+import { isReady, type PodInput, type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 
 const jobs = (ns: TestNamespace) => `${ns.at("batch/v1")}/jobs`
