@@ -321,7 +321,7 @@ describe("who asks", () => {
     expect(
       (await call("GET", "/version", { token: undefined, certificate: other, headers: { "x-remote-user": "jane" } }))
         .code,
-    ).toBe(200)
+    ).toBe(401)
     expect(
       (
         await call("GET", CONFIGMAPS, {
