@@ -35,9 +35,11 @@ export function plainForm(message: Message, given: object): object {
 
 /** A value as Go writes it with encoding/json: fields as they are declared, keys of maps sorted. */
 export function plain(type: Type, value: unknown): unknown {
-  if (type.kind === "message") return value === null ? null : plainForm(type.message(), value as object)
-  if (type.kind === "list") return (value as readonly unknown[]).map((item) => plain(type.of, item))
-  return type.kind === "map" ? mapped(value as object, (item) => plain(type.of, item)) : value
+  // what cannot be read is shown as it was sent
+  if (typeof value !== "object" || value === null) return value
+  if (type.kind === "message") return plainForm(type.message(), value)
+  if (type.kind === "list") return Array.isArray(value) ? value.map((item) => plain(type.of, item)) : value
+  return type.kind === "map" ? mapped(value, (item) => plain(type.of, item)) : value
 }
 
 /** A map with its keys in the order in which Go writes them. */

@@ -101,7 +101,9 @@ function asGoPatches(type: Type | undefined, json: unknown, old: unknown): unkno
 
 function memberType(type: Type | undefined, key: string): Type | undefined {
   if (type?.kind === "map") return type.of
-  return type?.kind === "message" ? type.message().fields[key]?.spec.type : undefined
+  if (type?.kind !== "message") return undefined
+  const { fields } = type.message()
+  return Object.hasOwn(fields, key) ? fields[key]!.spec.type : undefined
 }
 
 function changed({ schema, apiVersion, kind }: Resource, { type, body }: PlainPatch, old: object): unknown {
