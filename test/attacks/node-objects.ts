@@ -81,8 +81,10 @@ export async function makeNodeObjects({ administrator }: Identities): Promise<st
       ],
     },
   })
-  for (const name of ["used", "unused", "here-e"])
+  // That of the ephemeral volume is made by the controller.
+  for (const name of ["used", "unused"])
     await create(`${CORE}/persistentvolumeclaims`, { metadata: { name }, spec: CLAIM })
+  while ((await administrator.request("GET", `${CORE}/persistentvolumeclaims/here-e`)).status !== 200);
   await create("/api/v1/persistentvolumes", volume("mine", "used"))
   await create("/api/v1/persistentvolumes", volume("theirs", "unused"))
   await create("/api/v1/persistentvolumes", volume("free", undefined))

@@ -5,7 +5,11 @@ import { complete } from "./complete.ts"
 test.each<[string, string[], boolean]>([
   ["ser", ["server"], false],
   ["server --disable-", ["--disable-agent"], false],
-  ["server --disable ", ["dns", "kube-proxy", "scheduler", "controller-manager", "manifests"], false],
+  [
+    "server --disable ",
+    ["dns", "kube-proxy", "local-storage", "metrics-server", "scheduler", "controller-manager", "manifests"],
+    false,
+  ],
   ["server --disable k", ["kube-proxy"], false],
   ["server --log-format=j", ["--log-format=json"], false],
   ["server --data-dir ", [], true],

@@ -129,6 +129,7 @@ const UNITS: Readonly<Record<string, number>> = {
 /** A duration as Go writes it, such as `1m30s` or `15.123s`, in milliseconds. */
 function durationMs(text: string): number {
   let ms = 0
-  for (const [, count, unit] of text.matchAll(/([\d.]+)(h|ms|m|us|µs|ns|s)/g)) ms += Number(count) * UNITS[unit!]!
+  for (const [, count, unit] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|us|µs|ns|s)/g))
+    ms += Number(count) * UNITS[unit!]!
   return ms
 }
