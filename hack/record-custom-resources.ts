@@ -1,6 +1,6 @@
 /**
- * Asks a real API server of Kubernetes for its verdict on every case of test/conformance/judged-custom-resources, and writes
- * the verdicts to the fixture of that test.
+ * Asks a real API server of Kubernetes for its verdict on every case of test/conformance/judged-custom-resources, and
+ * writes the verdicts to the fixture of that test.
  *
  *     bun hack/record-custom-resources.ts --server https://127.0.0.1:6443 --token TOKEN
  *

@@ -88,7 +88,7 @@ export function openServingFiles({
 
 /**
  * Gives the certificate by which extension API servers know this server, for the files that are in use: made when it is
- * first asked for, and anew with the files or when less than a third of its life is left. `now` is in ms since the epoch.
+ * first asked for, and anew with the files or when less than a third of its life is left. `now` is in ms since 1970.
  */
 export function frontProxyCertificates(now: () => number): (files: Pick<ServingFiles, "pki">) => CertificatePair {
   let made: { readonly of: object; readonly pair: CertificatePair; readonly until: number } | undefined

@@ -5,27 +5,30 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
+import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
 import type { SourceFile, Violation } from "./source.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
-const ROOMS = ["cmd", "components", "pkg", "test", "hack"]
+const ROOMS = ["cmd", "components", "pkg", "test", "hack", "docs"]
+const TEXTS = ["README.md", "CHANGELOG.md"]
 
-/** The files of the repository that rules look at: TypeScript and scripts. */
+/** The files of the repository that rules look at: TypeScript, scripts and texts. */
 export function sourceFiles(): SourceFile[] {
   return readdirSync(ROOT)
     .filter((room) => ROOMS.includes(room))
     .flatMap((room) =>
       readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`),
     )
-    .filter((path) => path.endsWith(".ts") || path.endsWith(".sh"))
+    .concat(TEXTS)
+    .filter((path) => [".ts", ".sh", ".md"].some((ending) => path.endsWith(ending)))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
 }
 
 export function ruleViolations(files: readonly SourceFile[]): Violation[] {
   const code = files.filter(({ path }) => path.endsWith(".ts"))
-  return [...importViolations(code), ...globalViolations(code), ...memberViolations(code)]
+  return [...importViolations(code), ...globalViolations(code), ...memberViolations(code), ...lineViolations(files)]
 }
 
 export const describeViolation = ({ path, line, message, mend }: Violation): string =>
@@ -37,7 +40,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of import, time, chance and members hold in ${files.length} files`
+      ? `The rules of import, time, chance, members and lines hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

@@ -52,8 +52,8 @@ export interface Credentials {
 export interface AuthenticatorOptions {
   readonly tokens: readonly TokenAuthenticator[]
   /**
-   * What a certificate proves: undefined when nobody trusted signed it, "ignored" where none counts. Asked once for each
-   * connection.
+   * What a certificate proves: undefined when nobody trusted signed it, "ignored" where none counts. Asked once for
+   * each connection.
    */
   readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | "ignored" | undefined
   /** Milliseconds since the epoch. */

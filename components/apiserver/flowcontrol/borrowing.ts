@@ -4,8 +4,8 @@ import type { PriorityLevel } from "./priority-level.ts"
 /**
  * Divides the seats of the server anew among the priority levels, by what they have asked for of late: those that need
  * fewer than they have lend some to those that need more. Returns what part of its target a level gets that meets no
- * bound. Source: updateBorrowingLocked in apiserver apf_controller.go. Differs from upstream: a level with a share keeps
- * a seat, where it has none on a server with few, until somebody has waited for some seconds.
+ * bound. Source: updateBorrowingLocked in apiserver apf_controller.go. Differs from upstream: a level with a share
+ * keeps a seat, where it has none on a server with few, until somebody has waited for some seconds.
  */
 export function adjustSeats(levels: readonly PriorityLevel[], now: number): number {
   let left = 0

@@ -1,5 +1,5 @@
 /**
- * What is under /debug/api_priority_and_fairness: the levels, their queues and their requests as they are at the moment.
+ * What is under /debug/api_priority_and_fairness: the levels, their queues and their requests as they are now.
  * Source: apiserver pkg/util/flowcontrol/apf_controller_debug.go.
  */
 import type { Clock } from "../../../pkg/clock/clock.ts"

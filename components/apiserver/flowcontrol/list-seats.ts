@@ -20,8 +20,8 @@ interface Stats {
 }
 
 /**
- * Returns how many seats a list takes, or a watch that begins with one: by the size of all objects of the kind, or of as
- * many as `limit` says. Differs from upstream: the size of an object is that of three of them on average.
+ * Returns how many seats a list takes, or a watch that begins with one: by the size of all objects of the kind, or of
+ * as many as `limit` says. Differs from upstream: the size of an object is that of three of them on average.
  */
 export function listSeats({
   scheme,

@@ -28,7 +28,8 @@ if (newest === undefined)
 test.skipIf(newest === undefined)(
   "commands print what they print with Kubernetes, and end with the same code",
   async () => {
-    // given a server without what is not of Kubernetes itself, whose Services have the addresses of the one that was recorded
+    // given a server without what is not of Kubernetes itself, whose Services have the addresses of the one that was
+    // recorded
     await using server = await startServer({
       flags: [
         "--disable",

@@ -155,8 +155,8 @@ export function mutatingPolicies(context: AdmissionContext, { scheme, metrics }:
   }
 
   /**
-   * Upstream merges by the OpenAPI document of a group, which describes no kinds that are only bodies of another group's
-   * subresources, such as Scale and Eviction.
+   * Upstream merges by the OpenAPI document of a group, which describes no kinds that are only bodies of another
+   * group's subresources, such as Scale and Eviction.
    */
   const isDescribed = ({ group, version, kind }: Resource): boolean =>
     scheme.resources.some(

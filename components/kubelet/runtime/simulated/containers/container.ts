@@ -152,8 +152,8 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   /**
-   * Nanoseconds of a processor that it has used. Between two askings it is taken to have used what it uses at the second,
-   * so nothing has to happen in between.
+   * Nanoseconds of a processor that it has used. Between two askings it is taken to have used what it uses at the
+   * second, so nothing has to happen in between.
    */
   cpuNanoseconds(): number {
     const { cpu } = this.behaviour
