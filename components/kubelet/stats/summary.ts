@@ -1,5 +1,6 @@
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
+import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
 import type { CpuRateAsking } from "./cpu-rates.ts"
@@ -160,7 +161,8 @@ class Presenter {
     namespace: string,
   ): VolumeStats {
     const { name, persistentVolumeClaim, ephemeral } = volume
-    const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod}-${name}`)
+    const claim =
+      persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : ephemeralClaimName(pod, name))
     return {
       name,
       ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace } }),

@@ -4,6 +4,7 @@
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountNfs } from "./nfs.ts"
@@ -20,16 +21,20 @@ export const mountClaim: VolumeMounter<ClaimSource> = (setup) => mount(setup, ()
 /** The pod's own claim, made from the template in its spec. One that was there before is somebody else's. */
 export const mountEphemeral: VolumeMounter<object> = (setup) => {
   const { pod, volume } = setup
-  return mount({ ...setup, source: { claimName: `${pod.metadata.name ?? ""}-${volume.name}` } }, ({ metadata }) => {
-    if (
-      metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.metadata.uid && controller === true) === true
-    )
-      return
-    throw new Error(
-      `PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ` +
-        `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`,
-    )
-  })
+  return mount(
+    { ...setup, source: { claimName: ephemeralClaimName(pod.metadata.name ?? "", volume.name) } },
+    ({ metadata }) => {
+      if (
+        metadata.ownerReferences?.some(({ uid, controller }) => uid === pod.metadata.uid && controller === true) ===
+        true
+      )
+        return
+      throw new Error(
+        `PVC ${metadata.namespace ?? ""}/${metadata.name ?? ""} was not created for pod ` +
+          `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""} (pod is not owner)`,
+      )
+    },
+  )
 }
 
 async function mount(

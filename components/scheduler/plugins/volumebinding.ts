@@ -10,6 +10,7 @@ import {
   SELECTED_NODE,
 } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import type { StorageClass, TopologySelectorTerm } from "../../../pkg/api/storage/v1/storageclass.ts"
+import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 
 /** Where the plugin finds what pods ask for. */
@@ -126,7 +127,7 @@ function claimsOf(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeCl
   const { namespace = "", name: podName = "", uid } = pod.metadata
   for (const { name: volume, persistentVolumeClaim, ephemeral } of pod.spec.volumes ?? []) {
     if (persistentVolumeClaim === undefined && ephemeral === undefined) continue
-    const name = persistentVolumeClaim?.claimName ?? `${podName}-${volume}`
+    const name = persistentVolumeClaim?.claimName ?? ephemeralClaimName(podName, volume)
     const claim = objects.claim(namespace, name)
     if (claim === undefined)
       return unresolvable(
