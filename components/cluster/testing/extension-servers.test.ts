@@ -166,11 +166,9 @@ describe("an extension server that is a function", () => {
     server.problem = "out of order"
     await cluster.advance("31s")
     // then
-    expect(await availability(cluster)).toMatchObject({
-      status: "False",
-      reason: "FailedDiscoveryCheck",
-      message: expect.stringContaining("out of order"),
-    })
+    const told = await availability(cluster)
+    expect(told).toMatchObject({ status: "False", reason: "FailedDiscoveryCheck" })
+    expect(told?.message).toContain("out of order")
     const flunder = cluster.kind(`${GROUP}/v1`, "Flunder")
     const refused = await cluster.client.list(flunder, { namespace: "sea" }).catch((err: unknown) => err as Error)
     expect((refused as Error).message).toBe("service unavailable")

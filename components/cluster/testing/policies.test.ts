@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { metricsOf } from "./cluster.fixtures.ts"
 import { ConfigMap, Deployment, startCluster, ValidatingWebhookConfiguration, type ApiError } from "./testing.ts"
 
 const RULE = { operations: ["CREATE", "UPDATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }
@@ -210,11 +211,7 @@ describe("a ValidatingAdmissionPolicy", () => {
       binding({ validationActions: ["Deny", "Audit"] }),
     )
     expect(await refusedBy(cluster.client.create(ConfigMap, configMap("a")))).toBeDefined()
-    const { port, token } = await cluster.listen()
-    const metrics = await fetch(`https://127.0.0.1:${port}/metrics`, {
-      headers: { authorization: `Bearer ${token}` },
-      tls: { rejectUnauthorized: false },
-    }).then((answer) => answer.text())
+    const metrics = await metricsOf(cluster)
     for (const action of ["deny", "audit"])
       expect(metrics).toContain(
         `apiserver_validating_admission_policy_check_total{enforcement_action="${action}",error_type="invalid_error",` +
