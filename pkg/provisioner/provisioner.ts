@@ -56,6 +56,7 @@ async function provision(
   const nodeName = annotations?.[SELECTED_NODE]
   if (storageClass.volumeBindingMode === "WaitForFirstConsumer" && nodeName === undefined) return
   const node = nodeName === undefined ? undefined : informers.of(Node).get(nodeName)
+  if (nodeName !== undefined && node === undefined) return letGoOf(nodeName, claim, { client, events })
   events.event(
     claim,
     "Normal",
@@ -63,7 +64,6 @@ async function provision(
     `External provisioner is provisioning volume for claim "${namespace}/${claimName}"`,
   )
   try {
-    if (nodeName !== undefined && node === undefined) throw new Error(`node ${JSON.stringify(nodeName)} not found`)
     const made = await maker.make({ claim, storageClass, name, ...(node === undefined ? {} : { node }) })
     const { mountOptions, reclaimPolicy } = storageClass
     await client.create(PersistentVolume, {
@@ -93,4 +93,15 @@ async function provision(
     throw err
   }
   events.event(claim, "Normal", "ProvisioningSucceeded", `Successfully provisioned volume ${name}`)
+}
+
+/** The node is gone: the scheduler is to choose another for the pod. Source: rescheduleProvisioning. */
+async function letGoOf(
+  nodeName: string,
+  claim: PersistentVolumeClaim,
+  { client, events }: Pick<ReconcileContext, "client" | "events">,
+): Promise<void> {
+  events.event(claim, "Warning", "ProvisioningFailed", `failed to get target node: node ${nodeName} not found`)
+  const { [SELECTED_NODE]: _, ...annotations } = claim.metadata.annotations ?? {}
+  await client.update(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, annotations } })
 }

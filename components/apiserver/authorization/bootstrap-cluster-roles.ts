@@ -181,7 +181,8 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     name: "system:local-path-provisioner",
     rules: [
       on("get list watch create update delete", "core", "persistentvolumes"),
-      on(READ, "core", "persistentvolumeclaims nodes"),
+      on("get list watch update", "core", "persistentvolumeclaims"),
+      on(READ, "core", "nodes"),
       on("update", "core", "persistentvolumeclaims/status"),
       on(READ, "storage.k8s.io", "storageclasses"),
       EVENTS,

@@ -224,6 +224,19 @@ describe("a pod with a claim", () => {
     await cluster.eventually(Pod, { phase: "Running" }, ([only]) => only?.metadata.name === "second")
   })
 
+  test("is placed anew where the node that was chosen for its claim is gone", async () => {
+    // given
+    await using cluster = await startCluster({ nodes: 1 })
+    const chosen = { "volume.kubernetes.io/selected-node": "gone" }
+    // when
+    await cluster.apply([{ ...claim("data"), metadata: { name: "data", annotations: chosen } }, pod(using("data"))])
+    // then
+    await cluster.eventually(Pod, { phase: "Running" }, (pods) => pods.length === 1)
+    expect((await cluster.get(PersistentVolumeClaim, "data")).metadata.annotations).toMatchObject({
+      "volume.kubernetes.io/selected-node": "node-0",
+    })
+  })
+
   test("goes to the zone that a label of its volume names", async () => {
     // given
     await using cluster = await startCluster({ nodes: [zone("a"), zone("b")] })
