@@ -1,7 +1,5 @@
-import type { Node } from "../../pkg/api/core/v1/node/node.ts"
-import type { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { LOCAL_PATH } from "../../pkg/api/storage/v1/local-path.ts"
-import type { VolumeMaker } from "../../pkg/provisioner/volume-maker.ts"
+import { reachedFrom, type VolumeMaker } from "../../pkg/provisioner/volume-maker.ts"
 
 const ZONE = "topology.kubernetes.io/zone"
 const HOSTNAME = "kubernetes.io/hostname"
@@ -16,21 +14,14 @@ export const simulatedVolumes: VolumeMaker = {
   serves: (provisioner) => provisioner !== "" && !provisioner.startsWith("kubernetes.io/"),
   reaches: () => true,
   make: async ({ claim, node, storageClass: { provisioner } }) => {
-    const affinity = node === undefined ? undefined : affinityTo(node, provisioner === LOCAL_PATH ? HOSTNAME : ZONE)
+    const label = provisioner === LOCAL_PATH ? HOSTNAME : ZONE
+    const place = node?.metadata.labels?.[label]
     return {
       spec: {
         hostPath: { path: `/var/lib/simulated-volumes/${claim.metadata.uid}`, type: "DirectoryOrCreate" },
-        ...(affinity === undefined ? {} : { nodeAffinity: affinity }),
+        ...(place === undefined ? {} : { nodeAffinity: reachedFrom(label, place) }),
       },
     }
   },
   remove: async () => {},
-}
-
-function affinityTo({ metadata }: Node, label: string): PersistentVolume["spec"]["nodeAffinity"] {
-  const value = metadata.labels?.[label]
-  if (value === undefined) return undefined
-  return {
-    required: { nodeSelectorTerms: [{ matchExpressions: [{ key: label, operator: "In", values: [value] }] }] },
-  }
 }

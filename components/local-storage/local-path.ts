@@ -1,6 +1,11 @@
 import { LOCAL_PATH } from "../../pkg/api/storage/v1/local-path.ts"
 import { MADE_ON } from "../../pkg/provisioner/reclaimer.ts"
-import type { MadeVolume, VolumeMaker, VolumeRequest } from "../../pkg/provisioner/volume-maker.ts"
+import {
+  reachedFrom,
+  type MadeVolume,
+  type VolumeMaker,
+  type VolumeRequest,
+} from "../../pkg/provisioner/volume-maker.ts"
 import type { Folders } from "./folders.ts"
 
 const HOSTNAME = "kubernetes.io/hostname"
@@ -49,11 +54,7 @@ function madeVolume({ claim, storageClass, node }: VolumeRequest, path: string, 
     annotations: { [MADE_ON]: nodeName },
     spec: {
       ...(type === "local" ? { local: { path } } : { hostPath: { path, type: "DirectoryOrCreate" } }),
-      nodeAffinity: {
-        required: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: HOSTNAME, operator: "In", values: [hostname] }] }],
-        },
-      },
+      nodeAffinity: reachedFrom(HOSTNAME, hostname),
     },
   }
 }

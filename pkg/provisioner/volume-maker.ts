@@ -38,3 +38,8 @@ export interface VolumeMaker {
   /** Removes the storage, also where it is gone already. @throws Error whose message says why it cannot be */
   remove(volume: PersistentVolume): Promise<void>
 }
+
+/** Says that a volume is reached from the nodes that have this label. */
+export const reachedFrom = (label: string, value: string): NonNullable<PersistentVolume["spec"]["nodeAffinity"]> => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: label, operator: "In", values: [value] }] }] },
+})

@@ -141,11 +141,8 @@ class Sync {
   async #currentScale(): Promise<{ readonly scale: Scale; readonly resource: Resource }> {
     const { metadata, spec } = this.#autoscaler
     const { apiVersion = "", kind, name } = spec.scaleTargetRef
-    const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""]
-    const resource = this.#config.resources().find((one) => one.group === group && one.kind === kind)
     try {
-      if (resource === undefined)
-        throw new Error(`no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`)
+      const resource = this.#resourceOf(apiVersion, kind)
       const ref = { namespace: metadata.namespace, name }
       const scale = await this.#context.client.getSubresource<Scale>(resource, ref, "scale")
       const message = "the HPA controller was able to get the target's current scale"
@@ -240,11 +237,17 @@ class Sync {
   }
 
   #pluralOf(apiVersion: string, kind: string): string {
+    const { group, plural } = this.#resourceOf(apiVersion, kind)
+    return group === "" ? plural : `${plural}.${group}`
+  }
+
+  /** @throws Error where no version of the group has such a kind */
+  #resourceOf(apiVersion: string, kind: string): Resource {
     const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""]
     const resource = this.#config.resources().find((one) => one.group === group && one.kind === kind)
     if (resource === undefined)
       throw new Error(`no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`)
-    return group === "" ? resource.plural : `${resource.plural}.${group}`
+    return resource
   }
 
   /** What stabilisation, rules and bounds leave of a wish. */
