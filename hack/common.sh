@@ -4,7 +4,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-# Debian keeps iptables, runc and conntrack in sbin, which is not on every user's PATH.
+# Debian keeps iptables, nft, runc and conntrack in sbin, which is not on every user's PATH.
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
 # What the project's Bun is called. Not the Bun on the PATH: its version is part of the lock file.

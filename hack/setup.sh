@@ -102,6 +102,7 @@ missing_packages() {
   has_command runc || echo runc
   has_cni_plugins || echo containernetworking-plugins
   has_command iptables || echo iptables
+  has_command nft || echo nftables
   has_command conntrack || echo conntrack
   has_command ip || echo iproute2
   has_static_busybox || echo busybox-static

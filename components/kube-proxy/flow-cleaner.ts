@@ -1,6 +1,6 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Logger } from "../../pkg/log/log.ts"
-import type { Host } from "./iptables.ts"
+import type { Host } from "../../pkg/netfilter/host.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 
 export interface FlowCleanerParts {

@@ -1,56 +1,5 @@
-import { execFile, spawn } from "node:child_process"
-import { promisify } from "node:util"
+import type { Host } from "../../pkg/netfilter/host.ts"
 import { JUMPS, OUR_CHAIN } from "./restore.ts"
-
-const run = promisify(execFile)
-
-/** Runs a program of iptables or conntrack; a test gives one that acts in a network namespace. */
-export interface Host {
-  /** Runs a command and gives what it prints; throws when it fails. */
-  run(command: string, args: readonly string[]): Promise<string>
-  /** The same with something on its standard input. */
-  feed(command: string, args: readonly string[], input: string): Promise<void>
-}
-
-/**
- * A program that takes longer is ended and counts as failed: what hangs for ever would keep the rules as they are,
- * without a word.
- */
-const LIMIT_MS = 30_000
-
-/** The machine itself, or with `netns` one of its named network namespaces. */
-export function hostIn(netns?: string): Host {
-  const within = (command: string, args: readonly string[]): [string, readonly string[]] =>
-    netns === undefined ? [command, args] : ["ip", ["netns", "exec", netns, command, ...args]]
-  return {
-    async run(command, args) {
-      const [program, all] = within(command, args)
-      return (await run(program, [...all], { maxBuffer: 64 * 1024 * 1024, timeout: LIMIT_MS })).stdout
-    },
-    feed(command, args, input) {
-      const [program, all] = within(command, args)
-      return new Promise((resolve, reject) => {
-        const child = spawn(program, [...all], { stdio: ["pipe", "ignore", "pipe"], timeout: LIMIT_MS })
-        let complaint = ""
-        child.stderr.on("data", (bytes: Buffer) => (complaint += bytes.toString()))
-        child.on("error", reject)
-        child.on("close", (code, signal) =>
-          code === 0
-            ? resolve()
-            : reject(
-                new Error(
-                  signal === null
-                    ? `${command} failed with code ${code}: ${complaint.trim()}`
-                    : `${command} was ended by ${signal} after at most ${LIMIT_MS / 1000} s`,
-                ),
-              ),
-        )
-        child.stdin.on("error", () => undefined) // the exit code tells
-        child.stdin.end(input)
-      })
-    },
-  }
-}
 
 /** Seconds to wait for the lock that other users of iptables may hold. */
 const WAIT = ["-w", "5"]

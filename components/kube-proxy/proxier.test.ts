@@ -5,8 +5,9 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
+import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
-import { cleanUp, hostIn, type Host } from "./iptables.ts"
+import { cleanUp } from "./iptables.ts"
 import { createKubeProxy } from "./proxier.ts"
 
 const NETNS = `k3ts-proxy-test-${process.pid}`

@@ -1,4 +1,6 @@
-import { found, missing, type Finding } from "./finding.ts"
+import { hostIn } from "../../../pkg/netfilter/host.ts"
+import { findNft, type NftSupport } from "../../../pkg/netfilter/nft.ts"
+import { found, missing, warning, type Finding } from "./finding.ts"
 import { onPath, run } from "./programs.ts"
 
 /** One rule for each match and target that Services need, as kube-proxy writes them. */
@@ -51,7 +53,7 @@ export async function checkNetfilter(): Promise<Finding[]> {
         : missing(`${type} device`, fault, `modprobe ${type}, or start a kernel that has it`)
     }),
   )
-  return [mode, ...tried, ...devices]
+  return [mode, judgeNftables(await findNft(hostIn())), ...tried, ...devices]
 }
 
 /** `iptables v1.8.9 (nf_tables)`; before 1.8 there is no word in parentheses. */
@@ -61,6 +63,9 @@ export function judgeMode(version: string): Finding {
     ? missing("iptables mode", "iptables does not run", "apt-get install --reinstall iptables")
     : found("iptables mode", mode === "nf_tables" ? "nft" : "legacy")
 }
+
+export const judgeNftables = (support: NftSupport): Finding =>
+  support.usable ? found("nftables", `nft ${support.version}`) : warning("nftables", support.reason, support.mend)
 
 /** Gives the fault's last line, or nothing. */
 async function trial(script: string): Promise<string | undefined> {

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test"
+import type { Host } from "./host.ts"
+import { findNft, judgeNft, removeTable } from "./nft.ts"
+
+const DEBIAN_12 = "nftables v1.0.6 (Lester Gooch #5)\n"
+
+describe("nft", () => {
+  test.each([
+    { title: "what Debian 12 has is enough", version: DEBIAN_12, kernel: "6.1.0-18-amd64", wants: "1.0.6" },
+    { title: "the oldest of both is enough", version: "nftables v1.0.1", kernel: "5.13.0", wants: "1.0.1" },
+    { title: "a version of two numbers is read", version: "nftables v1.1 (X)", kernel: "6.18.44-x", wants: "1.1" },
+    { title: "no nft is not", version: undefined, kernel: "6.1.0", wants: "nft is not on the PATH" },
+    { title: "an old nft is not", version: "nftables v0.9.8", kernel: "6.1", wants: "nft 0.9.8 is older than 1.0.1" },
+    {
+      title: "the one before is not",
+      version: "nftables v1.0.0",
+      kernel: "6.1",
+      wants: "nft 1.0.0 is older than 1.0.1",
+    },
+    {
+      title: "an old kernel is not",
+      version: DEBIAN_12,
+      kernel: "5.10.0-28",
+      wants: "kernel 5.10.0-28 is older than 5.13",
+    },
+  ])("$title", ({ version, kernel, wants }) => {
+    const found = judgeNft(version, kernel)
+    expect(found.usable ? found.version : found.reason).toBe(wants)
+  })
+
+  test("is not used where the kernel refuses the trial, and the first line of the reason is told", async () => {
+    const host: Host = {
+      run: async () => DEBIAN_12,
+      feed: () => Promise.reject(new Error("nft failed with code 1: Operation not supported\nadd table ip x\n^^^")),
+    }
+    expect(await findNft(host, "6.1.0")).toMatchObject({
+      usable: false,
+      reason: "the kernel does not take a trial: nft failed with code 1: Operation not supported",
+    })
+  })
+
+  test("removes a table only where it is there", async () => {
+    const fed: string[] = []
+    const host: Host = {
+      run: async () => "table ip kube-proxy\ntable ip nat\n",
+      feed: async (_command, _args, input) => void fed.push(input),
+    }
+    await removeTable(host, "ip", "kube-proxy")
+    await removeTable(host, "ip", "kube")
+    expect(fed).toEqual(["delete table ip kube-proxy\n"])
+  })
+})
