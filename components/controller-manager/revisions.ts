@@ -1,5 +1,5 @@
 import { decodeMessage } from "../../pkg/apimachinery/decode.ts"
-import { DecodeError } from "../../pkg/apimachinery/decoder.ts"
+import { DecodeError } from "../../pkg/apimachinery/decoder-cursor.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import { isAlreadyExists, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"

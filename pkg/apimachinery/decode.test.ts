@@ -80,14 +80,12 @@ describe("decodeObject", () => {
   })
 
   test("takes what is the very same in an object decoded before as it is, and looks at the rest", () => {
-    // given a spec that would get defaults, and an object that is known to hold it
+    // given a spec that would get defaults, and an old object that holds it
     const spec = { name: "n" }
-    const known = { apiVersion: "test/v1", kind: "Widget", metadata: { name: "a" }, spec }
+    const old = { apiVersion: "test/v1", kind: "Widget", metadata: { name: "a" }, spec }
     // then
-    expect((decodeObject(Widget, widget(spec), { known }).object as unknown as typeof known).spec).toBe(spec)
-    expect(decodeObject(Widget, widget({ ...spec }), { known }).object).toEqual(
-      decodeObject(Widget, widget(spec)).object,
-    )
+    expect((decodeObject(Widget, widget(spec), { old }).object as unknown as typeof old).spec).toBe(spec)
+    expect(decodeObject(Widget, widget({ ...spec }), { old }).object).toEqual(decodeObject(Widget, widget(spec)).object)
   })
 
   test("never changes its input", () => {

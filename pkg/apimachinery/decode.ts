@@ -1,6 +1,7 @@
 import { badRequest, invalid, type ApiError } from "./errors.ts"
 import { invalidValue } from "./field-errors.ts"
-import { Cursor, decoderOf, DecodeError } from "./decoder.ts"
+import { Cursor, DecodeError } from "./decoder-cursor.ts"
+import { decoderOf } from "./decoder.ts"
 import { goQuoted } from "./go-text.ts"
 import { f, type Message } from "./fields.ts"
 import type { KubeObject, KubeObjectInput, Resource } from "./resource.ts"
@@ -13,10 +14,10 @@ export interface DecodeOptions {
   /** Faults that the parser of the bytes found (`json: duplicate field …`), reported with the unknown fields. */
   readonly bodyFaults?: readonly string[] | undefined
   /**
-   * An object of the kind that was decoded before and that `json` was made from: what is the very same in both is not
-   * looked at again.
+   * The decoded object that `json` was made from, such as the stored object that a patch changes. A value that both
+   * share (the same reference) is not decoded again.
    */
-  readonly known?: KubeObject | undefined
+  readonly old?: KubeObject | undefined
   /** How JSON that is no such object is refused; as the body of a request unless given. */
   readonly refuse?: (why: string) => ApiError
   /**
@@ -73,7 +74,7 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
       given(sent["apiVersion"]) === undefined || given(sent["kind"]) === undefined
         ? withType(sent, kind, apiVersion)
         : sent,
-      options.known,
+      options.old,
     )
   } catch (err) {
     if (err instanceof DecodeError) throw refuse(err.message)
@@ -127,12 +128,12 @@ function checkCustom(
 }
 
 /**
- * Any JSON as the value of a message (DeleteOptions, a part of an object); `known` as in `DecodeOptions`. @throws
+ * Any JSON as the value of a message (DeleteOptions, a part of an object); `old` as in `DecodeOptions`. @throws
  * DecodeError
  */
-export function decodeMessage(message: Message, json: unknown, known?: object): Decoded<unknown> {
+export function decodeMessage(message: Message, json: unknown, old?: object): Decoded<unknown> {
   const cursor = new Cursor()
-  const object = decoderOf(message)(json, cursor, 0, known)
+  const object = decoderOf(message)(json, cursor, 0, old)
   return {
     object,
     faults: cursor.unknown.length === 0 ? NO_FAULTS : cursor.unknown.map((path) => `unknown field "${path}"`),
@@ -164,8 +165,8 @@ const typedSchemas = new WeakMap<Message, Message>()
 
 /** The schema of a whole object with `apiVersion` and `kind`, which declarations leave to shared code. */
 export function typed(schema: Message): Message {
-  const known = typedSchemas.get(schema)
-  if (known !== undefined) return known
+  const cached = typedSchemas.get(schema)
+  if (cached !== undefined) return cached
   const made: Message = {
     ...schema,
     fields: {

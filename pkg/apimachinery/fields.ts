@@ -137,7 +137,7 @@ export interface MessageRules {
    * a changed copy. What is the very same in `known`, a value of the message that has its defaults, need not be looked
    * at.
    */
-  readonly defaults?: (value: never, known?: never) => object
+  readonly defaults?: (value: never, old?: never) => object
   /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
   readonly mapType?: "atomic"
   /** Fields the message does not know are kept, not reported. */

@@ -31,31 +31,29 @@ const LONGEST_MANAGER = 128
 const LONGEST_SUBRESOURCE = 256
 
 /**
- * How often Kubernetes looks at an object: the machinery of all kinds does once, and the rules of most kinds do again.
- * Every look reports all that it finds, so that what is wrong stands several times among the causes.
+ * Which of upstream's checks run for a kind, and how many times. The registry shared by all kinds checks the metadata
+ * once, and the validation function of most kinds checks it again. Each check reports every fault that it finds, so one
+ * fault can stand several times among the causes of an error; clients see this number.
  */
-export interface Looks {
-  /** Of what is new the kind's own rules leave the metadata alone: names are as free as a path allows. */
-  readonly create?: false
-  /**
-   * How often the kind's own rules look at what has changed in the metadata (ValidateObjectMetaUpdate); once unless
-   * given.
-   */
-  readonly change?: 0
-  /** How often they look at the metadata of what has changed as a whole (ValidateObjectMeta); not unless given. */
-  readonly whole?: 1 | 2
-  /** How often they look at everything else of what has changed; once unless given. */
+export interface UpstreamChecks {
+  /** False: the kind does not check the metadata of new objects, so any name that a path can hold is allowed. */
+  readonly createMetadata?: false
+  /** How many times the kind runs ValidateObjectMetaUpdate on an update; once unless given. */
+  readonly metadataUpdate?: 0
+  /** How many times the kind runs ValidateObjectMeta on an update; never unless given. */
+  readonly wholeMetadata?: 1 | 2
+  /** How many times the rules outside of the metadata run on an update; once unless given. */
   readonly rules?: 2
-  /** False where they do not look at the generateName of a new object: only the machinery does. */
+  /** False: the kind does not check the generateName of new objects; only the shared registry does. */
   readonly generateName?: false
-  /** They let finalizers without a prefix through, whatever these are called. */
+  /** True: the kind accepts finalizers without a domain prefix, whatever their names are. */
   readonly plainFinalizers?: true
 }
 
 /** What of a Resource these rules need. */
 interface Named {
   readonly scope: "Namespaced" | "Cluster"
-  readonly looks?: Looks
+  readonly upstreamChecks?: UpstreamChecks
   validateName?(name: string): Problem | undefined
 }
 
@@ -70,7 +68,7 @@ export function validateObjectMeta(
 ): readonly Cause[] {
   const { name = "", generateName = "", namespace = "", finalizers } = metadata
   const causes: Cause[] = []
-  const prefixCheck = resource.looks?.generateName === false ? isPathSegmentName : check
+  const prefixCheck = resource.upstreamChecks?.generateName === false ? isPathSegmentName : check
   if (generateName !== "") put(causes, "generateName", generateName, asPrefix(prefixCheck)(generateName))
   if (name === "") causes.push(required("name", "name or generateName is required"))
   else put(causes, "name", name, check(name))
@@ -81,7 +79,8 @@ export function validateObjectMeta(
   putCommon(causes, metadata, undefined)
   if (finalizers !== undefined) {
     putFinalizers(causes, finalizers, "finalizers")
-    if (resource.looks?.create !== false && resource.looks?.plainFinalizers !== true) putUnqualified(causes, finalizers)
+    if (resource.upstreamChecks?.createMetadata !== false && resource.upstreamChecks?.plainFinalizers !== true)
+      putUnqualified(causes, finalizers)
   }
   return ofMetadata(causes)
 }
@@ -93,7 +92,7 @@ const nameCheckOf = (resource: Named): Check => resource.validateName?.bind(reso
  * written.
  */
 export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
-  const { change = 1, whole = 0, plainFinalizers } = resource.looks ?? {}
+  const { metadataUpdate = 1, wholeMetadata = 0, plainFinalizers } = resource.upstreamChecks ?? {}
   const changed = found((causes) => putChange(causes, metadata, old))
   const common = found((causes) => putCommon(causes, metadata, old))
   const { finalizers, generateName = "" } = metadata
@@ -104,10 +103,10 @@ export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, 
   const formed = found((causes) => putFinalizers(causes, given, "finalizers"))
   const qualified = plainFinalizers === true ? NO_CAUSES : found((causes) => putUnqualified(causes, given))
   const causes: Cause[] = [...named(isPathSegmentName), ...common, ...formed]
-  for (let i = 0; i < 1 + change; i++) causes.push(...changed, ...common, ...(i === 0 ? NO_CAUSES : qualified))
-  if (whole > 0) {
+  for (let i = 0; i < 1 + metadataUpdate; i++) causes.push(...changed, ...common, ...(i === 0 ? NO_CAUSES : qualified))
+  if (wholeMetadata > 0) {
     const ofKind = named(nameCheckOf(resource))
-    for (let i = 0; i < whole; i++) causes.push(...ofKind, ...common, ...formed, ...qualified)
+    for (let i = 0; i < wholeMetadata; i++) causes.push(...ofKind, ...common, ...formed, ...qualified)
   }
   return ofMetadata(causes)
 }

@@ -2,7 +2,7 @@ import type { Cause } from "./errors.ts"
 import { f, message, type Fields, type Input, type Message, type Output } from "./fields.ts"
 import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
 import type { Problem } from "./names.ts"
-import type { Looks } from "./objectmeta.ts"
+import type { UpstreamChecks } from "./objectmeta.ts"
 
 /** Any object of any kind, as shared code sees it. */
 export interface KubeObject {
@@ -133,10 +133,10 @@ export interface ResourceDeclaration<T extends KubeObject> {
 
   /**
    * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its
-   * message. Applied by decoding. What is the very same in `known`, an object that has its defaults, need not be looked
-   * at.
+   * message. Applied by decoding. `old` is the decoded object that this one was made from, if there is one: what both
+   * share has its defaults already.
    */
-  defaults?(obj: T, known?: T): T
+  defaults?(obj: T, old?: T): T
   /**
    * A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one.
    */
@@ -149,17 +149,21 @@ export interface ResourceDeclaration<T extends KubeObject> {
   prepareForCreate?(obj: T, context: StrategyContext): T
   /** The same for an update; status (or, for a status update, everything else) has been put back before. */
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
-  /** How often upstream's rules look at an object of the kind. */
-  readonly looks?: Looks
+  /** Which of upstream's checks of the metadata run for this kind, where it differs from most kinds. */
+  readonly upstreamChecks?: UpstreamChecks
   /**
-   * Rules across fields; rules of a single field stand in its declaration. Of a change, what is the very same in `old`
-   * need not be looked at.
+   * Rules across fields outside of the spec. Rules of a single field stand in its declaration. `old` is the object that
+   * an update replaces, undefined at creation.
    */
   validate?(obj: T, old?: T): readonly Cause[]
-  /** Rules about new objects only; `validate` runs as well. */
+  /** Rules across fields of the spec. Skipped for an update that leaves the spec as it is. */
+  validateSpec?(obj: T, old?: T): readonly Cause[]
+  /** Rules about new objects only, in addition to `validate` and `validateSpec`. */
   validateCreate?(obj: T): readonly Cause[]
-  /** Rules about a change; `validate` runs as well. */
+  /** Rules about updates only, in addition to `validate` and `validateSpec`. */
   validateUpdate?(obj: T, old: T): readonly Cause[]
+  /** Rules about updates of the spec. Skipped for an update that leaves the spec as it is, and for subresources. */
+  validateSpecUpdate?(obj: T, old: T): readonly Cause[]
   /** Of a kind that is to be used no more: what everybody who asks for it is warned with. */
   readonly deprecated?: string
   /** Why the object of this name may not be deleted by itself, if it may not. */
@@ -314,7 +318,7 @@ export function defineResource<F extends Fields>(
       name,
       doc,
       { metadata, ...own },
-      defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>, known?: ObjectFor<F>) => defaults(obj, known) },
+      defaults === undefined ? {} : { defaults: (obj: ObjectFor<F>, old?: ObjectFor<F>) => defaults(obj, old) },
     )
   }
 }

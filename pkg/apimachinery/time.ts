@@ -1,4 +1,4 @@
-/** Points and spans of time as the API writes them. Nothing here asks what time it is; see pkg/clock. */
+/** Points and spans of time as the API writes them. The present time comes from pkg/clock. */
 import { Buffer } from "node:buffer"
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
@@ -26,7 +26,10 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(parsed) ? undefined : parsed
 }
 
-/** The last one: times come in bursts of the same, which may as well be one text in memory. */
+/**
+ * The second formatted last. Most times of a burst of writes are in the same second, and share one text in memory:
+ * 30,000 pods that become Ready within a second hold one text instead of 30,000.
+ */
 let formatted = { second: Number.NaN, text: "" }
 
 /** A metav1.Time: RFC 3339 in UTC, whole seconds. */

@@ -31,7 +31,7 @@ const Widget = defineResource(
     plural: "widgets",
     scope: "Namespaced",
     // its own rules leave metadata alone, so that every fault of it is reported once
-    looks: { change: 0 },
+    upstreamChecks: { metadataUpdate: 0 },
     doc: "",
     validate: ({ spec: { name } }) => [
       ...(name === "odd" ? [{ field: "spec", message: "odd" }] : []),

@@ -1,4 +1,6 @@
-/** A timer that has been set and can be taken back. Cancelling one that has fired does nothing. */
+import { formatMicroTime, formatTime } from "../apimachinery/time.ts"
+
+/** A timer that has been set. Cancelling a timer that has fired does nothing. */
 export interface Timer {
   cancel(): void
 }
@@ -6,9 +8,8 @@ export interface Timer {
 export type TimerKind = "work" | "upkeep" | "watchdog"
 
 /**
- * The only source of time in k3ts. The real one reads the system; the virtual one (components/cluster/testing) stands
- * still until a
- * test moves it. Nothing else under `components/` or `pkg/` may ask the system for the time.
+ * The only source of time in k3ts. The real clock (real.ts) reads the system's time; the virtual clock (virtual.ts)
+ * stands still until a test advances it. No other code under `components/` or `pkg/` may read the system's time.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -16,15 +17,15 @@ export interface Clock {
   /** Milliseconds from an arbitrary start, never going back, with fractions: for measuring how long something took. */
   monotonic(): number
   /**
-   * Calls `run` once, `ms` milliseconds from now; delays over 24.8 days (the limit of the platform's timers) are kept
-   * too. `upkeep` says that nobody would notice if it ran later, as long as it has run before anything else is done: a
-   * heartbeat for one. `watchdog` is what looks whether upkeep was done, and runs after all of it. A clock that is
-   * moved skips over both where nothing else is due, so that a quiet day costs nothing.
+   * Calls `run` once, `ms` milliseconds from now. Delays over 24.8 days, the limit of the platform's timers, work too.
+   * An `upkeep` timer, such as a heartbeat, may run late without anybody noticing, as long as it runs before any timer
+   * of kind `work`. A `watchdog` timer checks that upkeep was done, so it runs after all upkeep that is due. The virtual
+   * clock skips over both kinds while no `work` is due, so that a quiet day costs nothing.
    */
   setTimeout(run: () => void, ms: number, kind?: TimerKind): Timer
   /**
-   * Calls `run` when the present turn of the event loop has ended, after all microtasks: what group commit and
-   * coalescing hang on.
+   * Calls `run` at the end of the present turn of the event loop, after all microtasks. Group commit and the coalescing
+   * of updates use it.
    */
   afterTurn(run: () => void): void
 }
@@ -45,15 +46,8 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
-/** The last one that was written: at one instant there are many, which may as well be one text in memory. */
-let written = { second: Number.NaN, text: "" }
+/** The time now as a metav1.Time: RFC 3339 in UTC, whole seconds. */
+export const timestamp = (clock: Clock): string => formatTime(clock.now())
 
-/** `now` as Kubernetes writes a metav1.Time: RFC 3339 in UTC, whole seconds. */
-export function timestamp(clock: Clock): string {
-  const second = Math.floor(clock.now() / 1000)
-  if (second !== written.second) written = { second, text: new Date(second * 1000).toISOString().replace(".000Z", "Z") }
-  return written.text
-}
-
-/** `now` as a metav1.MicroTime: RFC 3339 in UTC with six digits of fraction. */
-export const microTimestamp = (clock: Clock): string => new Date(clock.now()).toISOString().slice(0, 23) + "000Z"
+/** The time now as a metav1.MicroTime: RFC 3339 in UTC with six digits of fraction. */
+export const microTimestamp = (clock: Clock): string => formatMicroTime(clock.now())

@@ -78,7 +78,7 @@ function customResource(
       verbs: ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
       doc: schema.description ?? `${kind} is the Schema for the ${plural} API`,
       schemaName: `io.${kind}`,
-      looks: { plainFinalizers: true },
+      upstreamChecks: { plainFinalizers: true },
       allowUnconditionalUpdate: false,
       generation: { counts: (object: KubeObject, old: KubeObject) => !equalBeside(object, old, ["metadata"]) },
       columns: columnsOf(version.additionalPrinterColumns),

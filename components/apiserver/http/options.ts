@@ -9,7 +9,7 @@ import {
 } from "../../../pkg/apimachinery/field-errors.ts"
 import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import { decodeMessage } from "../../../pkg/apimachinery/decode.ts"
-import { DecodeError } from "../../../pkg/apimachinery/decoder.ts"
+import { DecodeError } from "../../../pkg/apimachinery/decoder-cursor.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
 import { noTypeMeta } from "./type-meta.ts"
 import type { RequestOptions } from "../request.ts"

@@ -6,11 +6,11 @@ import { foreignKind } from "./foreign-kind.ts"
 
 /**
  * The body of a create or update as an object: typed, defaulted, in the namespace of the request. Unknown fields are
- * refused, warned of or dropped as asked. What it shares with `known`, an object of the store, is taken as it is:
+ * refused, warned of or dropped as asked. Values that it shares with `old`, a stored object, are not decoded again:
  * components change what they were given and send it back.
  */
-export function decodeBody(request: ApiRequest, resource: Resource = request.resource, known?: KubeObject): KubeObject {
-  return inNamespace(decodeSent(resource, request.body, request, known), request)
+export function decodeBody(request: ApiRequest, resource: Resource = request.resource, old?: KubeObject): KubeObject {
+  return inNamespace(decodeSent(resource, request.body, request, old), request)
 }
 
 /**
@@ -21,14 +21,14 @@ export function decodeSent<T extends KubeObject>(
   resource: Resource<T>,
   body: unknown,
   request: ApiRequest,
-  known?: KubeObject,
+  old?: KubeObject,
 ): T {
   const { fieldValidation } = request.options
   const { bodyFaults } = request
   const { object, faults } = decodeObject(resource, body ?? {}, {
     fieldValidation,
     bodyFaults,
-    known,
+    old,
     foreign: foreignKind,
   })
   warnOf(faults, request)

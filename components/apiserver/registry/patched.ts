@@ -37,7 +37,7 @@ export function patched<T extends KubeObject>(
   const decoded = decodeObject(resource, json, {
     fieldValidation: fieldValidation === "Strict" ? "Warn" : fieldValidation,
     bodyFaults: request.bodyFaults,
-    known: old,
+    old: old,
     refuse,
     foreign: foreignKind,
   })

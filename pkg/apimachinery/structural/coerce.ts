@@ -1,4 +1,5 @@
-import { Cursor, DecodeError, decoderOf, type Decode } from "../decoder.ts"
+import { Cursor, DecodeError } from "../decoder-cursor.ts"
+import { decoderOf, type Decode } from "../decoder.ts"
 import { ExactNumber } from "../exact-number.ts"
 import { invalidValue } from "../field-errors.ts"
 import { isJsonObject } from "../json-value.ts"
@@ -6,15 +7,15 @@ import { ObjectMeta } from "../meta.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 
 /**
- * Turns plain JSON into a custom object: fields that its schema does not know dropped and listed, nulls dropped where
- * the schema takes none, metadata decoded, defaults set. Types are not checked: a wrong one is a fault of the object
- * (422) and not of the request. As with built-in kinds, what needs no change is given back as the same reference, and
- * what is the very same in `known` is not looked at again. Source: apiextensions-apiserver pkg/apiserver
+ * Turns plain JSON into a custom object: drops and lists fields that the schema does not declare, drops nulls where the
+ * schema does not allow them, decodes the metadata and sets defaults. Types are not checked: a wrong type is a fault of
+ * the object (422), not of the request. As with built-in kinds, a value that needs no change is returned as the same
+ * reference, and a value that is the same reference in `old` is not decoded again. Source: apiextensions-apiserver pkg/apiserver
  * unstructuredSchemaCoercer, schema/pruning, schema/defaulting, schema/objectmeta.
  */
 export function coercerOf(root: JsonSchema): Decode {
   const node = rootOf(root)
-  return (value, cursor, _depth, known) => coerced(node, value, cursor, known, true)
+  return (value, cursor, _depth, old) => coerced(node, value, cursor, old, true)
 }
 
 /** The same without defaults: for what is written in the version in which it is stored. */
@@ -67,7 +68,7 @@ function rootOf(schema: JsonSchema): Node {
   return node
 }
 
-/** Where anything may stand by name, what is inside of it is known by no schema. */
+/** Where anything may stand by name, no schema declares what is inside. */
 const NOTHING_KNOWN: JsonSchema = {}
 
 function makeNode(schema: JsonSchema, isResource: boolean): Node {
@@ -80,8 +81,8 @@ function makeNode(schema: JsonSchema, isResource: boolean): Node {
   const node: Node = {
     schema,
     property(name) {
-      const known = members.get(name)
-      if (known !== undefined) return known
+      const cached = members.get(name)
+      if (cached !== undefined) return cached
       if (properties === undefined || !Object.hasOwn(properties, name)) return undefined
       const made = nodeOf(properties[name]!)
       members.set(name, made)
@@ -109,14 +110,14 @@ function makeNode(schema: JsonSchema, isResource: boolean): Node {
   return node
 }
 
-function coerced(root: Node, value: unknown, cursor: Cursor, known: unknown, fills: boolean): unknown {
+function coerced(root: Node, value: unknown, cursor: Cursor, old: unknown, fills: boolean): unknown {
   if (!isJsonObject(value)) throw cursor.mismatch(value, "map[string]interface {}", -1)
   const input = value
-  const before = known as Readonly<Record<string, unknown>> | undefined
+  const oldFields = old as Readonly<Record<string, unknown>> | undefined
   const first = cursor.unknown.length
-  const metadata = metadataOf(input["metadata"] ?? {}, "", cursor, before?.["metadata"])
+  const metadata = metadataOf(input["metadata"] ?? {}, "", cursor, oldFields?.["metadata"])
   const afterMetadata = cursor.unknown.length
-  const object = new Walk(cursor, fills).object(root, input, 0, before, root.keepsUnknown)
+  const object = new Walk(cursor, fills).object(root, input, 0, oldFields, root.keepsUnknown)
   // Upstream tells what was unknown in the metadata first, then the rest in the order of paths.
   if (cursor.unknown.length > afterMetadata)
     cursor.unknown.push(...cursor.unknown.splice(afterMetadata).sort((a, b) => (a < b ? -1 : 1)))
@@ -125,10 +126,10 @@ function coerced(root: Node, value: unknown, cursor: Cursor, known: unknown, fil
 }
 
 /** Metadata of an object, or of an embedded one at `path`. */
-function metadataOf(value: unknown, path: string, cursor: Cursor, known: unknown): unknown {
-  if (value !== undefined && value === known) return value
+function metadataOf(value: unknown, path: string, cursor: Cursor, old: unknown): unknown {
+  if (value !== undefined && value === old) return value
   const inner = new Cursor()
-  const metadata = decoderOf(ObjectMeta)(value, inner, 0, known)
+  const metadata = decoderOf(ObjectMeta)(value, inner, 0, old)
   for (const unknown of inner.unknown)
     cursor.unknown.push(path === "" ? `metadata.${unknown}` : `${path}.metadata.${unknown}`)
   return metadata
@@ -145,35 +146,35 @@ class Walk {
   }
 
   /** `keeps`: an array that keeps what it does not know stands around it. */
-  value(node: Node, value: unknown, depth: number, known: unknown, keeps: boolean): unknown {
+  value(node: Node, value: unknown, depth: number, old: unknown, keeps: boolean): unknown {
     if (typeof value !== "object" || value === null) return value
-    if (Array.isArray(value)) return this.#list(node, value, depth, known, keeps)
+    if (Array.isArray(value)) return this.#list(node, value, depth, old, keeps)
     if (value instanceof ExactNumber) return numberOf(value)
-    return this.object(node, value as Readonly<Record<string, unknown>>, depth, known, keeps || node.keepsUnknown)
+    return this.object(node, value as Readonly<Record<string, unknown>>, depth, old, keeps || node.keepsUnknown)
   }
 
   object(
     node: Node,
     input: Readonly<Record<string, unknown>>,
     depth: number,
-    known: unknown,
+    old: unknown,
     keeps: boolean,
   ): Readonly<Record<string, unknown>> {
-    const before = known as Readonly<Record<string, unknown>> | undefined
+    const oldFields = old as Readonly<Record<string, unknown>> | undefined
     const cursor = this.#cursor
     let out: Record<string, unknown> | undefined
     for (const key in input) {
       const given = input[key]
       if (node.isResource && META.has(key)) {
         if (depth === 0) continue
-        const taken = this.#identity(key, given, depth, before?.[key])
+        const taken = this.#identity(key, given, depth, oldFields?.[key])
         if (taken !== given) put((out ??= { ...input }), key, taken)
         continue
       }
       const child = node.property(key) ?? node.rest
       if (child === undefined) {
         if (keeps) {
-          const taken = exact(given, before?.[key])
+          const taken = exact(given, oldFields?.[key])
           if (taken !== given) put((out ??= { ...input }), key, taken)
           continue
         }
@@ -191,9 +192,9 @@ class Walk {
         else if (!child.hasDefault) delete out[key]
         continue
       }
-      if (typeof given !== "object" || given === null || given === before?.[key]) continue
+      if (typeof given !== "object" || given === null || given === oldFields?.[key]) continue
       cursor.steps[depth] = key
-      const taken = this.value(child, given, depth + 1, before?.[key], false)
+      const taken = this.value(child, given, depth + 1, oldFields?.[key], false)
       if (taken !== given) put((out ??= { ...input }), key, taken)
     }
     if (this.#fills && node.filled.length > 0) {
@@ -204,13 +205,13 @@ class Walk {
     return out ?? input
   }
 
-  #list(node: Node, input: readonly unknown[], depth: number, known: unknown, keeps: boolean): readonly unknown[] {
+  #list(node: Node, input: readonly unknown[], depth: number, old: unknown, keeps: boolean): readonly unknown[] {
     const { items } = node
-    const before = known as readonly unknown[] | undefined
+    const oldItems = old as readonly unknown[] | undefined
     let out: unknown[] | undefined
     for (let i = 0; i < input.length; i++) {
       const given = input[i]
-      if (typeof given !== "object" || (given !== null && given === before?.[i])) continue
+      if (typeof given !== "object" || (given !== null && given === oldItems?.[i])) continue
       let taken: unknown = given
       if (given === null) {
         if (items?.hasDefault === true && !items.nullable && this.#fills) taken = items.fallback()
@@ -219,8 +220,8 @@ class Walk {
         const within = keeps || node.keepsUnknown
         taken =
           items === undefined && within
-            ? exact(given, before?.[i])
-            : this.value(items ?? nodeOf(NOTHING_KNOWN), given, depth + 1, before?.[i], within)
+            ? exact(given, oldItems?.[i])
+            : this.value(items ?? nodeOf(NOTHING_KNOWN), given, depth + 1, oldItems?.[i], within)
       }
       if (taken !== given) (out ??= [...input])[i] = taken
     }
@@ -228,7 +229,7 @@ class Walk {
   }
 
   /** apiVersion, kind or metadata of an embedded resource. */
-  #identity(key: string, given: unknown, depth: number, known: unknown): unknown {
+  #identity(key: string, given: unknown, depth: number, old: unknown): unknown {
     const cursor = this.#cursor
     const path = depth === 0 ? "" : cursor.path(depth - 1)
     const at = (name: string): string => (path === "" ? name : `${path}.${name}`)
@@ -238,7 +239,7 @@ class Walk {
       throw new DecodeError(`${field}: ${message}`)
     }
     try {
-      return metadataOf(given, path, cursor, known)
+      return metadataOf(given, path, cursor, old)
     } catch (err) {
       if (!(err instanceof DecodeError)) throw err
       const { field, message } = invalidValue(at(key), given, err.message)
@@ -248,8 +249,8 @@ class Walk {
 }
 
 /** A value that no schema describes, with its numbers as Go holds them. */
-function exact(value: unknown, known: unknown): unknown {
-  if (typeof value !== "object" || value === null || value === known) return value
+function exact(value: unknown, old: unknown): unknown {
+  if (typeof value !== "object" || value === null || value === old) return value
   if (value instanceof ExactNumber) return numberOf(value)
   if (Array.isArray(value)) {
     let out: unknown[] | undefined

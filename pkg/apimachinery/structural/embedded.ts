@@ -1,5 +1,5 @@
 import { decodeMessage } from "../decode.ts"
-import { DecodeError } from "../decoder.ts"
+import { DecodeError } from "../decoder-cursor.ts"
 import type { Cause } from "../errors.ts"
 import { at, atKey, invalidValue, required } from "../field-errors.ts"
 import { ObjectMeta } from "../meta.ts"

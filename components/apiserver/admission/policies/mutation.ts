@@ -25,7 +25,7 @@ export function withConfiguration(kind: Resource, object: KubeObject, made: Valu
   try {
     return decodeObject(kind, merged, {
       fieldValidation: "Ignore",
-      known: object,
+      old: object,
       refuse: (why) => badRequest(why.replace(NARROWED, "cannot convert float64 to $1")),
     }).object
   } catch (err) {
@@ -60,8 +60,8 @@ export function withOperations(kind: Resource, object: KubeObject, made: Value):
     new ApiError("InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] })
   // Custom objects are not read strictly.
   return kind.definition === undefined
-    ? decodeObject(kind, patched, { fieldValidation: "Strict", known: object, refuse }).object
-    : decodeObject(kind, patched, { fieldValidation: "Ignore", known: object }).object
+    ? decodeObject(kind, patched, { fieldValidation: "Strict", old: object, refuse }).object
+    : decodeObject(kind, patched, { fieldValidation: "Ignore", old: object }).object
 }
 
 /** One `JSONPatch{}` as JSON. Fields that were not set are empty. */

@@ -83,7 +83,7 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       const json = applyJsonPatch(shown, patch)
       const decoded = decodeObject(kind, json, {
         fieldValidation: "Ignore",
-        known: shown,
+        old: shown,
         refuse: internalError,
       }).object
       return (await convertBetween(decoded, resource, own))!

@@ -74,7 +74,7 @@ export const MutatingAdmissionPolicy = defineResource(
       },
     ],
     warnings: ({ metadata }) => staticNameWarnings(metadata.name),
-    validate: ({ spec }, old) => mutatingPolicyFaults(spec, old?.spec),
+    validateSpec: ({ spec }, old) => mutatingPolicyFaults(spec, old?.spec),
   },
   fields,
 )

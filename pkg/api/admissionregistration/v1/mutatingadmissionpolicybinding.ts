@@ -51,7 +51,7 @@ export const MutatingAdmissionPolicyBinding = defineResource(
       },
     ],
     warnings: ({ metadata }) => staticNameWarnings(metadata.name),
-    validate: ({ spec }) => bindingFaults(spec),
+    validateSpec: ({ spec }) => bindingFaults(spec),
   },
   fields,
 )

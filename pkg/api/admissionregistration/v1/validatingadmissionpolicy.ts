@@ -120,7 +120,7 @@ export const ValidatingAdmissionPolicy = defineResource(
       },
     ],
     warnings: ({ metadata }) => staticNameWarnings(metadata.name),
-    validate: ({ metadata, spec }, old) => policyFaults(metadata.name ?? "", spec, old?.spec),
+    validateSpec: ({ metadata, spec }, old) => policyFaults(metadata.name ?? "", spec, old?.spec),
   },
   fields,
 )

@@ -64,7 +64,7 @@ export const ValidatingAdmissionPolicyBinding = defineResource(
       },
     ],
     warnings: ({ metadata }) => staticNameWarnings(metadata.name),
-    validate: ({ spec }) => bindingFaults(spec),
+    validateSpec: ({ spec }) => bindingFaults(spec),
   },
   fields,
 )

@@ -11,7 +11,7 @@ export const ControllerRevision = defineResource(
     kind: "ControllerRevision",
     plural: "controllerrevisions",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A stored version of a stateful set's or daemon set's template.",
     columns: [
       { name: "Controller", type: "string", doc: "Owner of the revision.", value: controllerOf },

@@ -113,8 +113,8 @@ export const DaemonSet = defineResource(
       old !== undefined && deepEqual(set.spec.template, old.spec.template)
         ? []
         : templateWarnings(set, undefined, set.spec.template),
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateDaemonSetSpec(spec)),
-    validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+    validateSpec: ({ spec }) => validateDaemonSetSpec(spec),
+    validateSpecUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },
   {
     spec: f.message(2, DaemonSetSpec, "Which pod is wanted.").always(),

@@ -126,11 +126,9 @@ export const Deployment = defineResource(
       ...(old === undefined ? nameWarnings(deployment) : []),
       ...templateWarnings(deployment, old, deployment.spec.template),
     ],
-    validate: ({ metadata, spec }, old) =>
-      spec === old?.spec && metadata.annotations === old.metadata.annotations
-        ? []
-        : [...validateDeploymentSpec(spec), ...rollbackFaults(metadata.annotations)],
-    validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+    validateSpec: ({ spec }) => validateDeploymentSpec(spec),
+    validate: ({ metadata }) => rollbackFaults(metadata.annotations),
+    validateSpecUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },
   {
     spec: f.message(2, DeploymentSpec, "Which pods are wanted.").always(),

@@ -80,8 +80,8 @@ export const ReplicaSet = defineResource(
       ...(old === undefined ? nameWarnings(set) : []),
       ...templateWarnings(set, old, set.spec.template),
     ],
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateReplicaSetSpec(spec)),
-    validateUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
+    validateSpec: ({ spec }) => validateReplicaSetSpec(spec),
+    validateSpecUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },
   {
     spec: f.message(2, ReplicaSetSpec, "How many pods of what kind to keep.").always(),

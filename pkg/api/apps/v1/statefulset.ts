@@ -129,8 +129,8 @@ export const StatefulSet = defineResource(
       ...templateWarnings(set, old, set.spec.template),
       ...statefulSetWarnings(set.spec, old === undefined ? "spec" : "Spec"),
     ],
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : validateStatefulSetSpec(spec, old?.spec)),
-    validateUpdate: ({ spec }, old) => validateStatefulSetChange(spec, old.spec),
+    validateSpec: ({ spec }, old) => validateStatefulSetSpec(spec, old?.spec),
+    validateSpecUpdate: ({ spec }, old) => validateStatefulSetChange(spec, old.spec),
   },
   {
     spec: f.message(2, StatefulSetSpec, "Which pods are wanted.").always(),

@@ -1,5 +1,5 @@
 import { decodeMessage } from "../../../apimachinery/decode.ts"
-import { DecodeError } from "../../../apimachinery/decoder.ts"
+import { DecodeError } from "../../../apimachinery/decoder-cursor.ts"
 import type { Message } from "../../../apimachinery/fields.ts"
 import { plainForm } from "../../../apimachinery/go-form.ts"
 import { isJsonObject } from "../../../apimachinery/json-value.ts"

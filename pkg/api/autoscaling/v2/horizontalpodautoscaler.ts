@@ -134,7 +134,7 @@ export const HorizontalPodAutoscaler = defineResource(
       const metadata = withoutConverted(autoscaler.metadata)
       return metadata === autoscaler.metadata ? autoscaler : { ...autoscaler, metadata }
     },
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : autoscalerFaults(spec, old?.spec)),
+    validateSpec: ({ spec }, old) => autoscalerFaults(spec, old?.spec),
   },
   fields,
 )

@@ -82,7 +82,7 @@ export const CronJob = defineResource(
       ...jobSpecWarnings(cron, old, cron.spec.jobTemplate.spec, "spec.jobTemplate.spec"),
       ...(old !== undefined && cron.spec.schedule.includes("TZ") ? [ZONE_IN_SCHEDULE] : []),
     ],
-    validate: (cron, old) => (cron.spec === old?.spec ? [] : validateCronJob(cron, old?.spec)),
+    validateSpec: (cron, old) => validateCronJob(cron, old?.spec),
     validateCreate: (cron) => validateNewCronJob(cron),
   },
   {

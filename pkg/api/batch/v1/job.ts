@@ -20,7 +20,7 @@ export const Job = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     podTemplate: "spec.template",
-    looks: { whole: 1, rules: 2 },
+    upstreamChecks: { wholeMetadata: 1, rules: 2 },
     generation: true,
     defaultGarbageCollectionPolicy: "OrphanDependents",
     defaultPolicyWarning:
@@ -44,13 +44,10 @@ export const Job = defineResource(
       ...(old === undefined ? nameWarnings(job) : []),
       ...jobSpecWarnings(job, old, job.spec, "spec"),
     ],
-    validate: (job, old) => {
-      if (job.spec === old?.spec) return []
-      // of a change these are looked at once, and the rest twice
-      return old === undefined ? [...generatedFaults(job, old), ...validateJob(job)] : validateJob(job)
-    },
-    validateUpdate: (job, old) =>
-      job.spec === old.spec ? [] : [...generatedFaults(job, old), ...validateJobChange(job, old)],
+    // Upstream reports the faults of an update twice (`looks`), but those of generated fields once.
+    validateSpec: (job, old) =>
+      old === undefined ? [...generatedFaults(job, old), ...validateJob(job)] : validateJob(job),
+    validateSpecUpdate: (job, old) => [...generatedFaults(job, old), ...validateJobChange(job, old)],
   },
   {
     spec: f.message(2, JobSpec, "What to run, and how often.").always(),

@@ -81,7 +81,7 @@ export const CertificateSigningRequest = defineResource(
     shortNames: ["csr"],
     scope: "Cluster",
     doc: "Asks a signer for a certificate, which somebody has to approve.",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     validateName: isPathSegmentName,
     ageColumn: false,
     columns: [

@@ -28,7 +28,7 @@ export const Lease = defineResource(
     kind: "Lease",
     plural: "leases",
     scope: "Namespaced",
-    looks: { plainFinalizers: true },
+    upstreamChecks: { plainFinalizers: true },
     doc: "Held by one at a time: for heartbeats and leader election.",
     highChurn: true,
     allowCreateOnUpdate: true,
@@ -36,7 +36,7 @@ export const Lease = defineResource(
     columns: [
       { name: "Holder", type: "string", doc: "Who holds the lease.", value: ({ spec }) => spec.holderIdentity ?? "" },
     ],
-    validate: ({ spec }) => leaseFaults(spec),
+    validateSpec: ({ spec }) => leaseFaults(spec),
   },
   fields,
 )

@@ -27,7 +27,7 @@ export const ConfigMap = defineResource(
     plural: "configmaps",
     shortNames: ["cm"],
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "Configuration for pods to read as environment variables or files.",
     columns: [
       {

@@ -44,7 +44,7 @@ export const Event = defineResource(
     plural: "events",
     shortNames: ["ev"],
     scope: "Namespaced",
-    looks: { create: false, change: 0 },
+    upstreamChecks: { createMetadata: false, metadataUpdate: 0 },
     doc: "Something that happened to an object, kept for an hour.",
     ttlSeconds: 3600,
     highChurn: true,

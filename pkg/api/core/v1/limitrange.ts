@@ -37,12 +37,12 @@ export const LimitRange = defineResource(
     plural: "limitranges",
     shortNames: ["limits"],
     scope: "Namespaced",
-    looks: { change: 0, whole: 1 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "Bounds and defaults of the resources of each pod, container and claim in a namespace.",
     allowCreateOnUpdate: true,
     prepareForCreate: (range, { uuid }) =>
       (range.metadata.name ?? "") === "" ? { ...range, metadata: { ...range.metadata, name: uuid() } } : range,
-    validate: ({ spec: { limits } }) => limitRangeFaults(limits ?? []),
+    validateSpec: ({ spec: { limits } }) => limitRangeFaults(limits ?? []),
   },
   fields,
 )

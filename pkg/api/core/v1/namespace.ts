@@ -61,7 +61,7 @@ export const Namespace = defineResource(
     plural: "namespaces",
     shortNames: ["ns"],
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A scope for names: objects in different namespaces may have the same name.",
     returnsDeletedObject: true,
     verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],

@@ -67,7 +67,7 @@ export const ReplicationController = defineResource(
     scope: "Namespaced",
     podTemplate: "spec.template",
     generation: true,
-    looks: { generateName: false },
+    upstreamChecks: { generateName: false },
     defaultGarbageCollectionPolicy: "OrphanDependents",
     doc: "Keeps a number of pods running; Deployments have taken its place.",
     columns: [
@@ -96,7 +96,7 @@ export const ReplicationController = defineResource(
       ...(old === undefined ? nameWarnings(rc) : []),
       ...templateWarnings(rc, old, (old ?? rc).spec.template),
     ],
-    validate({ spec: { selector, template } }) {
+    validateSpec({ spec: { selector, template } }) {
       const causes: Cause[] = [...requiredSelector(selector, "spec.selector")]
       if (template === undefined) return [...causes, required("spec.template")]
       return [

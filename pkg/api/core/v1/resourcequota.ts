@@ -41,8 +41,8 @@ export const ResourceQuota = defineResource(
     ],
     returnsDeletedObject: true,
     warnings: ({ spec }, old) => (old === undefined ? quotaWarnings(spec) : []),
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : quotaFaults(spec)),
-    validateUpdate: ({ spec }, old) => scopesAreFixed(spec, old.spec),
+    validateSpec: ({ spec }) => quotaFaults(spec),
+    validateSpecUpdate: ({ spec }, old) => scopesAreFixed(spec, old.spec),
   },
   fields,
 )

@@ -33,7 +33,7 @@ export const Secret = defineResource(
     kind: "Secret",
     plural: "secrets",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "Confidential data for pods: passwords, tokens, keys.",
     columns: [
       { name: "Type", type: "string", doc: "Type of the data.", value: (secret) => secret.type },

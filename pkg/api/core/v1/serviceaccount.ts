@@ -29,7 +29,7 @@ export const ServiceAccount = defineResource(
     plural: "serviceaccounts",
     shortNames: ["sa"],
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     warnings: ({ metadata: { annotations } }, old) =>
       annotations?.[ENFORCE_SECRETS] === undefined || old?.metadata.annotations?.[ENFORCE_SECRETS] !== undefined
         ? []

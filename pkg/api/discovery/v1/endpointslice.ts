@@ -87,7 +87,7 @@ export const EndpointSlice = defineResource(
     kind: "EndpointSlice",
     plural: "endpointslices",
     scope: "Namespaced",
-    looks: { change: 0, whole: 1 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "A part of the backends of a Service; all slices of a Service together are its backends.",
     // counted by prepareForUpdate, before it takes anything away
     generation: { counts: () => false },

@@ -29,7 +29,7 @@ export const FlowSchema = defineResource(
     kind: "FlowSchema",
     plural: "flowschemas",
     scope: "Cluster",
-    looks: { change: 0, whole: 1 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "Says of requests that have something in common at which priority level they are served.",
     generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
     ageColumn: false,

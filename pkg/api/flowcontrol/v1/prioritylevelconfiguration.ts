@@ -21,7 +21,7 @@ export const PriorityLevelConfiguration = defineResource(
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
     scope: "Cluster",
-    looks: { change: 0, whole: 1 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "A priority level: how many of its requests are served at once, and what happens to the others.",
     generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
     columns: [

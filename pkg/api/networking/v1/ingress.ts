@@ -133,7 +133,7 @@ export const Ingress = defineResource(
     plural: "ingresses",
     shortNames: ["ing"],
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "Rules by which requests from outside reach Services.",
     generation: true,
     subresources: { status: { validateUpdate: ({ status }) => statusFaults(status) } },
@@ -163,7 +163,7 @@ export const Ingress = defineResource(
       old === undefined && annotations?.[CLASS_ANNOTATION] !== undefined && spec.ingressClassName === undefined
         ? [`annotation "${CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`]
         : [],
-    validate: ({ spec }) => specFaults(spec),
+    validateSpec: ({ spec }) => specFaults(spec),
     validateCreate: (ingress) => classFaults(ingress),
   },
   fields,

@@ -42,7 +42,7 @@ export const IngressClass = defineResource(
     kind: "IngressClass",
     plural: "ingressclasses",
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A class of Ingresses, and the controller that acts for them.",
     generation: true,
     columns: [
@@ -62,7 +62,7 @@ export const IngressClass = defineResource(
             : `${parameters.kind}${parameters.apiGroup ? `.${parameters.apiGroup}` : ""}/${parameters.name}`,
       },
     ],
-    validate: ({ spec }) => specFaults(spec),
+    validateSpec: ({ spec }) => specFaults(spec),
   },
   fields,
 )

@@ -34,7 +34,7 @@ export const IPAddress = defineResource(
     plural: "ipaddresses",
     shortNames: ["ip"],
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "An address that is taken; its name is the address.",
     ageColumn: false,
     columns: [
@@ -50,8 +50,8 @@ export const IPAddress = defineResource(
       },
     ],
     validateName: isCanonicalIPAddress,
-    validate: ({ spec: { parentRef } }) => parentFaults(parentRef),
-    validateUpdate: ({ spec }, old) =>
+    validateSpec: ({ spec: { parentRef } }) => parentFaults(parentRef),
+    validateSpecUpdate: ({ spec }, old) =>
       deepEqual(spec.parentRef, old.spec.parentRef)
         ? []
         : [

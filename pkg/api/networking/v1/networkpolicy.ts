@@ -99,7 +99,7 @@ export const NetworkPolicy = defineResource(
       ...(spec.ingress ?? []).flatMap(({ from = [] }, i) => blockWarnings(from, `spec.ingress[${i}].from`)),
       ...(spec.egress ?? []).flatMap(({ to = [] }, i) => blockWarnings(to, `spec.egress[${i}].to`)),
     ],
-    validate: ({ spec }) => specFaults(spec),
+    validateSpec: ({ spec }) => specFaults(spec),
   },
   fields,
 )

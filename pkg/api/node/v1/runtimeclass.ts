@@ -37,7 +37,7 @@ export const RuntimeClass = defineResource(
     kind: "RuntimeClass",
     plural: "runtimeclasses",
     scope: "Cluster",
-    looks: { whole: 1, plainFinalizers: true },
+    upstreamChecks: { wholeMetadata: 1, plainFinalizers: true },
     doc: "A way of running containers that the container runtime offers.",
     columns: [{ name: "Handler", type: "string", doc: "Name of the configuration.", value: ({ handler }) => handler }],
     allowCreateOnUpdate: true,

@@ -46,7 +46,7 @@ export const PodDisruptionBudget = defineResource(
     plural: "poddisruptionbudgets",
     shortNames: ["pdb"],
     scope: "Namespaced",
-    looks: { create: false, change: 0 },
+    upstreamChecks: { createMetadata: false, metadataUpdate: 0 },
     generation: true,
     allowUnconditionalUpdate: false,
     doc: "Limits how many pods of a set may be evicted at a time.",
@@ -73,7 +73,7 @@ export const PodDisruptionBudget = defineResource(
     subresources: {
       status: { validateUpdate: ({ status }) => conditionFaults("status.conditions", status.conditions) },
     },
-    validate({ spec }) {
+    validateSpec({ spec }) {
       const { minAvailable, maxUnavailable, selector } = spec
       const causes: Cause[] = []
       if (minAvailable !== undefined && maxUnavailable !== undefined)

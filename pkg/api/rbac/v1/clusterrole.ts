@@ -25,7 +25,7 @@ export const ClusterRole = defineResource(
     kind: "ClusterRole",
     plural: "clusterroles",
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A set of rules that bindings grant, in one namespace or everywhere.",
     validateName: isPathSegmentName,
     allowCreateOnUpdate: true,

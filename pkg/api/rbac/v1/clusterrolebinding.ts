@@ -17,7 +17,7 @@ export const ClusterRoleBinding = defineResource(
     kind: "ClusterRoleBinding",
     plural: "clusterrolebindings",
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "Grants a role to subjects, everywhere.",
     columns: bindingColumns,
     validateName: isPathSegmentName,

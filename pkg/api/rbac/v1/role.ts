@@ -15,7 +15,7 @@ export const Role = defineResource(
     kind: "Role",
     plural: "roles",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A set of rules that bindings grant within the namespace.",
     validateName: isPathSegmentName,
     allowCreateOnUpdate: true,

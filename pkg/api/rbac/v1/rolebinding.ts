@@ -17,7 +17,7 @@ export const RoleBinding = defineResource(
     kind: "RoleBinding",
     plural: "rolebindings",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "Grants a role to subjects, within the namespace.",
     columns: bindingColumns,
     validateName: isPathSegmentName,

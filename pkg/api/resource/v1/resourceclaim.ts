@@ -24,7 +24,7 @@ export const ResourceClaim = defineResource(
     kind: "ResourceClaim",
     plural: "resourceclaims",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     returnsDeletedObject: true,
     doc: "Asks for devices that pods can use.",
     columns: [{ name: "State", type: "string", doc: "Whether it is allocated and reserved.", value: stateOf }],

@@ -35,17 +35,16 @@ export const ResourceClaimTemplate = defineResource(
     kind: "ResourceClaimTemplate",
     plural: "resourceclaimtemplates",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     returnsDeletedObject: true,
     columns: [],
     doc: "Makes a claim of its own for each pod that names it.",
-    validate({ spec }, old) {
-      if (spec === old?.spec) return []
+    validateSpec({ spec }) {
       const causes: Cause[] = []
       within(causes, templateMetadataFaults(spec.metadata), "spec.metadata")
       return [...causes, ...claimSpecFaults(spec.spec, "spec.spec")]
     },
-    validateUpdate: ({ spec }, old) =>
+    validateSpecUpdate: ({ spec }, old) =>
       deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],
   },
   fields,

@@ -31,7 +31,7 @@ export const ResourceSlice = defineResource(
     },
     prepareForCreate: (slice, { now }) => withTimes(slice, now),
     prepareForUpdate: (slice, _old, { now }) => withTimes(slice, now),
-    validate: ({ spec }, old) => (spec === old?.spec ? [] : sliceFaults(spec, old?.spec)),
+    validateSpec: ({ spec }, old) => sliceFaults(spec, old?.spec),
   },
   fields,
 )

@@ -110,8 +110,8 @@ export const CSIDriver = defineResource(
               "prevent possible logging of tokens in volume attributes",
           ]
         : [],
-    validate: ({ spec }) => driverFaults(spec),
-    validateUpdate: ({ spec }, old) => [
+    validateSpec: ({ spec }) => driverFaults(spec),
+    validateSpecUpdate: ({ spec }, old) => [
       ...(spec.attachRequired === old.spec.attachRequired
         ? []
         : [invalidValue("spec.attachedRequired", spec.attachRequired, "field is immutable")]),

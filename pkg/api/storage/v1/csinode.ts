@@ -40,14 +40,14 @@ export const CSINode = defineResource(
     kind: "CSINode",
     plural: "csinodes",
     scope: "Cluster",
-    looks: { change: 0, whole: 1 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "The drivers of volumes on a node; it has the node's name.",
     columns: [
       { name: "Drivers", type: "integer", doc: "Number of drivers.", value: ({ spec }) => (spec.drivers ?? []).length },
     ],
     allowUnconditionalUpdate: false,
     returnsDeletedObject: true,
-    validate: ({ spec }) => {
+    validateSpec: ({ spec }) => {
       const drivers = spec.drivers ?? []
       const causes: Cause[] = []
       const again = repeated(drivers, ({ name }) => name)
@@ -57,7 +57,7 @@ export const CSINode = defineResource(
       }
       return causes
     },
-    validateUpdate({ spec }, old) {
+    validateSpecUpdate({ spec }, old) {
       const byName = Map.groupBy(spec.drivers ?? [], ({ name }) => name)
       return (old.spec.drivers ?? []).flatMap((before) =>
         (byName.get(before.name) ?? [])

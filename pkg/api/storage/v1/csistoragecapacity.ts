@@ -25,7 +25,7 @@ export const CSIStorageCapacity = defineResource(
     kind: "CSIStorageCapacity",
     plural: "csistoragecapacities",
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "How much storage of a class is free in a part of the cluster.",
     allowUnconditionalUpdate: false,
     warnings: ({ nodeTopology }) =>

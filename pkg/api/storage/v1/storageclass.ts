@@ -73,7 +73,7 @@ export const StorageClass = defineResource(
     plural: "storageclasses",
     shortNames: ["sc"],
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A way of making volumes for claims.",
     nameColumn: false,
     columns: [

@@ -71,7 +71,7 @@ export const VolumeAttachment = defineResource(
     kind: "VolumeAttachment",
     plural: "volumeattachments",
     scope: "Cluster",
-    looks: { change: 0, whole: 1 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
     doc: "The wish that a volume be attached to a node.",
     subresources: {
       status: {

@@ -21,7 +21,7 @@ export const VolumeAttributesClass = defineResource(
     plural: "volumeattributesclasses",
     shortNames: ["vac"],
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "Attributes of volumes that can be changed while they are in use.",
     columns: [{ name: "DriverName", type: "string", doc: "The driver.", value: ({ driverName }) => driverName }],
     returnsDeletedObject: true,

@@ -1,5 +1,5 @@
 import { decodeMessage, decodeObject, typed, type Decoded } from "../../decode.ts"
-import { DecodeError } from "../../decoder.ts"
+import { DecodeError } from "../../decoder-cursor.ts"
 import { deepEqual } from "../../equal.ts"
 import { ApiError, badRequest } from "../../errors.ts"
 import type { KubeObject, Resource } from "../../resource.ts"

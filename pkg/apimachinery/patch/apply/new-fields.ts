@@ -29,11 +29,11 @@ export const isGiven = (value: unknown, field: FieldShape | undefined): boolean 
   value !== undefined && (value !== null || field === undefined || field.orNull)
 
 /**
- * Every field of an object that is new. Where the outcome is the same as `like`, the set of another object, or a part
- * of it as that part, it is that very one: most objects of a kind that one manager makes have the same fields.
+ * Returns every field of a new object. Where the result, or a part of it, equals `previous`, the set of another object,
+ * that very set is returned: most objects of a kind that one manager creates have the same fields, and share one set.
  */
-export const fieldsOfNew = (shape: Shape, object: object, like: FieldSet = NOTHING): FieldSet =>
-  inside(shape, object, like) ?? NOTHING
+export const fieldsOfNew = (shape: Shape, object: object, previous: FieldSet = NOTHING): FieldSet =>
+  inside(shape, object, previous) ?? NOTHING
 
 /**
  * Whether `fieldsOfNew` gives the same of two objects. It looks at their names alone, which of nearly all Events is
@@ -53,29 +53,29 @@ export function haveSameFields(a: unknown, b: unknown): boolean {
 }
 
 /** What is in a value that is there however empty, and so is no news itself. */
-function inside(shape: Shape, value: unknown, like: FieldSet): FieldSet | undefined {
-  if (isAllOf(shape, value, like, true)) return like
+function inside(shape: Shape, value: unknown, previous: FieldSet): FieldSet | undefined {
+  if (isAllOf(shape, value, previous, true)) return previous
   const out: Record<string, FieldSet> = {}
-  if ((shape.kind === "list" || shape.kind === "set") && Array.isArray(value)) addItems(shape, value, like, out)
-  else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, like, out, inside)
+  if ((shape.kind === "list" || shape.kind === "set") && Array.isArray(value)) addItems(shape, value, previous, out)
+  else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, previous, out, inside)
   else return isNothing(value) ? undefined : LEAF
   return nodeOf(out)
 }
 
 /** What came with a value where there was none: itself, and all in it. */
-export function allOf(shape: Shape, value: unknown, like: FieldSet = LEAF): FieldSet {
-  if (isAllOf(shape, value, like)) return like
+export function allOf(shape: Shape, value: unknown, previous: FieldSet = LEAF): FieldSet {
+  if (isAllOf(shape, value, previous)) return previous
   const out: Record<string, FieldSet> = { [SELF]: LEAF }
   if (shape.kind === "list" || shape.kind === "set") {
-    if (Array.isArray(value)) addItems(shape, value, like, out)
-  } else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, like, out, allOf)
+    if (Array.isArray(value)) addItems(shape, value, previous, out)
+  } else if (shape.kind !== "leaf" && isObject(value)) addFields(shape, value, previous, out, allOf)
   return nodeOf(out) ?? LEAF
 }
 
 function addFields(
   shape: Shape,
   value: Values,
-  like: FieldSet,
+  previous: FieldSet,
   out: Record<string, FieldSet>,
   always: typeof inside,
 ): void {
@@ -86,16 +86,21 @@ function addFields(
     const field = fields?.get(name)
     if (!isGiven(given, field)) continue
     const element = field?.element ?? `f:${name}`
-    const found = (field?.always === true ? always : allOf)(field?.shape ?? other, given, like[element] ?? LEAF)
+    const found = (field?.always === true ? always : allOf)(field?.shape ?? other, given, previous[element] ?? LEAF)
     if (found !== undefined) out[element] = found
   }
 }
 
-function addItems(shape: ListShape, items: readonly unknown[], like: FieldSet, out: Record<string, FieldSet>): void {
+function addItems(
+  shape: ListShape,
+  items: readonly unknown[],
+  previous: FieldSet,
+  out: Record<string, FieldSet>,
+): void {
   const item = itemOf(shape)
   for (let i = 0; i < items.length; i++) {
     const element = elementAt(shape, items, i)
-    out[element] = out[element] === undefined ? allOf(item, items[i], like[element]) : LEAF
+    out[element] = out[element] === undefined ? allOf(item, items[i], previous[element]) : LEAF
   }
 }
 

@@ -27,7 +27,7 @@ export const Node = defineResource(
     keepsStatusOnCreate: true,
     shortNames: ["no"],
     scope: "Cluster",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A machine on which pods run.",
     subresources: {
       status: { validateUpdate: (node, old) => nodeChangeFaults(node, old) },

@@ -42,7 +42,7 @@ export const PersistentVolume = defineResource(
     plural: "persistentvolumes",
     shortNames: ["pv"],
     scope: "Cluster",
-    looks: { change: 0, whole: 2, rules: 2 },
+    upstreamChecks: { metadataUpdate: 0, wholeMetadata: 2, rules: 2 },
     doc: "A piece of storage that claims are bound to.",
     returnsDeletedObject: true,
     subresources: {
@@ -118,12 +118,12 @@ export const PersistentVolume = defineResource(
           }
     },
     warnings: (volume) => volumeWarnings(volume),
-    validate: ({ metadata, spec }, old) => {
+    validateSpec: ({ metadata, spec }) => {
       const causes: Cause[] = []
-      if (spec !== old?.spec) within(causes, volumeSpecFaults(spec, metadata.name ?? ""), "spec")
+      within(causes, volumeSpecFaults(spec, metadata.name ?? ""), "spec")
       return causes
     },
-    validateUpdate: ({ spec }, old) => (spec === old.spec ? [] : volumeChangeFaults(spec, old.spec)),
+    validateSpecUpdate: ({ spec }, old) => volumeChangeFaults(spec, old.spec),
   },
   fields,
 )

@@ -28,7 +28,7 @@ export const PersistentVolumeClaim = defineResource(
     plural: "persistentvolumeclaims",
     shortNames: ["pvc"],
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "A request for storage, bound to a PersistentVolume.",
     returnsDeletedObject: true,
     subresources: { status: { validateUpdate: ({ spec, status }) => claimStatusFaults(spec, status) } },
@@ -86,9 +86,9 @@ export const PersistentVolumeClaim = defineResource(
       ...(annotations?.[STORAGE_CLASS_ANNOTATION] === undefined ? [] : [STORAGE_CLASS_DEPRECATION]),
       ...claimSpecWarnings("spec", spec),
     ],
-    validate: ({ spec }, old) => {
+    validateSpec: ({ spec }, old) => {
       const causes: Cause[] = []
-      if (spec !== old?.spec) within(causes, claimSpecFaults(spec, old?.spec), "spec")
+      within(causes, claimSpecFaults(spec, old?.spec), "spec")
       return causes
     },
     validateUpdate: (claim, old) => claimChangeFaults(claim, old),

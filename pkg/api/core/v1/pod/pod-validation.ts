@@ -4,7 +4,7 @@ import { at, eachWithin, forbiddenField, within } from "../../../../apimachinery
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import type { Container } from "../container/container.ts"
 import { trimmedImage } from "../container/container-validation.ts"
-import { MIRROR_ANNOTATION, validatePodAnnotations } from "./pod-annotations-validation.ts"
+import { MIRROR_ANNOTATION } from "./pod-annotations-validation.ts"
 import type { PodSpec } from "./podspec.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
 import type { PodStatus } from "./podstatus.ts"
@@ -20,11 +20,10 @@ export interface PodView {
   readonly status: PodStatus
 }
 
-/** Rules that hold at creation and at every change. */
+/** Rules of a pod's spec that hold at creation and at every change. */
 export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
   const { metadata, spec } = pod
   const causes: Cause[] = []
-  within(causes, validatePodAnnotations(pod, old), "")
   within(causes, validatePodSpec(spec, metadata.name ?? "", old?.spec), "spec")
   if ((spec.serviceAccountName ?? "") === "") {
     for (const [i, { projected }] of (spec.volumes ?? []).entries())

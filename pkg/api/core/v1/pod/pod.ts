@@ -22,7 +22,7 @@ export const Pod = defineResource(
     shortNames: ["po"],
     categories: ["all"],
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     generation: true,
     keepsStatusOnCreate: true,
     doc: "Containers that run together on one node.",
@@ -134,14 +134,10 @@ export const Pod = defineResource(
     // Nobody changes a pod by hand.
     warnings: (pod, old) =>
       old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podSpecWarnings(pod, "")] : [],
-    validate: (pod, old) =>
-      pod.spec === old?.spec
-        ? pod.metadata.annotations === old.metadata.annotations
-          ? []
-          : validatePodAnnotations(pod, old)
-        : validatePod(pod, old),
+    validate: (pod, old) => validatePodAnnotations(pod, old),
+    validateSpec: (pod, old) => validatePod(pod, old),
     validateCreate: (pod) => validateNewPod(pod),
-    validateUpdate: (pod, old) => (pod.spec === old.spec ? [] : validatePodChange(pod, old)),
+    validateSpecUpdate: (pod, old) => validatePodChange(pod, old),
     gracefulDeletion: podGracePeriod,
   },
   {

@@ -67,7 +67,7 @@ export const Endpoints = defineResource(
     singular: "endpoints",
     shortNames: ["ep"],
     scope: "Namespaced",
-    looks: { whole: 1 },
+    upstreamChecks: { wholeMetadata: 1 },
     doc: "The addresses behind a Service. EndpointSlices have taken their place.",
     columns: [
       {
