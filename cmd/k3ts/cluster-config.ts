@@ -6,6 +6,7 @@ import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
 import { MAX_PODS } from "../../components/kubelet/context.ts"
+import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
 import { addressText, parseCidr } from "./cidr.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
@@ -77,6 +78,7 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
+    kubeletPort: flags["kubelet-port"] ?? KUBELET_PORT,
     ...kubeletArgs(flags),
   }
 }
@@ -98,6 +100,8 @@ export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig
     dataDir: flags["data-dir"],
     clusterCidr: flags["cluster-cidr"],
     clusterDomain: flags["cluster-domain"],
+    // Several may run beside each other, and beside a real node.
+    kubeletPort: flags["kubelet-port"] ?? 0,
   }
 }
 

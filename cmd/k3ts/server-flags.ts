@@ -143,6 +143,10 @@ export const serverFlags = {
   "node-ip": list(v.ipAddress, "Address of this node", { placeholder: "IP", defaultText: "that of the default route" }),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
+  "kubelet-port": value(v.portOrNone.optional(), "Port of the kubelet's own API on this node; 0 for none", {
+    placeholder: "PORT",
+    defaultText: "10250; none with a simulated runtime",
+  }),
   "kubelet-arg": list(
     v.kubeletArg,
     "Setting of the kubelet: sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets (0s " +

@@ -42,7 +42,7 @@ import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimeout, sendTimedOut } from "./http/request-timeout.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-request.ts"
-import { UpgradeAnswer } from "./http/upgrade-answer.ts"
+import { UpgradeAnswer } from "../../pkg/runtime/upgrade-answer.ts"
 import { noSuchMethod } from "./subresource-verbs.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from "./request.ts"

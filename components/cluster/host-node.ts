@@ -14,6 +14,7 @@ import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
 import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
 import type { AssembledCluster } from "./assemble.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts"
+import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { Part } from "./part.ts"
 
@@ -40,6 +41,8 @@ export interface HostNodeConfig {
   readonly taints: readonly Taint[]
   /** See KubeletConfig. */
   readonly syncFrequencyMs: number
+  /** Port on which the kubelet's own API is served; 0 for none. */
+  readonly kubeletPort: number
 }
 
 /** What makes this machine a node: a container runtime, the kubelet, kube-proxy and DNS. */
@@ -95,6 +98,7 @@ export function hostNode(
           syncFrequencyMs: config.syncFrequencyMs,
           runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
           nodes: connectors,
+          serving: config.kubeletPort === 0 ? "nowhere" : kubeletServing(apiServer, config),
           metrics,
         }),
     }),

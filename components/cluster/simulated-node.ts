@@ -3,12 +3,13 @@ import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
-import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
+import { createKubelet, kubeletFolders, type KubeletOptions } from "../kubelet/kubelet.ts"
 import { ImageBehaviours } from "../kubelet/runtime/simulated/containers/behaviour.ts"
 import { SimulatedNetwork } from "../kubelet/runtime/simulated/machine/network.ts"
 import { createSimulatedRuntime, type SimulatedRuntime } from "../kubelet/runtime/simulated/simulated-runtime.ts"
 import type { AssembledCluster } from "./assemble.ts"
 import { followingNode, nodeUser, type Tools } from "./clients.ts"
+import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { Part } from "./part.ts"
 
@@ -65,12 +66,14 @@ export interface SimulatedKubeletOptions {
   /** Folders of the kubelet, on the machine in memory. */
   readonly root: string
   readonly staticPods: string
+  /** See KubeletOptions; in memory unless given. */
+  readonly serving?: KubeletOptions["serving"]
 }
 
 /** The real kubelet over a machine in memory. Nothing of the host is touched. */
 export function simulatedKubelet(
   context: ComponentContext,
-  { spec, machine, connectors, ...config }: SimulatedKubeletOptions,
+  { spec, machine, connectors, serving = "in memory", ...config }: SimulatedKubeletOptions,
 ): Component {
   return createKubelet(context, {
     ...config,
@@ -85,10 +88,13 @@ export function simulatedKubelet(
     syncFrequencyMs: spec.syncFrequencyMs,
     runtime: machine,
     nodes: connectors,
+    serving,
   })
 }
 
 export interface LoneSimulatedNodeConfig {
+  /** Port of this machine on which the simulated kubelet's own API is served; 0 for none. */
+  readonly kubeletPort: number
   readonly spec: SimulatedNodeSpec
   /** Its folders say where the kubelet's files lie, which are in memory too. */
   readonly dataDir: string
@@ -103,7 +109,7 @@ export interface LoneSimulatedNodeConfig {
 export function loneSimulatedNode(
   tools: Tools,
   { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
-  { spec, dataDir, clusterCidr, clusterDomain }: LoneSimulatedNodeConfig,
+  { spec, dataDir, clusterCidr, clusterDomain, kubeletPort }: LoneSimulatedNodeConfig,
 ): readonly OrderedComponent[] {
   const [behaviours, network] = [new ImageBehaviours(), new SimulatedNetwork(tools.clock)]
   const create = (context: ComponentContext): Component => {
@@ -117,6 +123,9 @@ export function loneSimulatedNode(
       clusterDns: [],
       clusterDomain,
       ...folders,
+      ...(kubeletPort === 0
+        ? {}
+        : { serving: kubeletServing(apiServer, { ...spec, nodeIps: spec.ips, nodeName: spec.name, kubeletPort }) }),
     })
     return {
       name: kubelet.name,

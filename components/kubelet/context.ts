@@ -45,4 +45,6 @@ export interface KubeletContext extends ComponentContext {
   /** Records events with this node as their source. */
   readonly events: EventRecorder
   readonly metrics: KubeletMetrics
+  /** The port that Nodes tell of: where the kubelet's own API is served, 0 for nowhere. */
+  readonly port: () => number
 }

@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
 import { livingClock } from "../../pkg/clock/living.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
-import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { KUBELET_PORT, type NodeConnector, type NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { AdmissionGate } from "./admission/gate.ts"
@@ -23,6 +23,7 @@ import { RuntimeCache } from "./pod/runtime-cache.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
 import { Slots } from "./pod/slots.ts"
 import { StaticPods } from "./pod/static-pods.ts"
+import type { KubeletPort, KubeletServing } from "./server/port/kubelet-port.ts"
 import { StatusManager } from "./status/status-manager.ts"
 import { nodeConnector } from "./streaming/node-connector.ts"
 import { createVolumeManager } from "./volumes/volume-manager.ts"
@@ -49,6 +50,11 @@ export interface KubeletOptions extends KubeletConfig {
   readonly nodes: NodeConnectors
   /** The program's metrics, for what the kubelet tells of itself. Its own /metrics has that in any case. */
   readonly metrics?: Registry
+  /**
+   * Where the kubelet's own API is served beside nodes/proxy, which reaches it in any case. A machine in memory has no
+   * port, though its Node tells of the usual one: `"in memory"`.
+   */
+  readonly serving: KubeletServing | "nowhere" | "in memory"
 }
 
 class RunningKubelet implements Component {
@@ -58,10 +64,13 @@ class RunningKubelet implements Component {
   readonly #runtime: ContainerRuntime
   readonly #nodes: NodeConnectors
   readonly #metrics: Registry | undefined
+  readonly #serving: KubeletOptions["serving"]
+  #port: KubeletPort | undefined
   #unregister: () => void = () => {}
   #running: Running | undefined
 
-  constructor(component: ComponentContext, { runtime, nodes, metrics, ...config }: KubeletOptions) {
+  constructor(component: ComponentContext, { runtime, nodes, metrics, serving, ...config }: KubeletOptions) {
+    this.#serving = serving
     this.#component = component
     this.#metrics = metrics
     this.#nodes = nodes
@@ -81,7 +90,16 @@ class RunningKubelet implements Component {
     const stopping = new AbortController()
     const clock = livingClock(this.#component.clock, stopping.signal)
     const running = assemble(
-      { ...this.#component, clock, log, config: this.#config, runtime: this.#runtime, events, metrics },
+      {
+        ...this.#component,
+        clock,
+        log,
+        config: this.#config,
+        runtime: this.#runtime,
+        events,
+        metrics,
+        port: () => this.#portOfNode(),
+      },
       stopping,
     )
     this.#running = running
@@ -91,10 +109,10 @@ class RunningKubelet implements Component {
     this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
     this.#component.spawn("arriving images", () => tellArrivals(running))
     running.lease.start()
-    this.#unregister = this.#nodes.register(
-      config.nodeName,
-      nodeConnector({ ...running, problem: () => this.problem() }),
-    )
+    const connector = nodeConnector({ ...running, problem: () => this.problem() })
+    this.#unregister = this.#nodes.register(config.nodeName, connector)
+    await this.#listen(running, connector)
+    if (running.stopping.signal.aborted) return
     await running.node.prepare()
     await running.staticPods.start()
     if (running.stopping.signal.aborted) return
@@ -109,6 +127,8 @@ class RunningKubelet implements Component {
     if (running === undefined) return
     this.#running = undefined
     this.#unregister()
+    const port = this.#port
+    this.#port = undefined
     const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods } = running
     stopping.abort(new Error("the kubelet is being stopped"))
     node.stop()
@@ -118,7 +138,39 @@ class RunningKubelet implements Component {
     probes.stopAll()
     logs.stop()
     volumes.stop()
-    await Promise.all([status.stop(), context.events.stop()])
+    await Promise.all([status.stop(), context.events.stop(), port?.stop()])
+  }
+
+  /** Everything but the port works without it: a port that is taken is told, and that is all. */
+  async #listen({ context, workers, stopping }: Running, connector: NodeConnector): Promise<void> {
+    const serving = this.#serving
+    if (typeof serving === "string") return
+    const { client, clock, log, config } = context
+    const { openKubeletPort } = await import("./server/port/kubelet-port.ts")
+    try {
+      const port = await openKubeletPort({
+        client,
+        clock,
+        log,
+        nodeName: config.nodeName,
+        serving,
+        connector,
+        podOf: (namespace, name) =>
+          workers.pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+      })
+      if (stopping.signal.aborted) await port.stop()
+      else this.#port = port
+    } catch (err) {
+      log.error("Cannot serve the kubelet's own API; what scrapes the node's port finds nothing", {
+        port: serving.port,
+        err,
+        mend: "free the port and start again, or choose another with --kubelet-port (0 for none)",
+      })
+    }
+  }
+
+  #portOfNode(): number {
+    return this.#serving === "in memory" ? KUBELET_PORT : (this.#port?.port ?? 0)
   }
 
   problem(): string | undefined {

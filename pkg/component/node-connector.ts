@@ -2,9 +2,7 @@ import type { PortForwardSession } from "../streaming/port-forward.ts"
 import type { CommandStreams, RemoteCommandSession } from "../streaming/remote-command.ts"
 
 /**
- * The port of a kubelet's endpoint, as it stands in the status of every Node. Nothing listens there: what upstream
- * serves
- * on it is reached through the API server.
+ * The port of a kubelet's own API unless told otherwise. Source: pkg/cluster/ports/ports.go KubeletPort.
  */
 export const KUBELET_PORT = 10250
 

@@ -44,6 +44,12 @@ export const port = reading((text) => {
   return number !== undefined && number >= 1 && number <= 65535 ? number : undefined
 }, "must be a port, 1 to 65535")
 
+/** A port, or 0 for none. */
+export const portOrNone = reading((text) => {
+  const number = wholeNumber(text)
+  return number !== undefined && number <= 65535 ? number : undefined
+}, "must be a port, 1 to 65535, or 0 for none")
+
 /** A whole number, 0 included. */
 export const count = reading(wholeNumber, "must be a whole number, as in 200")
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
 import type { UserInfo } from "../request.ts"
-import { tokenOfProtocols } from "./websocket-token.ts"
+import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
 
 export const AUTHENTICATED = "system:authenticated"
 export const UNAUTHENTICATED = "system:unauthenticated"

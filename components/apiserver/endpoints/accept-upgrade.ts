@@ -1,13 +1,10 @@
 import type { Duplex } from "node:stream"
-import { badRequest, type ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 
 /** The raw connection, of a client that asked to leave HTTP. @throws ApiError of a client that did not */
-export function upgradeOf(
-  { upgrade }: Exchange,
-  refusal: () => ApiError = () => badRequest("Upgrade request required"),
-): Upgrade {
-  if (upgrade === undefined) throw refusal()
+export function upgradeOf({ upgrade }: Exchange): Upgrade {
+  if (upgrade === undefined) throw badRequest("Upgrade request required")
   return upgrade
 }
 

@@ -1,6 +1,7 @@
 import type { ObjectReader } from "../cacher/objects.ts"
 import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
+import { passOn } from "../../../pkg/runtime/pass-on.ts"
 import { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import {
@@ -11,7 +12,6 @@ import {
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
-import { drained } from "../http/send-parts.ts"
 import { isTrue, type RequestInfo } from "../http/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
 import type { ConnectionEntry } from "./connect.ts"
@@ -206,15 +206,6 @@ function goneSignal({ res }: Exchange): AbortSignal {
 
 async function sendLog(exchange: Exchange, log: AsyncIterable<Uint8Array>): Promise<void> {
   const { res } = exchange
-  const begin = () => {
-    if (!res.headersSent) res.writeHead(200, exchange.headers("text/plain"))
-  }
-  // A followed log may say nothing for long: the client learns at once that it is open.
-  begin()
-  res.write("")
-  for await (const part of log) {
-    if (res.destroyed) return
-    if (!res.write(part)) await drained(res)
-  }
-  res.end()
+  if (!res.headersSent) res.writeHead(200, exchange.headers("text/plain"))
+  await passOn(log, res)
 }

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http"
 import { isHttp2, remoteAddress } from "../../../pkg/runtime/listen.ts"
-import { protocolsWithoutToken } from "../authentication/websocket-token.ts"
+import { protocolsWithoutToken } from "../../../pkg/streaming/websocket-token.ts"
 import type { Exchange } from "../http/exchange.ts"
 
 /** Headers about one connection and not about the message. Source: RFC 9110 7.6.1, Go's httputil.ReverseProxy. */

@@ -1,13 +1,14 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { NodeConnector, NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
+import { serveKubeletStream, streamTargetOf, type KubeletStreamTarget } from "../../../pkg/component/kubelet-streams.ts"
+import { passOn } from "../../../pkg/runtime/pass-on.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { noSuchMethod } from "../subresource-verbs.ts"
-import { drained } from "../http/send-parts.ts"
 import type { ConnectionEntry } from "./connect.ts"
-import { serveKubeletStream, streamTargetOf } from "./kubelet-streams.ts"
 import { passRequest, passToSimulated } from "./proxy-pass.ts"
 import { pathToTarget, prefixOf } from "./proxy-path.ts"
 import { nodeTarget, podTarget, serviceTarget, type ProxyTarget } from "./proxy-target.ts"
@@ -40,16 +41,16 @@ export function proxies({
     "nodes/proxy": {
       verbs: VERBS,
       // Stricter than upstream, where who may read a kubelet's metrics may also run commands in its pods.
-      starts: (info) => streamTargetOf(info) !== undefined,
+      starts: (info) => streamTargetOf(info.rest) !== undefined,
       async connect(exchange, info) {
         const target = await nodeTarget(info, objects)
         if (target.kubelet === undefined) return pass(exchange, info, target.address, nodes)
         const connector = nodes.get(target.kubelet)
         if (connector === undefined) throw notConnected(target.kubelet)
-        const stream = STREAMED.includes(exchange.req.method ?? "") ? streamTargetOf(info) : undefined
+        const stream = STREAMED.includes(exchange.req.method ?? "") ? streamTargetOf(info.rest) : undefined
         return stream === undefined
           ? askKubelet(exchange, info, target.kubelet, connector)
-          : serveKubeletStream(exchange, info, stream, { node: target.kubelet, connector, objects })
+          : serveStream(exchange, info, stream, { node: target.kubelet, connector, objects })
       },
     },
   }
@@ -73,6 +74,31 @@ const notConnected = (node: string): ApiError =>
     "ServiceUnavailable",
     `Cannot reach node ${JSON.stringify(node)}: its kubelet is not connected to this server`,
   )
+
+/** exec, attach and port forwarding on the kubelet's own paths. What is refused is told in plain text. */
+async function serveStream(
+  exchange: Exchange,
+  { query }: RequestInfo,
+  target: KubeletStreamTarget,
+  {
+    node,
+    connector,
+    objects,
+  }: { readonly node: string; readonly connector: NodeConnector; readonly objects: ObjectReader },
+): Promise<void> {
+  const { req, upgrade } = exchange
+  const pod = objects.get(Pod, { namespace: target.namespace, name: target.pod })
+  try {
+    await serveKubeletStream(target, new URLSearchParams(query.raw), {
+      pod: pod?.spec.nodeName === node ? pod : undefined,
+      connector,
+      upgrade: upgrade === undefined ? undefined : { req, ...upgrade, upgraded: () => upgrade.answer.upgraded() },
+    })
+  } catch (err) {
+    const { code, message } = ApiError.from(err)
+    exchange.sendText(code, message)
+  }
+}
 
 /** The kubelet's own paths. An answer that takes its time, as a log that is followed does, is handed on as it comes. */
 async function askKubelet(
@@ -111,13 +137,7 @@ async function askKubelet(
     )
   }
   res.writeHead(status, exchange.headers(type))
-  // A log that is followed may say nothing for long: the client learns at once that it is open.
-  res.write("")
-  for await (const part of body) {
-    if (res.destroyed) return
-    if (!res.write(part)) await drained(res)
-  }
-  res.end()
+  await passOn(body, res)
 }
 
 /** Of the kubelet's streams. */

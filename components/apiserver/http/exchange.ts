@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream"
 import type { Classification } from "../flowcontrol/flow-control.ts"
 import type { UserInfo } from "../request.ts"
 import type { RequestInfo } from "./request-info.ts"
-import type { UpgradeAnswer } from "./upgrade-answer.ts"
+import type { UpgradeAnswer } from "../../../pkg/runtime/upgrade-answer.ts"
 import { Warnings } from "./warnings.ts"
 
 /** The raw connection of a request that asks to leave HTTP. */

@@ -1,19 +1,8 @@
 import type { Writable } from "node:stream"
 import { createGzip } from "node:zlib"
+import { drained } from "../../../pkg/runtime/pass-on.ts"
 import type { Parts } from "./list-bytes.ts"
 import { acceptsGzip, type Exchange } from "./exchange.ts"
-
-/** Resolves when more may be written, or the stream is closed. */
-export const drained = (stream: Writable): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => {
-      stream.off("drain", done)
-      stream.off("close", done)
-      resolve()
-    }
-    stream.once("drain", done)
-    stream.once("close", done)
-  })
 
 /**
  * Answers with a large body piece by piece, each made when the client has taken the one before: a list of a hundred

@@ -1,6 +1,5 @@
 import type { ContainerImage, NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
-import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "./capacity.ts"
 import { nodeConditions } from "./conditions.ts"
@@ -45,7 +44,7 @@ export async function readNodeStatus(
     ],
     ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, before }),
     conditions: nodeConditions({ pressure, problems, before: before.conditions ?? [], now: clock.now() }),
-    daemonEndpoints: { kubeletEndpoint: { Port: KUBELET_PORT } },
+    daemonEndpoints: { kubeletEndpoint: { Port: context.port() } },
     nodeInfo: {
       ...runtime.machine.info,
       containerRuntimeVersion: version,

@@ -4,7 +4,6 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { type NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { sleep, type Timer } from "../../../pkg/clock/clock.ts"
-import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { KubeletContext } from "../context.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
@@ -159,7 +158,7 @@ export class NodeReporter {
   async #wanted(): Promise<Node> {
     const { config, runtime } = this.#context
     const { operatingSystem, architecture } = runtime.machine.info
-    const before = { daemonEndpoints: { kubeletEndpoint: { Port: KUBELET_PORT } }, nodeInfo: EMPTY_INFO }
+    const before = { daemonEndpoints: { kubeletEndpoint: { Port: this.#context.port() } }, nodeInfo: EMPTY_INFO }
     return {
       apiVersion: "v1",
       kind: "Node",

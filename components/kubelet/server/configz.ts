@@ -1,4 +1,3 @@
-import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { KubeletConfig } from "../context.ts"
 import { MAX_BYTES, MAX_FILES } from "../logs/rotate.ts"
 import { DURATION_SECONDS } from "../node/lease.ts"
@@ -6,11 +5,11 @@ import { MEASURE_MS, REPORT_MS } from "../node/node.ts"
 import { THRESHOLDS } from "../node/pressure.ts"
 
 /** What holds here of what a KubeletConfiguration can say. Source: k8s.io/kubelet config/v1beta1/types.go. */
-export const kubeletConfiguration = (config: KubeletConfig) => ({
+export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({
   kind: "KubeletConfiguration",
   apiVersion: "kubelet.config.k8s.io/v1beta1",
   staticPodPath: config.staticPods,
-  port: KUBELET_PORT,
+  port,
   clusterDomain: config.clusterDomain,
   clusterDNS: config.clusterDns,
   resolvConf: config.resolvConf,
@@ -29,7 +28,7 @@ export const kubeletConfiguration = (config: KubeletConfig) => ({
   containerLogMaxSize: `${MAX_BYTES / 2 ** 20}Mi`,
   containerLogMaxFiles: MAX_FILES,
   serializeImagePulls: false,
-  enableServer: true,
+  enableServer: port > 0,
   enableDebuggingHandlers: true,
   enableSystemLogHandler: true,
   evictionHard: {

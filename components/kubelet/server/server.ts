@@ -26,10 +26,9 @@ export interface KubeletServerParts extends StatsParts {
 type Handler = (request: Request, url: URL) => Response | Promise<Response>
 
 /**
- * What the kubelet answers under /api/v1/nodes/NAME/proxy/: the paths of upstream's port 10250. Nobody else can ask, so
- * there is no port; who may has been settled by the API server (nodes/proxy). Streams (`/exec`, `/attach`,
- * `/portForward`) are not among them: the API server hands those to the connector as it does those of the pods' own
- * subresources. Source: pkg/kubelet/server/server.go.
+ * What the kubelet answers under /api/v1/nodes/NAME/proxy/ and on its port: the paths of upstream's port 10250. Who may
+ * ask has been settled by the API server (nodes/proxy) or the port (port/kubelet-port.ts). Streams (`/exec`, `/attach`,
+ * `/portForward`) are not among them: both hand those to the connector. Source: pkg/kubelet/server/server.go.
  */
 export function kubeletServer(parts: KubeletServerParts): (request: Request) => Promise<Response> {
   const { context } = parts
@@ -76,7 +75,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
         ),
       )
     },
-    "/configz": () => Response.json({ kubeletconfig: kubeletConfiguration(config) }),
+    "/configz": () => Response.json({ kubeletconfig: kubeletConfiguration(config, context.port()) }),
   }
   const below: Readonly<Record<string, Handler>> = {
     "/healthz": (_, url) => health(url, parts.problem),

@@ -104,6 +104,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       taints: [],
       syncFrequencyMs: 0,
       nodes,
+      serving: "nowhere",
       runtime: criRuntime(containerd.cri, "cgroupfs", realClock),
     })
     await kubelet.start(AbortSignal.timeout(10_000))

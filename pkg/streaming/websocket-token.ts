@@ -1,4 +1,4 @@
-import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError } from "../apimachinery/errors.ts"
 
 const PREFIX = "base64url.bearer.authorization.k8s.io."
 

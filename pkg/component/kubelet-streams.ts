@@ -1,0 +1,107 @@
+import type { Duplex } from "node:stream"
+import { ApiError, badRequest } from "../apimachinery/errors.ts"
+import type { Pod } from "../api/core/v1/pod/pod.ts"
+import { acceptPortForward } from "../streaming/port-forward.ts"
+import { acceptRemoteCommand, type CommandStreams } from "../streaming/remote-command.ts"
+import type { UpgradeRequest } from "../streaming/upgrade.ts"
+import type { NodeConnector } from "./node-connector.ts"
+
+export interface KubeletStreamTarget {
+  readonly kind: "exec" | "attach" | "portForward"
+  readonly namespace: string
+  readonly pod: string
+  readonly uid: string | undefined
+  readonly container: string
+}
+
+/** The raw connection of a client that asked to leave HTTP. */
+export interface StreamUpgrade {
+  readonly req: UpgradeRequest
+  readonly socket: Duplex
+  /** What the client has sent already after the head of the request. */
+  readonly head: Buffer
+  /** Called when the connection is handed over: nothing can be answered over HTTP after that. */
+  upgraded(): void
+}
+
+/**
+ * Reads `/exec/NAMESPACE/POD[/UID]/CONTAINER`, the same with `attach`, and `/portForward/NAMESPACE/POD[/UID]`, from a
+ * path that is still percent-encoded. Undefined for every other path. @throws ApiError BadRequest
+ */
+export function streamTargetOf(path: string): KubeletStreamTarget | undefined {
+  if (!/^\/(exec|attach|portForward)\//.test(path)) return undefined
+  const [, kind = "", namespace = "", pod = "", ...more] = path.replace(/\/$/, "").split("/").map(decoded)
+  if (kind === "portForward")
+    return pod === "" || more.length > 1 ? undefined : { kind, namespace, pod, uid: more[0], container: "" }
+  if ((kind !== "exec" && kind !== "attach") || more.length < 1 || more.length > 2) return undefined
+  return { kind, namespace, pod, uid: more.length === 2 ? more[0] : undefined, container: more.at(-1)! }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw badRequest(`invalid URL escape in ${JSON.stringify(segment)}`)
+  }
+}
+
+/**
+ * Serves exec, attach and port forwarding as a kubelet does on its own paths. The parameters have other names than
+ * those of the pods' subresources. `pod` is undefined where the node has no such pod. Source:
+ * pkg/kubelet/server/server.go getExec, getAttach, getPortForward.
+ * @throws ApiError while an answer can still be given
+ */
+export async function serveKubeletStream(
+  { kind, container, uid }: KubeletStreamTarget,
+  query: URLSearchParams,
+  {
+    pod,
+    connector,
+    upgrade,
+  }: {
+    readonly pod: Pick<Pod, "metadata" | "spec"> | undefined
+    readonly connector: Pick<NodeConnector, "exec" | "attach" | "portForward">
+    readonly upgrade: StreamUpgrade | undefined
+  },
+): Promise<void> {
+  if (pod === undefined) throw new ApiError("NotFound", "pod does not exist")
+  const { metadata, spec } = pod
+  const target = { namespace: metadata.namespace ?? "", name: metadata.name ?? "", uid: metadata.uid ?? "" }
+  const isOther = uid !== undefined && uid !== metadata.uid
+  if (kind === "portForward") {
+    if (isOther) throw new ApiError("NotFound", "pod not found")
+    const { req, socket, head, upgraded } = wanted(upgrade)
+    return connector.portForward(target, () => {
+      upgraded()
+      return acceptPortForward(req, socket, head, "port")
+    })
+  }
+  const streams = streamsOf(query)
+  const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])]
+  if (isOther || !containers.some(({ name }) => name === container))
+    throw new ApiError("InternalError", `container not found (${JSON.stringify(container)})`)
+  const { req, socket, head, upgraded } = wanted(upgrade)
+  const accept = () => {
+    upgraded()
+    return acceptRemoteCommand(req, socket, head, streams)
+  }
+  return kind === "attach"
+    ? connector.attach(target, { container, streams }, accept)
+    : connector.exec(target, { container, command: query.getAll("command"), streams }, accept)
+}
+
+/** The kubelet takes it for its own failure when nobody asked to leave HTTP. */
+function wanted(upgrade: StreamUpgrade | undefined): StreamUpgrade {
+  if (upgrade === undefined) throw new ApiError("InternalError", "Upgrade request required")
+  return upgrade
+}
+
+/** Source: k8s.io/cri-streaming pkg/streaming/remotecommand NewOptions. */
+function streamsOf(query: URLSearchParams): CommandStreams {
+  const on = (name: string): boolean => query.get(name) === "1"
+  const tty = on("tty")
+  const streams = { stdin: on("input"), stdout: on("output"), stderr: on("error") && !tty, tty }
+  if (!streams.stdin && !streams.stdout && !streams.stderr)
+    throw badRequest("you must specify at least 1 of stdin, stdout, stderr")
+  return streams
+}

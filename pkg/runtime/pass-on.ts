@@ -1,0 +1,26 @@
+import type { Writable } from "node:stream"
+
+/** Resolves when more may be written, or the stream is closed. */
+export const drained = (stream: Writable): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done)
+      stream.off("close", done)
+      resolve()
+    }
+    stream.once("drain", done)
+    stream.once("close", done)
+  })
+
+/**
+ * Writes an answer's body as its parts come, at the pace of the client, and ends it. Stops where the client has gone.
+ * The head is sent at once: a log that is followed may say nothing for long.
+ */
+export async function passOn(parts: AsyncIterable<Uint8Array>, to: Writable): Promise<void> {
+  to.write("")
+  for await (const part of parts) {
+    if (to.destroyed) return
+    if (!to.write(part)) await drained(to)
+  }
+  to.end()
+}
