@@ -111,7 +111,8 @@ function patched(bytes: Buffer, from: string, to: string): Buffer {
   return copy
 }
 
-function busyboxLayer(): LayerSource {
+/** Debian's busybox and links of all its commands, with the folders and the users that programs expect. */
+export function busyboxLayer(): LayerSource {
   const busybox = withoutWgetCrash(readFileSync(BUSYBOX))
   const commands = execFileSync(BUSYBOX, ["--list-full"], { encoding: "utf8" }).trim().split("\n").sort()
   const folders = new Set([
@@ -152,7 +153,8 @@ function busyboxLayer(): LayerSource {
   }
 }
 
-function file(path: string, text: string, mode = 0o644): TarEntry {
+/** A file with this text. */
+export function file(path: string, text: string, mode = 0o644): TarEntry {
   return { type: "file", path, data: new TextEncoder().encode(text), mode }
 }
 

@@ -97,6 +97,8 @@ has_static_busybox() {
     (LC_ALL=C ldd /bin/busybox 2>&1 || true) | grep -Eq 'not a dynamic executable|statically linked'
 }
 
+has_postgres() { compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; }
+
 missing_packages() {
   has_command containerd || echo containerd
   has_command runc || echo runc
@@ -111,6 +113,8 @@ missing_packages() {
   if [ "$with_test" = yes ]; then
     has_command docker-registry || echo docker-registry
     has_command curl || echo curl
+    # The image of manifests/examples/database.yaml is made of it. Its server is not started.
+    has_postgres || echo postgresql
   fi
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk
