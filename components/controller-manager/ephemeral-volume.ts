@@ -14,6 +14,7 @@ type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
  */
 export const ephemeralVolumes = defineController<Pod>({
   name: "ephemeral-volume-controller",
+  eventSource: "ephemeral_volume",
   reconciles: Pod,
   concerns: ({ metadata, spec }) =>
     metadata.deletionTimestamp === undefined && spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true,

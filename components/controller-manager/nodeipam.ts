@@ -16,6 +16,7 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
   const ranges = new NodeRanges((i) => `${dotted(base + i * 2 ** (32 - mask))}/${mask}`, count)
   return defineController<Node>({
     name: "node-ipam-controller",
+    eventSource: "cidrAllocator",
     reconciles: Node,
     concerns: ({ spec }) => (spec.podCIDRs ?? []).length === 0,
     workers: 1, // what one allots the next must see

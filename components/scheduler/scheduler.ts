@@ -7,8 +7,10 @@ import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/pe
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
-import { keyFrom } from "../../pkg/client/informer.ts"
+import { keyFrom, type Index } from "../../pkg/client/informer.ts"
+import { CSINode } from "../../pkg/api/storage/v1/csinode.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
+import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { bindVolumes } from "./bind-volumes.ts"
@@ -49,7 +51,15 @@ export interface Scheduler extends Component {
 }
 
 /** What pods' volumes hang on. */
-const VOLUME_KINDS: readonly Resource[] = [PersistentVolumeClaim, PersistentVolume, StorageClass]
+const VOLUME_KINDS: readonly Resource[] = [
+  PersistentVolumeClaim,
+  PersistentVolume,
+  StorageClass,
+  CSINode,
+  VolumeAttachment,
+]
+
+const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
 
 /** Decisions in one turn of the event loop; then others have theirs, and the bindings of the turn share one commit. */
 const DECISIONS_PER_TURN = 100
@@ -68,6 +78,8 @@ export function createScheduler(
     volume: (name) => informers.of(PersistentVolume).get(name),
     volumes: () => informers.of(PersistentVolume).list(),
     storageClass: (name) => informers.of(StorageClass).get(name),
+    csiNode: (nodeName) => informers.of(CSINode).get(nodeName),
+    attachments: (nodeName) => informers.of(VolumeAttachment).by(attachmentsByNode, nodeName),
   }
   const plugins = defaultPlugins(cache.images, (name) => informers.of(Namespace).get(name)?.metadata.labels, volumes)
   const nominations = new Nominations()
@@ -255,6 +267,7 @@ export function createScheduler(
             .of(resource)
             .on({ added: () => moveOn(["Volume/Change"]), updated: () => moveOn(["Volume/Change"]) }),
         ),
+        informers.of(VolumeAttachment).on({ deleted: () => moveOn(["Volume/Change"]) }),
       ]
       stopping = new AbortController()
       running = true

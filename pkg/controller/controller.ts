@@ -32,6 +32,8 @@ export interface Watched {
  */
 export interface Controller<T extends KubeObject = KubeObject> {
   readonly name: string
+  /** What its Events name as their source, where upstream's controller of this name calls itself otherwise there. */
+  readonly eventSource?: string
   readonly reconciles: Resource<T>
   readonly watches?: readonly Watched[]
   /**

@@ -56,7 +56,7 @@ export async function startController<T extends KubeObject>(
 ): Promise<RunningController> {
   const { informers, clock } = context
   const log = context.log.child({ controller: controller.name })
-  const events = createEventRecorder({ ...context, log }, controller.name)
+  const events = createEventRecorder({ ...context, log }, controller.eventSource ?? controller.name)
   const shared: ReconcileContext = { client: context.client, informers, clock, random: context.random, log, events }
 
   const watched = new Map<string, WatchedKind>()

@@ -28,6 +28,7 @@ const SCALED = [ReplicaSet, Deployment, ReplicationController, StatefulSet].map(
  */
 export const disruptionController = defineController<PodDisruptionBudget>({
   name: "disruption-controller",
+  eventSource: "controllermanager",
   reconciles: PodDisruptionBudget,
   watches: [
     {

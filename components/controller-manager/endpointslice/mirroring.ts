@@ -25,6 +25,7 @@ const MOST_PER_SUBSET = 1000
  */
 export const endpointSliceMirroringController = defineController<Endpoints>({
   name: "endpointslice-mirroring-controller",
+  eventSource: "endpoint-slice-mirroring-controller",
   reconciles: Endpoints,
   watches: [
     { resource: Service, keys: ({ metadata }) => [`${metadata.namespace}/${metadata.name}`] },

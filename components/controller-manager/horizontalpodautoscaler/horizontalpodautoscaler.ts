@@ -50,6 +50,7 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
   const histories = new Map<Key, History>()
   return defineController<HorizontalPodAutoscaler>({
     name: "horizontal-pod-autoscaler-controller",
+    eventSource: "horizontal-pod-autoscaler",
     reconciles: HorizontalPodAutoscaler,
     // What follows from its own writes of the status is looked at when its time has come.
     concerns: ({ metadata }) => !histories.has(keyFrom(metadata)),

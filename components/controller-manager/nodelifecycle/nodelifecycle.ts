@@ -29,6 +29,7 @@ export const nodeLifecycleController = (): Controller<Node> => {
   let listeningSince = 0
   return defineController<Node>({
     name: "node-lifecycle-controller",
+    eventSource: "node-controller",
     reconciles: Node,
     start({ clock }) {
       listeningSince = clock.now()

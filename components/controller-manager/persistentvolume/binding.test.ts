@@ -117,8 +117,11 @@ describe("a claim", () => {
     },
     {
       title: "of a class that was part of Kubernetes once says that nobody makes its volumes",
-      given: [storageClass("gold", { provisioner: "kubernetes.io/aws-ebs" }), claim(gold)],
-      wants: { claims: ["Pending -"], events: ["ProvisioningFailed: no volume plugin matched"] },
+      given: [storageClass("gold", { provisioner: "kubernetes.io/glusterfs" }), claim(gold)],
+      wants: {
+        claims: ["Pending -"],
+        events: ["ProvisioningFailed: no volume plugin matched name: kubernetes.io/glusterfs"],
+      },
     },
     {
       title: "of a class that waits for its first consumer is left to the scheduler, though a volume suits it",
@@ -198,6 +201,20 @@ describe("a claim", () => {
     await cluster.settle()
     // then
     expect(await stateOf(cluster)).toMatchObject(wants)
+  })
+
+  test("is told what it waits for by upstream's name of the controller", async () => {
+    // given
+    await using cluster = await startCluster({ components: NOBODY_PROVISIONS })
+    // when
+    await cluster.apply(claim())
+    await cluster.settle()
+    // then
+    const [event] = await cluster.list(Event)
+    expect(event).toMatchObject({
+      source: { component: "persistentvolume-controller" },
+      reportingComponent: "persistentvolume-controller",
+    })
   })
 
   test("that was made while there was no default class gets the one that comes", async () => {

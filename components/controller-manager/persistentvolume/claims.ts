@@ -18,10 +18,8 @@ import { keyFrom, type Informers, type Key } from "../../../pkg/client/informer.
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { bind, setClaimPhase } from "./bind.ts"
+import { csiDriverOf, IN_TREE, migratedClaim } from "./migration.ts"
 import { claimsByVolume, freeVolumesByClass, podsByClaim, unboundClaimsByClass, volumesByClaim } from "./indexes.ts"
-
-/** Provisioners of this prefix were part of Kubernetes; none of them is here. */
-const IN_TREE = "kubernetes.io/"
 
 /**
  * Binds claims to volumes. A claim gets the volume that is reserved for it, else the smallest that suits it; where
@@ -32,6 +30,7 @@ const IN_TREE = "kubernetes.io/"
  */
 export const claimBinder = defineController<PersistentVolumeClaim>({
   name: "persistentvolume-binder-controller",
+  eventSource: "persistentvolume-controller",
   reconciles: PersistentVolumeClaim,
   watches: [
     { resource: PersistentVolume, keys: (volume, { informers }) => claimsFor(volume as PersistentVolume, informers) },
@@ -45,8 +44,10 @@ export const claimBinder = defineController<PersistentVolumeClaim>({
     },
   ],
   async reconcile(key, context) {
-    const claim = context.informers.of(PersistentVolumeClaim).get(key)
-    if (claim === undefined) return
+    const found = context.informers.of(PersistentVolumeClaim).get(key)
+    if (found === undefined) return
+    const migrated = migratedClaim(found)
+    const claim = migrated === found ? found : await context.client.update(PersistentVolumeClaim, migrated)
     if (claim.metadata.annotations?.[BIND_COMPLETED] !== undefined) await syncBound(claim, context)
     else if ((claim.spec.volumeName ?? "") !== "") await syncNamed(claim, context)
     else await syncUnbound(claim, context)
@@ -135,23 +136,16 @@ async function provision(
     const message = `storageclass.storage.k8s.io ${JSON.stringify(className)} not found`
     return events.event(claim, "Warning", "ProvisioningFailed", message)
   }
-  const { provisioner } = storageClass
+  const provisioner = csiDriverOf(storageClass.provisioner) ?? storageClass.provisioner
   if (provisioner.startsWith(IN_TREE))
-    return events.event(claim, "Warning", "ProvisioningFailed", "no volume plugin matched")
+    return events.event(claim, "Warning", "ProvisioningFailed", `no volume plugin matched name: ${provisioner}`)
   const { annotations } = claim.metadata
   let marked = claim
-  if (annotations?.[STORAGE_PROVISIONER] !== provisioner || annotations[BETA_STORAGE_PROVISIONER] !== provisioner)
-    marked = await client.update(PersistentVolumeClaim, {
-      ...claim,
-      metadata: {
-        ...claim.metadata,
-        annotations: {
-          ...annotations,
-          [STORAGE_PROVISIONER]: provisioner,
-          [BETA_STORAGE_PROVISIONER]: provisioner,
-        },
-      },
-    })
+  if (annotations?.[STORAGE_PROVISIONER] !== provisioner) {
+    const named = { ...annotations, [STORAGE_PROVISIONER]: provisioner, [BETA_STORAGE_PROVISIONER]: provisioner }
+    const wanted = migratedClaim({ ...claim, metadata: { ...claim.metadata, annotations: named } })
+    marked = await client.update(PersistentVolumeClaim, wanted)
+  }
   events.event(
     marked,
     "Normal",

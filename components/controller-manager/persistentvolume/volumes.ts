@@ -1,15 +1,18 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import {
   BOUND_BY_CONTROLLER,
   hasModeOf,
   PROVISIONED_BY,
 } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
-import { keyFrom } from "../../../pkg/client/informer.ts"
+import { keyFrom, type Informers, type Key } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { setVolumePhase } from "./bind.ts"
-import { volumesByClaim } from "./indexes.ts"
+import { podsByClaim, volumesByClaim } from "./indexes.ts"
+import { IN_TREE, MIGRATED_TO, migratedVolume } from "./migration.ts"
 
 /**
  * Keeps the phase of volumes: Available while no claim has them, Bound, Released when their claim is gone. What becomes
@@ -18,6 +21,7 @@ import { volumesByClaim } from "./indexes.ts"
  */
 export const volumePhases = defineController<PersistentVolume>({
   name: "persistentvolume-phase-controller",
+  eventSource: "persistentvolume-controller",
   reconciles: PersistentVolume,
   watches: [
     {
@@ -28,11 +32,15 @@ export const volumePhases = defineController<PersistentVolume>({
           .by(volumesByClaim, keyFrom(metadata))
           .map((volume) => keyFrom(volume.metadata)),
     },
+    // A volume that is to be emptied waits for the pods that have it.
+    { resource: Pod, keys: (pod, { informers }) => toBeEmptied(pod as Pod, informers) },
   ],
   async reconcile(key, context) {
     const { client, informers, events } = context
-    const volume = informers.of(PersistentVolume).get(key)
-    if (volume === undefined) return
+    const found = informers.of(PersistentVolume).get(key)
+    if (found === undefined) return
+    const migrated = migratedVolume(found)
+    const volume = migrated === found ? found : await client.update(PersistentVolume, migrated)
     const { claimRef } = volume.spec
     if (claimRef === undefined || (claimRef.uid ?? "") === "") {
       await setVolumePhase(volume, "Available", client)
@@ -56,6 +64,13 @@ export const volumePhases = defineController<PersistentVolume>({
     else await unbind(volume, context)
   },
 })
+
+const toBeEmptied = (pod: Pod, informers: Informers): readonly Key[] =>
+  podsByClaim
+    .of(pod)
+    .flatMap((claim) => informers.of(PersistentVolume).by(volumesByClaim, claim))
+    .filter(({ spec, status }) => spec.persistentVolumeReclaimPolicy === "Recycle" && status.phase === "Released")
+    .map(({ metadata }) => keyFrom(metadata))
 
 type ClaimRef = NonNullable<PersistentVolume["spec"]["claimRef"]>
 
@@ -88,21 +103,43 @@ const isMadeForItsClaim = ({ metadata, spec }: PersistentVolume): boolean =>
  * Its claim is gone. Whoever made the volume deletes it; there are no drivers here that could delete or empty another
  * one. Source: reclaimVolume.
  */
-async function release(volume: PersistentVolume, { client, events }: ReconcileContext): Promise<void> {
-  const { phase } = volume.status
-  if (phase === "Failed") return
+async function release(volume: PersistentVolume, context: ReconcileContext): Promise<void> {
+  const { client, events } = context
+  if (volume.status.phase === "Failed") return
   const released = await setVolumePhase(volume, "Released", client)
-  const { persistentVolumeReclaimPolicy: policy, csi } = released.spec
-  if (policy === "Retain") return
-  if (policy === "Recycle") return fail("VolumeFailedRecycle", "No recycler plugin found for the volume!")
-  if (released.metadata.annotations?.[PROVISIONED_BY] !== undefined || csi !== undefined) return
-  const name = JSON.stringify(released.metadata.name)
-  const reason = `error getting deleter volume plugin for volume ${name}: no deletable volume plugin matched`
-  return fail("VolumeFailedDelete", reason)
+  if ((released.metadata.annotations?.[MIGRATED_TO] ?? "") !== "") return
+  const { persistentVolumeReclaimPolicy: policy } = released.spec
+  if (policy === "Recycle") {
+    const users = usersOf(released, context)
+    if (users.length > 0)
+      return events.event(released, "Normal", "VolumeFailedRecycle", `Volume is used by pods: ${users.join(",")}`)
+    return fail("VolumeFailedRecycle", "No recycler plugin found for the volume!")
+  }
+  const reason = policy === "Delete" ? whyNotDeleted(released) : undefined
+  if (reason !== undefined) return fail("VolumeFailedDelete", reason)
 
   async function fail(reason: string, message: string): Promise<void> {
     events.event(await setVolumePhase(released, "Failed", client, message), "Warning", reason, message)
   }
+}
+
+/** Pods that still have the volume, as `<namespace>/<name>`; none where a new claim has its claim's name. */
+function usersOf({ spec: { claimRef = {} } }: PersistentVolume, { informers }: ReconcileContext): readonly string[] {
+  if (informers.of(PersistentVolumeClaim).get(keyFrom(claimRef)) !== undefined) return []
+  const pods = informers.of(Pod).by(podsByClaim, keyFrom(claimRef))
+  return pods
+    .filter((pod) => !isPodTerminal(pod))
+    .map(({ metadata }) => keyFrom(metadata))
+    .sort()
+}
+
+/** Undefined where whoever made the volume, or its driver, deletes it. Source: findDeletablePlugin. */
+function whyNotDeleted({ metadata, spec }: PersistentVolume): string | undefined {
+  const maker = metadata.annotations?.[PROVISIONED_BY] ?? ""
+  if (maker !== "") return maker.startsWith(IN_TREE) ? `no volume plugin matched name: ${maker}` : undefined
+  if (spec.csi !== undefined) return undefined
+  const name = JSON.stringify(metadata.name)
+  return `error getting deleter volume plugin for volume ${name}: no deletable volume plugin matched`
 }
 
 /** Source: unbindVolume. A volume that somebody reserved for the claim by its name stays so. */

@@ -5,6 +5,7 @@ import { nodeAffinity } from "./nodeaffinity.ts"
 import { nodeName } from "./nodename.ts"
 import { nodePorts } from "./nodeports.ts"
 import { balancedAllocation, nodeResourcesFit } from "./noderesources.ts"
+import { nodeVolumeLimits } from "./nodevolumelimits.ts"
 import { nodeUnschedulable } from "./nodeunschedulable.ts"
 import { podTopologySpread } from "./podtopologyspread.ts"
 import type { NamespaceLabels } from "./pod-terms.ts"
@@ -31,6 +32,7 @@ export const defaultPlugins = (
   { plugin: nodePorts, weight: 0 },
   { plugin: nodeResourcesFit, weight: 1 },
   { plugin: volumeRestrictions(volumes), weight: 0 },
+  { plugin: nodeVolumeLimits(volumes), weight: 0 },
   { plugin: volumeBinding(volumes), weight: 0 },
   { plugin: volumeZone(volumes), weight: 0 },
   { plugin: podTopologySpread(), weight: 2 },

@@ -9,7 +9,9 @@ import {
   requestedSize,
   SELECTED_NODE,
 } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import type { CSINode } from "../../../pkg/api/storage/v1/csinode.ts"
 import type { StorageClass, TopologySelectorTerm } from "../../../pkg/api/storage/v1/storageclass.ts"
+import type { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 
@@ -19,6 +21,9 @@ export interface VolumeObjects {
   volume(name: string): PersistentVolume | undefined
   volumes(): readonly PersistentVolume[]
   storageClass(name: string): StorageClass | undefined
+  csiNode(nodeName: string): CSINode | undefined
+  /** What is attached to the node, or is to be. */
+  attachments(nodeName: string): readonly VolumeAttachment[]
 }
 
 /** What a pod's claims mean for its nodes. */

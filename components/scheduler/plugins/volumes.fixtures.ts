@@ -6,4 +6,6 @@ export const NO_VOLUMES: VolumeObjects = {
   volume: () => undefined,
   volumes: () => [],
   storageClass: () => undefined,
+  csiNode: () => undefined,
+  attachments: () => [],
 }

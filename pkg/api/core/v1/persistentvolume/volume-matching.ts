@@ -91,12 +91,12 @@ const couldHold = (volume: PersistentVolume, claim: PersistentVolumeClaim): bool
   volume.metadata.deletionTimestamp === undefined &&
   hasModeOf(volume, claim) &&
   attributesClassOf(volume) === attributesClassOf(claim) &&
+  allowsModesOf(volume, claim) &&
   sizeOf(volume) >= requestedSize(claim)
 
 const suits = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   volume.status.phase === "Available" &&
   storageClassOf(volume) === storageClassOf(claim) &&
-  allowsModesOf(volume, claim) &&
   (claim.spec.selector === undefined || fromLabelSelector(claim.spec.selector).matches(volume.metadata.labels))
 
 const allowsModesOf = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean =>
