@@ -41,15 +41,16 @@ function jsonWithSets(object: KubeObject): string {
     ...object,
     metadata: { ...object.metadata, managedFields: managedFields.map((entry) => ({ ...entry, fieldsV1: 0 })) },
   }
-  const parts = JSON.stringify(marked).split(MARK)
-  // More marks than entries: the object has one of its own.
-  if (parts.length !== managedFields.length + 1) return JSON.stringify(object)
-  const pieces = [parts[0]!]
-  for (let i = 0; i < managedFields.length; i++) {
-    const set = managedFields[i]!.fieldsV1 as object
-    pieces.push(NAME, known.get(set) ?? JSON.stringify(set), parts[i + 1]!)
+  const text = JSON.stringify(marked)
+  let made = ""
+  let from = 0
+  for (const { fieldsV1 } of managedFields) {
+    const at = text.indexOf(MARK, from) + NAME.length
+    made += text.slice(from, at) + (known.get(fieldsV1 as object) ?? JSON.stringify(fieldsV1))
+    from = at + 1
   }
-  return pieces.join("")
+  // More marks than entries: the object has one of its own.
+  return text.includes(MARK, from) ? JSON.stringify(object) : made + text.slice(from)
 }
 const hasSet = ({ fieldsV1 }: ManagedFieldsEntry): boolean => typeof fieldsV1 === "object" && fieldsV1 !== null
 const NAME = '"fieldsV1":'

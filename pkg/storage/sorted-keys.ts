@@ -1,14 +1,17 @@
 /** Keys a leaf holds before it is split in two. Inserting moves at most this many; a listing walks leaf by leaf. */
 const LEAF = 128
 
+/** Sorted arrays of keys, in order; none of them is empty. Not of values, so that a search reads nothing but keys. */
+type Leaves = string[][]
+
 /**
  * A map from key to value that also knows the order of its keys: looking up or replacing is a hash map's cost,
- * inserting moves part of one leaf, and all that starts with a prefix is one walk. Leaves are sorted arrays of keys,
- * not of values, so that a search reads nothing but keys; no leaf is empty unless the whole map is.
+ * inserting moves part of one leaf, and all that starts with a prefix is one walk. The keys of each resource stand
+ * apart: every create asks for the quotas and limits of its namespace, mostly to find that the cluster has none.
  */
 export class SortedKeys<V extends { readonly key: string }> {
   readonly #byKey = new Map<string, V>()
-  #leaves: string[][] = [[]]
+  readonly #byResource = new Map<string, Leaves>()
 
   get size(): number {
     return this.#byKey.size
@@ -19,49 +22,77 @@ export class SortedKeys<V extends { readonly key: string }> {
 
   set(value: V): void {
     const { key } = value
-    const known = this.#byKey.has(key)
+    const { size } = this.#byKey
     this.#byKey.set(key, value)
-    if (known) return
-    const at = this.#leafFor(key)
-    const leaf = this.#leaves[at]!
+    if (this.#byKey.size === size) return
+    const resource = resourceOf(key) ?? ""
+    const leaves = this.#byResource.get(resource)
+    if (leaves === undefined) {
+      this.#byResource.set(resource, [[key]])
+      return
+    }
+    const at = leafFor(leaves, key)
+    const leaf = leaves[at]!
     leaf.splice(lowerBound(leaf, key), 0, key)
-    if (leaf.length > LEAF) this.#leaves.splice(at + 1, 0, leaf.splice(LEAF / 2))
+    if (leaf.length > LEAF) leaves.splice(at + 1, 0, leaf.splice(LEAF / 2))
   }
 
   delete(key: string): void {
     if (!this.#byKey.delete(key)) return
-    const at = this.#leafFor(key)
-    const leaf = this.#leaves[at]!
+    const resource = resourceOf(key) ?? ""
+    const leaves = this.#byResource.get(resource)!
+    const at = leafFor(leaves, key)
+    const leaf = leaves[at]!
     leaf.splice(lowerBound(leaf, key), 1)
-    if (leaf.length === 0 && this.#leaves.length > 1) this.#leaves.splice(at, 1)
+    if (leaf.length > 0) return
+    leaves.splice(at, 1)
+    if (leaves.length === 0) this.#byResource.delete(resource)
   }
 
   /** All values whose key starts with `prefix`, in the order of their keys. */
   startingWith(prefix: string): V[] {
+    const resource = resourceOf(prefix)
     const found: V[] = []
-    const first = this.#leafFor(prefix)
-    for (let at = first; at < this.#leaves.length; at++) {
-      const leaf = this.#leaves[at]!
+    if (resource !== undefined) {
+      const leaves = this.#byResource.get(resource)
+      if (leaves !== undefined) this.#collect(leaves, prefix, found)
+      return found
+    }
+    for (const leaves of this.#byResource.values()) this.#collect(leaves, prefix, found)
+    return found.sort((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  #collect(leaves: Leaves, prefix: string, found: V[]): void {
+    const first = leafFor(leaves, prefix)
+    for (let at = first; at < leaves.length; at++) {
+      const leaf = leaves[at]!
       for (let index = at === first ? lowerBound(leaf, prefix) : 0; index < leaf.length; index++) {
         const key = leaf[index]!
-        if (!key.startsWith(prefix)) return found
+        if (!key.startsWith(prefix)) return
         found.push(this.#byKey.get(key)!)
       }
     }
-    return found
   }
+}
 
-  /** The last leaf that starts at or before `key`, or the first. */
-  #leafFor(key: string): number {
-    let low = 0
-    let high = this.#leaves.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (this.#leaves[middle]![0]! <= key) low = middle
-      else high = middle - 1
-    }
-    return low
+/** `/registry/core/pods/` of `/registry/core/pods/default/web`; undefined where a text has less than that. */
+function resourceOf(text: string): string | undefined {
+  const group = text.indexOf("/", 1)
+  const plural = group === -1 ? -1 : text.indexOf("/", group + 1)
+  const end = plural === -1 ? -1 : text.indexOf("/", plural + 1)
+  return end === -1 ? undefined : text.slice(0, end + 1)
+}
+
+/** Index of the last leaf that starts at or before `key`, or of the first. */
+function leafFor(leaves: Leaves, key: string): number {
+  let low = 0
+  let high = leaves.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (leaves[middle]![0]! <= key) low = middle
+    else high = middle - 1
   }
+  return low
 }
 
 /** Index of the first key that is not before `key`. */

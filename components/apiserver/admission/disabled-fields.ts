@@ -90,8 +90,12 @@ function without(value: unknown, field: Field, depth = 0): unknown {
   const step = path[depth]!
   if (step === "[]") {
     if (!Array.isArray(value)) return value
-    const items = value.map((item: unknown) => without(item, field, depth + 1))
-    return items.some((item, index) => item !== value[index]) ? items : value
+    let items: unknown[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const left = without(value[i], field, depth + 1)
+      if (left !== value[i]) (items ??= [...(value as readonly unknown[])])[i] = left
+    }
+    return items ?? value
   }
   if (typeof value !== "object" || value === null) return value
   const inner = (value as Readonly<Record<string, unknown>>)[step]

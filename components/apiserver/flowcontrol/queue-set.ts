@@ -48,6 +48,8 @@ export interface Place<Request extends SeatedRequest> {
 
 export interface Queue<Request extends SeatedRequest> {
   readonly waiting: Set<Place<Request>>
+  /** The first of those that wait: all queues are asked for theirs whenever a request ends. */
+  oldest: Place<Request> | undefined
   readonly executing: Place<Request>[]
   /** Of those that wait. */
   seatsWaiting: number
@@ -160,6 +162,7 @@ export class QueueSet<Request extends SeatedRequest> {
     const place = this.#placeOf(request, queue)
     this.#activate(queue)
     queue.waiting.add(place)
+    queue.oldest ??= place
     queue.seatsWaiting += request.seats
     this.waiting++
     this.seatsWaiting += request.seats
@@ -275,7 +278,7 @@ export class QueueSet<Request extends SeatedRequest> {
     const next = this.#nextQueue()
     if (next === undefined) return false
     const { queue, index } = next
-    const place = oldestIn(queue)!
+    const place = queue.oldest!
     if (!this.#options.isExempt && !this.#accommodates(place.request.seats)) {
       this.notAccommodated++
       return false
@@ -292,6 +295,7 @@ export class QueueSet<Request extends SeatedRequest> {
 
   #leaveQueue(queue: Queue<Request>, place: Place<Request>): void {
     queue.waiting.delete(place)
+    if (queue.oldest === place) queue.oldest = oldestOf(queue.waiting)
     queue.seatsWaiting -= place.request.seats
     this.waiting--
     this.seatsWaiting -= place.request.seats
@@ -313,7 +317,7 @@ export class QueueSet<Request extends SeatedRequest> {
     for (let i = 1; i <= count; i++) {
       const at = (this.#robin + i) % count
       const queue = this.queues[at]!
-      const oldest = oldestIn(queue)
+      const { oldest } = queue
       if (oldest === undefined) continue
       note(bounds, queue.nextDispatchR)
       note(discounted, queue.nextDispatchR - (queue.seatsInUse * ESTIMATED_MS) / 1000)
@@ -325,13 +329,14 @@ export class QueueSet<Request extends SeatedRequest> {
 
   /** No request begins, in virtual time, before it has arrived: a queue that is slow saves up nothing. */
   #bound(queue: Queue<Request>): void {
-    const oldest = oldestIn(queue)
+    const { oldest } = queue
     if (oldest !== undefined && queue.nextDispatchR < oldest.arrivalR) queue.nextDispatchR = oldest.arrivalR
   }
 }
 
 const newQueue = <Request extends SeatedRequest>(): Queue<Request> => ({
   waiting: new Set(),
+  oldest: undefined,
   executing: [],
   seatsWaiting: 0,
   seatsInUse: 0,
@@ -348,7 +353,7 @@ function remove<Request extends SeatedRequest>(places: Place<Request>[], { index
   last.index = index
 }
 
-function oldestIn<Request extends SeatedRequest>({ waiting }: Queue<Request>): Place<Request> | undefined {
+function oldestOf<Request extends SeatedRequest>(waiting: Set<Place<Request>>): Place<Request> | undefined {
   for (const place of waiting) return place
   return undefined
 }

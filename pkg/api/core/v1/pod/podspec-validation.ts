@@ -111,16 +111,17 @@ function userNamespaceFaults(spec: PodSpec): readonly Cause[] {
 function fileVolumeFaults(spec: PodSpec): readonly Cause[] {
   const causes: Cause[] = []
   for (const list of CONTAINER_LISTS)
-    for (const [i, { env = [] }] of (spec[list] ?? []).entries())
-      for (const [j, { valueFrom }] of env.entries()) {
-        if (valueFrom?.fileKeyRef === undefined) continue
+    spec[list]?.forEach(({ env }, i) =>
+      env?.forEach(({ valueFrom }, j) => {
+        if (valueFrom?.fileKeyRef === undefined) return
         const name = valueFrom.fileKeyRef.volumeName ?? ""
         const volume = spec.volumes?.findLast((other) => other.name === name)
         const here = at(list, i, "env", j, "valueFrom.fileKeyRef.volumeName")
         if (volume === undefined) causes.push(notFoundField(here, name))
         else if (volume.emptyDir === undefined)
           causes.push(invalidValue(here, name, "referenced volume must be of type emptyDir"))
-      }
+      }),
+    )
   return causes
 }
 const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] as const

@@ -59,14 +59,22 @@ function userProblems(name: string): readonly string[] {
 }
 
 /** Every container of a pod with its path, in upstream's order. */
-export const containersOf = (spec: PodSpec): readonly (readonly [string, Container | EphemeralContainer])[] =>
-  (["initContainers", "containers", "ephemeralContainers"] as const).flatMap((list) =>
-    (spec[list] ?? []).map((container, i) => [at(list, i), container] as const),
-  )
+export function containersOf(spec: PodSpec): readonly (readonly [string, Container | EphemeralContainer])[] {
+  const found: (readonly [string, Container | EphemeralContainer])[] = []
+  for (const list of CONTAINER_LISTS) spec[list]?.forEach((container, i) => found.push([at(list, i), container]))
+  return found
+}
+const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] as const
+
+const isOfHostProcess = ({ securityContext }: Container | EphemeralContainer): boolean =>
+  securityContext?.windowsOptions?.hostProcess !== undefined
 
 /** A pod whose processes run on the host does so as a whole, on the host's network. */
 export function hostProcessFaults(spec: PodSpec): readonly Cause[] {
   const ofPod = spec.securityContext.windowsOptions?.hostProcess
+  // Nearly no pod says anything of it, and paths cost more than to look.
+  if (ofPod === undefined && !CONTAINER_LISTS.some((list) => spec[list]?.some(isOfHostProcess) === true))
+    return NO_CAUSES
   const causes: Cause[] = []
   let [all, onHost] = [0, 0]
   for (const [path, { securityContext }] of containersOf(spec)) {
