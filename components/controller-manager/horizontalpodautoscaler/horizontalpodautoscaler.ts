@@ -27,6 +27,7 @@ import {
 import { MetricFailure, proposalOf, type Proposal } from "./metric.ts"
 import type { MetricsClient } from "./metrics-client.ts"
 import type { Tolerances } from "./replicas.ts"
+import { PodSelectors } from "./selectors.ts"
 
 /** How often an autoscaler looks at its metrics. Source: --horizontal-pod-autoscaler-sync-period. */
 const SYNC_PERIOD_MS = 15_000
@@ -48,6 +49,7 @@ export interface AutoscalerConfig {
  */
 export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<HorizontalPodAutoscaler> {
   const histories = new Map<Key, History>()
+  const selectors = new PodSelectors()
   return defineController<HorizontalPodAutoscaler>({
     name: "horizontal-pod-autoscaler-controller",
     eventSource: "horizontal-pod-autoscaler",
@@ -59,9 +61,10 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
       const autoscaler = context.informers.of(HorizontalPodAutoscaler).get(key)
       if (autoscaler === undefined || autoscaler.metadata.deletionTimestamp !== undefined) {
         histories.delete(key)
+        selectors.delete(key)
         return
       }
-      const sync = new Sync(autoscaler, histories.get(key), config, context)
+      const sync = new Sync(autoscaler, histories.get(key), { ...config, selectors }, context)
       // Known before the first write, since its event comes while it is awaited.
       histories.set(key, sync.history)
       try {
@@ -81,7 +84,7 @@ class Told extends Error {}
 class Sync {
   history: History
   readonly #autoscaler: HorizontalPodAutoscaler
-  readonly #config: AutoscalerConfig
+  readonly #config: AutoscalerConfig & { readonly selectors: PodSelectors }
   readonly #context: ReconcileContext
   #status: HorizontalPodAutoscalerStatus
   readonly #now: number
@@ -89,7 +92,7 @@ class Sync {
   constructor(
     autoscaler: HorizontalPodAutoscaler,
     history: History | undefined,
-    config: AutoscalerConfig,
+    config: AutoscalerConfig & { readonly selectors: PodSelectors },
     context: ReconcileContext,
   ) {
     this.#autoscaler = autoscaler
@@ -165,16 +168,12 @@ class Sync {
   async #proposal(scale: Scale): Promise<{ readonly best: Proposal; readonly statuses: readonly MetricStatus[] }> {
     const { metadata, spec } = this.#autoscaler
     const { metrics = [] } = spec
-    const selector = this.#selectorOf(scale)
     const specReplicas = scale.spec.replicas ?? 0
     const namespace = metadata.namespace ?? ""
     const target = {
       namespace,
       selector: scale.status.selector ?? "",
-      pods: this.#context.informers
-        .of(Pod)
-        .list(namespace)
-        .filter((pod) => selector.matches(pod.metadata.labels)),
+      pods: this.#podsOf(scale, namespace),
       specReplicas,
       statusReplicas: scale.status.replicas,
       tolerances: this.#tolerances(),
@@ -211,22 +210,49 @@ class Sync {
     return { best: best!, statuses }
   }
 
-  /** @throws Told where the target says nothing, or nonsense, of its pods */
-  #selectorOf({ status }: Scale): LabelMatcher {
+  /**
+   * The pods that are scaled. @throws Told where another autoscaler scales any of them too. Source:
+   * validateAndParseSelector.
+   */
+  #podsOf({ status, spec }: Scale, namespace: string): readonly Pod[] {
     const { selector = "" } = status
+    const replicas = spec.replicas ?? 0
+    const matcher = this.#matcherOf(selector, replicas)
+    const { selectors } = this.#config
+    selectors.set({ namespace, name: this.#autoscaler.metadata.name ?? "" }, matcher)
+    const pods = this.#context.informers
+      .of(Pod)
+      .list(namespace)
+      .filter((pod) => matcher.matches(pod.metadata.labels))
+    const selecting = selectors.selecting(namespace, pods)
+    if (selecting.length <= 1) return pods
+    const named = selecting.map(({ name }) => `{${name} ${namespace}}`).join(" ")
+    const message = `pods by selector ${selector} are controlled by multiple HPAs: [${named}]`
+    return this.#badSelector(replicas, message, { event: "AmbiguousSelector", reason: "AmbiguousSelector" })
+  }
+
+  /** @throws Told where the target says nothing, or nonsense, of its pods */
+  #matcherOf(selector: string, replicas: number): LabelMatcher {
+    const reason = "InvalidSelector"
     try {
       if (selector !== "") return parseLabelSelector(selector)
     } catch (err) {
-      const reason = err instanceof Error ? err.message : String(err)
-      const message = `couldn't convert selector into a corresponding internal selector object: ${reason}`
-      return this.#badSelector("InvalidSelector", message, message)
+      const why = err instanceof Error ? err.message : String(err)
+      const message = `couldn't convert selector into a corresponding internal selector object: ${why}`
+      return this.#badSelector(replicas, message, { event: reason, reason })
     }
-    return this.#badSelector("SelectorRequired", "selector is required", "the HPA target's scale is missing a selector")
+    const condition = "the HPA target's scale is missing a selector"
+    return this.#badSelector(replicas, "selector is required", { event: "SelectorRequired", reason, condition })
   }
 
-  #badSelector(event: string, message: string, condition: string): never {
+  #badSelector(
+    replicas: number,
+    message: string,
+    { event, reason, condition = message }: { readonly event: string; reason: string; condition?: string },
+  ): never {
     this.#warn(event, message)
-    this.#set("ScalingActive", "False", "InvalidSelector", condition)
+    this.#set("ScalingActive", "False", reason, condition)
+    this.#observed(replicas, this.#status.desiredReplicas ?? 0, [])
     this.#warn("FailedComputeMetricsReplicas", message)
     throw new Told(message)
   }
@@ -348,7 +374,12 @@ class Sync {
   async #writeStatus(): Promise<void> {
     const { status } = this.#autoscaler
     if (deepEqual(status, this.#status)) return
-    await this.#context.client.updateStatus(HorizontalPodAutoscaler, { ...this.#autoscaler, status: this.#status })
+    try {
+      await this.#context.client.updateStatus(HorizontalPodAutoscaler, { ...this.#autoscaler, status: this.#status })
+    } catch (err) {
+      this.#warn("FailedUpdateStatus", err instanceof Error ? err.message : String(err))
+      throw err
+    }
   }
 }
 

@@ -234,11 +234,26 @@ async function about<T>(doing: string, work: () => Promise<T>): Promise<T> {
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))
 
 const milliQuantity = (milli: number, format: QuantityFormat = "DecimalSI"): string =>
-  formatQuantity({ nano: BigInt(milli) * 1_000_000n, format })
+  formatQuantity({ nano: BigInt(Math.min(milli, MOST)) * 1_000_000n, format })
+
+/** Source: the sums of external metrics end at Go's largest int64. */
+const MOST = Number(2n ** 63n - 1024n)
 
 const selectorText = (selector: LabelSelector | undefined): string =>
   selector === undefined ? "" : fromLabelSelector(selector).toString()
 
-/** As Go prints a pointer to a selector that is not there. */
-const selectorOrNil = (selector: LabelSelector | undefined): string =>
-  selector === undefined ? "nil" : `&${JSON.stringify(selector)}`
+/** As the Go type prints itself. Source: LabelSelector.String in apimachinery pkg/apis/meta/v1/generated.pb.go. */
+function selectorOrNil(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return "nil"
+  const labels = Object.entries(selector.matchLabels ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}: ${value},`)
+  const expressions = (selector.matchExpressions ?? []).map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(" ")}],},`,
+  )
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${labels.join("")}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${expressions.join("")}},}`
+  )
+}

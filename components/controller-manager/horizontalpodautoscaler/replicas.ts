@@ -1,7 +1,7 @@
-import { milliOf } from "../../../pkg/apimachinery/quantity.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodReady, podCondition } from "../../../pkg/pods/pod-state.ts"
 import type { PodMetrics } from "./metrics-client.ts"
+import { requestOf } from "./pod-requests.ts"
 
 /**
  * How many replicas a metric asks for. Pods that say nothing are taken for what holds a change back: for as good as
@@ -142,28 +142,6 @@ function isStarting(pod: Pod, metric: { readonly timestamp: number; readonly win
     : condition.status === "False" && started + INITIAL_READINESS_MS > changed
 }
 
-/** What the pod, or one of its containers, requests of a resource, in thousandths. Source: calculateRequests. */
-function requestOf({ metadata, spec }: Pod, resource: string, container: string | undefined): number {
-  const { name } = metadata
-  const ofPod = spec.resources?.requests
-  if (container === undefined && ofPod !== undefined && Object.keys(ofPod).length > 0) {
-    const request = ofPod[resource]
-    if (request !== undefined) return milliOf(request)
-  }
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
-  let total = 0
-  for (const one of [...spec.containers, ...sidecars]) {
-    if (container !== undefined && container !== one.name) continue
-    const request = one.resources?.requests?.[resource]
-    if (request === undefined)
-      throw new Error(`missing request for ${resource} in container ${one.name} of Pod ${name}`)
-    total += milliOf(request)
-    if (container === one.name) return total
-  }
-  if (container !== undefined) throw new Error(`container ${container} not found in Pod ${name}`)
-  return total
-}
-
 /** For a metric of one object, or from outside, whose whole value is compared. Source: getUsageRatioReplicaCount. */
 export function replicasForValue(
   used: number,
@@ -187,7 +165,8 @@ export function replicasForShare(
 ): Usage {
   const wanted = Math.min(Math.ceil(used / target), MAX_INT32)
   const replicas = isWithin(tolerances, used / (target * currentReplicas)) ? currentReplicas : wanted
-  return { replicas, average: Math.ceil(used / currentReplicas) }
+  // Before the first pod is counted there is nothing to share among.
+  return { replicas, average: Math.ceil(used / Math.max(1, currentReplicas)) }
 }
 
 const sum = (metrics: PodMetrics): number => [...metrics.values()].reduce((total, { value }) => total + value, 0)
