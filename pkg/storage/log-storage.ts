@@ -1,17 +1,18 @@
 /**
- * What every store shares: checking and numbering writes, group commit, the live view, the recent events, and telling
- * subscribers. A store on a medium adds `persist` and where older events are found.
+ * What every store shares: checking and numbering writes, group commit, the live objects, the recent events, and
+ * notifying subscribers. A store on a medium adds `persist` and the reading of older events.
  *
  * Invariants
  *  1. `stage` has no await: check, numbering and joining the batch are one step, so no two writes interleave.
- *  2. Between `stage` and the commit a write is seen by later writes (in `#pending`) and by nobody else: readers and
- *     watchers see commits only.
- *  3. `#flush` has no await either. Subscribers hear of a commit before the promises of its writes resolve, so who
- *     awaits a write finds it in every cache.
- *  4. After a failed commit `#pending` is empty and the numbering goes back to the last commit.
+ *  2. Between `stage` and the commit only later writes see a write (in `#pending`): readers and watchers see commits
+ *     only.
+ *  3. `#flush` has no await either. Subscribers are notified of a commit before the promises of its writes resolve, so
+ *     code that awaits a write finds it in every cache.
+ *  4. After a failed commit `#pending` is empty and the next revision follows the last commit again.
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
+import { RecentEvents } from "./recent-events.ts"
 import { SortedKeys } from "./sorted-keys.ts"
 import { StoredObject } from "./stored-object.ts"
 import { StorageError, type Storage, type StorageEvent, type Stored, type Write } from "./storage.ts"
@@ -20,17 +21,17 @@ export interface LogStorageOptions {
   readonly clock: Clock
   /** Freezes every object deeply, so that changing a shared one throws. For tests. */
   readonly frozen?: boolean
-  /** Hears why commits fail from now on, once for each reason, and `undefined` when they succeed again. */
+  /** Called with the reason when commits begin to fail, once for each reason; with undefined when they work again. */
   readonly onProblem?: ((problem: StorageError | undefined) => void) | undefined
 }
 
-/** A write that has its revision and waits for its commit. */
+/** A write that has a revision and waits for its commit. */
 export interface StagedWrite {
   readonly event: StorageEvent & { readonly stored: StoredObject }
   readonly highChurn: boolean
 }
 
-/** While commits fail, how often the store tries whether they would succeed again. */
+/** Interval of the trial writes while commits fail. */
 const TRIAL_INTERVAL_MS = 5000
 
 interface Waiting {
@@ -43,14 +44,13 @@ export abstract class LogStorage implements Storage {
   protected readonly clock: Clock
   protected readonly frozen: boolean
   protected readonly live = new SortedKeys<StoredObject>()
-  /** The newest events, oldest first, without gaps up to `revision`. */
-  protected recent: StorageEvent[] = []
+  protected readonly recent = new RecentEvents()
   /**
-   * For how many turns of the event loop a commit may be put off while each of them brings another write: where a
-   * commit costs as much as many writes, they had better share it. A write that comes alone never waits.
+   * How many turns of the event loop a commit may wait while each turn brings another write: where one commit costs as
+   * much as many writes, the writes share it. A single write never waits.
    */
   protected readonly turnsToGather: number = 0
-  /** Does `persist` need the JSON of every object? */
+  /** Whether `persist` needs the JSON of every object. */
   protected readonly makesJson: boolean = false
   #revision = 0
   #compacted = 0
@@ -108,17 +108,13 @@ export abstract class LogStorage implements Storage {
         "compacted",
         `Cannot read the log after revision ${revision}: revisions up to ${this.#compacted} have been compacted`,
       )
-    const events =
-      revision < this.#recentAfter()
-        ? this.eventsAfter(revision, prefix)
-        : this.recent.slice(this.#recentIndex(revision))
+    const isRecent = revision >= (this.recent.completeAfter ?? this.#revision)
+    const events = isRecent ? this.recent.after(revision) : this.eventsAfter(revision, prefix)
     return prefix === "" ? events : events.filter((event) => event.key.startsWith(prefix))
   }
 
   revisionAt(time: number): number {
-    const [oldest] = this.recent
-    if (oldest === undefined || oldest.time > time) return this.loggedRevisionAt(time, this.#recentAfter())
-    return this.recent[lastIndex(this.recent.length, (i) => this.recent[i]!.time <= time)]!.revision
+    return this.recent.revisionAt(time) ?? this.loggedRevisionAt(time, this.recent.completeAfter ?? this.#revision)
   }
 
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
@@ -145,23 +141,24 @@ export abstract class LogStorage implements Storage {
   abstract history(key: string): readonly StorageEvent[]
   /** Makes the writes durable, all or none. Throws StorageError when it cannot. */
   protected abstract persist(writes: readonly StagedWrite[]): void
+  /** Called after each commit, once `live`, `recent` and `revision` include it. */
+  protected afterCommit(_writes: readonly StagedWrite[]): void {}
   /**
-   * Writes something that changes nothing, to see whether a commit would succeed. Throws StorageError when it would
-   * not.
+   * Makes a trial write that changes no object. Throws StorageError when commits still fail.
    */
   protected abstract tryMedium(): void
-  /** Events after `revision` when `recent` no longer has them all. */
+  /** Reads the events after `revision` from the medium; called when `recent` does not have all of them. */
   protected abstract eventsAfter(revision: number, prefix: string): readonly StorageEvent[]
   /**
-   * The newest of the revisions up to `upTo` that had been written by `time`, when `recent` does not tell; else
-   * `compactedRevision`.
+   * Finds on the medium the newest revision up to `upTo` that was written by `time`; `compactedRevision` when there is
+   * none. Called when `recent` is too new to tell.
    */
   protected abstract loggedRevisionAt(time: number, upTo: number): number
-  /** Drops events up to `revision` that are superseded. */
+  /** Drops superseded events up to `revision`. */
   protected abstract dropUpTo(revision: number): void
   protected abstract closeMedium(): void
 
-  /** Sets the state found on the medium when it was opened. */
+  /** Sets the state that was read from the medium at open. */
   protected restore(objects: Iterable<StoredObject>, revision: number, compacted: number): void {
     for (const stored of objects) this.live.set(stored)
     this.#revision = revision
@@ -177,12 +174,12 @@ export abstract class LogStorage implements Storage {
     if (this.#batch.push(waiting) === 1) this.#flushAfter(this.turnsToGather)
   }
 
-  /** Checks and numbers a write; throws StorageError, and then nothing is staged. */
+  /** Checks a write and gives it a revision. Throws StorageError; nothing is staged then. */
   #stage(write: Write): StagedWrite {
     const { key, object, time, author, highChurn = false, checkSize } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
     check(write, current)
-    current?.hold() // its revision goes with the write, if it is not kept
+    current?.hold() // the row of the old revision may go with this write, so its JSON must stay in memory
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)
     checkSize?.(this.makesJson ? stored.json : undefined)
@@ -192,7 +189,7 @@ export abstract class LogStorage implements Storage {
     return { event: { type, revision, key, stored, previous: current, time, author }, highChurn }
   }
 
-  /** The same for several writes: when one is refused, none of them is staged. */
+  /** Stages several writes together: when one is refused, none is staged. */
   #stageAll(writes: readonly Write[]): StagedWrite[] {
     const before = new Map<string, StoredObject | undefined | "absent">()
     const first = this.#next
@@ -272,33 +269,11 @@ export abstract class LogStorage implements Storage {
       this.recent.push(event)
     }
     this.#revision = events.at(-1)!.revision
-    // Who awaits goes on in a microtask, so after the listeners; and is told even if a listener throws.
+    this.afterCommit(writes)
+    // The promises resolve in a microtask, so after the listeners; and they resolve even if a listener throws.
     for (const { committed } of batch) committed()
     for (const listener of this.#listeners) listener(events)
   }
-
-  /** Revision after which `recent` has everything. */
-  #recentAfter(): number {
-    return this.recent.length === 0 ? this.#revision : this.recent[0]!.revision - 1
-  }
-  /** Index in `recent` of the first event after `revision`. Revisions in it have no gaps. */
-  #recentIndex(revision: number): number {
-    return Math.max(0, revision - this.#recentAfter())
-  }
-}
-
-/**
- * The last of `length` places for which `holds`, which holds for the first places and not for those after them; -1 when
- * for none.
- */
-export function lastIndex(length: number, holds: (i: number) => boolean): number {
-  let [low, high] = [-1, length - 1]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (holds(middle)) low = middle
-    else high = middle - 1
-  }
-  return low
 }
 
 function check({ key, object, expected }: Write, current: Stored | undefined): void {

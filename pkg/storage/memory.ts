@@ -1,10 +1,10 @@
 import { LogStorage } from "./log-storage.ts"
 import type { StorageEvent } from "./storage.ts"
 
-/** A store that lives and ends with the process: test clusters. Its whole log is in `recent`. */
+/** The store of test clusters, which ends with the process. `recent` holds its whole log. */
 export class MemoryStorage extends LogStorage {
   history(key: string): readonly StorageEvent[] {
-    const events = this.recent.filter((event) => event.key === key)
+    const events = this.recent.all.filter((event) => event.key === key)
     return events.slice(
       Math.max(
         0,
@@ -15,13 +15,13 @@ export class MemoryStorage extends LogStorage {
   protected persist(): void {}
   protected tryMedium(): void {}
   protected eventsAfter(): readonly StorageEvent[] {
-    return this.recent
+    return this.recent.all
   }
   protected loggedRevisionAt(): number {
     return this.compactedRevision
   }
   protected dropUpTo(revision: number): void {
-    this.recent = this.recent.filter((event) => event.revision > revision)
+    this.recent.dropUpTo(revision)
   }
   protected closeMedium(): void {}
 }

@@ -1,12 +1,12 @@
 /**
- * The store on disk. State is read once, at open (sqlite-load.ts); afterwards the file is written only, but for history
- * older than what memory keeps. What is in the file, and how damage shows, is said in sqlite-format.ts; how a loss of
- * acknowledged writes shows, in acknowledged.ts.
+ * The store on disk. The live objects are read once, at open (sqlite-load.ts). Afterwards the file is only written,
+ * except that history older than `recent` is read from it. sqlite-format.ts describes the file and how damage is found;
+ * acknowledged.ts, how a loss of acknowledged writes is found.
  */
 import type { Timer } from "../clock/clock.ts"
 import type { SqliteDatabase, SqliteStatement } from "../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./acknowledged.ts"
-import { lastIndex, LogStorage, type LogStorageOptions, type StagedWrite } from "./log-storage.ts"
+import { LogStorage, type LogStorageOptions, type StagedWrite } from "./log-storage.ts"
 import { storageErrorFrom } from "./sqlite-errors.ts"
 import {
   checkRow,
@@ -21,6 +21,7 @@ import {
   UPDATE,
   type Row,
 } from "./sqlite-format.ts"
+import { lastIndex } from "./recent-events.ts"
 import { rowBytes, SqliteHistory } from "./sqlite-history.ts"
 import { forgetHolder } from "./sqlite-holder.ts"
 import { LiveList } from "./sqlite-live.ts"
@@ -29,17 +30,15 @@ import { openStore, type OpenOptions } from "./sqlite-open.ts"
 import type { StorageError, StorageEvent } from "./storage.ts"
 import { type Elsewhere, type ParseObject, StoredObject } from "./stored-object.ts"
 
-/** Events kept in memory, for watches that go on from a moment ago. Older ones are read from the file. */
+/** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
 const RECENT = 2048
-/**
- * And no more of them than have so much JSON: a large object that changes often must not fill the memory with its past.
- */
+/** Most JSON of the events in memory, so that a large object that changes often does not fill it with old states. */
 const RECENT_BYTES = 16 * 1024 * 1024
-/** And none for more than twice as long. */
+/** Events leave memory after this time, and at most twice of it, in milliseconds. */
 const RECENT_MS = 30_000
-/** Under load requests come in over a few turns; each commit waits for the disk. */
+/** A commit waits for the disk, so under load it gathers the writes of a few turns of the event loop. */
 const TURNS_TO_GATHER = 4
-/** What a trial writes: as much as a few large objects, so that room for a single page does not pass for room. */
+/** Size of a trial write: that of a few large objects, so that one free page does not count as enough free space. */
 const TRIAL_BYTES = 256 * 1024
 const DEFAULT_HISTORY_BYTES = 128 * 1024 * 1024
 
@@ -65,13 +64,13 @@ export class SqliteStorage extends LogStorage {
   readonly #acknowledged: AcknowledgedFile
   /** Revision of the newest row that is part of the log's chain. */
   #linked: number
-  /** How many objects there are, and the sum of their revisions. */
+  /** The number of objects, and the sum of their revisions. Each row records both. */
   #objects: number
   #revisions: number
-  /** JSON of the events in `recent`, and of those that are about to come into it. */
+  /** Bytes of JSON of the events in `recent`. */
   #recentBytes = 0
-  #forgetting: Timer | undefined
-  /** Set when the file was found damaged: nothing is written to it any more. */
+  #trimTimer: Timer | undefined
+  /** Set once the file was found damaged: from then on nothing is written to it. */
   #damage: StorageError | undefined
 
   /** Throws StorageError: locked (names the holder), readonly, damaged, lost, full. */
@@ -136,7 +135,7 @@ export class SqliteStorage extends LogStorage {
     })
   }
 
-  /** The most pages (of 8 KiB) the file may have; beyond them writes fail as on a full disk. */
+  /** Sets the most pages (of 8 KiB) that the file may have; beyond them writes fail as on a full disk. */
   limitPages(pages: number): void {
     this.#db.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`)
   }
@@ -176,16 +175,19 @@ export class SqliteStorage extends LogStorage {
     ;[this.#linked, this.#objects, this.#revisions] = [linked, objects, revisions]
     for (const { event } of writes) this.#live.add(event)
     if (historyBytes > 0) this.#history.grew(historyBytes)
-    // Trimmed rarely, so that trimming costs nothing per write.
-    if (this.recent.length > 1.5 * RECENT || this.#recentBytes > 1.5 * RECENT_BYTES) this.#trimRecent()
+  }
+
+  protected override afterCommit(writes: readonly StagedWrite[]): void {
     for (const { event } of writes) this.#recentBytes += event.stored.json.length
-    this.#forgetLater()
+    // Trimmed only when half as much again is there, so that trimming costs next to nothing per write.
+    if (this.recent.all.length > 1.5 * RECENT || this.#recentBytes > 1.5 * RECENT_BYTES) this.#trimRecent()
+    this.#trimLater()
   }
 
   protected tryMedium(): void {
     if (this.#damage !== undefined) throw this.#damage
     try {
-      // Two commits: what one transaction writes and takes away again never reaches the disk.
+      // Two commits, because a row that one transaction writes and deletes never reaches the disk.
       this.#db
         .prepare("INSERT OR REPLACE INTO meta (name, value, sum) VALUES ('trial', zeroblob(?), 0)")
         .run(TRIAL_BYTES)
@@ -197,7 +199,7 @@ export class SqliteStorage extends LogStorage {
 
   protected eventsAfter(revision: number, prefix: string): readonly StorageEvent[] {
     return this.#read(() => {
-      // Every row is read, as each says which one was before it; but the values only of those that are wanted.
+      // Every row is read to check the chain of revisions, but the value only of rows with the prefix.
       const value = `CASE WHEN substr(key, 1, ?) = ? THEN value END AS value`
       const rows = this.#db
         .prepare<Row>(`SELECT ${COLUMNS.replace("value", value)} FROM log WHERE rev > ? ORDER BY rev`)
@@ -210,7 +212,7 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected loggedRevisionAt(time: number, upTo: number): number {
-    // Revisions rise with the time, so a few rows tell.
+    // Revisions rise with the time, so a binary search reads only a few rows.
     const from = this.compactedRevision
     const next = this.#db.prepare<readonly [number]>("SELECT time FROM log WHERE rev >= ? ORDER BY rev LIMIT 1")
     return this.#read(
@@ -223,40 +225,36 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected closeMedium(): void {
-    this.#forgetting?.cancel()
+    this.#trimTimer?.cancel()
     this.#history.stop()
     this.#db.close()
     this.#acknowledged.close()
     forgetHolder(this.#file)
   }
 
-  /** Keeps of the recent events what memory has room for, and of these what came after a revision. */
+  /** Keeps the recent events after revision `after`, newest first, up to the limits of their number and size. */
   #trimRecent(after = 0): void {
     let [bytes, kept] = [0, 0]
-    for (const { stored, revision } of this.recent.toReversed()) {
+    for (const { stored, revision } of this.recent.all.toReversed()) {
       if (kept === RECENT || bytes + stored.json.length > RECENT_BYTES || revision <= after) break
       bytes += stored.json.length
       kept++
     }
-    for (const { key, stored } of this.recent.slice(0, this.recent.length - kept)) {
+    for (const { key, stored } of this.recent.keepNewest(kept)) {
       const live = this.live.get(key)
       if (live === stored && live.seldomRead) live.letGo(this.#elsewhere)
     }
-    this.recent = kept === 0 ? [] : this.recent.slice(-kept)
     this.#recentBytes = bytes
   }
 
-  /**
-   * Lets go of recent events that have become old, so that what was written under load does not stay in memory when
-   * that is over.
-   */
-  #forgetLater(): void {
+  /** Drops recent events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
+  #trimLater(): void {
     const newest = this.revision
-    this.#forgetting ??= this.clock.setTimeout(
+    this.#trimTimer ??= this.clock.setTimeout(
       () => {
-        this.#forgetting = undefined
+        this.#trimTimer = undefined
         this.#trimRecent(newest)
-        if (this.recent.length > 0) this.#forgetLater()
+        if (this.recent.all.length > 0) this.#trimLater()
       },
       RECENT_MS,
       "upkeep",
@@ -272,8 +270,8 @@ export class SqliteStorage extends LogStorage {
   }
 
   /**
-   * Where the history of a key that is gone begins; 0: nowhere. It is looked for in all of the log, since nobody asks
-   * for it often.
+   * The revision of the last deletion of a key; 0 when there is none. The whole log is searched, because this is
+   * seldom asked.
    */
   #deletionOf(key: string): number {
     const sql = `SELECT max(rev) FROM log WHERE key = ? AND type = ${DELETE}`
@@ -291,7 +289,7 @@ export class SqliteStorage extends LogStorage {
     )
   }
 
-  /** Rows as events. Where the state before one was not kept (high churn) it is taken to have been the same. */
+  /** Turns rows into events. Where the previous state was not kept (high churn), the new state stands for it. */
   #events(rows: readonly Row[]): StorageEvent[] {
     return rows.map((row) => {
       const [revision, key, code, , prev, , , , , time, author] = row
@@ -306,7 +304,7 @@ export class SqliteStorage extends LogStorage {
     })
   }
 
-  /** The JSON of a live revision that memory does not keep. */
+  /** Reads the JSON of a live revision that is not in memory. */
   #jsonOf(revision: number): Uint8Array {
     return this.#read(() => {
       const [row] = this.#row.rows(revision)

@@ -5,7 +5,7 @@ import { downwardApiContents } from "./downward-api.ts"
 import { projectedContents } from "./projected.ts"
 import { secretContents } from "./secret.ts"
 
-/** What the volume takes from the API; undefined for one that mount-volume.ts mounts. */
+/** Returns what the volume takes from the API; undefined for a volume that mount-volume.ts mounts. */
 export function contentsIn({ configMap, secret, downwardAPI, projected }: Volume): Contents | undefined {
   if (configMap !== undefined) return configMapContents(configMap, configMap.defaultMode)
   if (secret !== undefined) return secretContents({ ...secret, name: secret.secretName ?? "" }, secret.defaultMode)

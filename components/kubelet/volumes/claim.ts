@@ -1,5 +1,5 @@
 /**
- * Volumes behind a claim that is bound: kinds that the node reaches without a driver. Source:
+ * Mounts the PersistentVolume to which a claim is bound, where it is of a type that needs no CSI driver. Source:
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
@@ -7,21 +7,24 @@ import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
+import { mountLocal } from "./local.ts"
 import { mountNfs } from "./nfs.ts"
-import { ownershipFor } from "./ownership.ts"
-import type { VolumeMounter, VolumeSetup } from "./volume-setup.ts"
+import { mountFirst, type VolumeMounter, type VolumeSetup } from "./volume-setup.ts"
 
 export interface ClaimSource {
   readonly claimName: string
   readonly readOnly?: boolean | undefined
 }
 
-export const mountClaim: VolumeMounter<ClaimSource> = (setup) => mount(setup, () => undefined)
+export const mountClaim: VolumeMounter<ClaimSource> = (setup) => mountBound(setup, () => undefined)
 
-/** The pod's own claim, made from the template in its spec. One that was there before is somebody else's. */
+/**
+ * Mounts the claim that was created from the template in the pod's spec. A claim of the same name that the pod does not
+ * own is refused.
+ */
 export const mountEphemeral: VolumeMounter<object> = (setup) => {
   const { pod, volume } = setup
-  return mount(
+  return mountBound(
     { ...setup, source: { claimName: ephemeralClaimName(pod.metadata.name ?? "", volume.name) } },
     ({ metadata }) => {
       if (
@@ -37,7 +40,7 @@ export const mountEphemeral: VolumeMounter<object> = (setup) => {
   )
 }
 
-async function mount(
+async function mountBound(
   setup: VolumeSetup<ClaimSource>,
   check: (claim: PersistentVolumeClaim) => void,
 ): Promise<MountedVolume> {
@@ -63,22 +66,17 @@ async function mount(
   return readOnly ? { ...mounted, readOnly } : mounted
 }
 
+/** The types of PersistentVolumes that need no driver, by their field of PersistentVolumeSpec. */
+const MOUNTERS = { hostPath: mountHostPath, nfs: mountNfs, local: mountLocal }
+
 async function mountPersistent(
-  { context, pod, volume: { name }, ...rest }: VolumeSetup<ClaimSource>,
+  { context, pod, volume: { name } }: VolumeSetup<ClaimSource>,
   { metadata, spec }: PersistentVolume,
 ): Promise<MountedVolume> {
-  const setup = { ...rest, context, pod, volume: { name } }
-  const { hostPath, local, nfs, mountOptions, volumeMode } = spec
-  if (volumeMode === "Block")
+  if (spec.volumeMode === "Block")
     throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which is not supported: use Filesystem`)
-  if (hostPath !== undefined) return mountHostPath({ ...setup, source: hostPath })
-  if (nfs !== undefined) return mountNfs({ ...setup, source: { ...nfs, mountOptions } })
-  if (local !== undefined) {
-    await context.runtime.volumes.checkHostPath(local.path, "Directory")
-    const ownership = ownershipFor(pod, false, pod.spec.securityContext.fsGroupChangePolicy)
-    if (ownership !== undefined) await context.runtime.volumes.setOwnership(local.path, ownership)
-    return { name, hostPath: local.path, readOnly: false, measured: "filesystem" }
-  }
+  const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, mountOptions: spec.mountOptions })
+  if (mounted !== undefined) return mounted
   throw new Error(
     `volume ${metadata.name ?? ""} is of a kind that is not supported (${driverOf(spec)}): use hostPath, local or nfs`,
   )

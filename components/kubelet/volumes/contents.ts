@@ -6,7 +6,7 @@ import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
 import type { Payload } from "./payload.ts"
 import type { Reference } from "./references.ts"
 
-/** Where contents come from. The pod's namespace is meant throughout; a missing object is undefined. */
+/** Reads what volumes show. Objects are looked up in the pod's namespace; a missing object is undefined. */
 export interface ContentSources {
   readonly pod: Pod
   readonly hostIps: readonly string[]
@@ -16,22 +16,22 @@ export interface ContentSources {
   node(): Promise<NodeAmounts>
 }
 
-/** What a volume, or a part of a projected one, takes from the API: its files, and when they must be made again. */
+/** The files that a volume, or one source of a projected volume, takes from the API, and what makes them change. */
 export interface Contents {
   /** The objects that the files come from. */
   readonly references: readonly Reference[]
-  /** Whether the files tell of the pod itself, so that a change of the pod changes them. */
+  /** Whether the files show fields of the pod, so that a change of the pod changes them. */
   readonly fromPod: boolean
-  /** Whether a file is a token, which is renewed. */
+  /** Whether a file is a service account token, which is renewed before it expires. */
   readonly hasToken: boolean
-  /** The files. @throws Error for an object or key that is missing and not optional */
+  /** Makes the files. @throws Error for a missing object or key that is not optional */
   files(sources: ContentSources): Promise<Payload>
 }
 
-/** Permission bits of a file unless the volume or the file says otherwise. */
+/** Mode of a file for which neither the volume nor the item sets one. */
 export const DEFAULT_MODE = 0o644
 
-/** Keys of an object, as a volume or a projection names them. */
+/** The keys of an object that a volume, or one source of a projected volume, selects. */
 export interface KeySource {
   readonly name: string
   readonly items?: readonly KeyToPath[] | undefined

@@ -29,7 +29,8 @@ export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
 }
 
 /**
- * The least of what the node has, what the pod may use, and what the volume asks for. Source:
+ * Returns the size of the tmpfs in bytes: the least of the node's memory, the pod's memory limit and the sizeLimit of
+ * the volume. Source:
  * pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize.
  */
 export function memoryBytes(pod: Pod, sizeLimit: string | undefined, nodeBytes: number): number {

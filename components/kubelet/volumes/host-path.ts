@@ -1,7 +1,7 @@
 import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** A path of the node itself. Its owner and modes are the node's affair. Source: pkg/volume/hostpath. */
+/** A path of the node, whose owner and modes stay as they are. Source: pkg/volume/hostpath. */
 export const mountHostPath: VolumeMounter<HostPathVolumeSource> = async ({
   context: { runtime },
   volume,

@@ -2,7 +2,7 @@ import type { ImageVolumeSource } from "../../../pkg/api/core/v1/volume/volume.t
 import { presentImage } from "../../../pkg/cri/arriving-image.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** The first containerd that mounts images. */
+/** The first version of containerd that mounts images. */
 const CONTAINERD = [2, 1]
 
 /** The contents of an image, read-only; the runtime mounts it. KEP-4639. */

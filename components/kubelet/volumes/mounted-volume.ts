@@ -1,13 +1,13 @@
-/** A volume of a pod that is there for its containers. */
+/** A volume that is ready for the containers of its pod. */
 export interface MountedVolume {
   readonly name: string
-  /** Where it lies on the node. */
+  /** The folder on the node. */
   readonly hostPath: string
-  /** Whether the volume itself, whatever a mount says, may only be read. */
+  /** Whether the volume is read-only in every container, whatever its volumeMount says. */
   readonly readOnly: boolean
   /**
-   * What tells how full it is: its files, or the file system that it has to itself. Absent for what is not the pod's
-   * own: paths of the node, images.
+   * How its usage is measured: by the sizes of its files, or by the file system that holds nothing else. Absent for
+   * volumes that do not belong to the pod: paths of the node and images.
    */
   readonly measured?: "files" | "filesystem"
   /** Whether the runtime should relabel it for SELinux. */
@@ -16,5 +16,5 @@ export interface MountedVolume {
   readonly image?: string
 }
 
-/** By the name of the volume in the pod. */
+/** The volumes of a pod, by their names in its spec. */
 export type MountedVolumes = ReadonlyMap<string, MountedVolume>

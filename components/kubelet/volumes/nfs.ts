@@ -3,10 +3,13 @@ import { volumeFolder } from "./volume-paths.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
 /** An export of an NFS server, mounted by the host's mount.nfs. Source: pkg/volume/nfs. */
-export const mountNfs: VolumeMounter<
-  NFSVolumeSource & { readonly mountOptions?: readonly string[] | undefined }
-> = async ({ context: { config, runtime }, pod, volume, source }) => {
-  const { server, path, readOnly = false, mountOptions = [] } = source
+export const mountNfs: VolumeMounter<NFSVolumeSource> = async ({
+  context: { config, runtime },
+  pod,
+  volume,
+  source: { server, path, readOnly = false },
+  mountOptions = [],
+}) => {
   const folder = volumeFolder(config, pod, "nfs", volume.name)
   await runtime.volumes.mountNfs({ folder, server, path, options: [...(readOnly ? ["ro"] : []), ...mountOptions] })
   return { name: volume.name, hostPath: folder, readOnly, measured: "filesystem" }

@@ -1,13 +1,13 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../container/containers.ts"
 
-/** An object of the pod's namespace that it takes contents from. */
+/** An object of the pod's namespace that the pod reads. */
 export interface Reference {
   readonly kind: "ConfigMap" | "Secret"
   readonly name: string
 }
 
-/** What variables of the pod's containers come from, all but what may be missing. */
+/** The objects that environment variables of the pod's containers come from, except optional ones. */
 export const neededByVariables = (pod: Pod): readonly Reference[] =>
   containersOf(pod).flatMap(({ container: { env = [], envFrom = [] } }) => [
     ...envFrom.flatMap(({ configMapRef, secretRef }) => [

@@ -1,0 +1,56 @@
+import type { StorageEvent } from "./storage.ts"
+
+/** The newest events of the log in memory, oldest first. Their revisions have no gaps up to the last commit. */
+export class RecentEvents {
+  #events: StorageEvent[] = []
+
+  get all(): readonly StorageEvent[] {
+    return this.#events
+  }
+
+  push(event: StorageEvent): void {
+    this.#events.push(event)
+  }
+
+  /** Keeps the newest `count` events and returns those that were dropped. */
+  keepNewest(count: number): readonly StorageEvent[] {
+    const first = this.#events.length - count
+    if (first <= 0) return []
+    const dropped = this.#events.slice(0, first)
+    this.#events = this.#events.slice(first)
+    return dropped
+  }
+
+  /** Drops the events up to `revision`. */
+  dropUpTo(revision: number): void {
+    this.#events = this.#events.filter((event) => event.revision > revision)
+  }
+
+  /** The revision after which all events are here; undefined when there are none. */
+  get completeAfter(): number | undefined {
+    const [oldest] = this.#events
+    return oldest === undefined ? undefined : oldest.revision - 1
+  }
+
+  /** The events after `revision`, which is `completeAfter` or newer. */
+  after(revision: number): readonly StorageEvent[] {
+    return this.#events.slice(Math.max(0, revision - (this.completeAfter ?? revision)))
+  }
+
+  /** The revision of the newest event that was written by `time`; undefined when every event here is newer. */
+  revisionAt(time: number): number | undefined {
+    const last = lastIndex(this.#events.length, (i) => this.#events[i]!.time <= time)
+    return last === -1 ? undefined : this.#events[last]!.revision
+  }
+}
+
+/** The index of the last item for which `holds`, which is true for the first items only; -1 when for none. */
+export function lastIndex(length: number, holds: (i: number) => boolean): number {
+  let [low, high] = [-1, length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (holds(middle)) low = middle
+    else high = middle - 1
+  }
+  return low
+}
