@@ -27,7 +27,7 @@ import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
-import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
+import { asKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
@@ -40,7 +40,7 @@ import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./authorization/bootstrap-namespace-roles.ts"
 import { notCovered } from "./authorization/rules.ts"
 import { storageKey } from "./cacher/view.ts"
-import { danglingCondition, ENSURED, revised, type FlowObject } from "./flowcontrol/ensured-objects.ts"
+import { danglingCondition, ENSURED, revised, type EnsuredObject } from "./flowcontrol/ensured-objects.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
 import { firstGeneration } from "./registry/generation.ts"
@@ -84,9 +84,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
   await storage.writeAll(wantedObjects(options).flatMap((wanted) => missing(wanted) ?? []))
 }
 
-/**
- * An object that is to be there, and what a stored one has to be changed to; without `reconcile` it is left as it is.
- */
+/** An object that the server creates when it starts. `reconcile`, if given, changes one that is stored already. */
 interface Wanted {
   readonly key: string
   readonly resource: Resource
@@ -95,8 +93,8 @@ interface Wanted {
 }
 
 /**
- * What no option changes, decoded once in a process: some 130 roles and bindings are a third of what the start of a
- * test cluster takes.
+ * The objects that no option changes, decoded once per process. Decoding these 130 roles and bindings takes a third of
+ * the start of a test cluster.
  */
 let sameEverywhere: readonly Wanted[] | undefined
 
@@ -117,7 +115,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
   ]
 }
 
-/** An API of this process can be had from its first moment on. */
+/** The APIService of an API that this process serves: it is available from the start. */
 const ownApi = ({ apiService }: OwnExtension, { clock }: BootstrapOptions): Wanted => {
   const lastTransitionTime = timestamp(clock)
   return want(APIService, {
@@ -126,7 +124,11 @@ const ownApi = ({ apiService }: OwnExtension, { clock }: BootstrapOptions): Want
   })
 }
 
-function want(resource: Resource, object: object, reconcile?: Wanted["reconcile"]): Wanted {
+function want<T extends KubeObject>(
+  resource: Resource<T>,
+  object: object,
+  reconcile?: (stored: T, wanted: T) => T,
+): Wanted {
   const decoded = decodeObject(resource, object).object
   return {
     key: storageKey(resource, decoded.metadata),
@@ -154,28 +156,29 @@ const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObjec
   author: AUTHOR,
 })
 
-/** The server's own objects of priority and fairness, decoded once in a process. */
+/** The objects of priority and fairness that the server creates, decoded once per process. */
 let ensuredEverywhere: readonly Wanted[] | undefined
 
 function flowControlObjects({ clock }: BootstrapOptions): readonly Wanted[] {
   const lastTransitionTime = timestamp(clock)
-  ensuredEverywhere ??= ENSURED.map((ensured) =>
-    want(ensured.resource, ensured.object, (stored) => revised(stored as FlowObject, ensured)),
-  )
+  ensuredEverywhere ??= ENSURED.map((ensured) => wantFlowObject(ensured))
   return ensuredEverywhere.map((wanted) => {
     if (wanted.resource.kind !== FlowSchema.kind) return wanted
-    const schema = wanted.object as FlowSchema
-    const status = { conditions: [{ ...danglingCondition(schema, true), lastTransitionTime }] }
+    const schema = asKind(FlowSchema, wanted.object)
+    const status = { ...schema.status, conditions: [{ ...danglingCondition(schema, true), lastTransitionTime }] }
     return { ...wanted, object: { ...schema, status } }
   })
 }
+
+const wantFlowObject = (ensured: EnsuredObject): Wanted =>
+  want(ensured.resource, ensured.object, (stored) => revised(stored, ensured))
 
 function rbacObjects(): readonly Wanted[] {
   const controllers = Object.entries(CONTROLLER_ROLES)
   const clusterRoles: ClusterRole[] = [
     ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
     ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
-    // as they are aggregated later, when they come from the store
+    // sorted by name, as the roles are when the aggregation reads them from the store
   ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
   // Aggregated roles may aggregate others: from the innermost, view, outwards.
   for (const name of ["view", "edit", "admin"]) {
@@ -243,29 +246,25 @@ const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding
 const isFixed = ({ metadata }: KubeObject): boolean => metadata.annotations?.[AUTOUPDATE] === "false"
 
 /**
- * Rules and labels that a role lacks are added; what an administrator added stays. Source: component-helpers
+ * Adds the rules and labels that a stored role lacks; what an administrator added stays. Source: component-helpers
  * auth/rbac/reconciliation.
  */
-function reconcileRole(stored: KubeObject, wanted: KubeObject): KubeObject {
-  const role = stored as ClusterRole
-  const { rules, metadata, aggregationRule } = wanted as ClusterRole
+function reconcileRole<T extends Role & Pick<ClusterRole, "aggregationRule">>(role: T, wanted: T): T {
+  const { rules, metadata, aggregationRule } = wanted
   if (isFixed(role)) return role
   const labels = { ...metadata.labels, ...role.metadata.labels }
-  // The rules of an aggregated role are the aggregation's.
+  // The rules of an aggregated role are written by aggregation.ts.
   const own = role.rules ?? []
   const lacking =
     aggregationRule === undefined ? (rules ?? []).filter((rule) => notCovered(own, [rule]).length > 0) : []
-  return { ...role, metadata: { ...role.metadata, labels }, rules: [...own, ...lacking] } as ClusterRole
+  return { ...role, metadata: { ...role.metadata, labels }, rules: [...own, ...lacking] }
 }
 
-function reconcileBinding(stored: KubeObject, wanted: KubeObject): KubeObject {
-  const binding = stored as ClusterRoleBinding
+function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(binding: T, wanted: T): T {
   if (isFixed(binding)) return binding
   const { subjects = [] } = binding
-  const lacking = ((wanted as ClusterRoleBinding).subjects ?? []).filter(
-    (subject) => !subjects.some((known) => deepEqual(known, subject)),
-  )
-  return lacking.length === 0 ? binding : ({ ...binding, subjects: [...subjects, ...lacking] } as ClusterRoleBinding)
+  const lacking = (wanted.subjects ?? []).filter((subject) => !subjects.some((known) => deepEqual(known, subject)))
+  return lacking.length === 0 ? binding : { ...binding, subjects: [...subjects, ...lacking] }
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -279,17 +278,11 @@ const priorityClasses = (): readonly Wanted[] =>
   )
 
 /**
- * The Service `kubernetes`, its endpoints, which follow the server's address, and the range that cluster IPs come from.
+ * The Service `kubernetes`, its endpoints with the address of the server, and the ServiceCIDR of the cluster IPs.
  */
 function kubernetesService({ serviceRange, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
   const ip = ipText(serviceRange.base + 1)
   const metadata = { namespace: "default", name: "kubernetes" }
-  const takePart =
-    (part: "subsets" | "endpoints" | "ports") =>
-    (stored: KubeObject, wanted: KubeObject): KubeObject =>
-      ({ ...stored, [part]: (wanted as unknown as Readonly<Record<string, unknown>>)[part] }) as KubeObject
-  const takeSlice = (stored: KubeObject, wanted: KubeObject) =>
-    takePart("ports")(takePart("endpoints")(stored, wanted), wanted)
   return [
     want(
       Service,
@@ -306,8 +299,7 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
           ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
         },
       },
-      (stored, wanted) =>
-        ({ ...stored, spec: { ...(stored as Service).spec, ports: (wanted as Service).spec.ports } }) as Service,
+      (stored, { spec: { ports } }) => ({ ...stored, spec: { ...stored.spec, ports } }),
     ),
     want(
       Endpoints,
@@ -315,7 +307,7 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
         metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
         subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: "https", port, protocol: "TCP" }] }],
       },
-      takePart("subsets"),
+      (stored, { subsets }) => ({ ...stored, subsets }),
     ),
     want(
       EndpointSlice,
@@ -325,7 +317,7 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
         endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
         ports: [{ name: "https", port, protocol: "TCP" }],
       },
-      takeSlice,
+      (stored, { endpoints, ports }) => ({ ...stored, endpoints, ports }),
     ),
     want(IPAddress, ipAddressOf(metadata, ip)),
     want(ServiceCIDR, {
@@ -347,18 +339,19 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
 }
 
 /**
- * Since when the use of tokens in Secrets is written down: none is taken for unused before that has gone on for a year.
+ * The ConfigMap with the day since which the use of token Secrets is recorded. No token counts as unused before its use
+ * has been recorded for a year.
  */
 function tokenTracking({ clock }: BootstrapOptions): Wanted {
-  return want(ConfigMap, { metadata: TRACKING, data: { [TRACKED_SINCE]: dayOf(clock) } }, (stored, wanted) => {
-    const { data } = stored as ConfigMap
-    if (startOfDay(data?.[TRACKED_SINCE]) !== undefined) return stored
-    return { ...stored, data: { ...data, ...(wanted as ConfigMap).data } } as ConfigMap
-  })
+  return want(ConfigMap, { metadata: TRACKING, data: { [TRACKED_SINCE]: dayOf(clock) } }, (stored, wanted) =>
+    startOfDay(stored.data?.[TRACKED_SINCE]) === undefined
+      ? { ...stored, data: { ...stored.data, ...wanted.data } }
+      : stored,
+  )
 }
 
 /**
- * From this, extension API servers learn whose certificates to trust. Source:
+ * The ConfigMap that tells extension API servers which certificates to trust. Source:
  * pkg/controlplane/controller/clusterauthenticationtrust.
  */
 function authenticationConfig({ clientCaPem, frontProxyCaPem }: BootstrapOptions): readonly Wanted[] {
@@ -380,8 +373,7 @@ function authenticationConfig({ clientCaPem, frontProxyCaPem }: BootstrapOptions
     want(
       ConfigMap,
       { metadata: { namespace: "kube-system", name: "extension-apiserver-authentication" }, data },
-      (stored, wanted) =>
-        ({ ...stored, data: { ...(stored as ConfigMap).data, ...(wanted as ConfigMap).data } }) as ConfigMap,
+      (stored, wanted) => ({ ...stored, data: { ...stored.data, ...wanted.data } }),
     ),
   ]
 }

@@ -1,5 +1,5 @@
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { defineController, type Controller } from "../../pkg/controller/controller.ts"
+import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
 import { terminal } from "../../pkg/controller/start.ts"
 
 /** Each node's share of the cluster CIDR. Source: --node-cidr-mask-size-ipv4. */
@@ -21,14 +21,11 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
     concerns: ({ spec }) => (spec.podCIDRs ?? []).length === 0,
     workers: 1, // what one allots the next must see
     watches: [
-      {
-        resource: Node,
-        // Here, and not in a handler of its own: the loop goes on to the next node when all watches were told.
-        keys(node, _context, _old, deleted) {
-          ranges.note(node.metadata.name ?? "", deleted ? [] : ((node as Node).spec.podCIDRs ?? []))
-          return []
-        },
-      },
+      // The ranges are noted by a watch, because the loop calls all watches of an event before it reconciles a node.
+      watching(Node, ({ metadata, spec }, _context, _old, deleted) => {
+        ranges.note(metadata.name ?? "", deleted ? [] : (spec.podCIDRs ?? []))
+        return []
+      }),
     ],
     async reconcile(key, { informers, client, events }) {
       const node = informers.of(Node).get(key)

@@ -6,7 +6,7 @@ import { podsByNode } from "../../pkg/pods/pods-by-node.ts"
 import { TAINT } from "../../pkg/api/core/v1/node/taints.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
-import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
 /** Ended pods that are kept for a look at their logs. Source: --terminated-pod-gc-threshold. */
 const KEPT_TERMINATED = 12_500
@@ -31,17 +31,13 @@ export const podGarbageCollector = (): Controller<Pod> => {
         pod.spec.nodeName !== "" &&
         informers.of(Node).get(pod.spec.nodeName) === undefined),
     watches: [
-      {
-        resource: Node,
-        keys: (object, { informers }, _old, deleted) => {
-          const { metadata, spec } = object as Node
-          if (!deleted && !(spec.taints ?? []).some(({ key }) => key === TAINT.outOfService)) return []
-          return informers
-            .of(Pod)
-            .by(podsByNode, metadata.name ?? "")
-            .map((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`)
-        },
-      },
+      watching(Node, ({ metadata, spec }, { informers }, _old, deleted) => {
+        if (!deleted && !(spec.taints ?? []).some(({ key }) => key === TAINT.outOfService)) return []
+        return informers
+          .of(Pod)
+          .by(podsByNode, metadata.name ?? "")
+          .map((pod) => `${pod.metadata.namespace}/${pod.metadata.name}`)
+      }),
     ],
     async reconcile(key, context) {
       const { informers } = context

@@ -10,6 +10,7 @@ import {
   defineController,
   type Controller,
   type ReconcileContext,
+  watching,
   type Watched,
 } from "../../pkg/controller/controller.ts"
 
@@ -56,7 +57,7 @@ export const claimProtection = protecting<PersistentVolumeClaim>({
   name: "persistentvolumeclaim-protection-controller",
   resource: PersistentVolumeClaim,
   finalizer: "kubernetes.io/pvc-protection",
-  watches: [{ resource: Pod, keys: (pod) => podsByClaim.of(pod as Pod) }],
+  watches: [watching(Pod, (pod) => podsByClaim.of(pod))],
   inUse: ({ metadata }, { informers }) =>
     informers
       .of(Pod)
@@ -92,20 +93,14 @@ export const attributesClassProtection = protecting<VolumeAttributesClass>({
   resource: VolumeAttributesClass,
   finalizer: "kubernetes.io/vac-protection",
   watches: [
-    {
-      resource: PersistentVolumeClaim,
-      keys: (claim, _context, old) => [
-        ...classesOfClaim(claim as PersistentVolumeClaim),
-        ...(old === undefined ? [] : classesOfClaim(old as PersistentVolumeClaim)),
-      ],
-    },
-    {
-      resource: PersistentVolume,
-      keys: (volume, _context, old) => [
-        ...classesOfVolume(volume as PersistentVolume),
-        ...(old === undefined ? [] : classesOfVolume(old as PersistentVolume)),
-      ],
-    },
+    watching(PersistentVolumeClaim, (claim, _context, old) => [
+      ...classesOfClaim(claim),
+      ...(old === undefined ? [] : classesOfClaim(old)),
+    ]),
+    watching(PersistentVolume, (volume, _context, old) => [
+      ...classesOfVolume(volume),
+      ...(old === undefined ? [] : classesOfVolume(old)),
+    ]),
   ],
   inUse: ({ metadata: { name = "" } }, { informers }) =>
     informers.of(PersistentVolumeClaim).by(claimsByClass, name).length > 0 ||

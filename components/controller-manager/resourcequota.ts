@@ -1,8 +1,8 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import { addQuantities, formatQuantity, fromUnits, type Quantity } from "../../pkg/apimachinery/quantity.ts"
-import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
-import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { isKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
@@ -64,7 +64,7 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
         watch(resource, context)
         await informers.of(resource).whenSynced()
         for (const object of informers.of(resource).list(quota.metadata.namespace)) {
-          if (isPods(resource) && !inScope(quota, object as Pod)) continue
+          if (isKind(Pod, object) && !inScope(quota, object)) continue
           for (const [entry, amount] of Object.entries(usageOf(resource, object)))
             used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
         }

@@ -3,12 +3,12 @@ import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { covers, holds, overlaps, parseAddress, parseNetwork, type Network } from "../../pkg/apimachinery/cidr.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
-import { defineController, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { defineController, watching, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
 const FINALIZER = "networking.k8s.io/service-cidr-finalizer"
 const MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
 const ALLOCATOR = "ipallocator.k8s.io"
-/** Between the deletion of a range and its end, so that no address of it is still on its way into the store. */
+/** Delay between the deletion of a range and its removal, so that no write of one of its addresses is still open. */
 const GRACE_MS = 10_000
 
 const networksOf = ({ spec }: ServiceCIDR): readonly Network[] =>
@@ -23,17 +23,13 @@ export const serviceCidrController = defineController<ServiceCIDR>({
   name: "service-cidr-controller",
   reconciles: ServiceCIDR,
   watches: [
-    // A range that holds others may let them go.
-    {
-      resource: ServiceCIDR,
-      keys: (cidr, context) =>
-        leaving(context, (network) => networksOf(cidr as ServiceCIDR).some((other) => overlaps(network, other))),
-    },
-    {
-      resource: IPAddress,
-      keys: (address, context) =>
-        isManaged(address as IPAddress) ? leaving(context, (network) => isIn(network, address as IPAddress)) : [],
-    },
+    // The change of a range concerns the deleted ranges that overlap it: their addresses may now be covered by it.
+    watching(ServiceCIDR, (cidr, context) =>
+      leaving(context, (network) => networksOf(cidr).some((other) => overlaps(network, other))),
+    ),
+    watching(IPAddress, (address, context) =>
+      isManaged(address) ? leaving(context, (network) => isIn(network, address)) : [],
+    ),
   ],
   async reconcile(key, context) {
     const { client, clock, informers } = context

@@ -5,7 +5,7 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { podsByNode } from "../../pkg/pods/pods-by-node.ts"
 import { tolerates } from "../../pkg/api/core/v1/node/taints.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
-import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
 /** Since when, in milliseconds since the epoch, a pod has stood under taints it does not tolerate for good. */
 interface Waiting {
@@ -29,18 +29,14 @@ export function taintEvictionController(): Controller<Pod> {
       return node !== undefined && noExecute(node).length > 0
     },
     watches: [
-      {
-        resource: Node,
-        keys: (object, { informers }, old) => {
-          const [node, before] = [object as Node, old as Node | undefined]
-          if (before !== undefined && node.spec.taints === before.spec.taints) return []
-          if (before === undefined && noExecute(node).length === 0) return []
-          return informers
-            .of(Pod)
-            .by(podsByNode, node.metadata.name ?? "")
-            .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
-        },
-      },
+      watching(Node, (node, { informers }, old) => {
+        if (old !== undefined && node.spec.taints === old.spec.taints) return []
+        if (old === undefined && noExecute(node).length === 0) return []
+        return informers
+          .of(Pod)
+          .by(podsByNode, node.metadata.name ?? "")
+          .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+      }),
     ],
     async reconcile(key, context) {
       const { informers, clock } = context

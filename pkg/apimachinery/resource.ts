@@ -323,6 +323,19 @@ export function defineResource<F extends Fields>(
   }
 }
 
+/** Whether an object is of a kind, by its apiVersion and kind. */
+export const isKind = <T extends KubeObject>(resource: Resource<T>, object: KubeObject | undefined): object is T =>
+  object !== undefined && object.kind === resource.kind && object.apiVersion === resource.apiVersion
+
+/** Returns an object in the type of its kind. @throws Error when it is of another kind */
+export function asKind<T extends KubeObject>(resource: Resource<T>, object: KubeObject | undefined): T {
+  if (isKind(resource, object)) return object
+  throw new Error(
+    `expected an object of kind ${resource.apiVersion} ${resource.kind}, ` +
+      `not ${object === undefined ? "none" : `${object.apiVersion} ${object.kind}`}`,
+  )
+}
+
 /** The key of an object in the store: `/registry/core/pods/<namespace>/<name>`. */
 export const keyOf = (
   resource: { readonly prefix: string; readonly scope: "Namespaced" | "Cluster" },

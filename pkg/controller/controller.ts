@@ -24,6 +24,20 @@ export interface Watched {
   keys(object: KubeObject, context: ReconcileContext, old: KubeObject | undefined, deleted: boolean): readonly Key[]
 }
 
+/** Watches a kind in its type; a Watched is the same with the type left out. */
+export const watching = <T extends KubeObject>(
+  resource: Resource<T>,
+  keys: (object: T, context: ReconcileContext, old: T | undefined, deleted: boolean) => readonly Key[],
+): Watched => {
+  const watched: TypedWatch<T> = { resource, keys }
+  return watched
+}
+
+interface TypedWatch<T extends KubeObject> {
+  readonly resource: Resource<T>
+  keys(object: T, context: ReconcileContext, old: T | undefined, deleted: boolean): readonly Key[]
+}
+
 /**
  * A control loop as a value. `reconcile` gets a key and never an event, so it reads all it needs from the informers and
  * may run again at any time. The loop (see `startControllers`) owns queue, workers, backoff, metrics and reading its

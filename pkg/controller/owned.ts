@@ -1,7 +1,7 @@
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import type { OwnerReference } from "../apimachinery/meta.ts"
 import type { Index, Key } from "../client/informer.ts"
-import type { Watched } from "./controller.ts"
+import { watching, type Watched } from "./controller.ts"
 
 /** The owner reference that says who manages the object, if any. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
@@ -22,31 +22,29 @@ export const controllerRef = (owner: KubeObject): OwnerReference => ({
 })
 
 /**
- * An event on an object enqueues the object of kind `owner` that controls it, before and after the change. With
- * `orphans`, an event on an object without a controller enqueues those keys: the owners that might adopt it.
+ * Watches a kind for a controller: an event on an object enqueues the object of kind `owner` that controls it, before
+ * and after the change. `orphans` gives the keys to enqueue for an object without a controller: those of the owners
+ * that may adopt it.
  */
-export function owned(
-  resource: Resource,
-  owner: Resource,
-  orphans?: (object: KubeObject, context: Parameters<Watched["keys"]>[1]) => readonly Key[],
+export function owned<T extends KubeObject, O extends KubeObject>(
+  resource: Resource<T>,
+  owner: Resource<O>,
+  orphans?: (object: T, context: Parameters<Watched["keys"]>[1]) => readonly Key[],
 ): Watched {
   const ownerKey = (object: KubeObject | undefined): readonly Key[] => {
     const ref = object === undefined ? undefined : controllerOf(object)
     if (ref === undefined || ref.kind !== owner.kind || ref.apiVersion !== owner.apiVersion) return []
     return [object!.metadata.namespace ? `${object!.metadata.namespace}/${ref.name}` : ref.name]
   }
-  return {
-    resource,
-    keys(object, context, old, deleted) {
-      const keys = ownerKey(object)
-      const before =
-        old === undefined || old.metadata.ownerReferences === object.metadata.ownerReferences ? keys : ownerKey(old)
-      const all = before.length > 0 && before[0] !== keys[0] ? [...keys, ...before] : keys
-      return all.length === 0 && !deleted && orphans !== undefined && controllerOf(object) === undefined
-        ? orphans(object, context)
-        : all
-    },
-  }
+  return watching(resource, (object, context, old, deleted) => {
+    const keys = ownerKey(object)
+    const before =
+      old === undefined || old.metadata.ownerReferences === object.metadata.ownerReferences ? keys : ownerKey(old)
+    const all = before.length > 0 && before[0] !== keys[0] ? [...keys, ...before] : keys
+    return all.length === 0 && !deleted && orphans !== undefined && controllerOf(object) === undefined
+      ? orphans(object, context)
+      : all
+  })
 }
 
 /** Objects without a controller, by namespace: what a controller might adopt. */

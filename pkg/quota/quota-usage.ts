@@ -1,9 +1,9 @@
-import type { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
-import type { Pod } from "../api/core/v1/pod/pod.ts"
+import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { Pod } from "../api/core/v1/pod/pod.ts"
 import type { ResourceQuota } from "../api/core/v1/resourcequota.ts"
-import type { Service } from "../api/core/v1/service/service.ts"
+import { Service } from "../api/core/v1/service/service.ts"
 import { addQuantities, compareQuantities, fromUnits, quantity, type Quantity } from "../apimachinery/quantity.ts"
-import type { KubeObject, Resource } from "../apimachinery/resource.ts"
+import { isKind, type KubeObject, type Resource } from "../apimachinery/resource.ts"
 
 export type Usage = Readonly<Record<string, Quantity>>
 const ONE = fromUnits(1)
@@ -25,10 +25,10 @@ const COUNTED = new Set([
 export function usageOf({ group, plural }: Resource, object: KubeObject): Usage {
   const counted: Record<string, Quantity> = { [`count/${group === "" ? plural : `${plural}.${group}`}`]: ONE }
   if (group !== "") return counted
-  if (plural === "pods") return { ...counted, ...podUsage(object as Pod) }
+  if (isKind(Pod, object)) return { ...counted, ...podUsage(object) }
   if (COUNTED.has(plural)) counted[plural] = ONE
-  if (plural === "services") Object.assign(counted, serviceUsage(object as Service))
-  if (plural === "persistentvolumeclaims") Object.assign(counted, claimUsage(object as PersistentVolumeClaim))
+  if (isKind(Service, object)) Object.assign(counted, serviceUsage(object))
+  if (isKind(PersistentVolumeClaim, object)) Object.assign(counted, claimUsage(object))
   return counted
 }
 

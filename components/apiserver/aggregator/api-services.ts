@@ -1,7 +1,7 @@
 import { APIService, isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix } from "../cacher/view.ts"
+import { StoredKind } from "../cacher/stored-kind.ts"
 
 /** An APIService whose requests go to another server. */
 export type RemoteService = APIService & {
@@ -20,16 +20,17 @@ export class ApiServices {
   #generation = 0
 
   constructor(storage: Storage) {
-    const prefix = storagePrefix(APIService, undefined)
-    for (const { object } of storage.list(prefix)) this.#put(object as APIService)
+    const services = new StoredKind(storage, APIService)
+    const { prefix } = services
+    for (const { object } of services.list()) this.#put(object)
     this.#unsubscribe = storage.subscribe((events) => {
       const names = new Set<string>()
       for (const { key } of events) if (key.startsWith(prefix)) names.add(key.slice(prefix.length))
       if (names.size === 0) return
       for (const name of names) {
-        const stored = storage.get(storageKey(APIService, { name }))
+        const stored = services.get({ name })
         if (stored === undefined) this.#drop(name)
-        else this.#put(stored.object as APIService)
+        else this.#put(stored.object)
       }
       for (const listener of this.#listeners) listener([...names])
     })

@@ -7,7 +7,8 @@ import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage, type Write } from "../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix } from "../cacher/view.ts"
+import { StoredKind } from "../cacher/stored-kind.ts"
+import { storageKey } from "../cacher/view.ts"
 import type { ApiServices } from "./api-services.ts"
 import { localService, managed } from "./local-services.ts"
 import { BUILTIN_PRIORITIES, CUSTOM_PRIORITY } from "./priorities.ts"
@@ -29,21 +30,22 @@ export interface AutoRegistrationOptions {
  */
 export function keepRegistered(options: AutoRegistrationOptions): () => void {
   const { storage, services, scheme, clock, log } = options
-  const prefix = storagePrefix(CustomResourceDefinition, undefined)
+  const definitions = new StoredKind(storage, CustomResourceDefinition)
+  const { prefix } = definitions
   /** The definitions that serve a version, by the name of its APIService. */
   const serving = new Map<string, Set<string>>()
   const versions = new Map<string, readonly string[]>()
 
   /** Takes a definition as it is now, and gives the names of the APIServices that it touches. */
   const take = (name: string): readonly string[] => {
-    const definition = storage.get(prefix + name)?.object as CustomResourceDefinition | undefined
+    const definition = definitions.get({ name })?.object
     const before = versions.get(name) ?? []
     const after = definition === undefined ? [] : servedBy(definition)
     if (deepEqual(before, after)) return []
     for (const service of before) {
-      const definitions = serving.get(service)
-      definitions?.delete(name)
-      if (definitions?.size === 0) serving.delete(service)
+      const names = serving.get(service)
+      names?.delete(name)
+      if (names?.size === 0) serving.delete(service)
     }
     for (const service of after) serving.set(service, (serving.get(service) ?? new Set<string>()).add(name))
     if (after.length === 0) versions.delete(name)

@@ -42,10 +42,8 @@ export const builtinServices = ({ groups }: Pick<Scheme, "groups">) =>
   )
 
 /**
- * What a start makes of a stored APIService of a built-in version: its spec is put back, unless somebody has taken it
- * over by taking the label away.
+ * Resets the spec of the stored APIService of a built-in version when the server starts, unless an administrator took
+ * the APIService over by removing its label.
  */
-export function reconcileLocal(stored: KubeObject, wanted: KubeObject): KubeObject {
-  const [was, is] = [stored as APIService, wanted as APIService]
-  return managed(was) === undefined || deepEqual(was.spec, is.spec) ? was : ({ ...was, spec: is.spec } as APIService)
-}
+export const reconcileLocal = (stored: APIService, { spec }: APIService): APIService =>
+  managed(stored) === undefined || deepEqual(stored.spec, spec) ? stored : { ...stored, spec }

@@ -5,7 +5,8 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix } from "../cacher/view.ts"
+import { StoredKind } from "../cacher/stored-kind.ts"
+import { storageKey } from "../cacher/view.ts"
 import type { Convert } from "./conversion/webhook-converter.ts"
 import { customResourcesOf, type CustomResource, type Era } from "./custom-resource.ts"
 import { asWritten, conditionOf } from "./conditions.ts"
@@ -18,6 +19,7 @@ import { named } from "./names.ts"
  */
 export class Registrar {
   readonly #storage: Storage
+  readonly #stored: StoredKind<CustomResourceDefinition>
   readonly #scheme: Scheme
   readonly #clock: Clock
   readonly #log: Logger
@@ -48,6 +50,7 @@ export class Registrar {
     readonly changed: (resources: readonly CustomResource[]) => void
   }) {
     this.#storage = storage
+    this.#stored = new StoredKind(storage, CustomResourceDefinition)
     this.#scheme = scheme
     this.#clock = clock
     this.#log = log
@@ -58,7 +61,7 @@ export class Registrar {
       for (const definition of all) this.#serve(definition)
     })
     for (const definition of all) this.#name(definition)
-    const prefix = storagePrefix(CustomResourceDefinition, undefined)
+    const { prefix } = this.#stored
     this.#unsubscribe = storage.subscribe((events) => {
       const names = new Set<string>()
       for (const { key } of events) if (key.startsWith(prefix)) names.add(key.slice(prefix.length))
@@ -85,15 +88,11 @@ export class Registrar {
   }
 
   #definitions(): readonly CustomResourceDefinition[] {
-    return this.#storage
-      .list(storagePrefix(CustomResourceDefinition, undefined))
-      .map(({ object }) => object as CustomResourceDefinition)
+    return this.#stored.list().map(({ object }) => object)
   }
 
   #definition(name: string): CustomResourceDefinition | undefined {
-    return this.#storage.get(storageKey(CustomResourceDefinition, { name }))?.object as
-      | CustomResourceDefinition
-      | undefined
+    return this.#stored.get({ name })?.object
   }
 
   #take(names: ReadonlySet<string>): void {

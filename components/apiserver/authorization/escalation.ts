@@ -14,11 +14,10 @@ import { notCovered } from "./rules.ts"
 
 const GROUP = "rbac.authorization.k8s.io"
 
-/** For Role and ClusterRole: whoever writes rules needs them all, or the verb `escalate`. */
-export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks => ({
-  checkWrite(request, object, old) {
-    const { rules = [], aggregationRule } = object as RoleLike
-    const before = old as RoleLike | undefined
+/** Hooks of Role and ClusterRole: a user who writes rules must have all of them, or the verb `escalate`. */
+export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks<RoleLike> => ({
+  checkWrite(request, object, before) {
+    const { rules = [], aggregationRule } = object
     if (before !== undefined && deepEqual(rules, before.rules) && deepEqual(aggregationRule, before.aggregationRule))
       return
     const { user, resource, namespace } = request
@@ -42,11 +41,10 @@ export const roleHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHoo
   },
 })
 
-/** For RoleBinding and ClusterRoleBinding: whoever binds a role needs all its rules, or the verb `bind` on it. */
-export const bindingHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks => ({
-  checkWrite(request, object, old) {
-    const { roleRef, subjects } = object as BindingLike
-    const before = old as BindingLike | undefined
+/** Hooks of the bindings: a user who binds a role must have all of its rules, or the verb `bind` on it. */
+export const bindingHooks = (rbac: RbacAuthorizer, authorizer: Authorizer): KindHooks<BindingLike> => ({
+  checkWrite(request, object, before) {
+    const { roleRef, subjects } = object
     if (before !== undefined && deepEqual(roleRef, before.roleRef) && deepEqual(subjects, before.subjects)) return
     const { user, namespace } = request
     const resource = roleRef.kind === "ClusterRole" ? "clusterroles" : "roles"

@@ -1,29 +1,25 @@
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { MIRROR_ANNOTATION } from "../../../pkg/api/core/v1/pod/pod-annotations-validation.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
-import { storagePrefix } from "../cacher/view.ts"
+import { StoredKind } from "../cacher/stored-kind.ts"
 
-/** Which pods are on which node, followed by the store's events. */
+/** An index of the stored pods by their node. */
 export class NodePods {
-  /** By node and by their keys. */
+  /** Node name → key in the store → pod. */
   readonly #pods = new Map<string, Map<string, Pod>>()
 
   constructor(storage: Storage) {
-    const prefix = storagePrefix(Pod, undefined)
-    for (const stored of storage.list(prefix)) this.#place(stored.key, stored.object as Pod)
-    storage.subscribe((events) => {
-      for (const { key, type, stored } of events) {
-        if (!key.startsWith(prefix)) continue
-        const pod = stored.object as Pod
-        if (type === "delete") this.#pods.get(pod.spec.nodeName ?? "")?.delete(key)
-        else this.#place(key, pod)
-      }
+    const pods = new StoredKind(storage, Pod)
+    for (const { key, object } of pods.list()) this.#add(key, object)
+    pods.subscribe(({ key, type, stored: { object: pod } }) => {
+      if (type === "delete") this.#pods.get(pod.spec.nodeName ?? "")?.delete(key)
+      else this.#add(key, pod)
     })
   }
 
   /**
-   * Whether something is used by a pod of a namespace on a node. Pods that a kubelet made to show its static ones do
-   * not count: it could make one that names any Secret.
+   * Whether `uses` holds for a pod of the namespace on the node. Mirror pods, which a kubelet creates for its static
+   * pods, are left out: a kubelet could create one that names any Secret.
    */
   someUses(node: string, namespace: string | undefined, uses: (pod: Pod) => boolean): boolean {
     for (const pod of this.#pods.get(node)?.values() ?? []) {
@@ -34,7 +30,7 @@ export class NodePods {
     return false
   }
 
-  #place(key: string, pod: Pod): void {
+  #add(key: string, pod: Pod): void {
     const { nodeName } = pod.spec
     if (nodeName === undefined || nodeName === "") return
     const pods = this.#pods.get(nodeName)

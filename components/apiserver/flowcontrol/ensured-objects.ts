@@ -16,14 +16,14 @@ export type FlowObject = FlowSchema | PriorityLevelConfiguration
 
 /** An object that is to be there. */
 export interface EnsuredObject {
-  readonly resource: Resource
+  readonly resource: Resource<FlowObject>
   readonly name: string
   readonly object: Pick<FlowObject, "spec" | "metadata">
   readonly mandatory: boolean
 }
 
 const ensured = (
-  resource: Resource,
+  resource: Resource<FlowObject>,
   objects: readonly BootstrapObject<FlowObject["spec"]>[],
 ): readonly EnsuredObject[] =>
   objects.map(({ name, spec, mandatory }) => ({

@@ -41,26 +41,29 @@ export interface Reservation {
   settle(written: boolean): void
 }
 
-/** What a kind needs beside its declaration, because it takes a store, a clock or other objects. */
-export interface KindHooks {
-  /** Sets what has to be allotted. Called after `prepareForCreate`, before validation. */
-  allocateForCreate?(object: KubeObject, dryRun: boolean): Reservation
-  allocateForUpdate?(object: KubeObject, old: KubeObject, dryRun: boolean): Reservation
-  /** What is written in one transaction with an object that goes from `old` to `next`; either may be absent. */
-  alongside?(next: KubeObject | undefined, old: KubeObject | undefined): readonly Write[]
-  /** A rule that looks at other objects or at who asks. Throws ApiError. Called before validating admission. */
-  checkWrite?(request: ApiRequest, object: KubeObject, old: KubeObject | undefined): void
-  /** Somebody besides metadata.finalizers still has to agree to the removal. */
-  holdsDeletion?(object: KubeObject): boolean
-  /** The object as a deletion leaves it that cannot be carried out at once. */
-  markDeleting?(object: KubeObject): KubeObject
-  /** Waits for what the server itself makes of a written object; the answer goes out after it. */
-  settled?(object: KubeObject): Promise<void>
-  /** For kinds that are not stored: what a create answers. */
-  createVirtual?(request: ApiRequest, object: KubeObject): Promise<KubeObject> | KubeObject
-  /** Takes the place of the generic create. */
+/**
+ * What a kind needs beside its declaration, because it depends on the store, the clock or other objects. The hooks are
+ * methods, so that the KindHooks<Pod> can be held as KindHooks.
+ */
+export interface KindHooks<T extends KubeObject = KubeObject> {
+  /** Sets what has to be allocated, such as cluster IPs. Called after `prepareForCreate`, before validation. */
+  allocateForCreate?(object: T, dryRun: boolean): Reservation
+  allocateForUpdate?(object: T, old: T, dryRun: boolean): Reservation
+  /** The writes that belong into one transaction with the change from `old` to `next`; either may be absent. */
+  alongside?(next: T | undefined, old: T | undefined): readonly Write[]
+  /** A rule that depends on other objects or on the user. Throws ApiError. Called before validating admission. */
+  checkWrite?(request: ApiRequest, object: T, old: T | undefined): void
+  /** Whether something besides metadata.finalizers keeps a deleted object, such as the finalizers in a spec. */
+  holdsDeletion?(object: T): boolean
+  /** Returns the object as it is stored when its deletion has begun and has to wait. */
+  markDeleting?(object: T): T
+  /** Resolves when the server has processed a written object; the response is sent after that. */
+  settled?(object: T): Promise<void>
+  /** For kinds that are not stored: returns the response to a create. */
+  createVirtual?(request: ApiRequest, object: T): Promise<KubeObject> | KubeObject
+  /** Replaces the generic create. */
   readonly create?: SubresourceHandler
-  /** For kinds that are not stored: what there is. */
+  /** For kinds that are not stored: returns all objects. */
   listVirtual?(): readonly KubeObject[]
   /** Subresources served by code of their own. */
   readonly subresources?: Readonly<Record<string, SubresourceHandler>>

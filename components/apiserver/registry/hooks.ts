@@ -50,11 +50,11 @@ export interface HookOptions {
   readonly reviewToken: ReviewToken
   /** The health of the components, as the deprecated ComponentStatus objects. */
   readonly componentStatuses: () => readonly KubeObject[]
-  /** Who serves custom resources. */
+  /** Serves custom resources. */
   readonly registrar: () => Registrar
 }
 
-/** What kinds add to the generic registry, as one list. */
+/** Collects the hooks of all kinds that have any; returns their lookup by resource. */
 export function createHooks({
   storage,
   objects,
@@ -69,14 +69,14 @@ export function createHooks({
   componentStatuses,
   registrar,
 }: HookOptions): (resource: Resource) => KindHooks | undefined {
-  /** By group and then by plural: it is asked for with every request. */
+  /** By group and plural; looked up for every request. */
   const hooks = new Map<string, Map<string, KindHooks>>()
-  const add = ({ group, plural }: { readonly group: string; readonly plural: string }, own: KindHooks) => {
+  const add = <T extends KubeObject>({ group, plural }: Resource<T>, own: KindHooks<T>) => {
     const ofGroup = hooks.get(group) ?? new Map<string, KindHooks>()
     hooks.set(group, ofGroup.set(plural, own))
   }
   add(Pod, podHooks)
-  // The old way to the same end: the pod's name stands in the body.
+  // POST bindings is the older form of POST pods/<name>/binding: the name of the pod is in the body.
   add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod, subresource: "binding" }) })
   add(Namespace, namespaceHooks)
   add(CustomResourceDefinition, definitionHooks(clock, registrar))

@@ -1,39 +1,41 @@
 import { invalid, notFound, type Cause } from "../../../pkg/apimachinery/errors.ts"
-import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { asKind, type KubeObject, type Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
 import { guaranteedUpdate, type Outcome } from "./guaranteed-update.ts"
 import { unstored } from "./unstored.ts"
 
-/** How a subresource changes the object it belongs to. */
-export interface SubresourceChange {
-  /** The changed object, or nothing when it already is as wanted. Throws ApiError to refuse. */
-  change(old: KubeObject): KubeObject | undefined
-  validate?(object: KubeObject, old: KubeObject): readonly Cause[]
-  /** Whether the object goes with this change. */
-  removes?(object: KubeObject): boolean
+/** How a write to a subresource changes its object. */
+export interface SubresourceChange<T extends KubeObject> {
+  /** Returns the changed object; undefined when nothing is to be changed. Throws ApiError to refuse. */
+  change(old: T): T | undefined
+  validate?(object: T, old: T): readonly Cause[]
+  /** Whether the change removes the object from the store. */
+  removes?(object: T): boolean
 }
 
 /**
- * Changes the object that a request to one of its subresources is about, again from the start when somebody else was
- * faster.
+ * Changes the object of a request to one of its subresources. The change is made again from the start when another
+ * write came first.
  */
-export function updateBySubresource(
+export function updateBySubresource<T extends KubeObject>(
   context: RegistryContext,
+  resource: Resource<T>,
   request: ApiRequest,
-  { change, validate, removes }: SubresourceChange,
+  { change, validate, removes }: SubresourceChange<T>,
 ): Promise<Outcome> {
-  const { resource, name = "", options, verb } = request
-  return guaranteedUpdate(context, request, async (current) => {
+  const { name = "", options, verb } = request
+  return guaranteedUpdate(context, { ...request, resource: resource as Resource }, async (current) => {
     if (current === undefined) throw notFound(resource, name)
-    const object = change(current.object)
+    const old = asKind(resource, current.object)
+    const object = change(old)
     if (object === undefined) return { keep: current }
-    const causes = validate?.(object, current.object) ?? []
+    const causes = validate?.(object, old) ?? []
     if (causes.length > 0) throw invalid(resource, name, causes)
-    // A POST creates something else than this object (a binding, an eviction): it is no update of it to admission.
+    // A POST creates another object (a binding, an eviction), so admission does not see it as an update of this one.
     if (verb === "update" || verb === "patch")
-      await context.admission.validate(admissionAttributes(request, "UPDATE", object, current.object))
+      await context.admission.validate(admissionAttributes(request, "UPDATE", object, old))
     if (options.dryRun === true) return { pretend: unstored(current.key, object) }
     return removes?.(object) === true ? { remove: true } : { write: object }
   })

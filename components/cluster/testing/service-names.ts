@@ -1,3 +1,4 @@
+import { StoredKind } from "../../apiserver/cacher/stored-kind.ts"
 import { readyAddresses } from "../../apiserver/endpoints/proxy-target.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
@@ -9,8 +10,9 @@ import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
 const NAME = /^([a-z][-a-z0-9]*)(?:\.([-a-z0-9]+)(?:\.svc(?:\.cluster\.local)?)?)?$/
 
 /**
- * Where a request of a pod's ends: at one of the ready pods of a Service, named or by its address, and else at the
- * address itself. @throws ApiError when the Service has no such port or no ready pod
+ * Resolves the address that a simulated pod sends a request to: one of the ready pods when the host is a Service, by
+ * name or by cluster IP, and otherwise the host itself. @throws ApiError when the Service has no such port or no ready
+ * pod
  */
 export function addressOf(
   { hostname, port: given }: URL,
@@ -21,7 +23,7 @@ export function addressOf(
   const service = serviceOf(hostname, storage)
   if (service === undefined) return { host: hostname, port }
   const { namespace = "", name = "" } = service.metadata
-  const endpoints = storage.get(`${Endpoints.prefix}${namespace}/${name}`)?.object as Endpoints | undefined
+  const endpoints = new StoredKind(storage, Endpoints).get({ namespace, name })?.object
   const targets = readyAddresses(service, endpoints, String(port))
   if (targets.length === 0)
     throw new ApiError("ServiceUnavailable", `no endpoints available for service ${JSON.stringify(`${name}:${port}`)}`)
@@ -31,9 +33,7 @@ export function addressOf(
 
 function serviceOf(host: string, storage: MemoryStorage): Service | undefined {
   const [, name, namespace = "default"] = NAME.exec(host) ?? []
-  if (name !== undefined) return storage.get(`${Service.prefix}${namespace}/${name}`)?.object as Service | undefined
-  return storage
-    .list(Service.prefix)
-    .map(({ object }) => object as Service)
-    .find(({ spec }) => spec.clusterIP === host)
+  const services = new StoredKind(storage, Service)
+  if (name !== undefined) return services.get({ namespace, name })?.object
+  return services.list().find(({ object }) => object.spec.clusterIP === host)?.object
 }

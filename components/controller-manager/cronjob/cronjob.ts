@@ -8,7 +8,7 @@ import {
   defineController,
   type Controller,
   type ReconcileContext,
-  type Watched,
+  watching,
 } from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef, owned } from "../../../pkg/controller/owned.ts"
 import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
@@ -28,11 +28,9 @@ interface Known {
 const ofCronJob = owned(Job, CronJob)
 
 /** A Job concerns its CronJob when it comes, ends and goes; what it counts meanwhile does not. */
-const ownJobs: Watched = {
-  resource: Job,
-  keys: (job, context, old, deleted) =>
-    old !== undefined && isSameToCronJob(job as Job, old as Job) ? [] : ofCronJob.keys(job, context, old, deleted),
-}
+const ownJobs = watching(Job, (job, context, old, deleted) =>
+  old !== undefined && isSameToCronJob(job, old) ? [] : ofCronJob.keys(job, context, old, deleted),
+)
 
 function isSameToCronJob(job: Job, old: Job): boolean {
   const {

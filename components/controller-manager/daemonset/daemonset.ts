@@ -7,7 +7,12 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { isPodAvailable, isPodReady, isPodTerminal, untilAvailable } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
-import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import {
+  defineController,
+  watching,
+  type Controller,
+  type ReconcileContext,
+} from "../../../pkg/controller/controller.ts"
 import { orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
@@ -44,18 +49,16 @@ export function daemonSetController(): Controller<DaemonSet> {
           .map(({ metadata }) => keyFrom(metadata)),
       ),
       owned(ControllerRevision, DaemonSet),
-      {
-        resource: Node,
-        keys: (node, { informers }, old, deleted) =>
-          informers
-            .of(DaemonSet)
-            .list()
-            .filter((set) => {
-              if (deleted || old === undefined) return true
-              return !deepEqual(placementOn(node as Node, set), placementOn(old as Node, set))
-            })
-            .map(({ metadata }) => keyFrom(metadata)),
-      },
+      watching(Node, (node, { informers }, old, deleted) =>
+        informers
+          .of(DaemonSet)
+          .list()
+          .filter((set) => {
+            if (deleted || old === undefined) return true
+            return !deepEqual(placementOn(node, set), placementOn(old, set))
+          })
+          .map(({ metadata }) => keyFrom(metadata)),
+      ),
     ],
     start({ clock }) {
       failed = new FailedPodBackoff(clock)

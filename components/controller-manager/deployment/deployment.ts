@@ -6,7 +6,7 @@ import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { splitKey } from "../../../pkg/client/informer.ts"
-import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { defineController, watching, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { scaleProportionally, wasScaled } from "./proportional.ts"
@@ -39,16 +39,13 @@ export const deploymentController = defineController<Deployment>({
         .map(keyOfDeployment),
     ),
     // A Recreate rollout goes on when the last old pod is gone.
-    {
-      resource: Pod,
-      keys(pod, { informers }, _old, deleted) {
-        const owner = controllerOf(pod)
-        if (owner?.kind !== "ReplicaSet" || !(deleted || isPodTerminal(pod as Pod))) return []
-        const rs = informers.of(ReplicaSet).get(`${pod.metadata.namespace}/${owner.name}`)
-        const deployment = rs === undefined ? undefined : controllerOf(rs)
-        return deployment?.kind === "Deployment" ? [`${pod.metadata.namespace}/${deployment.name}`] : []
-      },
-    },
+    watching(Pod, (pod, { informers }, _old, deleted) => {
+      const owner = controllerOf(pod)
+      if (owner?.kind !== "ReplicaSet" || !(deleted || isPodTerminal(pod))) return []
+      const rs = informers.of(ReplicaSet).get(`${pod.metadata.namespace}/${owner.name}`)
+      const deployment = rs === undefined ? undefined : controllerOf(rs)
+      return deployment?.kind === "Deployment" ? [`${pod.metadata.namespace}/${deployment.name}`] : []
+    }),
   ],
   async reconcile(key, context) {
     const { informers, client, clock } = context

@@ -1,9 +1,8 @@
 import { fromLabels } from "../../../pkg/apimachinery/labels.ts"
-import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { Pod as PodResource } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Index } from "../../../pkg/client/informer.ts"
-import type { Watched } from "../../../pkg/controller/controller.ts"
+import { watching } from "../../../pkg/controller/controller.ts"
 import { endpointChanged } from "./endpoint-ports.ts"
 
 /** Services that select pods, by namespace. */
@@ -14,16 +13,13 @@ const selecting: Index<Service> = {
 }
 
 /** An event on a pod enqueues the Services that select it, or selected it before. */
-export const servicesOfPod: Watched = {
-  resource: PodResource,
-  keys(pod, { informers }, old) {
-    const services = informers.of(Service).by(selecting, pod.metadata.namespace ?? "")
-    if (services.length === 0 || (old !== undefined && !endpointChanged(pod as Pod, old as Pod))) return []
-    return services
-      .filter(({ spec }) => {
-        const selector = fromLabels(spec.selector ?? {})
-        return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
-      })
-      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
-  },
-}
+export const servicesOfPod = watching(Pod, (pod, { informers }, old) => {
+  const services = informers.of(Service).by(selecting, pod.metadata.namespace ?? "")
+  if (services.length === 0 || (old !== undefined && !endpointChanged(pod, old))) return []
+  return services
+    .filter(({ spec }) => {
+      const selector = fromLabels(spec.selector ?? {})
+      return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
+    })
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+})

@@ -10,7 +10,7 @@ import {
   defineController,
   type Controller,
   type ReconcileContext,
-  type Watched,
+  watching,
 } from "../../../pkg/controller/controller.ts"
 import { controllerOf, orphans, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
@@ -40,15 +40,12 @@ const owners = owned(Pod, Job, adopters)
  * Events on pods concern their Job, or those that might adopt them; pods that are held back for nobody have a key of
  * their own.
  */
-const jobPods: Watched = {
-  resource: Pod,
-  keys(pod, context, old, deleted) {
-    if (old !== undefined && isStillPending(pod as Pod, old as Pod)) return []
-    const keys = owners.keys(pod, context, old, deleted)
-    const isStray = !deleted && controllerOf(pod) === undefined && adopters(pod, context).length === 0
-    return isStray ? [...keys, ...tracked.of(pod as Pod)] : keys
-  },
-}
+const jobPods = watching(Pod, (pod, context, old, deleted) => {
+  if (old !== undefined && isStillPending(pod, old)) return []
+  const keys = owners.keys(pod, context, old, deleted)
+  const isStray = !deleted && controllerOf(pod) === undefined && adopters(pod, context).length === 0
+  return isStray ? [...keys, ...tracked.of(pod)] : keys
+})
 
 /** Where a pod is to run and what it waits for are no concern of its Job's. */
 const isStillPending = (pod: Pod, old: Pod): boolean =>

@@ -41,8 +41,7 @@ export function statefulSetController(): Controller<StatefulSet> {
           .list(pod.metadata.namespace)
           .filter(
             (set) =>
-              fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) &&
-              ordinalOf(pod as Pod, set) !== undefined,
+              fromLabelSelector(set.spec.selector).matches(pod.metadata.labels) && ordinalOf(pod, set) !== undefined,
           )
           .map(({ metadata }) => keyFrom(metadata)),
       ),

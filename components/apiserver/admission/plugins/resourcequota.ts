@@ -1,10 +1,10 @@
 /**
- * What a namespace may hold and ask for at most. Source: apiserver pkg/admission/plugin/resourcequota,
- * pkg/quota/v1/evaluator/core. Differs from upstream: usage is counted from the objects that are there and those on
- * their way into the store, instead of being kept in the quota's status by a controller; so it cannot lag, and deleted
- * objects count no more at once.
+ * Refuses writes that exceed a ResourceQuota of the namespace. Source: apiserver pkg/admission/plugin/resourcequota,
+ * pkg/quota/v1/evaluator/core. Differs from upstream: usage is counted from the stored objects and the writes not yet
+ * committed, instead of from the quota's status, which a controller keeps. So it cannot lag, and a deleted object stops
+ * counting at once.
  */
-import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"
 import { forbidden, qualified } from "../../../../pkg/apimachinery/errors.ts"
 import {
@@ -14,14 +14,14 @@ import {
   quantity,
   type Quantity,
 } from "../../../../pkg/apimachinery/quantity.ts"
-import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { isKind, type KubeObject, type Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { inScope, usageOf } from "../../../../pkg/quota/quota-usage.ts"
 
 export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
-  /** Objects that have been let through and are not in the store yet. */
-  const coming = new Map<AdmissionAttributes, KubeObject>()
+  /** Admitted objects whose writes are not committed yet. */
+  const admitted = new Map<AdmissionAttributes, KubeObject>()
   return {
     name: "ResourceQuota",
     operations: ["CREATE", "UPDATE"],
@@ -39,12 +39,12 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
       const wanted = usageOf(resource, object)
       const before = old === undefined ? {} : usageOf(resource, old)
       for (const quota of quotas) {
-        if (resource.plural === "pods" && resource.group === "" && !inScope(quota, object as Pod)) continue
+        if (isKind(Pod, object) && !inScope(quota, object)) continue
         checkLimit(attributes, quota, wanted, before)
       }
-      if (options.dryRun !== true && old === undefined) coming.set(attributes, object)
+      if (options.dryRun !== true && old === undefined) admitted.set(attributes, object)
     },
-    settled: (attributes) => void coming.delete(attributes),
+    settled: (attributes) => void admitted.delete(attributes),
   }
 
   function checkLimit(
@@ -55,7 +55,8 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
   ): void {
     const hard = quota.spec.hard ?? {}
     const limited = Object.keys(hard).filter((key) => wanted[key] !== undefined)
-    if (resource.plural === "pods" && operation === "CREATE") {
+    if (isKind(Pod, object) && operation === "CREATE") {
+      const names = object.spec.containers.map(({ name }) => name).join(",")
       const lacking = Object.keys(hard).filter((key) => MUST_BE_GIVEN.has(key) && wanted[key] === undefined)
       if (lacking.length > 0)
         throw forbidden(
@@ -63,7 +64,7 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
           name,
           `failed quota: ${quota.metadata.name}: must specify ${lacking
             .sort()
-            .map((key) => `${key} for: ${(object as Pod).spec.containers.map((container) => container.name).join(",")}`)
+            .map((key) => `${key} for: ${names}`)
             .join("; ")}`,
         )
     }
@@ -89,17 +90,17 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
   function usedIn(resource: Resource, namespace: string, quota: ResourceQuota): Usage {
     const used: Record<string, Quantity> = {}
     const add = (object: KubeObject) => {
-      if (resource.plural === "pods" && resource.group === "" && !inScope(quota, object as Pod)) return
+      if (isKind(Pod, object) && !inScope(quota, object)) return
       for (const [key, amount] of Object.entries(usageOf(resource, object)))
         used[key] = addQuantities(used[key] ?? ZERO, amount)
     }
     const stored = objects.list(resource, namespace)
     stored.forEach(add)
-    if (coming.size === 0) return used
-    // Who brought an object learns of its commit a little after the store shows it.
-    const there = new Set(stored.map(({ metadata }) => metadata.uid))
-    for (const [{ resource: other, namespace: place }, object] of coming)
-      if (qualified(other) === qualified(resource) && place === namespace && !there.has(object.metadata.uid))
+    if (admitted.size === 0) return used
+    // `settled` is called a little after the store shows an object, so an object may be in both.
+    const storedUids = new Set(stored.map(({ metadata }) => metadata.uid))
+    for (const [{ resource: other, namespace: place }, object] of admitted)
+      if (qualified(other) === qualified(resource) && place === namespace && !storedUids.has(object.metadata.uid))
         add(object)
     return used
   }
@@ -110,5 +111,5 @@ const ZERO: Quantity = { nano: 0n, format: "DecimalSI" }
 const minus = (a: Quantity, b: Quantity | undefined): Quantity =>
   b === undefined ? a : { nano: a.nano - b.nano, format: a.format }
 
-/** A pod under such a limit has to say what it asks for. */
+/** A quota of one of these requires every pod to set the request or limit. */
 const MUST_BE_GIVEN = new Set(["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"])

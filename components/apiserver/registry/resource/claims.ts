@@ -13,7 +13,10 @@ import { storageKey } from "../../cacher/view.ts"
 import type { ApiRequest } from "../../request.ts"
 import type { KindHooks } from "../context.ts"
 
-/** Who may take devices that are in use, allocate them, and say how they are. Source: pkg/registry/resource/utils.go. */
+/**
+ * Checks who may claim devices with admin access, allocate devices, and write the status of devices. Source:
+ * pkg/registry/resource/utils.go.
+ */
 
 const ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 const NODE_OF_ACCOUNT = "authentication.kubernetes.io/node-name"
@@ -23,10 +26,8 @@ interface Tools {
   readonly authorizer: Authorizer
 }
 
-export const claimHooks = (tools: Tools): KindHooks => ({
-  checkWrite(request, object, before) {
-    const claim = object as ResourceClaim
-    const old = before as ResourceClaim | undefined
+export const claimHooks = (tools: Tools): KindHooks<ResourceClaim> => ({
+  checkWrite(request, claim, old) {
     const causes =
       request.subresource === "status" && old !== undefined
         ? statusCauses(tools, request, claim, old)
@@ -37,9 +38,8 @@ export const claimHooks = (tools: Tools): KindHooks => ({
   },
 })
 
-export const claimTemplateHooks = (tools: Tools): KindHooks => ({
-  checkWrite(request, object, old) {
-    const { spec, metadata } = object as ResourceClaimTemplate
+export const claimTemplateHooks = (tools: Tools): KindHooks<ResourceClaimTemplate> => ({
+  checkWrite(request, { spec, metadata }, old) {
     const causes = old === undefined ? adminCauses(tools, request, spec.spec.devices) : []
     if (causes.length > 0) throw invalid(request.resource, metadata.name ?? "", causes)
   },

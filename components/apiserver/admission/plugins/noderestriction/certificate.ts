@@ -2,9 +2,10 @@ import { Buffer } from "node:buffer"
 import {
   KUBELET_CLIENT_SIGNER,
   KUBELET_SERVING_SIGNER,
-  type CertificateSigningRequest,
+  CertificateSigningRequest,
 } from "../../../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
+import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import { readCertificateRequest } from "../../../../../pkg/pki/certificate-request.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 
@@ -14,7 +15,7 @@ export function checkCertificateRequest(
   node: string,
 ): void {
   if (operation !== "CREATE") return
-  const { spec } = object as CertificateSigningRequest
+  const { spec } = asKind(CertificateSigningRequest, object)
   if (spec.signerName !== KUBELET_SERVING_SIGNER && spec.signerName !== KUBELET_CLIENT_SIGNER) return
   const { commonName } = readCertificateRequest(Buffer.from(spec.request, "base64").toString("latin1"))
   if (commonName !== `system:node:${node}`)

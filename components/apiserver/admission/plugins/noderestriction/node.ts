@@ -1,15 +1,15 @@
-import type { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
+import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { isOfKubelet } from "../../../../../pkg/api/core/v1/node/node-labels.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
-import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
+import { asKind, type KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 
-/** A node writes itself, but neither its taints nor labels by which pods that need trust are sent to nodes. */
+/** A node may write its own Node, except its taints and the labels that pods with secrets are scheduled by. */
 export function checkNode({ operation, resource, name, object, old }: AdmissionAttributes, node: string): void {
   const refuse = (why: string) => forbidden(resource, name, why)
   if (name !== node) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`)
-  if (operation === "DELETE") return // RBAC and the node authorizer do not let it come this far
+  if (operation === "DELETE") return // RBAC and the node authorizer refuse it before admission
   const changed = changedLabels(object, operation === "CREATE" ? undefined : old).filter((key) => !isOfKubelet(key))
   if (operation === "CREATE") {
     if (changed.length > 0)
@@ -23,7 +23,7 @@ export function checkNode({ operation, resource, name, object, old }: AdmissionA
   if (changed.length > 0) throw refuse(`is not allowed to modify labels: ${changed.join(", ")}`)
 }
 
-const taintsOf = (object: KubeObject | undefined) => (object as Node | undefined)?.spec.taints ?? []
+const taintsOf = (object: KubeObject | undefined) => asKind(Node, object).spec.taints ?? []
 
 function changedLabels(object: KubeObject | undefined, old: KubeObject | undefined): readonly string[] {
   const [now = {}, before = {}] = [object?.metadata.labels, old?.metadata.labels]

@@ -1,7 +1,10 @@
-/** A kubelet writes its own node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction. */
-import type { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+/**
+ * Lets a kubelet write its own Node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction.
+ */
+import { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, qualified } from "../../../../../pkg/apimachinery/errors.ts"
+import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import { nodeOf } from "../../../authorization/node.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
@@ -59,11 +62,13 @@ function namedAs({ resource, name }: AdmissionAttributes, node: string, what: st
     throw forbidden(resource, name, `can only access ${what} with the same name as the requesting node`)
 }
 
-/** How far a claim's volume has grown, and nothing else of it. */
+/** A node may report the growth of a claim's volume, and change nothing else of the claim. */
 function checkClaim({ resource, name, operation, subresource, object, old }: AdmissionAttributes, node: string): void {
   if (subresource !== "status") throw forbidden(resource, name, "may only update PVC status")
   if (operation !== "UPDATE") throw forbidden(resource, name, `unexpected operation ${JSON.stringify(operation)}`)
-  if (!deepEqual(withoutGrowth(object as PersistentVolumeClaim), withoutGrowth(old as PersistentVolumeClaim)))
+  if (
+    !deepEqual(withoutGrowth(asKind(PersistentVolumeClaim, object)), withoutGrowth(asKind(PersistentVolumeClaim, old)))
+  )
     throw forbidden(
       resource,
       name,

@@ -2,12 +2,13 @@ import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
+import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 import { isMirror, MIRROR_ANNOTATION } from "../pods.ts"
 import { referenceIn } from "./references.ts"
 
-/** A node shows its static pods, and deletes, evicts and reports on pods that run on it. */
+/** A node may create mirror pods, and delete, evict and write the status of the pods that run on it. */
 export function checkPod(attributes: AdmissionAttributes, node: string, { objects }: AdmissionContext): void {
   const { operation, resource, subresource, namespace, name } = attributes
   const refuse = (why: string) => forbidden(resource, name, why)
@@ -47,7 +48,7 @@ export function checkPod(attributes: AdmissionAttributes, node: string, { object
 function checkStatus({ operation, resource, name, object, old }: AdmissionAttributes, node: string): void {
   const refuse = (why: string) => forbidden(resource, name, why)
   if (operation !== "UPDATE") throw refuse(`unexpected operation ${JSON.stringify(operation)}`)
-  const [now, before] = [object as Pod, old as Pod]
+  const [now, before] = [asKind(Pod, object), asKind(Pod, old)]
   if (before.spec.nodeName !== node)
     throw refuse(`node ${JSON.stringify(node)} can only update pod status for pods with spec.nodeName set to itself`)
   if (!deepEqual(before.metadata.labels ?? {}, now.metadata.labels ?? {}))
@@ -59,7 +60,7 @@ function checkStatus({ operation, resource, name, object, old }: AdmissionAttrib
 }
 
 function checkMirror({ resource, name, object }: AdmissionAttributes, node: string, stored: Node | undefined): void {
-  const pod = object as Pod
+  const pod = asKind(Pod, object)
   const quoted = JSON.stringify(node)
   const refuse = (why: string) => forbidden(resource, name, why)
   if (!isMirror(pod))

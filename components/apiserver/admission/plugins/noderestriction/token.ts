@@ -1,16 +1,17 @@
-import type { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
+import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { PersistentVolume } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { CSIDriver } from "../../../../../pkg/api/storage/v1/csidriver.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
+import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import type { Objects } from "../../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 
 /**
- * A node gets tokens for pods that run on it, for those audiences that a volume of the pod names or that RBAC lets it
- * ask for.
+ * A node may request tokens bound to pods that run on it, with an audience that a volume of the pod names or that RBAC
+ * allows.
  */
 export function checkToken(
   { resource, name, namespace, object, user }: AdmissionAttributes,
@@ -18,7 +19,7 @@ export function checkToken(
   { objects, authorizer }: AdmissionContext,
 ): void {
   const refuse = (why: string) => forbidden(resource, name, why)
-  const { boundObjectRef: ref, audiences } = (object as TokenRequest).spec
+  const { boundObjectRef: ref, audiences } = asKind(TokenRequest, object).spec
   if (ref?.apiVersion !== "v1" || ref.kind !== "Pod" || !ref.name)
     throw refuse("node requested token not bound to a pod")
   if (!ref.uid) throw refuse("node requested token with a pod binding without a uid")
@@ -49,7 +50,7 @@ export function checkToken(
     )
 }
 
-/** By a projected token, or by the driver of one of its CSI volumes. */
+/** Whether a projected token of the pod, or the driver of one of its CSI volumes, has this audience. */
 function isNamed({ metadata, spec }: Pod, audience: string, objects: Objects): boolean {
   const ofClaim = (name: string): string | undefined => {
     const claim = objects.get(PersistentVolumeClaim, { namespace: metadata.namespace, name })

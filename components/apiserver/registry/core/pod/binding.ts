@@ -1,9 +1,8 @@
 import { Binding } from "../../../../../pkg/api/core/v1/binding.ts"
-import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
+import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { decodeSent } from "../../decode.ts"
 import { badRequest, conflict, invalid, type Status } from "../../../../../pkg/apimachinery/errors.ts"
 import { required, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
-import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
@@ -20,7 +19,7 @@ export async function bind(context: RegistryContext, request: ApiRequest): Promi
   const name = request.name ?? binding.metadata.name ?? ""
   if (binding.metadata.name !== undefined && binding.metadata.name !== name)
     throw badRequest("name in URL does not match name in Binding object")
-  // It is not validated as stored objects are, so even what is required may be absent.
+  // A Binding is not validated as stored objects are, so even a required field may be absent.
   const { kind = "", name: node = "" } = (binding.target as Binding["target"] | undefined) ?? {}
   if (kind !== "" && kind !== "Node")
     throw invalid(Binding, name, [notSupported("target.kind", kind, ["Node", "<empty>"])])
@@ -28,21 +27,16 @@ export async function bind(context: RegistryContext, request: ApiRequest): Promi
   await admitBody(context, { ...request, name }, binding)
   await updateBySubresource(
     context,
+    Pod,
     { ...request, name },
-    { change: (old) => bound(context, request, old as Pod, binding, node) },
+    { change: (pod) => bound(context, request, pod, binding, node) },
   )
   return { kind: "status", code: 201, status: CREATED }
 }
 
 const CREATED: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-function bound(
-  { clock }: RegistryContext,
-  { resource }: ApiRequest,
-  pod: Pod,
-  binding: Binding,
-  node: string,
-): KubeObject {
+function bound({ clock }: RegistryContext, { resource }: ApiRequest, pod: Pod, binding: Binding, node: string): Pod {
   const { metadata, spec, status } = pod
   const refuse = (why: string) => conflict(resource, metadata.name!, why)
   checkUid({
@@ -75,5 +69,5 @@ function bound(
     },
     spec: { ...spec, nodeName: node },
     status: { ...status, conditions },
-  } as Pod
+  }
 }

@@ -37,7 +37,7 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
 }
 
 /**
- * Notes in the pod why it goes: a Job's failure policy asks for that. What is deleted then is the pod with the note.
+ * Sets the condition DisruptionTarget in the pod before it is deleted, because the failure policy of a Job reads it.
  * Source: eviction.go addConditionAndDeletePod.
  */
 async function tellPod(
@@ -54,10 +54,10 @@ async function tellPod(
   }
   const { stored } = await updateBySubresource(
     context,
+    Pod,
     { ...request, subresource: undefined, options },
     {
-      change(old) {
-        const pod = old as Pod
+      change(pod) {
         checkPreconditions(request.resource, request.name ?? "", pod, options)
         const { conditions = [] } = pod.status
         if (
@@ -107,7 +107,7 @@ function deleteOptionsOf({ deleteOptions }: Eviction, { dryRun }: RequestOptions
   }
 }
 
-/** Pods that run nowhere or go anyway take nothing from anybody. */
+/** Whether a pod is evicted without asking budgets: it does not run yet or any more, or is being deleted. */
 const ignoresBudgets = ({ metadata, status }: Pod): boolean =>
   status.phase === "Succeeded" ||
   status.phase === "Failed" ||
@@ -141,11 +141,12 @@ async function chargeBudget(
     name: budget.metadata.name,
     options,
   }
-  await updateBySubresource(context, target, { change: (old) => charged(context, old as PodDisruptionBudget, pod) })
+  await updateBySubresource(context, PodDisruptionBudget, target, { change: (old) => charged(context, old, pod) })
 }
 
 /**
- * A pod that is not ready counts for nothing: by default only while the budget is met, always where the budget says so.
+ * Whether a pod that is not ready is evicted without the budget's leave: by default while the budget is met, always
+ * with unhealthyPodEvictionPolicy AlwaysAllow.
  */
 const mayGoUnready = ({ spec, status }: PodDisruptionBudget): boolean =>
   spec.unhealthyPodEvictionPolicy === "AlwaysAllow" ||

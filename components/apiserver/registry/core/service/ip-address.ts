@@ -1,6 +1,6 @@
 /**
- * The IPAddress objects of Services: each cluster IP has one, made and removed in one transaction with its Service.
- * What somebody else does to them is mended at once, and at the start. Source:
+ * The IPAddress objects of Services: each cluster IP has one, created and deleted in one transaction with its Service.
+ * When a user changes or deletes one, it is repaired at once; all are checked when the server starts. Source:
  * pkg/registry/core/service/ipallocator/controller/repairip.go.
  */
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
@@ -10,8 +10,8 @@ import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../../../pkg/clock/random.ts"
 import type { Logger } from "../../../../../pkg/log/log.ts"
-import { StorageError, type Storage, type Stored, type Write } from "../../../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix } from "../../../cacher/view.ts"
+import { StorageError, type Storage, type Write } from "../../../../../pkg/storage/storage.ts"
+import { StoredKind, type StoredOf } from "../../../cacher/stored-kind.ts"
 import { addressKey } from "./service-addresses.ts"
 
 const FAMILY = "ipaddress.kubernetes.io/ip-family"
@@ -24,13 +24,13 @@ interface Making {
   readonly random: Random
 }
 
-/** The addresses a Service holds. */
+/** The cluster IPs of a Service. */
 export const addressesOf = (service: Service | undefined): readonly string[] =>
   service === undefined || service.spec.type === "ExternalName"
     ? []
     : (service.spec.clusterIPs ?? []).filter((ip) => ip !== "" && ip !== "None")
 
-/** What says that `ip` belongs to a Service. */
+/** The IPAddress that records `ip` as an address of a Service. */
 export const ipAddressOf = (
   { namespace, name }: KubeObject["metadata"],
   ip: string,
@@ -39,7 +39,7 @@ export const ipAddressOf = (
   spec: { parentRef: { resource: "services", namespace: namespace!, name: name! } },
 })
 
-/** What is to be written along with a Service that goes from `old` to `next`. */
+/** The writes of IPAddress objects that belong to the change of a Service from `old` to `next`. */
 export function addressWrites(
   storage: Storage,
   making: Making,
@@ -51,7 +51,7 @@ export function addressWrites(
     ...now.filter((ip) => !before.includes(ip)).map((ip) => creation(making, next!, ip)),
     ...before
       .filter((ip) => !now.includes(ip))
-      .flatMap((ip) => removal(storage.get(addressKey(ip)), old!, making.clock) ?? []),
+      .flatMap((ip) => removal(new StoredKind(storage, IPAddress).get({ name: ip }), old!, making.clock) ?? []),
   ]
 }
 
@@ -66,9 +66,9 @@ function creation({ clock, random }: Making, service: Service, ip: string): Writ
   return { key: addressKey(ip), object, expected: 0, time: clock.now(), author: AUTHOR }
 }
 
-/** Only what the allocator made for this very Service goes with it. */
-function removal(stored: Stored | undefined, service: Service, clock: Clock): Write | undefined {
-  return stored !== undefined && isManaged(stored.object as IPAddress) && isOf(stored.object as IPAddress, service)
+/** Deletes the IPAddress of a Service, unless somebody else created it or it belongs to another Service. */
+function removal(stored: StoredOf<IPAddress> | undefined, service: Service, clock: Clock): Write | undefined {
+  return stored !== undefined && isManaged(stored.object) && isOf(stored.object, service)
     ? { key: stored.key, object: null, expected: stored.revision, time: clock.now(), author: AUTHOR }
     : undefined
 }
@@ -80,12 +80,9 @@ const isOf = ({ spec: { parentRef } }: IPAddress, { metadata }: Service): boolea
   parentRef.namespace === metadata.namespace &&
   parentRef.name === metadata.name
 
-const SERVICES = storagePrefix(Service, undefined)
-const ADDRESSES = storagePrefix(IPAddress, undefined)
-
 /**
- * Gives every cluster IP its IPAddress again where it was taken away or changed, and removes those whose Service has
- * gone.
+ * Keeps the IPAddress objects in line with the Services: creates or repairs the one of each cluster IP, and deletes
+ * those whose Service is gone. Returns the function that ends this.
  */
 export function keepAddresses({
   storage,
@@ -93,20 +90,22 @@ export function keepAddresses({
   random,
   log,
 }: Making & { readonly storage: Storage; readonly log: Logger }): () => void {
+  const services = new StoredKind(storage, Service)
+  const addresses = new StoredKind(storage, IPAddress)
   const write = (writes: readonly Write[]) => {
     storage.writeAll(writes).catch((error: unknown) => {
-      // Somebody was faster: that change's event comes here again.
+      // Another write came first; its event leads here again.
       if (!(error instanceof StorageError && ["exists", "conflict", "missing"].includes(error.code)))
         log.error("Cannot mend the address of a Service", { addresses: writes.map(({ key }) => key), error })
     })
   }
-  /** What a cluster IP lacks; an address that belongs to something else is left to its owner. */
+  /** The write that a cluster IP needs, if any. An IPAddress that belongs to another object is left alone. */
   const lacking = (service: Service, ip: string): Write | undefined => {
-    const stored = storage.get(addressKey(ip))
+    const stored = addresses.get({ name: ip })
     if (stored === undefined) return creation({ clock, random }, service, ip)
-    const { metadata } = stored.object as IPAddress
+    const { metadata } = stored.object
     const labels = { ...metadata.labels, ...ipAddressOf(service.metadata, ip).metadata.labels }
-    if (!isOf(stored.object as IPAddress, service) || deepEqual(labels, metadata.labels)) return undefined
+    if (!isOf(stored.object, service) || deepEqual(labels, metadata.labels)) return undefined
     return {
       key: stored.key,
       object: { ...stored.object, metadata: { ...metadata, labels } },
@@ -115,28 +114,21 @@ export function keepAddresses({
       author: AUTHOR,
     }
   }
-  const parentOf = ({ spec: { parentRef } }: IPAddress): Service | undefined =>
-    storage.get(storageKey(Service, parentRef))?.object as Service | undefined
+  const parentOf = ({ spec: { parentRef } }: IPAddress): Service | undefined => services.get(parentRef)?.object
 
-  const all = storage
-    .list(SERVICES)
-    .flatMap(({ object }) => addressesOf(object as Service).flatMap((ip) => lacking(object as Service, ip) ?? []))
-  // two may claim one address: the first keeps it
+  const all = services.list().flatMap(({ object }) => addressesOf(object).flatMap((ip) => lacking(object, ip) ?? []))
+  // Two Services may claim one address: the first keeps it.
   const mended = all.filter(({ key }, i) => all.findIndex((other) => other.key === key) === i)
-  const leaked = storage.list(ADDRESSES).flatMap((stored): readonly Write[] => {
-    const address = stored.object as IPAddress
+  const leaked = addresses.list().flatMap((stored): readonly Write[] => {
+    const address = stored.object
     if (!isManaged(address) || addressesOf(parentOf(address)).includes(address.metadata.name!)) return []
     return [{ key: stored.key, object: null, expected: stored.revision, time: clock.now(), author: AUTHOR }]
   })
   if (mended.length + leaked.length > 0) write([...mended, ...leaked])
-  return storage.subscribe((events) => {
-    for (const { key, stored } of events) {
-      if (!key.startsWith(ADDRESSES)) continue
-      const address = stored.object as IPAddress
-      const service = parentOf(address)
-      if (service === undefined || !addressesOf(service).includes(address.metadata.name!)) continue
-      const wanted = lacking(service, address.metadata.name!)
-      if (wanted !== undefined) write([wanted])
-    }
+  return addresses.subscribe(({ stored: { object: address } }) => {
+    const service = parentOf(address)
+    if (service === undefined || !addressesOf(service).includes(address.metadata.name!)) return
+    const wanted = lacking(service, address.metadata.name!)
+    if (wanted !== undefined) write([wanted])
   })
 }

@@ -1,36 +1,38 @@
 /**
- * Which cluster IPs are free. An address is taken as long as there is an IPAddress object of its name, whoever made it;
- * those go into the store and out of it in one transaction with their Service (ip-address.ts), so nothing can leak or
- * drift. In between stands a reservation, from the choice of an address to the commit of its Service. Ranges are the
- * ServiceCIDRs that are ready and not going away, the oldest first. Source: pkg/registry/core/service/ipallocator.
+ * Allocates cluster IPs. An address is taken while an IPAddress object of its name exists, whoever created it. The
+ * IPAddress is created and deleted in one transaction with its Service (ip-address.ts), so no address can leak. From
+ * the choice of an address to the commit of its Service a reservation in memory holds it. Addresses come from the
+ * ServiceCIDRs that are ready and not being deleted, the oldest first. Source: pkg/registry/core/service/ipallocator.
  */
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
 import { holds, parseAddress, parseNetwork, type Network } from "../../../../../pkg/apimachinery/cidr.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix } from "../../../cacher/view.ts"
+import { StoredKind } from "../../../cacher/stored-kind.ts"
+import { storageKey } from "../../../cacher/view.ts"
 import { ipText } from "./ip-range.ts"
 
 export type AddressRefusal =
   | "provided IP is already allocated"
   | "the provided network does not match the current range"
 
-const CIDRS = storagePrefix(ServiceCIDR, undefined)
 export const addressKey = (ip: string): string => storageKey(IPAddress, { name: ip })
 
 export class ServiceAddresses {
   readonly #storage: Storage
+  readonly #cidrs: StoredKind<ServiceCIDR>
   readonly #random: Random
-  /** Addresses whose Services are on their way into the store. */
+  /** Addresses of Services whose writes are not committed yet. */
   readonly #reserved = new Set<string>()
 
   constructor(storage: Storage, random: Random) {
     this.#storage = storage
+    this.#cidrs = new StoredKind(storage, ServiceCIDR)
     this.#random = random
   }
 
-  /** An address nobody has, now reserved; nothing when all are taken. */
+  /** Reserves a free address; undefined when every address is taken. */
   draw(): string | undefined {
     for (const range of this.#ranges()) {
       const ip = this.#freeIn(range)
@@ -41,7 +43,7 @@ export class ServiceAddresses {
     return undefined
   }
 
-  /** Reserves a certain address. */
+  /** Reserves the given address; returns why it cannot be had, or undefined. */
   take(ip: string): AddressRefusal | undefined {
     const address = parseAddress(ip)
     if (address === undefined || !this.#ranges().some((range) => holds(range, address)))
@@ -51,7 +53,7 @@ export class ServiceAddresses {
     return undefined
   }
 
-  /** Ends a reservation: the address is in the store by now, or is not wanted after all. */
+  /** Ends a reservation, once the address is in the store or its Service was not written. */
   release(ip: string): void {
     this.#reserved.delete(ip)
   }
@@ -60,19 +62,19 @@ export class ServiceAddresses {
     return this.#reserved.has(ip) || this.#storage.get(addressKey(ip)) !== undefined
   }
 
-  /** One family is served, IPv4. */
+  /** The ranges of the ServiceCIDRs. Only IPv4 is supported. */
   #ranges(): readonly Network[] {
-    return this.#storage
-      .list(CIDRS)
-      .filter(({ object }) => object.metadata.deletionTimestamp === undefined && isReady(object as ServiceCIDR))
+    return this.#cidrs
+      .list()
+      .filter(({ object }) => object.metadata.deletionTimestamp === undefined && isReady(object))
       .sort((a, b) => a.created - b.created)
-      .flatMap(({ object }) => ((object as ServiceCIDR).spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? []))
+      .flatMap(({ object }) => (object.spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? []))
       .filter(({ family }) => family === "IPv4")
   }
 
   /**
-   * Above a band at the low end that is left to those who ask for a certain address, until the upper part is full.
-   * Source: KEP-3070.
+   * Finds a free address above the static band, the low end of the range that is kept for Services that name their
+   * address; within the band once the rest is full. Source: KEP-3070.
    */
   #freeIn(range: Network): string | undefined {
     const [first, last] = [Number(range.first) + 1, Number(range.last) - 1]
@@ -81,7 +83,7 @@ export class ServiceAddresses {
     return this.#freeBetween(first + band, last) ?? this.#freeBetween(first, Math.min(first + band - 1, last))
   }
 
-  /** From a random place on, so that addresses are seldom used again soon. */
+  /** Starts at a random address, so that a released address is seldom used again soon. */
   #freeBetween(first: number, last: number): string | undefined {
     const count = last - first + 1
     if (count <= 0) return undefined

@@ -11,7 +11,8 @@ import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
-import { storageKey, storagePrefix } from "../../../cacher/view.ts"
+import { StoredKind } from "../../../cacher/stored-kind.ts"
+import { storageKey } from "../../../cacher/view.ts"
 import type { KindHooks, Reservation } from "../../context.ts"
 import { Allotment } from "./allotment.ts"
 import { withFamilies } from "./families.ts"
@@ -31,7 +32,7 @@ const portsOf = ({ spec }: Service): readonly number[] => [
   ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
 ]
 
-export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookOptions): KindHooks {
+export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookOptions): KindHooks<Service> {
   const addresses = new ServiceAddresses(storage, random)
   const portCount = nodePorts.last - nodePorts.first + 1
   const ports = new Allotment({
@@ -40,22 +41,17 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     random,
   })
 
-  const prefix = storagePrefix(Service, undefined)
-  for (const { key, object } of storage.list(prefix))
-    for (const port of portsOf(object as Service)) ports.restore(port, key)
-  storage.subscribe((events) => {
-    for (const { key, type, stored, previous } of events) {
-      if (!key.startsWith(prefix)) continue
-      if (previous !== undefined) for (const port of portsOf(previous.object as Service)) ports.release(port, key)
-      if (type !== "delete") for (const port of portsOf(stored.object as Service)) ports.restore(port, key)
-    }
+  const services = new StoredKind(storage, Service)
+  for (const { key, object } of services.list()) for (const port of portsOf(object)) ports.restore(port, key)
+  services.subscribe(({ key, type, stored, previous }) => {
+    if (previous !== undefined) for (const port of portsOf(previous.object)) ports.release(port, key)
+    if (type !== "delete") for (const port of portsOf(stored.object)) ports.restore(port, key)
   })
 
   return {
-    allocateForCreate: (object, dryRun) => allocate(object as Service, undefined, dryRun),
-    allocateForUpdate: (object, old, dryRun) => allocate(object as Service, old as Service, dryRun),
-    alongside: (next, old) =>
-      addressWrites(storage, { clock, random }, next as Service | undefined, old as Service | undefined),
+    allocateForCreate: (service, dryRun) => allocate(service, undefined, dryRun),
+    allocateForUpdate: (service, old, dryRun) => allocate(service, old, dryRun),
+    alongside: (next, old) => addressWrites(storage, { clock, random }, next, old),
   }
 
   function allocate(service: Service, old: Service | undefined, dryRun: boolean): Reservation {
@@ -80,7 +76,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       if (!("type" in families)) throw invalid(Service, name, families)
       const spec = withNodePorts(withAddress(families))
       if (causes.length > 0) throw invalid(Service, name, causes)
-      return { object: spec === service.spec ? service : ({ ...service, spec } as Service), settle }
+      return { object: spec === service.spec ? service : { ...service, spec }, settle }
     } catch (err) {
       settle(false)
       throw err
