@@ -435,6 +435,29 @@ describe("a pod's worker", () => {
     expect(node.pod("web")!).toBe(before)
   })
 
+  test("goes on with the probes of what runs, though the wall clock was set back meanwhile", async () => {
+    let healthy = true
+    await using node = await simulatedKubelet({ web: { exec: () => (healthy ? 0 : 1) } })
+    await node.create("web", {
+      containers: [
+        {
+          name: "c",
+          image: "web",
+          livenessProbe: { exec: { command: ["check"] }, periodSeconds: 5, failureThreshold: 1 },
+        },
+      ],
+    })
+    await node.cluster.advance(10_000)
+    // given a kubelet that finds containers which began in the future
+    await node.cluster.faults.clockJump(-3_600_000)
+    await node.restart()
+    // when
+    healthy = false
+    await node.cluster.advance(60_000)
+    // then
+    expect(node.status("web").containerStatuses![0]!.restartCount).toBeGreaterThan(0)
+  })
+
   test("makes a new sandbox when the old one is lost", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("web", { containers: [{ name: "c", image: "web" }] })

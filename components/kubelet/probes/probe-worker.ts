@@ -55,11 +55,14 @@ export class ProbeWorker {
     return this.#result
   }
 
-  /** Begins, `initialDelaySeconds` after the container started. */
+  /**
+   * Begins, `initialDelaySeconds` after the container started; never later than so long after now, since the wall clock
+   * may have been set back after the start.
+   */
   start(): void {
     const { run, probe } = this.#options
-    const due = run.startedAt + (probe.initialDelaySeconds ?? 0) * 1000
-    this.#arm(Math.max(0, due - this.#context.clock.now()))
+    const delayMs = (probe.initialDelaySeconds ?? 0) * 1000
+    this.#arm(Math.min(delayMs, Math.max(0, run.startedAt + delayMs - this.#context.clock.now())))
   }
 
   stop(): void {

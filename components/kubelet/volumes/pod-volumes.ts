@@ -51,7 +51,7 @@ export class PodVolumes {
   #writing: Promise<unknown> = Promise.resolve()
   /** The part of it that touches files; what comes before may wait for an API server that does not answer. */
   #atFiles: Promise<unknown> = Promise.resolve()
-  /** When tokens of volumes are to be renewed. */
+  /** When tokens of volumes are to be renewed, in milliseconds of the monotonic clock. */
   #renewals: readonly Renewal[] = []
   #timer: Timer | undefined
   /** What was last told of a volume that cannot be updated, so that it is told once. */
@@ -213,7 +213,7 @@ export class PodVolumes {
           contentsIn(volume)?.hasToken === true &&
           !this.#renewals.some((renewal) => renewal.volume === volume.name)
         ) {
-          this.#renewals = [...this.#renewals, { volume: volume.name, at: clock.now() + TOKEN_RETRY_MS }]
+          this.#renewals = [...this.#renewals, { volume: volume.name, at: clock.monotonic() + TOKEN_RETRY_MS }]
           this.#arm()
         }
         // Of what was never mounted, whoever asks for it tells.
@@ -316,13 +316,13 @@ export class PodVolumes {
     const { clock } = this.#parts.context
     this.#timer = clock.setTimeout(
       () => this.#renew(),
-      Math.min(...this.#renewals.map(({ at }) => at)) - clock.now(),
+      Math.min(...this.#renewals.map(({ at }) => at)) - clock.monotonic(),
       "upkeep",
     )
   }
 
   #renew(): void {
-    const now = this.#parts.context.clock.now()
+    const now = this.#parts.context.clock.monotonic()
     for (const { volume, at } of this.#renewals) if (at <= now) this.#stale.add(volume)
     this.#renewals = this.#renewals.filter(({ at }) => at > now)
     this.#arm()
@@ -332,6 +332,7 @@ export class PodVolumes {
 
 interface Renewal {
   readonly volume: string
+  /** Milliseconds of the monotonic clock. */
   readonly at: number
 }
 

@@ -78,7 +78,7 @@ describe("tokens of service accounts", () => {
 
   test("are renewed when a fifth of their life is left, or after a day", async () => {
     const { clock, tokens } = setUp()
-    const start = clock.now()
+    const start = clock.monotonic()
     expect((await tokens.get(query())).renewAt - start).toBe(0.8 * HOUR_MS)
     expect((await tokens.get(query({ expirationSeconds: 7 * 24 * 3600 }))).renewAt - start).toBe(24 * HOUR_MS)
     await clock.advance(0.8 * HOUR_MS - 1)
@@ -94,12 +94,26 @@ describe("tokens of service accounts", () => {
     // when it is to be renewed
     await clock.advance(0.8 * HOUR_MS)
     const kept = await tokens.get(query())
-    expect([kept.token, kept.renewAt - clock.now()]).toEqual(["token 1", 10_000])
+    expect([kept.token, kept.renewAt - clock.monotonic()]).toEqual(["token 1", 10_000])
     // when it has ended
     await clock.advance(0.2 * HOUR_MS)
     await expect(tokens.get(query())).rejects.toThrow("failed to fetch token: no server")
     // when the server is back
     state.failure = undefined
     expect((await tokens.get(query())).token).toStartWith("token")
+  })
+
+  test("are asked for again after 10 seconds, though the wall clock was set back", async () => {
+    const { clock, state, tokens } = setUp()
+    await tokens.get(query())
+    state.failure = new ApiError("ServiceUnavailable", "no server")
+    await clock.advance(0.8 * HOUR_MS)
+    await tokens.get(query())
+    // when
+    state.failure = undefined
+    clock.jump(-HOUR_MS)
+    await clock.advance(10_000)
+    // then
+    expect((await tokens.get(query())).token).toBe("token 3")
   })
 })

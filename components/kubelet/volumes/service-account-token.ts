@@ -19,11 +19,12 @@ export interface TokenQuery {
 
 export interface HeldToken {
   readonly token: string
-  /** When to ask again, milliseconds since the epoch. */
+  /** When to ask again, in milliseconds of the monotonic clock. */
   readonly renewAt: number
 }
 
 interface Cached extends HeldToken {
+  /** Milliseconds since the epoch. */
   readonly expiresAt: number
 }
 
@@ -69,7 +70,7 @@ export class ServiceAccountTokens {
     if (asked === undefined) held.push((asked = { audience, expirationSeconds, answer: undefined }))
     const known = asked.answer
     const before = await known?.catch(() => undefined)
-    if (before !== undefined && clock.now() < before.renewAt) return before
+    if (before !== undefined && clock.monotonic() < before.renewAt) return before
     // Of several who found it too old, the first asks for all.
     if (asked.answer !== undefined && asked.answer !== known) return asked.answer
     const account = query.pod.spec.serviceAccountName ?? ""
@@ -82,7 +83,7 @@ export class ServiceAccountTokens {
         pod: query.pod.metadata.name,
         err,
       })
-      return { ...before, renewAt: clock.now() + RETRY_MS }
+      return { ...before, renewAt: clock.monotonic() + RETRY_MS }
     })
     asked.answer = asking
     return asking
@@ -114,9 +115,10 @@ export class ServiceAccountTokens {
       status.expirationTimestamp === undefined
         ? clock.now() + expirationSeconds * 1000
         : Date.parse(status.expirationTimestamp)
-    const issuedAt = expiresAt - expirationSeconds * 1000
-    const renewAt =
-      Math.min(issuedAt + LIFE_USED * expirationSeconds * 1000, issuedAt + LONGEST_USE_MS) - random.next() * JITTER_MS
+    const lifeMs = expirationSeconds * 1000
+    const used = lifeMs - (expiresAt - clock.now())
+    const renewIn = Math.min(LIFE_USED * lifeMs, LONGEST_USE_MS) - used - random.next() * JITTER_MS
+    const renewAt = clock.monotonic() + renewIn
     return { token: status.token, expiresAt, renewAt }
   }
 }
