@@ -29,6 +29,7 @@ const WidgetSpec = message("test.v1.WidgetSpec", "", {
   blob: f.bytes(8, ""),
   big: f.int64(9, ""),
   raw: f.json(10, ""),
+  seen: f.map(12, e.time, ""),
   inner: f.recursive<object>(11, (): Message => WidgetSpec, ""),
 })
 const Widget = defineResource(
@@ -106,6 +107,11 @@ describe("decodeObject", () => {
       "null in a map is the zero value",
       { resources: { limits: { cpu: null } } },
       { replicas: 1, resources: { limits: { cpu: "0" }, requests: { cpu: "0" } } },
+    ],
+    [
+      "null in a map of times is a time that is not set",
+      { seen: { a: null, b: "2026-01-02T03:04:05+01:00" } },
+      { replicas: 1, resources: {}, seen: { a: null, b: "2026-01-02T02:04:05Z" } },
     ],
     ["quantities are canonical", { size: "1024Mi" }, { replicas: 1, resources: {}, size: "1Gi" }],
     ["a bare number is a quantity", { size: 2 }, { replicas: 1, resources: {}, size: "2" }],

@@ -18,6 +18,8 @@ export interface DecodeOptions {
    * share (the same reference) is not decoded again.
    */
   readonly old?: KubeObject | undefined
+  /** Of a custom object: nulls stay where the schema takes none and has no default, for validation to refuse. */
+  readonly keepsNulls?: boolean
   /** How JSON that is no such object is refused; as the body of a request unless given. */
   readonly refuse?: (why: string) => ApiError
   /**
@@ -75,6 +77,7 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
         ? withType(sent, kind, apiVersion)
         : sent,
       options.old,
+      options.keepsNulls,
     )
   } catch (err) {
     if (err instanceof DecodeError) throw refuse(err.message)
@@ -128,11 +131,16 @@ function checkCustom(
 }
 
 /**
- * Any JSON as the value of a message (DeleteOptions, a part of an object); `old` as in `DecodeOptions`. @throws
- * DecodeError
+ * Any JSON as the value of a message (DeleteOptions, a part of an object); `old` and `keepsNulls` as in
+ * `DecodeOptions`. @throws DecodeError
  */
-export function decodeMessage(message: Message, json: unknown, old?: object): Decoded<unknown> {
-  const cursor = new Cursor()
+export function decodeMessage(
+  message: Message,
+  json: unknown,
+  old?: object,
+  keepsNulls: boolean = false,
+): Decoded<unknown> {
+  const cursor = new Cursor(keepsNulls)
   const object = decoderOf(message)(json, cursor, 0, old)
   return {
     object,

@@ -9,6 +9,11 @@ export class Cursor {
   readonly structs: (Message | undefined)[] = []
   /** Paths of the fields that no message declares. */
   readonly unknown: string[] = []
+  /** See `DecodeOptions.keepsNulls`. */
+  readonly keepsNulls: boolean
+  constructor(keepsNulls = false) {
+    this.keepsNulls = keepsNulls
+  }
 
   /** `spec.containers[0].name` */
   path(depth: number): string {

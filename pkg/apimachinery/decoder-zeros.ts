@@ -97,7 +97,7 @@ function isEmptyMap(value: unknown): boolean {
   return true
 }
 
-/** The zero value that Go makes of a null inside a list or a map. */
+/** The zero value that Go makes of a null inside a list or a map; null where JSON shows the zero so. */
 export function zeroOf(type: Type): unknown {
   switch (type.kind) {
     case "message":
@@ -107,6 +107,8 @@ export function zeroOf(type: Type): unknown {
       return []
     case "quantity":
       return "0"
+    case "time":
+    case "microTime":
     case "json":
     case "rawExtension":
     case "fieldsV1":

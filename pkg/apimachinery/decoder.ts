@@ -158,7 +158,7 @@ function decodeList(type: Type & { kind: "list" }): Decode {
     for (let i = 0; i < value.length; i++) {
       const given: unknown = value[i]
       const oldItem = oldItems?.[i]
-      if (oldItem === given && given !== undefined) continue
+      if (given === null ? zero === null : oldItem === given && given !== undefined) continue
       cursor.steps[depth] = i
       cursor.structs[depth] = undefined
       const taken = item(given ?? zero, cursor, depth + 1, oldItem)
@@ -179,7 +179,7 @@ function decodeMap(type: Type & { kind: "map" }): Decode {
     for (const key in input) {
       const given = input[key]
       const oldValue = oldFields?.[key]
-      if (oldValue === given && given !== undefined) continue
+      if (given === null ? zero === null : oldValue === given && given !== undefined) continue
       cursor.steps[depth] = key
       cursor.structs[depth] = undefined
       const taken = item(given ?? zero, cursor, depth + 1, oldValue)

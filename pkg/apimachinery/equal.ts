@@ -3,12 +3,17 @@
  * does not matter. Shared references are equal at once, which makes this cheap for immutable objects. Source of the
  * meaning: apimachinery pkg/api/equality (absent and empty differ here).
  */
-export function deepEqual(a: unknown, b: unknown): boolean {
+export const deepEqual = (a: unknown, b: unknown): boolean => equal(a, b, false)
+
+/** The same of stored objects, where null is not absent: a custom object may hold either. */
+export const deepEqualWithNulls = (a: unknown, b: unknown): boolean => equal(a, b, true)
+
+function equal(a: unknown, b: unknown, nullsCount: boolean): boolean {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false
-    for (let i = 0; i < a.length; i++) if (!deepEqual(a[i], b[i])) return false
+    for (let i = 0; i < a.length; i++) if (!equal(a[i], b[i], nullsCount)) return false
     return true
   }
   if (Array.isArray(b)) return false
@@ -16,23 +21,24 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   const right = b as Record<string, unknown>
   let defined = 0
   for (const key in left) {
-    if (isAbsent(left[key])) continue
-    if (!deepEqual(left[key], right[key])) return false
+    if (isAbsent(left[key], nullsCount)) continue
+    if (!equal(left[key], right[key], nullsCount)) return false
     defined++
   }
   if (defined === Object.keys(right).length) return true
-  for (const key in right) if (!isAbsent(right[key])) defined--
+  for (const key in right) if (!isAbsent(right[key], nullsCount)) defined--
   return defined === 0
 }
 
-/** The same of two objects, but for the properties of these names. */
+/** `deepEqualWithNulls` of two objects, but for the properties of these names. */
 export function equalBeside(a: object, b: object, except: readonly string[]): boolean {
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>
-  for (const key in left)
-    if (!except.includes(key) && !isAbsent(left[key]) && !deepEqual(left[key], right[key])) return false
-  for (const key in right) if (isAbsent(left[key]) && !isAbsent(right[key]) && !except.includes(key)) return false
+  for (const key in left) if (!except.includes(key) && !deepEqualWithNulls(left[key], right[key])) return false
+  for (const key in right)
+    if (left[key] === undefined && right[key] !== undefined && !except.includes(key)) return false
   return true
 }
 
-const isAbsent = (value: unknown): boolean => value === undefined || value === null
+const isAbsent = (value: unknown, nullsCount: boolean): boolean =>
+  value === undefined || (value === null && !nullsCount)

@@ -330,7 +330,8 @@ export const e = {
   int64: element<number>("int64"),
   bytes: element<string>("bytes"),
   quantity: element<string>("quantity"),
-  time: element<string>("time"),
+  /** Null is the zero of a time, which Go holds by value. */
+  time: element<string | null>("time"),
   json: element<unknown>("json"),
   of: <M extends Message>(message: M | (() => M)): Element<ObjectOf<M>, InputOf<M>> => ({
     type: { kind: "message", message: typeof message === "function" ? message : () => message },

@@ -275,3 +275,41 @@ test("whoever writes a Secret as text owns the keys of its data", async () => {
     patcher: { "f:data": { "f:b": {} } },
   })
 })
+
+test("a time in a map may be null, in JSON, YAML and protobuf, in patches and in what a client applies", async () => {
+  // given
+  const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+  const type = { apiVersion: "policy/v1", kind: "PodDisruptionBudget" }
+  await cluster.post(budgets, { ...type, metadata: { name: "times" }, spec: { minAvailable: 1 } })
+  const times = { x: null, y: "2020-01-01T00:00:00Z" }
+  // when
+  const patched = await cluster.send("PATCH", `${budgets}/times/status?fieldManager=patcher`, {
+    body: [{ op: "add", path: "/status/disruptedPods", value: times }],
+    type: "application/json-patch+json",
+  })
+  const applied = await cluster.send("PATCH", `${budgets}/times/status?fieldManager=applier`, {
+    body: { ...type, metadata: { name: "times" }, status: { disruptedPods: { z: null } } },
+    type: "application/apply-patch+yaml",
+  })
+  // then
+  expect([patched.code, patched.body.status["disruptedPods"]]).toEqual([200, times])
+  expect([applied.code, applied.body.status["disruptedPods"]]).toEqual([200, { ...times, z: null }])
+  expect(
+    applied.body.metadata
+      .managedFields!.filter(({ subresource }) => subresource === "status")
+      .map((entry) => entry.fieldsV1),
+  ).toEqual([
+    { "f:status": { "f:disruptedPods": { "f:z": {} } } },
+    { "f:status": { "f:disruptedPods": { ".": {}, "f:x": {}, "f:y": {} } } },
+  ])
+  const yaml = await cluster.send("GET", `${budgets}/times`, { accept: "application/yaml" })
+  expect(yaml.text).toContain("  disruptedPods:\n    x: null\n")
+  const wire = await cluster.send("GET", `${budgets}/times`, { accept: "application/vnd.kubernetes.protobuf" })
+  // The entry of x: its key, and a time without seconds.
+  expect(wire.bytes.includes(Buffer.from([0x0a, 1, 0x78, 0x12, 0]))).toBe(true)
+  const put = await cluster.send("PUT", `${budgets}/times`, {
+    body: wire.bytes,
+    type: "application/vnd.kubernetes.protobuf",
+  })
+  expect([put.code, put.body.status["disruptedPods"]]).toEqual([200, { ...times, z: null }])
+})

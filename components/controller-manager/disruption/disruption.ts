@@ -87,8 +87,8 @@ async function sync(
     const name = pod.metadata.name ?? ""
     const since = budget.status.disruptedPods?.[name]
     if (since === undefined || pod.metadata.deletionTimestamp !== undefined) continue
-    const left = Date.parse(since) + EVICTION_TIMEOUT_MS - now
-    if (left < 0) {
+    const left = since === null ? 0 : Date.parse(since) + EVICTION_TIMEOUT_MS - now
+    if (since === null || left < 0) {
       events.event(
         pod,
         "Warning",

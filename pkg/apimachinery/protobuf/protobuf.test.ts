@@ -85,6 +85,7 @@ const Everything = message("test.v1.Everything", "", {
   limits: f.map(20, e.quantity, ""),
   extra: f.map(21, e.listOf(e.string), ""),
   blobs: f.map(22, e.bytes, ""),
+  seen: f.map(23, e.time, ""),
   byName: f.mapRecursive<object>(200, (): Message => Everything, ""),
 })
 
@@ -143,6 +144,7 @@ describe("the protobuf codec", () => {
       limits: { cpu: "1" },
       extra: { x: ["1", "2"], y: [] },
       blobs: { k: "AA==" },
+      seen: { a: null, b: "2026-01-02T03:04:05Z" },
       byName: { n: { flag: true } },
     }
     expect(roundTrip(value) as unknown).toEqual(value)

@@ -50,6 +50,7 @@ export const nested = (
 const timestamp = (digits: 0 | 6): ScalarCodec =>
   nested(
     (writer, value) => {
+      if (value === null) return
       const text = value as string
       const fraction = /\.(\d+)/.exec(text)?.[1] ?? ""
       writer.tag(1, WIRE.varint)

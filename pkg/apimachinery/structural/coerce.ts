@@ -189,7 +189,7 @@ class Walk {
       if (given === null && !child.nullable) {
         out ??= { ...input }
         if (child.hasDefault && this.#fills) put(out, key, child.fallback())
-        else if (!child.hasDefault) delete out[key]
+        else if (!child.hasDefault && !cursor.keepsNulls) delete out[key]
         continue
       }
       if (typeof given !== "object" || given === null || given === oldFields?.[key]) continue

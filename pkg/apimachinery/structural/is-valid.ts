@@ -1,4 +1,4 @@
-import { deepEqual } from "../equal.ts"
+import { deepEqualWithNulls } from "../equal.ts"
 import { ExactNumber } from "../exact-number.ts"
 import { textFormat } from "./formats.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
@@ -99,7 +99,7 @@ const isInteger = isGoInteger
 function enumCheck(allowed: readonly unknown[]): Check {
   const plain = new Set(allowed.filter((each) => typeof each !== "object"))
   const others = allowed.filter((each) => typeof each === "object" && each !== null)
-  return (value) => plain.has(value) || others.some((each) => deepEqual(each, value))
+  return (value) => plain.has(value) || others.some((each) => deepEqualWithNulls(each, value))
 }
 
 function textCheck({ maxLength, minLength, pattern = "", format = "", type }: JsonSchema): Check | undefined {

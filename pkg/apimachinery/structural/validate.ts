@@ -1,5 +1,5 @@
 import type { Cause } from "../errors.ts"
-import { deepEqual } from "../equal.ts"
+import { deepEqualWithNulls } from "../equal.ts"
 import { ExactNumber } from "../exact-number.ts"
 import { at, invalidValue, notSupported, required, tooLong, tooMany, typeInvalid } from "../field-errors.ts"
 import { textFormat } from "./formats.ts"
@@ -97,7 +97,7 @@ function formatOf(schema: JsonSchema): string {
 function validate(schema: JsonSchema, value: unknown, place: string, old: Old | undefined): Result {
   const result = validateHere(schema, value, place, old)
   // Source: ratcheting.go: what was wrong before and is unchanged stays.
-  return result.errors.length > 0 && old !== undefined && deepEqual(old.value, value) ? valid(0) : result
+  return result.errors.length > 0 && old !== undefined && deepEqualWithNulls(old.value, value) ? valid(0) : result
 }
 
 function validateHere(schema: JsonSchema, value: unknown, place: string, old: Old | undefined): Result {
@@ -281,7 +281,7 @@ const goNumber = (value: number): string =>
     : String(value)
 
 function enumResult({ enum: allowed = [] }: JsonSchema, value: unknown, place: string): Result {
-  if (allowed.length === 0 || (value !== null && allowed.some((each) => deepEqual(each, value)))) return valid(0)
+  if (allowed.length === 0 || (value !== null && allowed.some((each) => deepEqualWithNulls(each, value)))) return valid(0)
   const shown = allowed.map((each) => (typeof each === "string" ? each : JSON.stringify(each)))
   return failed(fault(place, (field) => notSupported(field, value, shown)))
 }

@@ -1,8 +1,9 @@
 import { decodeMessage, decodeObject, typed, type Decoded } from "../../decode.ts"
 import { DecodeError } from "../../decoder-cursor.ts"
-import { deepEqual } from "../../equal.ts"
+import { deepEqual, deepEqualWithNulls } from "../../equal.ts"
 import { ApiError, badRequest } from "../../errors.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
+import { canonicalSet } from "./canonical-set.ts"
 import { configurationFault } from "./check-configuration.ts"
 import { compare, fieldSetOf } from "./compare.ts"
 import { difference, intersection, isEmpty, NOTHING, pathsOf, union, type FieldSet } from "./fieldset.ts"
@@ -61,14 +62,17 @@ export function applyConfiguration<T extends KubeObject>(
   if (by.force !== true) refuseConflicts(resource, shape, live, others, changed, by.manager)
 
   const kept = others.flatMap((entry) => withSet(entry, difference(difference(entry.fieldsV1, changed), removed)) ?? [])
-  const same = live !== undefined && deepEqual(live, merged)
+  const same = live !== undefined && deepEqualWithNulls(live, merged)
   if (!isEmpty(mine))
     kept.push(
       own !== undefined && same && deepEqual(own.fieldsV1, mine) ? own : entryOf(self, mine, same ? own?.time : by.now),
     )
   const { object, faults } = same
     ? { object: live, faults: [] }
-    : decodeObject(resource, by.manager === "kubectl" ? withLastApplied(merged as KubeObject, wanted) : merged)
+    : decodeObject(resource, by.manager === "kubectl" ? withLastApplied(merged as KubeObject, wanted) : merged, {
+        // Upstream gives a custom object its defaults again after the merge, but prunes no nulls.
+        keepsNulls: true,
+      })
   return { object: withEntries(object, sorted(kept)), faults }
 }
 
@@ -176,9 +180,7 @@ function refuseConflicts<T extends KubeObject>(
       .filter(({ fields }) => !isEmpty(fields))
   if (conflicts.length === 0) return
   const found = conflicts.flatMap(({ entry, fields }) =>
-    pathsOf(fields)
-      .sort()
-      .map((path) => ({ by: shownManager(entry), path })),
+    pathsOf(canonicalSet(fields)).map((path) => ({ by: shownManager(entry), path })),
   )
   const causes = found.map(({ by, path }) => ({
     reason: "FieldManagerConflict" as const,

@@ -1,7 +1,7 @@
-import { deepEqual } from "../../equal.ts"
+import { deepEqualWithNulls } from "../../equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, without, type FieldSet } from "./fieldset.ts"
 import { isJsonObject as isObject } from "../../json-value.ts"
-import { allOf, emptyLike, isGiven, isThere, type Values } from "./new-fields.ts"
+import { allOf, emptyLike, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
@@ -48,7 +48,7 @@ function differ(shape: Shape, before: unknown, after: unknown): Difference | und
     default:
       if (isObject(before) && isObject(after)) return differInFields(shape, before, after)
   }
-  return deepEqual(before, after) ? undefined : CHANGED
+  return deepEqualWithNulls(before, after) ? undefined : CHANGED
 }
 
 function differInFields(shape: Shape, before: Values, after: Values): Difference {
@@ -59,7 +59,7 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   for (const name in after) {
     const old = before[name]
     const value = after[name]
-    if (value === undefined || (value === null && !isGiven(value, fields?.get(name)))) continue
+    if (value === undefined) continue
     if (old !== undefined) kept++
     if (old === value) continue
     const field = fields?.get(name)
@@ -73,11 +73,10 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   for (const name in before) {
     const old = before[name]
     const value = after[name]
-    if (!isThere(old)) continue
+    if (!isThere(old) || value !== undefined) continue
     const field = fields?.get(name)
-    if (isGiven(value, field)) continue
     if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
-    else out.add(field.element, differ(field.shape, old, field.always && value === undefined ? emptyLike(old) : value))
+    else out.add(field.element, differ(field.shape, old, field.always ? emptyLike(old) : value))
   }
   return out
 }
@@ -112,7 +111,7 @@ const NO_ITEMS: readonly unknown[] = []
 /** Items with the same path element in both lists. Those that occur twice are owned as one. */
 function differInSame(item: Shape, before: readonly unknown[], after: readonly unknown[]): Difference | undefined {
   if (before.length < 2 && after.length < 2) return differ(item, before[0], after[0])
-  if (before.length > 1 && after.length > 1) return deepEqual(before, after) ? undefined : CHANGED
+  if (before.length > 1 && after.length > 1) return deepEqualWithNulls(before, after) ? undefined : CHANGED
   if (after.length > 1) return { changed: LEAF, removed: before.length === 0 ? undefined : allOf(item, before[0]) }
   return { changed: after.length === 0 ? undefined : allOf(item, after[0]), removed: LEAF }
 }
@@ -174,7 +173,7 @@ function collect(shape: Shape, value: unknown): FieldSet | undefined {
   for (const name in value) {
     const given = value[name]
     const field = fields?.get(name)
-    if (!isGiven(given, field)) continue
+    if (given === undefined) continue
     if (given === null) {
       out[`f:${name}`] = LEAF
       continue

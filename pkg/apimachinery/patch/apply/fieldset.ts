@@ -116,16 +116,16 @@ export function nodeOf(parts: Readonly<Record<string, FieldSet>>): FieldSet | un
   return parts[SELF] === undefined ? undefined : LEAF
 }
 
-/** Every path in the set as people read it: `.spec.containers[name="a"].image`. */
+/**
+ * Every path in the set as people read it: `.spec.containers[name="a"].image`. Of one parent its members come first,
+ * then what is below them. Source: structured-merge-diff fieldpath/set.go Iterate.
+ */
 export function pathsOf(set: FieldSet): string[] {
   const paths: string[] = []
   const walk = (node: FieldSet, path: string): void => {
-    for (const [element, child] of Object.entries(node)) {
-      if (element === SELF) continue
-      const here = `${path}${shownElement(element)}`
-      if (isMember(child)) paths.push(here)
-      walk(child, here)
-    }
+    const parts = Object.entries(node).filter(([element]) => element !== SELF)
+    for (const [element, child] of parts) if (isMember(child)) paths.push(`${path}${shownElement(element)}`)
+    for (const [element, child] of parts) walk(child, `${path}${shownElement(element)}`)
   }
   walk(set, "")
   return paths

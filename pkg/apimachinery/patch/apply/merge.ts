@@ -10,9 +10,13 @@ import { ANY, elementOf, type Shape } from "./shape.ts"
  */
 type Values = Readonly<Record<string, unknown>>
 
-/** `live` with what `config` sets; parts that `config` does not speak of are shared with `live`. */
+/**
+ * `live` with what `config` sets; parts that `config` does not speak of are shared with `live`. Null is a value like
+ * others, but it takes nothing away from a list or an object that is owned part by part.
+ */
 export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown {
-  if (config === undefined || config === null) return live
+  if (config === undefined) return live
+  if (config === null) return hasParts(shape, live) ? live : null
   if (live === undefined || live === null || live === config) return config
   switch (shape.kind) {
     case "leaf":
@@ -26,6 +30,12 @@ export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown
   }
 }
 
+function hasParts(shape: Shape, value: unknown): boolean {
+  if (shape.kind === "leaf") return false
+  if (shape.kind === "list" || shape.kind === "set") return Array.isArray(value) && value.length > 0
+  return isObject(value) && Object.keys(value).length > 0
+}
+
 /** The shape of one field of an object. */
 function childOf(shape: Shape, name: string): Shape {
   if (shape.kind === "struct") return shape.fields().get(name)?.shape ?? shape.rest ?? ANY
@@ -35,10 +45,6 @@ function childOf(shape: Shape, name: string): Shape {
 function mergeObjects(shape: Shape, live: Values, config: Values): Values {
   const out: Record<string, unknown> = { ...live }
   for (const name in config) {
-    if (config[name] === null && shape.kind === "struct" && shape.fields().get(name)?.orNull === true) {
-      out[name] = null
-      continue
-    }
     const merged = mergeInto(childOf(shape, name), Object.hasOwn(live, name) ? live[name] : undefined, config[name])
     if (merged !== undefined)
       Object.defineProperty(out, name, { value: merged, enumerable: true, writable: true, configurable: true })

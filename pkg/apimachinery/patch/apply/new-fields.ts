@@ -2,7 +2,7 @@
 import { deepEqual } from "../../equal.ts"
 import { isJsonObject as isObject } from "../../json-value.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
-import { elementAt, fieldsOf, itemOf, otherOf, type FieldShape, type ListShape, type Shape } from "./shape.ts"
+import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 export type Values = Readonly<Record<string, unknown>>
 export const isThere = (value: unknown): boolean => value !== undefined && value !== null
@@ -23,10 +23,6 @@ const isNothing = (value: unknown): boolean =>
   value === 0 ||
   value === false ||
   (typeof value === "object" && deepEqual(value, emptyLike(value)))
-
-/** Whether a field has a value: null is one where it is shown for want of others. */
-export const isGiven = (value: unknown, field: FieldShape | undefined): boolean =>
-  value !== undefined && (value !== null || field === undefined || field.orNull)
 
 /**
  * Returns every field of a new object. Where the result, or a part of it, equals `previous`, the set of another object,
@@ -84,7 +80,7 @@ function addFields(
   for (const name in value) {
     const given = value[name]
     const field = fields?.get(name)
-    if (!isGiven(given, field)) continue
+    if (given === undefined) continue
     const element = field?.element ?? `f:${name}`
     const found = (field?.always === true ? always : allOf)(field?.shape ?? other, given, previous[element] ?? LEAF)
     if (found !== undefined) out[element] = found
@@ -121,7 +117,7 @@ function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false):
     for (const name in value) {
       const given = value[name]
       const field = fields?.get(name)
-      if (!isGiven(given, field)) continue
+      if (given === undefined) continue
       const inner = set[field?.element ?? `f:${name}`]
       const always = isInside && field?.always === true
       if (inner === undefined) {

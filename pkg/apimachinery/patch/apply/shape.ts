@@ -37,8 +37,6 @@ export interface FieldShape {
    * its zero.
    */
   readonly always: boolean
-  /** Whether null is a value that is owned like others. */
-  readonly orNull: boolean
 }
 
 const LEAF_SHAPE: Shape = { kind: "leaf" }
@@ -69,7 +67,6 @@ function structShape(message: Message): Shape {
             element: `f:${name}`,
             shape: shapeOfField(spec),
             always: isByValue(spec),
-            orNull: spec.orNull === true,
           },
         ]),
       ])),
@@ -168,13 +165,13 @@ function schemaStruct(schema: JsonSchema, keeps: boolean): Shape {
 const schemaFields = ({ properties = {} }: JsonSchema): readonly [string, FieldShape][] =>
   Object.entries(properties).map(([name, property]) => [
     name,
-    { element: `f:${name}`, shape: shapeOfSchema(property), always: false, orNull: property.nullable === true },
+    { element: `f:${name}`, shape: shapeOfSchema(property), always: false },
   ])
 
 const EMBEDDED_FIELDS = (): readonly [string, FieldShape][] => [
-  ["apiVersion", { element: "f:apiVersion", shape: LEAF_SHAPE, always: false, orNull: false }],
-  ["kind", { element: "f:kind", shape: LEAF_SHAPE, always: false, orNull: false }],
-  ["metadata", { element: "f:metadata", shape: shapeOf(ObjectMeta), always: false, orNull: false }],
+  ["apiVersion", { element: "f:apiVersion", shape: LEAF_SHAPE, always: false }],
+  ["kind", { element: "f:kind", shape: LEAF_SHAPE, always: false }],
+  ["metadata", { element: "f:metadata", shape: shapeOf(ObjectMeta), always: false }],
 ]
 
 function schemaList(schema: JsonSchema, items: JsonSchema): Shape {
