@@ -18,6 +18,7 @@ import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 import { createAggregator, type Aggregator } from "./aggregator/aggregator.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { withOwnExtensions, type FindExtensionServer, type OwnExtension } from "./aggregator/extension-server.ts"
+import { keepAuthenticationConfig } from "./authentication-config.ts"
 import { keepAggregated } from "./authorization/aggregation.ts"
 import type { Authorizer } from "./authorization/authorizer.ts"
 import { authorizerChain } from "./authorization/chain.ts"
@@ -227,6 +228,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     keepAddresses({ storage, clock, random, log }),
     startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs }),
     startFinalizer({ storage, scheme, client: ownClient, clock, log }),
+    keepAuthenticationConfig({ ...options, client: ownClient }),
     keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),
     () => flow?.close(),
     () => registrar.close(),

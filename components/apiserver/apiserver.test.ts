@@ -312,6 +312,7 @@ describe("who asks", () => {
         userInfo: { username: "jane", groups: ["a", "b", "system:authenticated"], extra: { scopes: ["x", "y"] } },
       },
     })
+    expect(await whoami({ "x-remote-user": "Jürgen" })).toMatchObject({ status: { userInfo: { username: "Jürgen" } } })
     expect(await whoami({})).toMatchObject({ code: 401 })
     const other = pki.issue({
       name: "x",

@@ -27,6 +27,8 @@ import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
+import { applyConfiguration } from "../../pkg/apimachinery/patch/apply/apply.ts"
+import { trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
 import { asKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
@@ -34,18 +36,26 @@ import type { Storage, Write } from "../../pkg/storage/storage.ts"
 import type { OwnExtension } from "./aggregator/extension-server.ts"
 import { PASSED } from "./aggregator/availability-check.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
-import { aggregatedRules } from "./authorization/aggregation.ts"
+import { AUTHENTICATION_CONFIG, authenticationData, type Authorities } from "./authentication-config.ts"
+import { aggregatedRules, AGGREGATION } from "./authorization/aggregation.ts"
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./authorization/bootstrap-cluster-roles.ts"
 import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./authorization/bootstrap-namespace-roles.ts"
 import { notCovered } from "./authorization/rules.ts"
 import { storageKey } from "./cacher/view.ts"
-import { danglingCondition, ENSURED, revised, type EnsuredObject } from "./flowcontrol/ensured-objects.ts"
+import {
+  CONSUMER,
+  danglingCondition,
+  ENSURED,
+  PRODUCER,
+  revised,
+  type EnsuredObject,
+} from "./flowcontrol/ensured-objects.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
 import { firstGeneration } from "./registry/generation.ts"
 
-export interface BootstrapOptions {
+export interface BootstrapOptions extends Authorities {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
@@ -55,9 +65,6 @@ export interface BootstrapOptions {
   /** Where the API server is reached from inside the cluster. */
   readonly advertiseAddress: string
   readonly port: number
-  /** Authorities of client certificates and of the front proxy, for API servers that extend this one. */
-  readonly clientCaPem?: string
-  readonly frontProxyCaPem?: string
   /** Whether there is a default class for claims. */
   readonly localStorage?: boolean
   /** APIs that other components of this process serve. */
@@ -65,6 +72,8 @@ export interface BootstrapOptions {
 }
 
 const AUTHOR = "system:apiserver"
+/** The server's own user agent up to the first slash. */
+const MANAGER = "kube-apiserver"
 const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 const RBAC_METADATA = {
   labels: { "kubernetes.io/bootstrapping": "rbac-defaults" },
@@ -90,6 +99,16 @@ interface Wanted {
   readonly resource: Resource
   readonly object: KubeObject
   reconcile?(stored: KubeObject, wanted: KubeObject): KubeObject
+  /** Who is said to have made it; the API server unless given. */
+  readonly manager?: string
+  /** A field that somebody else applies to it, by a subresource where one is named. */
+  readonly applied?: Applied
+}
+
+interface Applied {
+  readonly manager: string
+  readonly field: "status" | "rules"
+  readonly subresource?: string
 }
 
 /**
@@ -128,6 +147,7 @@ function want<T extends KubeObject>(
   resource: Resource<T>,
   object: object,
   reconcile?: (stored: T, wanted: T) => T,
+  by: Pick<Wanted, "manager" | "applied"> = {},
 ): Wanted {
   const decoded = decodeObject(resource, object).object
   return {
@@ -135,17 +155,32 @@ function want<T extends KubeObject>(
     resource,
     object: decoded,
     ...(reconcile === undefined ? {} : { reconcile }),
+    ...by,
   }
 }
 
-function newObject({ clock, random }: BootstrapOptions, { resource, object }: Wanted): KubeObject {
+function newObject({ clock, random }: BootstrapOptions, wanted: Wanted): KubeObject {
+  const { resource } = wanted
   const now = timestamp(clock)
   const strategy = { now, uuid: () => uuid(random), warn: () => undefined }
-  const prepared = resource.prepareForCreate?.(object, strategy) ?? object
+  // As with requests, what the strategy adds belongs to nobody.
+  const sent = withManagers(wanted, now)
+  const prepared = resource.prepareForCreate?.(sent, strategy) ?? sent
   return {
     ...prepared,
     metadata: { ...prepared.metadata, uid: uuid(random), creationTimestamp: now, ...firstGeneration(resource) },
   }
+}
+
+/** The object with the managedFields that it has where each part is written by a request of its own. */
+function withManagers({ resource, object, manager = MANAGER, applied }: Wanted, now: string): KubeObject {
+  if (applied === undefined) return trackUpdate(resource, undefined, object, { manager, now })
+  const { [applied.field]: value, ...rest } = object as KubeObject & Readonly<Record<string, unknown>>
+  const made = trackUpdate(resource, undefined, rest as KubeObject, { manager, now })
+  const { apiVersion, kind, metadata } = object
+  const config = { apiVersion, kind, metadata: { name: metadata.name }, [applied.field]: value }
+  const { subresource } = applied
+  return applyConfiguration(resource, made, config, { manager: applied.manager, subresource, force: true, now }).object
 }
 
 const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObject, expected: number): Write => ({
@@ -166,12 +201,13 @@ function flowControlObjects({ clock }: BootstrapOptions): readonly Wanted[] {
     if (wanted.resource.kind !== FlowSchema.kind) return wanted
     const schema = asKind(FlowSchema, wanted.object)
     const status = { ...schema.status, conditions: [{ ...danglingCondition(schema, true), lastTransitionTime }] }
-    return { ...wanted, object: { ...schema, status } }
+    const applied: Applied = { manager: CONSUMER, field: "status", subresource: "status" }
+    return { ...wanted, applied, object: { ...schema, status } }
   })
 }
 
 const wantFlowObject = (ensured: EnsuredObject): Wanted =>
-  want(ensured.resource, ensured.object, (stored) => revised(stored, ensured))
+  want(ensured.resource, ensured.object, (stored) => revised(stored, ensured), { manager: PRODUCER })
 
 function rbacObjects(): readonly Wanted[] {
   const controllers = Object.entries(CONTROLLER_ROLES)
@@ -191,7 +227,14 @@ function rbacObjects(): readonly Wanted[] {
     ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] })),
   ]
   return [
-    ...clusterRoles.map((role) => want(ClusterRole, role, reconcileRole)),
+    ...clusterRoles.map((role) =>
+      want(
+        ClusterRole,
+        role,
+        reconcileRole,
+        role.aggregationRule === undefined ? {} : { applied: { manager: AGGREGATION, field: "rules" } },
+      ),
+    ),
     ...bindings.map((binding) =>
       want(
         ClusterRoleBinding,
@@ -320,21 +363,26 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
       (stored, { endpoints, ports }) => ({ ...stored, endpoints, ports }),
     ),
     want(IPAddress, ipAddressOf(metadata, ip)),
-    want(ServiceCIDR, {
-      metadata: { name: "kubernetes", finalizers: ["networking.k8s.io/service-cidr-finalizer"] },
-      spec: { cidrs: [serviceRange.cidr] },
-      status: {
-        conditions: [
-          {
-            type: "Ready",
-            status: "True",
-            reason: "",
-            message: "Kubernetes default Service CIDR is ready",
-            lastTransitionTime: timestamp(clock),
-          },
-        ],
+    want(
+      ServiceCIDR,
+      {
+        metadata: { name: "kubernetes", finalizers: ["networking.k8s.io/service-cidr-finalizer"] },
+        spec: { cidrs: [serviceRange.cidr] },
+        status: {
+          conditions: [
+            {
+              type: "Ready",
+              status: "True",
+              reason: "",
+              message: "Kubernetes default Service CIDR is ready",
+              lastTransitionTime: timestamp(clock),
+            },
+          ],
+        },
       },
-    }),
+      undefined,
+      { applied: { manager: "kubernetes-service-cidr-controller", field: "status", subresource: "status" } },
+    ),
   ]
 }
 
@@ -350,30 +398,14 @@ function tokenTracking({ clock }: BootstrapOptions): Wanted {
   )
 }
 
-/**
- * The ConfigMap that tells extension API servers which certificates to trust. Source:
- * pkg/controlplane/controller/clusterauthenticationtrust.
- */
-function authenticationConfig({ clientCaPem, frontProxyCaPem }: BootstrapOptions): readonly Wanted[] {
-  if (clientCaPem === undefined) return []
-  const data = {
-    "client-ca-file": clientCaPem,
-    ...(frontProxyCaPem === undefined
-      ? {}
-      : {
-          "requestheader-client-ca-file": frontProxyCaPem,
-          "requestheader-allowed-names": `["system:auth-proxy"]`,
-          "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
-          "requestheader-group-headers": `["X-Remote-Group"]`,
-          "requestheader-uid-headers": `["X-Remote-Uid"]`,
-          "requestheader-username-headers": `["X-Remote-User"]`,
-        }),
-  }
+function authenticationConfig(options: BootstrapOptions): readonly Wanted[] {
+  if (options.clientCaPem === undefined) return []
+  const dataOf = (stored: Readonly<Record<string, string>> = {}) =>
+    authenticationData(stored, options, options.clock.now())
   return [
-    want(
-      ConfigMap,
-      { metadata: { namespace: "kube-system", name: "extension-apiserver-authentication" }, data },
-      (stored, wanted) => ({ ...stored, data: { ...stored.data, ...wanted.data } }),
-    ),
+    want(ConfigMap, { metadata: AUTHENTICATION_CONFIG, data: dataOf() }, (stored) => ({
+      ...stored,
+      data: dataOf(stored.data),
+    })),
   ]
 }

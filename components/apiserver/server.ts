@@ -38,6 +38,7 @@ import { RETRY_AFTER_SECONDS, shareUsedUp, TURNED_AWAY } from "./flowcontrol/too
 import { readBody, UNFINISHED_BODY_BYTES } from "./http/body.ts"
 import { encodeStatus } from "./http/encode.ts"
 import { Exchange } from "./http/exchange.ts"
+import { headerText } from "./http/header-text.ts"
 import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimeout, sendTimedOut } from "./http/request-timeout.ts"
@@ -366,7 +367,7 @@ function credentialsOf({ req, upgrade, annotator, warn }: Exchange, { path }: Re
     header: (name) => {
       const values: string[] = []
       for (let i = 0; i < req.rawHeaders.length; i += 2)
-        if (req.rawHeaders[i]!.toLowerCase() === name) values.push(req.rawHeaders[i + 1]!)
+        if (req.rawHeaders[i]!.toLowerCase() === name) values.push(headerText(req.rawHeaders[i + 1]!))
       return values
     },
     headerNames: () => Object.keys(req.headers),

@@ -2,7 +2,8 @@ import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
-import type { Clock } from "../../../pkg/clock/clock.ts"
+import { applyConfiguration } from "../../../pkg/apimachinery/patch/apply/apply.ts"
+import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
@@ -24,6 +25,9 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
   }
   return rules
 }
+
+/** As whom the rules of aggregated roles are applied. */
+export const AGGREGATION = "clusterrole-aggregation-controller"
 
 /**
  * Keeps aggregated cluster roles up to date whenever a cluster role changes; roles may aggregate aggregated ones, which
@@ -47,14 +51,19 @@ export function keepAggregated({
     for (const role of all) {
       const rules = aggregatedRules(role, all)
       if (rules === undefined || deepEqual(rules, role.rules)) continue
-      const expected = Number(role.metadata.resourceVersion)
+      const { apiVersion, kind } = ClusterRole
+      const config = { apiVersion, kind, metadata: { name: role.metadata.name }, rules }
       storage
         .write({
           key: storageKey(ClusterRole, role.metadata),
-          object: { ...role, rules } as ClusterRole,
-          expected,
+          object: applyConfiguration(ClusterRole, role, config, {
+            manager: AGGREGATION,
+            force: true,
+            now: timestamp(clock),
+          }).object,
+          expected: Number(role.metadata.resourceVersion),
           time: clock.now(),
-          author: "system:controller:clusterrole-aggregation-controller",
+          author: `system:controller:${AGGREGATION}`,
         })
         .catch((error: unknown) => {
           // Somebody changed it meanwhile: that change's event comes here again.

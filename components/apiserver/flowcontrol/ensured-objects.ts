@@ -10,6 +10,10 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
  * pkg/registry/flowcontrol/ensurer/strategy.go.
  */
 
+/** As whom objects are made and put right, and as whom statuses are applied. */
+export const PRODUCER = "api-priority-and-fairness-config-producer-v1"
+export const CONSUMER = "api-priority-and-fairness-config-consumer-v1"
+
 const AUTOUPDATE = "apf.kubernetes.io/autoupdate-spec"
 
 export type FlowObject = FlowSchema | PriorityLevelConfiguration

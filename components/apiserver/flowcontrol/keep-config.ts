@@ -9,7 +9,15 @@ import type { Logger } from "../../../pkg/log/log.ts"
 import type { Storage, StorageEvent } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { storagePrefix } from "../cacher/view.ts"
-import { danglingCondition, ENSURED, isUnwanted, revised, type FlowObject } from "./ensured-objects.ts"
+import {
+  CONSUMER,
+  danglingCondition,
+  ENSURED,
+  isUnwanted,
+  PRODUCER,
+  revised,
+  type FlowObject,
+} from "./ensured-objects.ts"
 import type { FlowControl } from "./flow-control.ts"
 
 export interface KeepConfigOptions {
@@ -22,9 +30,6 @@ export interface KeepConfigOptions {
   readonly flow: FlowControl | undefined
 }
 
-/** As whom objects are made and put right, and as whom statuses are written. */
-const PRODUCER = "api-priority-and-fairness-config-producer-v1"
-const CONSUMER = "api-priority-and-fairness-config-consumer-v1"
 /** What was done to the server's own objects is put right at the end of each minute. */
 const ENSURE_MS = 60_000
 /** How often the status of one schema is written within a minute at most: somebody else may insist on another one. */

@@ -25,6 +25,7 @@ import {
   STREAMS,
   type Offer,
 } from "./negotiate.ts"
+import { headerText } from "./header-text.ts"
 import { deleteOptionsOf, optionsOf } from "./options.ts"
 import { isTrue, type RequestInfo } from "./request-info.ts"
 import { sendParts } from "./send-parts.ts"
@@ -146,7 +147,7 @@ function request(
 
 function userAgentOf(exchange: Exchange): { userAgent?: string } {
   const userAgent = exchange.header("user-agent")
-  return userAgent === undefined ? {} : { userAgent }
+  return userAgent === undefined ? {} : { userAgent: headerText(userAgent) }
 }
 
 async function withObject(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {

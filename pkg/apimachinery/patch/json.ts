@@ -108,9 +108,8 @@ const OPERATIONS: Readonly<Record<string, (step: Step) => void>> = {
     const source = placeOf(draft, from) ?? missing("copy", "from path", from)
     const found = valueAt(source, `error in copy for from: '${from}'`) ?? null
     copied.bytes += found === null ? 0 : Buffer.byteLength(JSON.stringify(found))
-    // Differs from upstream, which answers 422 without saying why.
     if (copied.bytes > MOST_COPIED_BYTES)
-      throw tooLarge(
+      throw doesNotFit(
         `Unable to complete the copy, the accumulated size increase of copy is ${copied.bytes}, exceeding the limit ${MOST_COPIED_BYTES}`,
       )
     // Before the way to the other place is looked for, which may lead through what is copied.

@@ -281,7 +281,8 @@ const goNumber = (value: number): string =>
     : String(value)
 
 function enumResult({ enum: allowed = [] }: JsonSchema, value: unknown, place: string): Result {
-  if (allowed.length === 0 || (value !== null && allowed.some((each) => deepEqualWithNulls(each, value)))) return valid(0)
+  if (allowed.length === 0 || (value !== null && allowed.some((each) => deepEqualWithNulls(each, value))))
+    return valid(0)
   const shown = allowed.map((each) => (typeof each === "string" ? each : JSON.stringify(each)))
   return failed(fault(place, (field) => notSupported(field, value, shown)))
 }
