@@ -82,7 +82,8 @@ function overHttps(
         reject(unreachable("the server left HTTP, which nobody asked for"))
       })
     })
-    outgoing.end(body?.text)
+    // As bytes: with a text the headers would be sent in UTF-8 too, though each of their characters is a byte.
+    outgoing.end(body === undefined ? undefined : Buffer.from(body.text))
     return { answer, abort }
   } catch (err) {
     return failing(unreachable((err as Error).message))
