@@ -3,7 +3,8 @@ import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
 import { openClusterPki } from "../pki/cluster-pki.ts"
-import { type ChunkedBody, chunkedBody, chunkOf } from "./chunked-body.ts"
+import { chunkedBody, chunkOf } from "./chunked-body.ts"
+import type { DirectSocket } from "./direct-socket.ts"
 import { listenTls, type ServerAnswer, type ServerRequest } from "./listen.ts"
 
 const pki = openClusterPki({ now: () => Date.now() })
@@ -16,7 +17,7 @@ const { certPem, keyPem } = pki.issue({
 
 /** A client that has the head of an answer whose body has begun, and the server's end of it. */
 async function opened() {
-  const asked = Promise.withResolvers<{ body: ChunkedBody; res: ServerAnswer }>()
+  const asked = Promise.withResolvers<{ body: DirectSocket; res: ServerAnswer }>()
   const onRequest = (req: ServerRequest, res: ServerAnswer) => {
     res.writeHead(200)
     res.write("")

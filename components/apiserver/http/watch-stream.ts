@@ -1,7 +1,8 @@
 import type { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Watch } from "../../../pkg/client/client.ts"
 import type { Value } from "../../../pkg/metrics/registry.ts"
-import { chunkedBody, type ChunkedBody } from "../../../pkg/runtime/chunked-body.ts"
+import { chunkedBody } from "../../../pkg/runtime/chunked-body.ts"
+import type { DirectSocket } from "../../../pkg/runtime/direct-socket.ts"
 import type { ServerAnswer } from "../../../pkg/runtime/listen.ts"
 import type { WatchBatch } from "../cacher/frame.ts"
 import type { WatchSink } from "../request.ts"
@@ -26,7 +27,7 @@ export class WatchStream implements WatchSink {
    * Where there is one. An event to thousands touches little more than this of each: what each has in memory of its own
    * is what the event costs.
    */
-  private chunks: ChunkedBody | undefined
+  private chunks: DirectSocket | undefined
   private allowed: number | undefined
   private behind = false
   constructor(exchange: Exchange, encoder: FrameEncoder, events: Value) {
@@ -68,7 +69,7 @@ export class WatchStream implements WatchSink {
     return res.writableLength
   }
 
-  private opened(): ChunkedBody | undefined {
+  private opened(): DirectSocket | undefined {
     const { req, res } = this.exchange
     this.begin()
     return chunkedBody(req, res)

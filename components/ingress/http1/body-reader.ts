@@ -1,0 +1,104 @@
+import { MalformedMessage, parseFields, type Field, type Framing } from "./head.ts"
+
+export interface BodyHandlers {
+  data(chunk: Buffer): void
+  /** The body is complete. */
+  end(trailers: readonly Field[]): void
+}
+
+/** Of a line that tells the size of a chunk, with its extensions, which are dropped; and of all trailers together. */
+const LONGEST_SIZE_LINE = 1024
+const LONGEST_TRAILERS = 16 * 1024
+
+type Step = "size" | "data" | "after data" | "trailers" | "done"
+
+/**
+ * Finds the end of a body in the bytes of a connection, and takes chunks apart. Source: RFC 9112, 6 and 7. A body of
+ * the kind `close` ends with `closed`.
+ */
+export class BodyReader {
+  readonly #framing: Framing
+  readonly #handlers: BodyHandlers
+  #step: Step
+  /** Bytes that are left of the body or of the chunk. */
+  #left: number
+  /** The beginning of a line whose end has not come. */
+  #line = ""
+  #trailers = ""
+
+  constructor(framing: Framing, handlers: BodyHandlers) {
+    this.#framing = framing
+    this.#handlers = handlers
+    this.#left = framing.kind === "length" ? framing.length : framing.kind === "close" ? Infinity : 0
+    this.#step = framing.kind === "chunked" ? "size" : "data"
+  }
+
+  get done(): boolean {
+    return this.#step === "done"
+  }
+
+  /** Tells of a body that has no bytes at all. Call it once, before the first bytes. */
+  begin(): void {
+    if (this.#framing.kind === "none" || (this.#framing.kind === "length" && this.#left === 0)) this.#end([])
+  }
+
+  /** Takes bytes of the connection; gives how many of them belonged to the body. @throws MalformedMessage */
+  take(bytes: Buffer): number {
+    let at = 0
+    while (at < bytes.length && this.#step !== "done") at = this.#next(bytes, at)
+    return at
+  }
+
+  /** The connection was ended by the other side. Gives whether the body is complete. */
+  closed(): boolean {
+    if (this.#framing.kind === "close" && this.#step === "data") this.#end([])
+    return this.done
+  }
+
+  #next(bytes: Buffer, at: number): number {
+    if (this.#step === "data") {
+      const end = Math.min(bytes.length, at + this.#left)
+      this.#left -= end - at
+      this.#handlers.data(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+      if (this.#left === 0) {
+        if (this.#framing.kind === "length") this.#end([])
+        else this.#step = "after data"
+      }
+      return end
+    }
+    const feed = bytes.indexOf(10, at)
+    const end = feed < 0 ? bytes.length : feed + 1
+    this.#line += bytes.toString("latin1", at, end)
+    if (this.#line.length > (this.#step === "trailers" ? LONGEST_TRAILERS : LONGEST_SIZE_LINE))
+      throw new MalformedMessage(400, "a line of a chunked body is too long")
+    if (feed < 0) return end
+    if (!this.#line.endsWith("\r\n")) throw new MalformedMessage(400, "a line of a chunked body does not end in CRLF")
+    const line = this.#line.slice(0, -2)
+    this.#line = ""
+    this.#ofLine(line)
+    return end
+  }
+
+  #ofLine(line: string): void {
+    if (this.#step === "after data") {
+      if (line !== "") throw new MalformedMessage(400, "a chunk is longer than it says")
+      this.#step = "size"
+    } else if (this.#step === "size") {
+      const [, size] = /^([\da-f]{1,12})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i.exec(line) ?? []
+      if (size === undefined) throw new MalformedMessage(400, "the size of a chunk is no number")
+      this.#left = Number.parseInt(size, 16)
+      this.#step = this.#left === 0 ? "trailers" : "data"
+    } else if (line === "") this.#end(parseFields(this.#trailers, 0))
+    else {
+      this.#trailers += this.#trailers === "" ? line : `\r\n${line}`
+      if (this.#trailers.length > LONGEST_TRAILERS) throw new MalformedMessage(431, "the trailers are too long")
+      // oxlint-disable-next-line no-control-regex
+      if (/[\0-\x08\x0a-\x1f\x7f]/.test(line)) throw new MalformedMessage(400, "a trailer has a forbidden character")
+    }
+  }
+
+  #end(trailers: readonly Field[]): void {
+    this.#step = "done"
+    this.#handlers.end(trailers)
+  }
+}

@@ -1,0 +1,222 @@
+/** A header of HTTP/1.1 or HTTP/2, or a trailer. */
+export interface Field {
+  /** As it came. */
+  readonly name: string
+  /** The name in lower case. */
+  readonly key: string
+  readonly value: string
+}
+
+/** How the end of a body is found. `close`: it ends with the connection, which only answers may do. */
+export type Framing =
+  | { readonly kind: "none" | "chunked" | "close" }
+  | { readonly kind: "length"; readonly length: number }
+
+export interface RequestHead {
+  readonly method: string
+  /** Path and query; `*` for OPTIONS of the whole server. */
+  readonly target: string
+  /** As the client named it, with its port. */
+  readonly authority: string
+  /** In lower case, without port and without a dot at its end. */
+  readonly host: string
+  readonly minorVersion: 0 | 1
+  readonly fields: readonly Field[]
+  readonly framing: Framing
+  readonly keepAlive: boolean
+  /** The protocol that the client wants to change to. */
+  readonly upgrade: string | undefined
+  readonly expectsContinue: boolean
+}
+
+export interface ResponseHead {
+  readonly status: number
+  readonly reason: string
+  readonly fields: readonly Field[]
+  readonly framing: Framing
+  readonly keepAlive: boolean
+}
+
+/** A message that does not follow the protocol, with the status that its sender is answered with. */
+export class MalformedMessage extends Error {
+  override readonly name = "MalformedMessage"
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+const bad = (message: string): MalformedMessage => new MalformedMessage(400, message)
+
+/** A character that may stand nowhere in a head, or half of a line's end. */
+// oxlint-disable-next-line no-control-regex
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
+const TARGET = /^[\x21-\x7e\x80-\xff]+$/
+const AUTHORITY = /^(?:[\w.~-]*|\[[\da-f:.]+\])(?::\d{0,5})?$/i
+const MOST_FIELDS = 200
+
+/**
+ * Reads the head of a request: the text before the empty line, as latin1. Strict where leniency lets two servers
+ * disagree on where a request ends: two Hosts, a Content-Length that is doubled, odd or beside a Transfer-Encoding,
+ * continued lines, space before a colon, a lone CR or LF. Source: RFC 9112. @throws MalformedMessage
+ */
+export function parseRequestHead(text: string): RequestHead {
+  if (FORBIDDEN.test(text)) throw bad("the head has a character that may not stand there")
+  const lineEnd = endOfLine(text)
+  const first = text.indexOf(" ")
+  const second = text.indexOf(" ", first + 1)
+  if (first <= 0 || second < 0 || second > lineEnd) throw bad("the first line is not that of a request")
+  const method = text.slice(0, first)
+  const version = text.slice(second + 1, lineEnd)
+  if (!TOKEN.test(method)) throw bad("the method is no token")
+  if (version !== "HTTP/1.1" && version !== "HTTP/1.0") {
+    throw /^HTTP\/\d\.\d$/.test(version)
+      ? new MalformedMessage(505, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+      : bad("the first line is not that of a request")
+  }
+  const minorVersion = version === "HTTP/1.1" ? 1 : 0
+  const fields = parseFields(text, lineEnd + 2)
+  const about = readFields(fields, minorVersion)
+  const { target, authority = about.host ?? "" } = splitTarget(method, text.slice(first + 1, second))
+  if (about.host === undefined && minorVersion === 1) throw bad("the header Host is missing")
+  if (!AUTHORITY.test(authority)) throw bad("the host is no name or address")
+  return {
+    method,
+    target,
+    authority,
+    host: hostOf(authority),
+    minorVersion,
+    fields,
+    framing: about.framing ?? { kind: "none" },
+    keepAlive: about.keepAlive,
+    upgrade: minorVersion === 1 && about.isUpgrade ? about.upgrade : undefined,
+    expectsContinue: minorVersion === 1 && about.expectsContinue,
+  }
+}
+
+/** Reads the head of an answer to a request with `method`. @throws MalformedMessage */
+export function parseResponseHead(text: string, method: string): ResponseHead {
+  if (FORBIDDEN.test(text)) throw bad("the head has a character that may not stand there")
+  const lineEnd = endOfLine(text)
+  const match = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(text.slice(0, lineEnd))
+  if (match === null) throw bad("the first line is not that of an answer")
+  const status = Number(match[2])
+  const fields = parseFields(text, lineEnd + 2)
+  const about = readFields(fields, match[1] === "1" ? 1 : 0)
+  const hasBody = method !== "HEAD" && status >= 200 && status !== 204 && status !== 304
+  const framing: Framing = hasBody ? (about.framing ?? { kind: "close" }) : { kind: "none" }
+  return {
+    status,
+    reason: text.slice(13, lineEnd),
+    fields,
+    framing,
+    keepAlive: about.keepAlive && framing.kind !== "close",
+  }
+}
+
+/** The end of the first line. */
+function endOfLine(text: string): number {
+  const end = text.indexOf("\r\n")
+  return end < 0 ? text.length : end
+}
+
+/** The fields of a head from `start` on, or those of a trailer. @throws MalformedMessage */
+export function parseFields(text: string, start: number): readonly Field[] {
+  const fields: Field[] = []
+  for (let at = start; at < text.length;) {
+    let end = text.indexOf("\r\n", at)
+    if (end < 0) end = text.length
+    const colon = text.indexOf(":", at)
+    const name = text.slice(at, colon < 0 || colon > end ? end : colon)
+    if (colon < 0 || colon > end || !TOKEN.test(name)) throw bad("a header has no name, or space around it")
+    if (fields.length === MOST_FIELDS) throw new MalformedMessage(431, `there are more than ${MOST_FIELDS} headers`)
+    fields.push({ name, key: name.toLowerCase(), value: text.slice(colon + 1, end).trim() })
+    at = end + 2
+  }
+  return fields
+}
+
+interface About {
+  host: string | undefined
+  framing: Framing | undefined
+  keepAlive: boolean
+  isUpgrade: boolean
+  upgrade: string | undefined
+  expectsContinue: boolean
+}
+
+/** What the fields say about the message and its connection. */
+function readFields(fields: readonly Field[], minorVersion: 0 | 1): About {
+  const about: About = {
+    host: undefined,
+    framing: undefined,
+    keepAlive: minorVersion === 1,
+    isUpgrade: false,
+    upgrade: undefined,
+    expectsContinue: false,
+  }
+  for (const { key, value } of fields) {
+    switch (key) {
+      case "host":
+        if (about.host !== undefined) throw bad("there are two headers Host")
+        about.host = value
+        break
+      case "content-length":
+        if (about.framing !== undefined) throw bad("the length of the body is said twice")
+        if (!/^\d{1,15}$/.test(value)) throw bad("Content-Length is no number")
+        about.framing = { kind: "length", length: Number(value) }
+        break
+      case "transfer-encoding":
+        if (about.framing !== undefined) throw bad("the length of the body is said twice")
+        if (minorVersion === 0) throw bad("HTTP/1.0 has no Transfer-Encoding")
+        if (value.toLowerCase() !== "chunked")
+          throw new MalformedMessage(501, "only chunked is a Transfer-Encoding here")
+        about.framing = { kind: "chunked" }
+        break
+      case "connection":
+        for (const option of value.toLowerCase().split(",")) {
+          if (option.trim() === "close") about.keepAlive = false
+          else if (option.trim() === "upgrade") about.isUpgrade = true
+        }
+        break
+      case "upgrade":
+        about.upgrade = passedOn(value)
+        break
+      case "expect":
+        if (value.toLowerCase() !== "100-continue") throw new MalformedMessage(417, "only 100-continue can be expected")
+        about.expectsContinue = true
+        break
+    }
+  }
+  return about
+}
+
+/**
+ * The protocols of an Upgrade without other versions of HTTP: a backend that changed to one of these would be asked past
+ * the rules of all Ingresses.
+ */
+function passedOn(upgrade: string): string | undefined {
+  const protocols = upgrade.split(",").map((each) => each.trim())
+  const kept = protocols.filter((each) => each !== "" && !/^(?:h2c?|https?|tls)(?:\/|$)/i.test(each))
+  return kept.length === 0 ? undefined : kept.join(", ")
+}
+
+/** Absolute form is for proxies and names the host anew. @throws MalformedMessage for CONNECT and what is no target */
+function splitTarget(method: string, target: string): { readonly target: string; readonly authority?: string } {
+  if (!TARGET.test(target)) throw bad("the target of the request has a character that may not stand there")
+  if (target.startsWith("/")) return { target }
+  if (target === "*" && method === "OPTIONS") return { target }
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target) ?? []
+  if (authority === undefined || method === "CONNECT") throw bad("the target of the request is no path")
+  return { authority, target: rest.startsWith("/") ? rest : `/${rest}` }
+}
+
+/** The name in an authority, as routes have it. */
+export function hostOf(authority: string): string {
+  const end = authority.startsWith("[") ? authority.indexOf("]") + 1 : authority.indexOf(":")
+  const name = (end > 0 || authority.startsWith(":") ? authority.slice(0, end) : authority).toLowerCase()
+  return name.endsWith(".") ? name.slice(0, -1) : name
+}
+
+export const isAuthority = (text: string): boolean => AUTHORITY.test(text)

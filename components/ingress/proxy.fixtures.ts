@@ -1,0 +1,183 @@
+/** A proxy and backends on sockets of this machine, for tests. */
+import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { realClock } from "../../pkg/clock/real.ts"
+import { Front, type FrontLimits } from "./front.ts"
+import { Http1Connector } from "./http1/connector.ts"
+import { Exchange, type Finished, type Picked } from "./proxy/exchange.ts"
+import type { Endpoint } from "./proxy/messages.ts"
+import { Watchdog } from "./proxy/watchdog.ts"
+import type { Target } from "./routing/compile.ts"
+import { DEFAULT_POLICY, type Policy } from "./routing/policy.ts"
+import { RoutingTable } from "./routing/table.ts"
+import { Certificates } from "./certificates.ts"
+
+export interface TestProxyOptions {
+  readonly policy?: Partial<Policy>
+  readonly limits?: Partial<FrontLimits>
+  /** Ports of the endpoints of the one backend, asked in this order. */
+  readonly endpoints: readonly number[]
+}
+
+/** Sends all requests for hosts other than `unknown` to the endpoints. */
+export async function startProxy({ policy, limits, endpoints }: TestProxyOptions) {
+  const clock = realClock
+  const watchdog = new Watchdog(clock)
+  const connector = new Http1Connector(watchdog)
+  const finished: Finished[] = []
+  const waiting: { count: number; resolve(): void }[] = []
+  const target: Target = {
+    ingress: "shop/web",
+    backend: { namespace: "shop", service: "web", port: 80 },
+    policy: { ...DEFAULT_POLICY, ...policy },
+  }
+  const table = new RoutingTable<Target>([
+    { host: "", target },
+    { host: "unknown", path: { type: "Exact", value: "/x" }, target },
+  ])
+  let next = 0
+  const pick = (_backend: unknown, tried: readonly Endpoint[]): Picked | undefined => {
+    for (let i = 0; i < endpoints.length; i++) {
+      const port = endpoints[next++ % endpoints.length]!
+      const endpoint = { address: "127.0.0.1", port, key: `127.0.0.1:${port}` }
+      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol: "http1" }
+    }
+    return undefined
+  }
+  const front = new Front({
+    host: "127.0.0.1",
+    watchdog,
+    limits: { headMs: 5000, idleMs: 5000, lingerMs: 200, connections: 100, ...limits },
+    certificates: new Certificates(clock),
+    begin: (request, client) =>
+      new Exchange(
+        {
+          table: () => table,
+          pick,
+          connector: { connect: (endpoint, _protocol, isFresh, done) => connector.connect(endpoint, isFresh, done) },
+          watchdog,
+          httpsPort: 443,
+          finished(exchange) {
+            finished.push(exchange)
+            for (const each of waiting) if (finished.length >= each.count) each.resolve()
+          },
+        },
+        request,
+        client,
+      ),
+  })
+  const port = await front.openHttp(0)
+  return {
+    port,
+    finished,
+    /** Resolves when so many exchanges are over. */
+    whenFinished: (count: number) =>
+      new Promise<void>((resolve) => (finished.length >= count ? resolve() : void waiting.push({ count, resolve }))),
+    async [Symbol.asyncDispose]() {
+      connector.stop()
+      await front.stop(0, async () => undefined)
+    },
+  }
+}
+
+/** One side of a connection whose bytes a test looks at. */
+export class Peer {
+  readonly socket: Socket
+  received = ""
+  ended = false
+  readonly #waiting = new Set<() => void>()
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    const told = () => this.#waiting.forEach((look) => look())
+    socket.on("data", (bytes: Buffer) => {
+      this.received += bytes.toString("latin1")
+      told()
+    })
+    const ended = () => {
+      this.ended = true
+      told()
+    }
+    socket.on("end", ended)
+    socket.on("close", ended)
+    socket.on("error", () => undefined)
+  }
+
+  send(text: string): void {
+    this.socket.write(Buffer.from(text, "latin1"))
+  }
+
+  /** Resolves when the text has come; gives all that came up to its end, and forgets it. */
+  async until(text: string): Promise<string> {
+    await this.#when(() => this.received.includes(text) || this.ended)
+    const at = this.received.indexOf(text)
+    if (at < 0)
+      throw new Error(`the connection ended without ${JSON.stringify(text)}: ${JSON.stringify(this.received)}`)
+    const found = this.received.slice(0, at + text.length)
+    this.received = this.received.slice(at + text.length)
+    return found
+  }
+
+  /** Resolves when the other side has ended; gives all that had come. */
+  async untilEnd(): Promise<string> {
+    await this.#when(() => this.ended)
+    return this.received
+  }
+
+  #when(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!condition()) return
+        this.#waiting.delete(look)
+        resolve()
+      }
+      this.#waiting.add(look)
+      look()
+    })
+  }
+}
+
+export function client(port: number): Promise<Peer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => resolve(new Peer(socket)))
+    socket.once("error", reject)
+  })
+}
+
+/** A server whose connections the test answers by hand, in the order in which they come. */
+export async function backend() {
+  const arrived: Peer[] = []
+  const asked: ((peer: Peer) => void)[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    const peer = new Peer(socket)
+    const ask = asked.shift()
+    if (ask === undefined) arrived.push(peer)
+    else ask(peer)
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    /** The next connection. */
+    connection: (): Promise<Peer> => {
+      const peer = arrived.shift()
+      return peer === undefined ? new Promise((resolve) => asked.push(resolve)) : Promise.resolve(peer)
+    },
+    get unclaimed() {
+      return arrived.length
+    },
+    [Symbol.dispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** A port on which nobody listens. */
+export async function deadPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,332 @@
+import type { RoutingTable } from "../routing/table.ts"
+import type { BackendRef, Target } from "../routing/compile.ts"
+import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
+import { normalPath } from "../routing/normal-path.ts"
+import type { Field, ResponseHead } from "../http1/head.ts"
+import { answerFields, fieldOf, requestFields } from "./fields.ts"
+import {
+  hasBody,
+  type BackendProtocol,
+  type Connector,
+  type Downstream,
+  type Endpoint,
+  type IncomingRequest,
+  type Upstream,
+  type UpstreamHandlers,
+} from "./messages.ts"
+import type { Watchdog, Watched } from "./watchdog.ts"
+
+/** An exchange that is over, for metrics and the access log. */
+export interface Finished {
+  readonly request: IncomingRequest
+  readonly target: Target | undefined
+  readonly endpoint: Endpoint | undefined
+  /** 499 where the client went away before there was an answer. */
+  readonly status: number
+  /** Bytes of the bodies. */
+  readonly received: number
+  readonly sent: number
+  readonly ms: number
+}
+
+export interface ProxyParts {
+  /** The table of this moment. */
+  readonly table: () => RoutingTable<Target>
+  /**
+   * The next endpoint of a backend that is not among `tried`; undefined when there is none, and so when all were tried.
+   */
+  readonly pick: (backend: BackendRef, tried: readonly Endpoint[]) => Picked | undefined
+  readonly connector: Connector
+  readonly watchdog: Watchdog
+  /** The port to which requests without TLS are sent. */
+  readonly httpsPort: number
+  readonly finished: (exchange: Finished) => void
+}
+
+export interface Picked {
+  readonly endpoint: Endpoint
+  readonly protocol: BackendProtocol
+}
+
+/** Methods that mean the same when they come twice. Source: RFC 9110, 9.2.2. */
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
+
+const REASONS: Readonly<Record<number, string>> = {
+  308: "Permanent Redirect",
+  400: "Bad Request",
+  404: "Not Found",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  417: "Expectation Failed",
+  431: "Request Header Fields Too Large",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+  505: "HTTP Version Not Supported",
+}
+export const reasonOf = (status: number): string => REASONS[status] ?? "Error"
+
+/**
+ * One request and its answer, on the way between a client and a backend. Bodies go through part by part: while one side
+ * is behind, the other is not read. Each method is called from an event of a socket and runs to its end without an
+ * await.
+ */
+export class Exchange implements Watched {
+  due = Infinity
+  place = -1
+  readonly #parts: ProxyParts
+  readonly #request: IncomingRequest
+  readonly #client: Downstream
+  readonly #startedAt: number
+  #target: Target | undefined
+  #policy: Policy = DEFAULT_POLICY
+  #tried: Endpoint[] = []
+  #attempts = 0
+  #endpoint: Endpoint | undefined
+  #upstream: Upstream | undefined
+  #stopConnecting: (() => void) | undefined
+  #status = 0
+  #received = 0
+  #sent = 0
+  #requestComplete = false
+  #answerComplete = false
+  #isOver = false
+
+  constructor(parts: ProxyParts, request: IncomingRequest, client: Downstream) {
+    this.#parts = parts
+    this.#request = request
+    this.#client = client
+    this.#startedAt = parts.watchdog.now
+  }
+
+  start(): void {
+    const { host, target, framing, origin, authority } = this.#request
+    this.#parts.watchdog.add(this, Infinity)
+    const path = normalPath(target)
+    if (path === undefined) return this.#refuse(400, "the path leaves its root")
+    this.#target = this.#parts.table().match(host, path)
+    if (this.#target === undefined) return this.#refuse(404, "no rule of an Ingress is for this host and path")
+    this.#policy = this.#target.policy
+    if (this.#policy.redirectToHttps && !origin.isSecure) return this.#redirect(authority, target)
+    if (framing.kind === "length" && framing.length > this.#policy.maxBodyBytes)
+      return this.#refuse(413, "the body is larger than the Ingress lets through")
+    this.#try()
+  }
+
+  // ---- what the client does ------------------------------------------------------------------------------------------
+
+  /** A part of the request's body. */
+  data(chunk: Buffer): void {
+    if (this.#isOver || this.#upstream === undefined) return
+    this.#received += chunk.length
+    if (this.#received > this.#policy.maxBodyBytes && this.#status !== 101) {
+      if (this.#status === 0) this.#refuse(413, "the body is larger than the Ingress lets through")
+      else this.#breakOff()
+      return
+    }
+    this.#progressed()
+    if (!this.#upstream.write(chunk)) this.#client.receive(false)
+  }
+
+  /** The request's body is complete; after an upgrade: the client sends nothing more. */
+  bodyEnd(trailers: readonly Field[]): void {
+    if (this.#isOver || this.#requestComplete) return
+    this.#requestComplete = true
+    this.#progressed()
+    this.#upstream?.end(trailers)
+    if (this.#answerComplete) this.#finish()
+  }
+
+  /** The client reads on. */
+  clientDrained(): void {
+    if (!this.#isOver) this.#upstream?.receive(true)
+  }
+
+  /** The client is gone: the backend is told by the end of its connection. */
+  clientGone(): void {
+    if (this.#isOver) return
+    if (this.#status === 0) this.#status = 499
+    this.#finish()
+  }
+
+  // ---- what the backend does -----------------------------------------------------------------------------------------
+
+  readonly #handlers: UpstreamHandlers = {
+    head: (head) => {
+      if (!this.#isOver) this.#head(head)
+    },
+    data: (chunk) => {
+      if (this.#isOver) return
+      this.#sent += chunk.length
+      this.#progressed()
+      this.#client.write(chunk)
+    },
+    end: (trailers) => {
+      if (this.#isOver) return
+      this.#client.end(trailers)
+      this.#answerComplete = true
+      // Each side of an upgraded connection ends on its own.
+      if (this.#status !== 101 || this.#requestComplete) this.#finish()
+    },
+    flush: () => {
+      if (!this.#isOver && !this.#client.flush()) this.#upstream?.receive(false)
+    },
+    drained: () => {
+      if (!this.#isOver) this.#client.receive(true)
+    },
+    failed: (reason) => {
+      if (!this.#isOver) this.#failed(reason)
+    },
+  }
+
+  #head({ status, reason, fields, framing }: ResponseHead): void {
+    this.#status = status
+    this.#progressed()
+    if (status !== 101) return this.#client.respond({ status, reason, fields: answerFields(fields), framing })
+    const upgrade = fields.find(({ key }) => key === "upgrade")?.value ?? this.#request.upgrade ?? ""
+    const changed = [...answerFields(fields), fieldOf("Connection", "Upgrade"), fieldOf("Upgrade", upgrade)]
+    this.#requestComplete = false
+    this.#client.respond({ status, reason, fields: changed, framing: { kind: "none" } })
+    this.#client.receive(true)
+  }
+
+  #failed(reason: string): void {
+    const upstream = this.#upstream
+    this.#upstream = undefined
+    if (this.#status !== 0) this.#breakOff()
+    else if (this.#mayRepeat()) {
+      // The backend may be well, and have closed the connection in the moment in which it was used again.
+      if (upstream?.isReused === true) this.#tried = this.#tried.filter((one) => one !== this.#endpoint)
+      this.#retryOr(502, reason)
+    } else this.#refuse(502, reason)
+  }
+
+  // ---- time ----------------------------------------------------------------------------------------------------------
+
+  overdue(): void {
+    if (this.#isOver) return
+    if (this.#stopConnecting !== undefined) {
+      this.#stopConnecting()
+      this.#stopConnecting = undefined
+      this.#retryOr(504, "no connection to an endpoint in time")
+    } else if (this.#status === 0) this.#refuse(504, "no answer in time")
+    else this.#breakOff()
+  }
+
+  #progressed(): void {
+    const { idleMs, responseMs } = this.#policy
+    this.#parts.watchdog.expect(this, this.#status === 0 ? responseMs : idleMs)
+  }
+
+  // ---- steps ---------------------------------------------------------------------------------------------------------
+
+  #try(): void {
+    const { backend } = this.#target!
+    if (backend === undefined) return this.#refuse(503, "the backend is no Service")
+    const picked = this.#parts.pick(backend, this.#tried)
+    if (picked === undefined) {
+      return this.#tried.length === 0
+        ? this.#refuse(503, "the Service has no endpoint that is ready")
+        : this.#refuse(502, "no endpoint could be reached")
+    }
+    this.#endpoint = picked.endpoint
+    this.#attempts++
+    this.#tried.push(picked.endpoint)
+    this.#parts.watchdog.expect(this, this.#policy.connectMs)
+    let connected = false
+    const stop = this.#parts.connector.connect(picked.endpoint, picked.protocol, !this.#mayRepeat(), (result) => {
+      connected = true
+      this.#stopConnecting = undefined
+      if (this.#isOver) {
+        if (!(result instanceof Error)) result.abort()
+      } else if (result instanceof Error) this.#retryOr(502, result.message)
+      else this.#send(result)
+    })
+    if (!connected) this.#stopConnecting = stop
+  }
+
+  #send(upstream: Upstream): void {
+    const { method, target, authority, fields, framing, upgrade, origin } = this.#request
+    this.#upstream = upstream
+    this.#progressed()
+    const outgoing = {
+      method,
+      target,
+      authority,
+      fields: requestFields(fields, authority, origin),
+      framing,
+      upgrade,
+      isSecure: origin.isSecure,
+    }
+    upstream.send(outgoing, this.#handlers)
+    if (this.#isOver || this.#upstream !== upstream) return
+    if (hasBody(framing)) {
+      this.#client.receive(true)
+      upstream.flush()
+    } else this.bodyEnd([])
+  }
+
+  /** Whether a request that a backend may have seen may be sent again: its body is gone. */
+  #mayRepeat(): boolean {
+    const { method, framing, upgrade } = this.#request
+    return !hasBody(framing) && upgrade === undefined && IDEMPOTENT.has(method)
+  }
+
+  #retryOr(status: number, reason: string): void {
+    if (this.#attempts > this.#policy.retries) this.#refuse(status, reason)
+    else {
+      this.#requestComplete = false
+      this.#try()
+    }
+  }
+
+  #redirect(authority: string, target: string): void {
+    const { httpsPort } = this.#parts
+    const name = authority.replace(/:\d*$/, "")
+    const location = `https://${name}${httpsPort === 443 ? "" : `:${httpsPort}`}${target}`
+    this.#refuse(308, "this is served over TLS only", [fieldOf("Location", location)])
+  }
+
+  /** Answers in the place of a backend. */
+  #refuse(status: number, reason: string, fields: readonly Field[] = []): void {
+    this.#status = status
+    const body = Buffer.from(`${reason}\n`)
+    this.#client.respond({
+      status,
+      reason: reasonOf(status),
+      fields: [
+        ...fields,
+        fieldOf("Content-Type", "text/plain; charset=utf-8"),
+        fieldOf("X-Content-Type-Options", "nosniff"),
+        fieldOf("Content-Length", String(body.length)),
+      ],
+      framing: this.#request.method === "HEAD" ? { kind: "none" } : { kind: "length", length: body.length },
+    })
+    if (this.#request.method !== "HEAD") this.#client.write(body)
+    this.#client.end([])
+    this.#finish()
+  }
+
+  #breakOff(): void {
+    this.#client.abort()
+    this.#finish()
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#parts.watchdog.remove(this)
+    this.#stopConnecting?.()
+    this.#upstream?.abort()
+    this.#upstream = undefined
+    this.#parts.finished({
+      request: this.#request,
+      target: this.#target,
+      endpoint: this.#endpoint,
+      status: this.#status,
+      received: this.#received,
+      sent: this.#sent,
+      ms: this.#parts.watchdog.now - this.#startedAt,
+    })
+  }
+}

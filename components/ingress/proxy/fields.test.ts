@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test"
+import { answerFields, fieldOf, requestFields } from "./fields.ts"
+
+const fields = (texts: readonly string[]) =>
+  texts.map((text) => fieldOf(text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 2)))
+const texts = (list: readonly { readonly name: string; readonly value: string }[]) =>
+  list.map(({ name, value }) => `${name}: ${value}`)
+
+const FORWARDED = [
+  "X-Forwarded-For: 192.0.2.7",
+  "X-Forwarded-Host: shop.example:8443",
+  "X-Forwarded-Port: 443",
+  "X-Forwarded-Proto: https",
+  "X-Real-IP: 192.0.2.7",
+]
+
+test.each([
+  { title: "ends of the connection", given: ["Connection: close", "Keep-Alive: timeout=5", "Upgrade: x"], wants: [] },
+  {
+    title: "what Connection names",
+    given: ["Connection: X-Hop, close", "x-hop: 1", "X-Stays: 2"],
+    wants: ["X-Stays: 2"],
+  },
+  { title: "no credentials that Connection names", given: ["Connection: Cookie", "Cookie: a"], wants: ["Cookie: a"] },
+  {
+    title: "the framing",
+    given: ["Transfer-Encoding: chunked", "Content-Length: 4", "Expect: 100-continue"],
+    wants: [],
+  },
+  { title: "TE but for trailers", given: ["TE: gzip, trailers"], wants: ["TE: trailers"] },
+  {
+    title: "what a client claims of itself",
+    given: ["X-Forwarded-For: 10.0.0.1", "x_forwarded_proto: https", "Forwarded: for=1", "X-Real_IP: 1", "Proxy: evil"],
+    wants: [],
+  },
+  {
+    title: "our own words although Connection names them",
+    given: ["Connection: X-Forwarded-For", "Accept: */*"],
+    wants: ["Accept: */*"],
+  },
+])("a backend is sent what a client sent without $title", ({ given, wants }) => {
+  const sent = requestFields(fields(["Host: shop.example:8443", ...given]), "shop.example:8443", {
+    client: "192.0.2.7",
+    isSecure: true,
+    port: 443,
+  })
+  expect(texts(sent)).toEqual([...wants, ...FORWARDED])
+})
+
+test("a client is sent what a backend sent without what is about the connection", () => {
+  const sent = [
+    "Connection: X-Hop",
+    "X-Hop: 1",
+    "Transfer-Encoding: chunked",
+    "Content-Length: 3",
+    "Set-Cookie: a",
+    "set-cookie: b",
+  ]
+  expect(texts(answerFields(fields(sent)))).toEqual(["Content-Length: 3", "Set-Cookie: a", "set-cookie: b"])
+})

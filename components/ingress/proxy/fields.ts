@@ -1,0 +1,85 @@
+import type { Field } from "../http1/head.ts"
+
+/** Fields that are about one connection and are not passed on. Source: RFC 9110, 7.6.1. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+])
+/** What Connection may not take from a message. */
+const KEPT: ReadonlySet<string> = new Set(["host", "content-length", "content-type", "cookie", "authorization"])
+/**
+ * What only the proxy says to a backend, so that a client cannot claim it; `proxy` would become HTTP_PROXY of CGI
+ * programs. Also in spellings with underscores, which CGI and WSGI take for the same.
+ */
+const OURS: ReadonlySet<string> = new Set([
+  "forwarded",
+  "proxy",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-proto",
+  "x-forwarded-server",
+  "x-forwarded-ssl",
+  "x-forwarded-prefix",
+  "x-real-ip",
+])
+
+/** Who asked, and where. */
+export interface Origin {
+  /** The client's address. */
+  readonly client: string
+  readonly isSecure: boolean
+  /** The port on which the request came. */
+  readonly port: number
+}
+
+/** The fields of a request for a backend, without those that frame its body and without Host. */
+export function requestFields(fields: readonly Field[], authority: string, origin: Origin): Field[] {
+  const named = namedByConnection(fields)
+  const kept: Field[] = []
+  for (const field of fields) {
+    const { key } = field
+    if (key === "host" || key === "expect" || key === "content-length" || HOP_BY_HOP.has(key)) {
+      if (key === "te" && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(field.value)) kept.push(TE_TRAILERS)
+    } else if (named?.has(key) !== true && !OURS.has(key.includes("_") ? key.replaceAll("_", "-") : key))
+      kept.push(field)
+  }
+  kept.push(
+    fieldOf("X-Forwarded-For", origin.client),
+    fieldOf("X-Forwarded-Host", authority),
+    fieldOf("X-Forwarded-Port", String(origin.port)),
+    fieldOf("X-Forwarded-Proto", origin.isSecure ? "https" : "http"),
+    fieldOf("X-Real-IP", origin.client),
+  )
+  return kept
+}
+
+/** The fields of an answer for a client. The length of its body stays, for answers to HEAD. */
+export function answerFields(fields: readonly Field[]): Field[] {
+  const named = namedByConnection(fields)
+  return fields.filter(({ key }) => !HOP_BY_HOP.has(key) && named?.has(key) !== true)
+}
+
+export const fieldOf = (name: string, value: string): Field => ({ name, key: name.toLowerCase(), value })
+
+const TE_TRAILERS = fieldOf("TE", "trailers")
+
+function namedByConnection(fields: readonly Field[]): Set<string> | undefined {
+  let named: Set<string> | undefined
+  for (const { key, value } of fields) {
+    if (key !== "connection") continue
+    for (const option of value.toLowerCase().split(",")) {
+      const name = option.trim()
+      if (name === "" || name === "close" || name === "keep-alive" || name === "upgrade" || KEPT.has(name)) continue
+      ;(named ??= new Set()).add(name)
+    }
+  }
+  return named
+}

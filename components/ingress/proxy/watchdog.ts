@@ -1,0 +1,73 @@
+import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+
+/** Something that must have gone on by a time. */
+export interface Watched {
+  /** Milliseconds of the monotonic clock; Infinity for any time. Set by `Watchdog.expect`. */
+  due: number
+  /** Where the watchdog keeps it. */
+  place: number
+  overdue(now: number): void
+}
+
+/**
+ * Watches over connections and exchanges with one timer, which runs only while there are any. A time that moves further
+ * away costs an assignment: the timer then finds nothing overdue and is set anew.
+ */
+export class Watchdog {
+  readonly #clock: Clock
+  readonly #watched: Watched[] = []
+  #timer: Timer | undefined
+  #wakesAt = Infinity
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get now(): number {
+    return this.#clock.monotonic()
+  }
+
+  add(watched: Watched, ms: number): void {
+    watched.place = this.#watched.push(watched) - 1
+    this.expect(watched, ms)
+  }
+
+  /** Gives it `ms` from now on. */
+  expect(watched: Watched, ms: number): void {
+    watched.due = this.#clock.monotonic() + ms
+    if (watched.due < this.#wakesAt) this.#wakeAt(watched.due)
+  }
+
+  /** Safe to call twice. */
+  remove(watched: Watched): void {
+    const { place } = watched
+    if (this.#watched[place] !== watched) return
+    const last = this.#watched.pop()!
+    if (last !== watched) {
+      this.#watched[place] = last
+      last.place = place
+    }
+    watched.place = -1
+    if (this.#watched.length > 0) return
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#wakesAt = Infinity
+  }
+
+  #wakeAt(at: number): void {
+    this.#timer?.cancel()
+    this.#wakesAt = at
+    this.#timer = this.#clock.setTimeout(() => this.#look(), Math.max(1, at - this.#clock.monotonic()))
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    this.#wakesAt = Infinity
+    const now = this.#clock.monotonic()
+    const overdue = this.#watched.filter(({ due }) => due <= now)
+    for (const each of overdue) each.overdue(now)
+    let next = Infinity
+    for (const { due } of this.#watched) if (due > now && due < next) next = due
+    if (next < this.#wakesAt) this.#wakeAt(next)
+  }
+}

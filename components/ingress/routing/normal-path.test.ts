@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test"
+import { normalPath } from "./normal-path.ts"
+
+test.each([
+  { target: "/", wants: "/" },
+  { target: "/a/b?c=/../d", wants: "/a/b" },
+  { target: "/public/../admin", wants: "/admin" },
+  { target: "/public/%2e%2E/admin", wants: "/admin" },
+  { target: "/%61dmin/x", wants: "/admin/x" },
+  { target: "/a%2fb", wants: "/a%2Fb" },
+  { target: "/a/./b", wants: "/a/b" },
+  { target: "/a/b/..", wants: "/a/" },
+  { target: "/a/.", wants: "/a/" },
+  { target: "/..", wants: undefined },
+  { target: "/a/../../b", wants: undefined },
+  { target: "/a/.hidden", wants: "/a/.hidden" },
+  { target: "/a/...", wants: "/a/..." },
+  { target: "/a//b", wants: "/a//b" },
+  { target: "/%zz", wants: "/%zz" },
+])("$target is routed as $wants", ({ target, wants }) => {
+  expect(normalPath(target)).toBe(wants)
+})

@@ -1,0 +1,29 @@
+/**
+ * The path by which a request is routed: without its query, with `.` and `..` resolved and with octets of unreserved
+ * characters decoded, so that `/public/../admin` and `/%61dmin` go where `/admin` goes. `%2F` stays as it is.
+ * Undefined for a path that leaves its root. The backend is sent the path as it came. Source: RFC 3986, 6.2.2.
+ */
+export function normalPath(target: string): string | undefined {
+  const query = target.indexOf("?")
+  const path = query < 0 ? target : target.slice(0, query)
+  if (!path.includes("/.") && !path.includes("%")) return path
+  const decoded = path.replaceAll(/%[0-9a-f]{2}/gi, (octet) => {
+    const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16))
+    return /[\w.~-]/.test(character) ? character : octet.toUpperCase()
+  })
+  return decoded.includes("/.") ? withoutDots(decoded) : decoded
+}
+
+function withoutDots(path: string): string | undefined {
+  const kept: string[] = []
+  const elements = path.split("/")
+  for (const [i, element] of elements.entries()) {
+    const isDots = element === "." || element === ".."
+    if (element === "..") {
+      if (kept.length <= 1) return undefined
+      kept.pop()
+    } else if (!isDots) kept.push(element)
+    if (isDots && i === elements.length - 1) kept.push("")
+  }
+  return kept.join("/")
+}
