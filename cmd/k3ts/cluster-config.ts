@@ -24,6 +24,7 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
       tlsSans: flags["tls-san"],
       serviceCidr: flags["service-cidr"],
       localStorage: !disable.includes("local-storage"),
+      ingress: servesIngresses(flags),
       nodePorts: flags["service-node-port-range"],
       clusterDomain,
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
@@ -75,6 +76,7 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
     ...(disable.includes("local-storage")
       ? {}
       : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
+    ...(servesIngresses(flags) ? { ingress: ingressConfig(flags) } : {}),
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
@@ -102,6 +104,20 @@ export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig
     clusterDomain: flags["cluster-domain"],
     // Several may run beside each other, and beside a real node.
     kubeletPort: flags["kubelet-port"] ?? 0,
+  }
+}
+
+/** Ingresses are served by a node that is a machine. */
+const servesIngresses = (flags: ServerFlags): boolean =>
+  !flags.disable.includes("ingress") && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
+
+function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"]> {
+  const accessLog = flags["ingress-access-log"]
+  return {
+    apiPort: flags["https-listen-port"],
+    httpPort: flags["ingress-http-port"],
+    httpsPort: flags["ingress-https-port"],
+    ...(accessLog === undefined ? {} : { accessLog }),
   }
 }
 

@@ -12,6 +12,7 @@ import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 /** What --disable takes off. */
 const OPTIONAL_PARTS = [
   "dns",
+  "ingress",
   "kube-proxy",
   "local-storage",
   "metrics-server",
@@ -159,6 +160,13 @@ export const serverFlags = {
     path: true,
     defaultText: "storage in data-dir",
   }),
+  "ingress-http-port": value(v.port.default(80), "Port of this node for Ingresses", { placeholder: "PORT" }),
+  "ingress-https-port": value(v.port.default(443), "Port of this node for Ingresses over TLS", { placeholder: "PORT" }),
+  "ingress-access-log": value(
+    v.fileOrDash.optional(),
+    "File in which each request to an Ingress is logged; - for standard output",
+    { placeholder: "FILE", path: true },
+  ),
   "pause-image": value(
     z.string().min(1, "must name an image").optional(),
     "Image of the container that holds a pod's namespaces",

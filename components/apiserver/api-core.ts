@@ -78,6 +78,7 @@ export interface ApiCoreOptions {
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
   readonly localStorage?: boolean
+  readonly ingress?: boolean
   readonly ownExtensions?: readonly OwnExtension[]
   readonly tokenIssuer: TokenIssuer
   /** For whom service account tokens are when the request does not say. */

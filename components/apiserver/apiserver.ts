@@ -59,6 +59,8 @@ export interface ApiServerConfig {
   readonly tlsSans?: readonly string[]
   /** Whether there is a default StorageClass, whose volumes are folders of the nodes. */
   readonly localStorage?: boolean
+  /** Whether there is a default IngressClass, whose Ingresses a node of this program serves. */
+  readonly ingress?: boolean
   /** CIDR of Service addresses; the first is the server's own. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
@@ -237,6 +239,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       clientCaPem: opened.pki.authorities["client-ca"].certPem,
       frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       localStorage: config.localStorage === true,
+      ingress: config.ingress === true,
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }),
       apiAudiences: [DEFAULT_ISSUER],

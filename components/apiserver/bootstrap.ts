@@ -24,6 +24,8 @@ import type { PolicyRule, Subject } from "../../pkg/api/rbac/v1/rules.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { PriorityClass, SYSTEM_PRIORITIES } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
@@ -67,6 +69,8 @@ export interface BootstrapOptions extends Authorities {
   readonly port: number
   /** Whether there is a default class for claims. */
   readonly localStorage?: boolean
+  /** Whether there is a default class for Ingresses. */
+  readonly ingress?: boolean
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
 }
@@ -131,6 +135,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...builtinServices(options.scheme).map((service) => want(APIService, service, reconcileLocal)),
     ...(options.ownExtensions ?? []).map((own) => ownApi(own, options)),
     ...(options.localStorage === true ? [want(StorageClass, localPathClass)] : []),
+    ...(options.ingress === true ? [want(IngressClass, k3tsIngressClass)] : []),
   ]
 }
 

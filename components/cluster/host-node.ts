@@ -1,5 +1,7 @@
 import { mkdirSync } from "node:fs"
+import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri } from "../../pkg/cri/client.ts"
 import { Containerd } from "../containerd/containerd.ts"
@@ -8,6 +10,7 @@ import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-netw
 import { containerdPaths } from "../containerd/paths.ts"
 import { createDns } from "../dns/dns.ts"
 import { createKubeProxy } from "../kube-proxy/proxier.ts"
+import { createIngress, type IngressConfig } from "../ingress/ingress.ts"
 import { createLocalStorage } from "../local-storage/local-storage.ts"
 import { MAX_PODS } from "../kubelet/context.ts"
 import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
@@ -33,6 +36,8 @@ export interface HostNodeConfig {
   /** The address of the cluster's DNS, which answers here; absent for none. */
   readonly dns?: { readonly address: string; readonly upstreams: readonly string[] }
   readonly kubeProxy: boolean
+  /** How Ingresses are served; absent where they are not. */
+  readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog">
   /** Folder in which the volumes of the class local-path lie; absent where there is no such class. */
   readonly localStoragePath?: string
   /** The resolv.conf that pods of dnsPolicy Default get. */
@@ -123,6 +128,19 @@ export function hostNode(
         clients,
         user: { name: "system:kube-proxy" },
         create: (context) => createKubeProxy(context, { nodeName, clusterCidr, metrics }),
+      }),
+      apiServer.name,
+    )
+  const { ingress, nodeIps } = config
+  if (ingress !== undefined)
+    add(
+      new Part({
+        name: "ingress",
+        clients,
+        user: systemAccount("k3ts-ingress"),
+        // It sees no other Secrets than those with certificates.
+        following: { fieldSelectors: new Map([[Secret as Resource, "type=kubernetes.io/tls"]]) },
+        create: (context) => createIngress(context, { ...ingress, nodeIps, metrics }),
       }),
       apiServer.name,
     )

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto"
 import { createSecureContext, type SecureContext } from "node:tls"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../pkg/api/core/v1/secret.ts"
 import type { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import type { Informer } from "../../pkg/client/informer.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"

@@ -31,6 +31,8 @@ export interface FrontParts {
   readonly limits: FrontLimits
   readonly certificates: Pick<Certificates, "contextFor" | "default">
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
+  /** A request was answered that is not understood. */
+  readonly refused: (status: number) => void
 }
 
 /** How long a silent connection may be before the kernel asks whether the other side is there. */
@@ -111,9 +113,9 @@ export class Front {
 
   #serve(socket: Socket, isSecure: boolean, port: number): void {
     socket.setKeepAlive(true, PROBE_AFTER_MS)
-    const { watchdog, limits, begin } = this.#parts
+    const { watchdog, limits, begin, refused } = this.#parts
     const origin: Origin = { client: plainAddress(socket.remoteAddress), isSecure, port }
-    const parts: ServerConnectionParts = { watchdog, limits, begin, isStopping: () => this.#isStopping }
+    const parts: ServerConnectionParts = { watchdog, limits, begin, refused, isStopping: () => this.#isStopping }
     const connection = new ServerConnection(socket, origin, parts)
     this.#connections.add(connection)
     socket.once("close", () => this.#connections.delete(connection))

@@ -48,6 +48,7 @@ export async function startProxy({ policy, limits, endpoints }: TestProxyOptions
     watchdog,
     limits: { headMs: 5000, idleMs: 5000, lingerMs: 200, connections: 100, ...limits },
     certificates: new Certificates(clock),
+    refused: () => undefined,
     begin: (request, client) =>
       new Exchange(
         {

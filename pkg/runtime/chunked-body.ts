@@ -11,8 +11,8 @@ export function chunkOf(parts: readonly Uint8Array[]): Uint8Array {
 const CRLF = Buffer.from("\r\n")
 
 /**
- * The connection of a body that has begun (its head is sent, without a length), for ready-made chunks. Undefined over HTTP/2 and 1.0, which
- * have no chunks.
+ * The connection of a body that has begun (its head is sent, without a length), for ready-made chunks. Undefined over
+ * HTTP/2 and 1.0, which have no chunks.
  */
 export function chunkedBody({ httpVersion }: ServerRequest, res: ServerAnswer): DirectSocket | undefined {
   const { socket } = res as ServerResponse

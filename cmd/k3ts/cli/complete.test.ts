@@ -7,7 +7,7 @@ test.each<[string, string[], boolean]>([
   ["server --disable-", ["--disable-agent"], false],
   [
     "server --disable ",
-    ["dns", "kube-proxy", "local-storage", "metrics-server", "scheduler", "controller-manager", "manifests"],
+    ["dns", "ingress", "kube-proxy", "local-storage", "metrics-server", "scheduler", "controller-manager", "manifests"],
     false,
   ],
   ["server --disable k", ["kube-proxy"], false],

@@ -189,7 +189,7 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [
       ["--disable", "dns,traefik"],
-      'invalid value "traefik" for --disable: must be one of dns, kube-proxy, local-storage, metrics-server, scheduler, ' +
+      'invalid value "traefik" for --disable: must be one of dns, ingress, kube-proxy, local-storage, metrics-server, scheduler, ' +
         "controller-manager, manifests",
     ],
     [["--config", "/nonexistent.yaml"], "cannot read the config file /nonexistent.yaml: there is no such file"],

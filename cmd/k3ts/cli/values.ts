@@ -28,6 +28,10 @@ export const filePath = reading(
   (text) => (text === "" || text.includes("\0") ? undefined : resolve(text)),
   "must be a path, as in /var/lib/k3ts",
 )
+export const fileOrDash = reading(
+  (text) => (text === "" || text.includes("\0") ? undefined : text === "-" ? text : resolve(text)),
+  "must be a path, as in /var/log/ingress.log, or -",
+)
 export const ipAddress = checked((text) => isIP(text) !== 0, "must be an IP address")
 export const ipv4Address = checked(isIPv4, "must be an IPv4 address")
 export const hostOrAddress = checked(

@@ -189,6 +189,17 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
+    // Not upstream's: the account that serves Ingresses.
+    name: "system:k3ts-ingress",
+    rules: [
+      on("list watch", "core", "services secrets"),
+      on("list watch", "discovery.k8s.io", "endpointslices"),
+      on("list watch", "networking.k8s.io", "ingresses ingressclasses"),
+      on("update", "networking.k8s.io", "ingresses/status"),
+      EVENTS,
+    ],
+  },
+  {
     name: "system:persistent-volume-provisioner",
     rules: [
       on("get list watch create delete", "core", "persistentvolumes"),
@@ -295,6 +306,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:kube-controller-manager", users: ["system:kube-controller-manager"] },
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
   { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
+  { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
   { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },

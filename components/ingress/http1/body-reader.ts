@@ -92,7 +92,6 @@ export class BodyReader {
     else {
       this.#trailers += this.#trailers === "" ? line : `\r\n${line}`
       if (this.#trailers.length > LONGEST_TRAILERS) throw new MalformedMessage(431, "the trailers are too long")
-      // oxlint-disable-next-line no-control-regex
       if (/[\0-\x08\x0a-\x1f\x7f]/.test(line)) throw new MalformedMessage(400, "a trailer has a forbidden character")
     }
   }

@@ -124,7 +124,10 @@ export class ClientConnection implements Upstream, Watched {
 
   /** Works on the bytes, and gives those that are left for another step. */
   #next(bytes: Buffer): Buffer | undefined {
-    if (this.#isTunnel) return void this.#handlers!.data(bytes)
+    if (this.#isTunnel) {
+      this.#handlers!.data(bytes)
+      return undefined
+    }
     if (this.#reader === undefined) return this.#readHead(bytes)
     const taken = this.#reader.take(bytes)
     // More than the answer: nobody asked for it.

@@ -49,7 +49,6 @@ export class MalformedMessage extends Error {
 const bad = (message: string): MalformedMessage => new MalformedMessage(400, message)
 
 /** A character that may stand nowhere in a head, or half of a line's end. */
-// oxlint-disable-next-line no-control-regex
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 const TARGET = /^[\x21-\x7e\x80-\xff]+$/

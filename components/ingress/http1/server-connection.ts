@@ -12,6 +12,8 @@ export interface ServerConnectionParts {
   readonly watchdog: Watchdog
   readonly limits: ServerLimits
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
+  /** A request was answered that is not understood. */
+  readonly refused: (status: number) => void
   /** Whether connections end with the request that is under way. */
   readonly isStopping: () => boolean
 }
@@ -84,7 +86,7 @@ export class ServerConnection implements Downstream, Watched {
     else this.#socket.destroy()
   }
 
-  // ---- the side of the exchange --------------------------------------------------------------------------------------
+  // ---- the side of the exchange ----
 
   receive(wanted: boolean): void {
     this.#isReceiving = wanted
@@ -143,7 +145,7 @@ export class ServerConnection implements Downstream, Watched {
     this.#socket.destroy()
   }
 
-  // ---- the side of the socket ----------------------------------------------------------------------------------------
+  // ---- the side of the socket ----
 
   #take(bytes: Buffer): void {
     if (this.#state === "closing") return
@@ -255,6 +257,7 @@ export class ServerConnection implements Downstream, Watched {
 
   #refuse(status: number, message: string): void {
     const body = `${message}\n`
+    this.#parts.refused(status)
     this.#output.head(
       `HTTP/1.1 ${status} ${reasonOf(status)}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

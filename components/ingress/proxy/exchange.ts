@@ -114,7 +114,7 @@ export class Exchange implements Watched {
     this.#try()
   }
 
-  // ---- what the client does ------------------------------------------------------------------------------------------
+  // ---- what the client does ----
 
   /** A part of the request's body. */
   data(chunk: Buffer): void {
@@ -150,7 +150,7 @@ export class Exchange implements Watched {
     this.#finish()
   }
 
-  // ---- what the backend does -----------------------------------------------------------------------------------------
+  // ---- what the backend does ----
 
   readonly #handlers: UpstreamHandlers = {
     head: (head) => {
@@ -202,7 +202,7 @@ export class Exchange implements Watched {
     } else this.#refuse(502, reason)
   }
 
-  // ---- time ----------------------------------------------------------------------------------------------------------
+  // ---- time ----
 
   overdue(): void {
     if (this.#isOver) return
@@ -219,7 +219,7 @@ export class Exchange implements Watched {
     this.#parts.watchdog.expect(this, this.#status === 0 ? responseMs : idleMs)
   }
 
-  // ---- steps ---------------------------------------------------------------------------------------------------------
+  // ---- steps ----
 
   #try(): void {
     const { backend } = this.#target!

@@ -139,4 +139,4 @@ function serviceOf({ service }: IngressBackend, namespace: string): BackendRef |
   return { namespace, service: service.name, port: name === "" ? number : name }
 }
 
-const hostText = (host: string): string => (host === "" ? "requests for every host" : `host ${JSON.stringify(host)}`)
+const hostText = (host: string): string => (host === "" ? "every host without a rule" : `host ${JSON.stringify(host)}`)

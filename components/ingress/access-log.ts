@@ -1,0 +1,78 @@
+import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs"
+import { dirname } from "node:path"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { fileError } from "../../pkg/files/files.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import type { Finished } from "./proxy/exchange.ts"
+
+/** Lines are written together, at most this much later. */
+const FLUSH_MS = 100
+const LONGEST_TEXT = 1024
+
+export interface AccessLog {
+  write(exchange: Finished): void
+  /** Writes what is still held back. */
+  close(): void
+}
+
+/**
+ * One JSON object a line for each request that is over. The query of a request is left out, since it may hold secrets.
+ * `path`: a file, or `-` for standard output. @throws Error when the file cannot be written
+ */
+export function createAccessLog(
+  path: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): AccessLog {
+  if (path !== "-") ensureFile(path)
+  let lines: string[] = []
+  const flush = () => {
+    if (lines.length === 0) return
+    const text = lines.join("")
+    lines = []
+    if (path === "-") return void process.stdout.write(text)
+    try {
+      // Opened each time, so that a file that was moved away by log rotation is begun anew.
+      appendFileSync(path, text, { mode: 0o600 })
+    } catch (err) {
+      log.error("Could not write the access log", { path, err })
+    }
+  }
+  return {
+    write({ request, target, endpoint, status, received, sent, ms }) {
+      if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
+      const { method, version, host, origin, fields } = request
+      const query = request.target.indexOf("?")
+      const line = {
+        time: new Date(clock.now()).toISOString(),
+        client: origin.client,
+        method,
+        scheme: origin.isSecure ? "https" : "http",
+        host,
+        path: cut(query < 0 ? request.target : request.target.slice(0, query)),
+        protocol: version,
+        status,
+        received,
+        sent,
+        ms: Math.round(ms * 1000) / 1000,
+        ingress: target?.ingress,
+        service: target?.backend?.service,
+        endpoint: endpoint?.key,
+        userAgent: cut(fields.find(({ key }) => key === "user-agent")?.value ?? ""),
+      }
+      lines.push(`${JSON.stringify(line)}\n`)
+    },
+    close: flush,
+  }
+}
+
+const cut = (text: string): string => text.slice(0, LONGEST_TEXT)
+
+/** Opens the file for a moment, so that a server that cannot keep its access log does not start. */
+function ensureFile(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, "a", 0o600))
+  } catch (err) {
+    throw fileError("write the access log", path, err)
+  }
+}

@@ -1,0 +1,320 @@
+import { describe, expect, test } from "bun:test"
+import { createServer, request as httpRequest } from "node:http"
+import { createServer as createNetServer, type AddressInfo } from "node:net"
+import { networkInterfaces } from "node:os"
+import { connect as connectTls } from "node:tls"
+import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
+import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
+import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
+import { createCa, issueCertificate } from "../../pkg/pki/certificate.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
+import { createIngress } from "./ingress.ts"
+
+const OWN_ADDRESS = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === "IPv4" && !each.internal)?.address
+if (OWN_ADDRESS === undefined)
+  console.warn("SKIPPED: Ingresses with backends need an address of this machine other than loopback")
+
+const USER = "system:serviceaccount:kube-system:k3ts-ingress"
+
+/** A cluster without nodes and controllers, whose Ingresses are served on ports of this machine. */
+async function serving(config: { readonly httpPort?: number } = {}) {
+  const cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
+  const { client } = cluster
+  await client.create(IngressClass, k3tsIngressClass)
+  const fieldSelectors = new Map([[Secret as unknown as Resource, "type=kubernetes.io/tls"]])
+  const context = cluster.contextFor(USER, ["system:serviceaccounts"], { fieldSelectors })
+  const registry = new Registry()
+  const ingress = createIngress(context, {
+    nodeIps: ["192.0.2.1"],
+    apiPort: 6443,
+    httpPort: 0,
+    httpsPort: 0,
+    host: "0.0.0.0",
+    metrics: registry,
+    ...config,
+  })
+  await ingress.start(new AbortController().signal)
+  const addressOf = async (name: string) =>
+    (await client.get(Ingress, { namespace: "default", name })).status.loadBalancer.ingress ?? []
+  return {
+    cluster,
+    client,
+    ingress,
+    figures: () => registry.text(),
+    /** Resolves when the Ingress is served. */
+    served: (name: string) => cluster.eventually(async () => (await addressOf(name)).length > 0),
+    addressOf,
+    /** The reasons and messages of all Events. */
+    told: async () => (await client.list(Event)).items.map(({ reason, message }) => `${reason}: ${message}`),
+    get: (host: string, path = "/") => get(ingress.ports[0]!, host, path),
+    async [Symbol.asyncDispose]() {
+      await ingress.stop()
+      await cluster.stop()
+    },
+  }
+}
+
+const get = (port: number, host: string, path: string) =>
+  new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
+    const asked = httpRequest({ host: "127.0.0.1", port, path, headers: { host }, agent: false }, (answer) => {
+      let body = ""
+      answer
+        .on("data", (chunk) => (body += String(chunk)))
+        .on("end", () => resolve({ status: answer.statusCode!, body }))
+    })
+    asked.on("error", reject).end()
+  })
+
+const rule = (host: string | undefined, service: string, path = "/") => ({
+  ...(host === undefined ? {} : { host }),
+  http: {
+    paths: [{ path, pathType: "Prefix" as const, backend: { service: { name: service, port: { number: 80 } } } }],
+  },
+})
+const ingressOf = (name: string, spec: object, namespace = "default", annotations: Record<string, string> = {}) => ({
+  metadata: { name, namespace, annotations },
+  spec: { ingressClassName: "k3ts", ...spec },
+})
+
+/** A Service with an endpoint for each name, which is a server here that answers with its name. */
+async function serviceOf(client: Awaited<ReturnType<typeof serving>>["client"], name: string, pods: readonly string[]) {
+  const servers = await Promise.all(
+    pods.map(async (pod) => {
+      const server = createServer((_req, res) => res.end(pod))
+      await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve))
+      return server
+    }),
+  )
+  const ports = [{ port: 80, name: "http" }]
+  await client.create(Service, { metadata: { name, namespace: "default" }, spec: { clusterIP: "None", ports } })
+  for (const [i, server] of servers.entries())
+    await client.create(EndpointSlice, {
+      metadata: { name: `${name}-${i}`, namespace: "default", labels: { "kubernetes.io/service-name": name } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: [OWN_ADDRESS!] }],
+      ports: [{ name: "http", port: (server.address() as AddressInfo).port }],
+    })
+  return { [Symbol.dispose]: () => servers.forEach((server) => (server.closeAllConnections(), server.close())) }
+}
+
+describe("Ingresses", () => {
+  test("of this class open the ports and get the node's addresses, and the last closes the ports", async () => {
+    await using given = await serving()
+    // given none of our class
+    await given.client.create(
+      Ingress,
+      ingressOf("other", { ingressClassName: "nginx", rules: [rule("a.example", "web")] }),
+    )
+    expect(given.ingress.ports).toEqual([])
+
+    // when one appears
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+
+    // then
+    expect(await given.addressOf("web")).toEqual([{ ip: "192.0.2.1" }])
+    expect(await given.addressOf("other")).toEqual([])
+    expect(await given.get("a.example")).toMatchObject({ status: 503 })
+    expect(await given.get("b.example")).toMatchObject({ status: 404 })
+    const [port] = given.ingress.ports
+
+    // when it goes
+    await given.client.delete(Ingress, { namespace: "default", name: "web" })
+    await given.cluster.eventually(() => given.ingress.ports.length === 0)
+    expect(await get(port!, "a.example", "/").catch(({ code }: { code: string }) => code)).toBe("ECONNREFUSED")
+  })
+
+  test("are served while their class names this controller, and lose the addresses with it", async () => {
+    await using given = await serving()
+    await given.client.create(IngressClass, { metadata: { name: "mine" }, spec: { controller: "k3ts.dev/ingress" } })
+    await given.client.create(
+      Ingress,
+      ingressOf("web", { ingressClassName: "mine", rules: [rule("a.example", "web")] }),
+    )
+    await given.client.create(Ingress, ingressOf("stays", { rules: [rule("b.example", "web")] }))
+    await given.served("web")
+    await given.client.delete(IngressClass, { name: "mine" })
+    await given.cluster.eventually(async () => (await given.addressOf("web")).length === 0)
+    expect(await given.get("a.example")).toMatchObject({ status: 404 })
+  })
+
+  test.skipIf(OWN_ADDRESS === undefined)("reach every endpoint of a Service in turn, and only ready ones", async () => {
+    await using given = await serving()
+    const pods = ["a", "b", "c", "d"]
+    using _web = await serviceOf(given.client, "web", pods)
+    await given.client.create(
+      Ingress,
+      ingressOf("web", { defaultBackend: { service: { name: "web", port: { name: "http" } } } }),
+    )
+    await given.served("web")
+
+    // when asked 40 times
+    const bodies: string[] = []
+    for (let i = 0; i < 40; i++) bodies.push((await given.get("any", "/x")).body)
+    // then each has answered the same number of times
+    expect(pods.map((pod) => bodies.filter((body) => body === pod).length)).toEqual([10, 10, 10, 10])
+
+    // when one is not ready any more
+    const slice = await given.client.get(EndpointSlice, { namespace: "default", name: "web-0" })
+    const endpoints = slice.endpoints!.map((endpoint) => ({ ...endpoint, conditions: { ready: false } }))
+    await given.client.update(EndpointSlice, { ...slice, endpoints })
+    await given.cluster.eventually(async () => {
+      const answers = await Promise.all(pods.map(() => given.get("any")))
+      return answers.every(({ body }) => body !== "a")
+    })
+    expect(given.figures()).toMatch(
+      /k3ts_ingress_requests_total\{namespace="default",ingress="web",service="web",code="200"\} [4-9]\d/,
+    )
+  })
+
+  test.each([
+    { title: "loopback", address: "127.0.0.1" },
+    { title: "link-local", address: "169.254.169.254" },
+    { title: "the node's own API", address: "192.0.2.1", port: 6443 },
+  ])("never reach an endpoint that is $title", async ({ address, port = 8080 }) => {
+    await using given = await serving()
+    const ports = [{ port: 80 }]
+    await given.client.create(Service, {
+      metadata: { name: "web", namespace: "default" },
+      spec: { clusterIP: "None", ports },
+    })
+    // What the API refuses to store may come from elsewhere.
+    await given.client
+      .create(EndpointSlice, {
+        metadata: { name: "web-1", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [address] }],
+        ports: [{ port }],
+      })
+      .catch(() => undefined)
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+    expect(await given.get("a.example")).toMatchObject({ status: 503 })
+  })
+
+  test("of another namespace do not take a host away, and their owner is told", async () => {
+    await using given = await serving()
+    await given.client.create(Namespace, { metadata: { name: "thief" } })
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web", "/admin")] }, "thief"))
+    await given.cluster.eventually(async () => (await given.told()).length > 0)
+    expect(await given.told()).toEqual([
+      'HostConflict: host "a.example" belongs to an older Ingress in namespace default: rule 0 is left out',
+    ])
+  })
+
+  test("tell what is wrong with them, each thing once", async () => {
+    await using given = await serving()
+    const tls = [{ hosts: ["a.example"], secretName: "nowhere" }]
+    const paths = [{ path: "/", pathType: "Prefix" as const, backend: { resource: { kind: "Bucket", name: "b" } } }]
+    await given.client.create(
+      Ingress,
+      ingressOf("web", { tls, rules: [{ host: "a.example", http: { paths } }] }, "default", {
+        "ingress.k3ts.dev/retries": "many",
+      }),
+    )
+    await given.cluster.eventually(async () => (await given.told()).length >= 3)
+    await given.client.create(Ingress, ingressOf("more", { rules: [rule("b.example", "web")] }))
+    await given.served("more")
+    expect((await given.told()).sort()).toEqual([
+      'InvalidAnnotation: annotation ingress.k3ts.dev/retries has the value "many": it must be a number from 0 to 10',
+      'InvalidTLS: Secret "nowhere" does not exist, or is not of type kubernetes.io/tls: its hosts get the default certificate',
+      'ResourceBackend: path 0 of rule 0 names Bucket "b", but only Services can be backends here',
+    ])
+    expect(await given.get("a.example")).toMatchObject({ status: 503 })
+  })
+
+  test("say that a port is taken, and are served on the other", async () => {
+    const other = createNetServer()
+    await new Promise<void>((resolve) => other.listen(0, "0.0.0.0", resolve))
+    const { port } = other.address() as AddressInfo
+    await using given = await serving({ httpPort: port })
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+    await given.cluster.eventually(async () => (await given.told()).length > 0)
+    expect(await given.told()).toEqual([
+      `PortUnavailable: Cannot listen on port ${port}: another program uses it; it is tried again`,
+    ])
+    expect(given.ingress.ports[0]).toBeUndefined()
+    expect(given.ingress.ports[1]).toBeNumber()
+    expect(given.ingress.problem?.()).toBeUndefined()
+
+    // and once the port is free, the next change opens it
+    other.close()
+    await given.client.create(Ingress, ingressOf("more", { rules: [rule("b.example", "web")] }))
+    await given.cluster.eventually(() => given.ingress.ports[0] === port)
+  })
+})
+
+describe("TLS", () => {
+  const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
+  const ca = createCa({ commonName: "test", validity })
+  const secretOf = (name: string, commonName: string) => {
+    const { certPem, keyPem } = issueCertificate(ca, {
+      subject: { commonName, organizations: [] },
+      usages: ["server"],
+      dnsNames: [commonName],
+      validity,
+    })
+    return {
+      metadata: { name, namespace: "default" },
+      type: "kubernetes.io/tls",
+      stringData: { "tls.crt": certPem, "tls.key": keyPem },
+    }
+  }
+  /** The name in the certificate that a client gets which asks for `servername`. */
+  const shown = (port: number, servername: string) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connectTls({ host: "127.0.0.1", port, servername, rejectUnauthorized: false }, () => {
+        resolve(String(socket.getPeerCertificate().subject?.CN))
+        socket.destroy()
+      }).on("error", reject)
+    })
+
+  test("shows the certificate for the asked name, a changed one from the next connection on", async () => {
+    // given
+    await using given = await serving()
+    await given.client.create(Secret, secretOf("one", "one.example"))
+    await given.client.create(Secret, secretOf("wild", "*.wild.example"))
+    const tls = [
+      { hosts: ["one.example"], secretName: "one" },
+      { hosts: ["*.wild.example"], secretName: "wild" },
+      { hosts: ["late.example"], secretName: "late" },
+    ]
+    await given.client.create(Ingress, ingressOf("web", { tls, rules: [rule("one.example", "web")] }))
+    await given.served("web")
+    const port = given.ingress.ports[1]!
+
+    // then
+    const names = ["one.example", "ONE.example", "a.wild.example", "a.b.wild.example", "late.example", "other.example"]
+    expect(await Promise.all(names.map((name) => shown(port, name)))).toEqual([
+      "one.example",
+      "one.example",
+      "*.wild.example",
+      "k3ts-ingress-default",
+      "k3ts-ingress-default",
+      "k3ts-ingress-default",
+    ])
+
+    // when Secrets change
+    await given.client.create(Secret, secretOf("late", "late.example"))
+    const renewed = secretOf("one", "renewed.example")
+    await given.client.patch(
+      Secret,
+      { namespace: "default", name: "one" },
+      { type: "merge", body: { stringData: renewed.stringData } },
+    )
+    await given.cluster.eventually(async () => (await shown(port, "one.example")) === "renewed.example")
+    expect(await shown(port, "late.example")).toBe("late.example")
+  })
+})

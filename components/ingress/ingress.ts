@@ -1,0 +1,185 @@
+import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
+import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
+import { INGRESS_CONTROLLER } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import { keyFrom, type Key } from "../../pkg/client/informer.ts"
+import type { Timer } from "../../pkg/clock/clock.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { startController, type RunningController } from "../../pkg/controller/start.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
+import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
+import type { Problem } from "./routing/compile.ts"
+import { statusController, type Told } from "./status.ts"
+
+export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "accessLog"> {
+  /** The program's metrics. */
+  readonly metrics?: Registry
+  /** File for a line a request, or `-` for standard output; absent for none. */
+  readonly accessLog?: string
+}
+
+export interface IngressComponent extends Component {
+  /** The open ports: that for HTTP, and that for TLS. None while there is no Ingress. */
+  readonly ports: readonly (number | undefined)[]
+}
+
+/** The older way to name the class. */
+const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
+/** How soon a port that another program uses is tried again: at first, and at last. Not while there is no Ingress. */
+const FIRST_RETRY_MS = 5000
+const LAST_RETRY_MS = 60_000
+
+/**
+ * Serves the Ingresses whose class names this controller. While there is none, nothing listens and only Ingresses and
+ * their classes are followed.
+ */
+export function createIngress(context: ComponentContext, config: IngressConfig): IngressComponent {
+  const { informers, clock } = context
+  const log = context.log.child({ component: "ingress" })
+  const { accessLog: accessLogPath, metrics: registry = new Registry(), ...rest } = config
+  let plane: DataPlane | undefined
+  let status: RunningController | undefined
+  let told: ReadonlyMap<Key, Told> = new Map()
+  let portErrors: readonly string[] = []
+  let retryMs = FIRST_RETRY_MS
+  let retry: Timer | undefined
+  let unsubscribe: (() => void)[] = []
+  let working: Promise<void> | undefined
+  let wanted = false
+  let stopped = false
+  let problem: string | undefined = "not started"
+  let closeLog: (() => void) | undefined
+
+  function request(): void {
+    if (wanted || stopped) return
+    wanted = true
+    clock.afterTurn(run)
+  }
+
+  /** Works unless that is under way, in which case what is wanted is seen to before it ends. */
+  function run(): void {
+    if (!wanted || stopped || working !== undefined) return
+    working = work().finally(() => {
+      working = undefined
+      run()
+    })
+  }
+
+  async function work(): Promise<void> {
+    while (wanted && !stopped) {
+      wanted = false
+      try {
+        await follow(ours())
+        problem = undefined
+      } catch (err) {
+        problem = err instanceof Error ? err.message : String(err)
+        log.error("Could not follow the Ingresses; will retry", { err })
+        retryLater()
+      }
+    }
+  }
+
+  const ours = (): readonly Ingress[] =>
+    informers
+      .of(Ingress)
+      .list()
+      .filter((ingress) => ingress.metadata.deletionTimestamp === undefined && isOurs(ingress))
+
+  function isOurs({ metadata, spec }: Ingress): boolean {
+    const name = spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION]
+    return name !== undefined && informers.of(IngressClass).get(name)?.spec.controller === INGRESS_CONTROLLER
+  }
+
+  async function follow(ingresses: readonly Ingress[]): Promise<void> {
+    const before = told
+    if (ingresses.length === 0) {
+      if (plane !== undefined) log.info("No Ingress is left: closed the ports")
+      await close()
+      told = new Map()
+    } else {
+      plane ??= await open()
+      const problems = plane.update(ingresses)
+      await openPorts(plane)
+      told = tell(ingresses, problems, plane)
+    }
+    for (const key of new Set([...before.keys(), ...told.keys()])) status?.enqueue(key)
+  }
+
+  async function open(): Promise<DataPlane> {
+    // What no cluster without an Ingress needs is not loaded there.
+    const [{ DataPlane }, { IngressMetrics }] = await Promise.all([import("./data-plane.ts"), import("./metrics.ts")])
+    const metrics = new IngressMetrics(registry)
+    const accessLog =
+      accessLogPath === undefined
+        ? undefined
+        : (await import("./access-log.ts")).createAccessLog(accessLogPath, { clock, log })
+    closeLog = () => accessLog?.close()
+    return DataPlane.start(context, { ...rest, metrics, ...(accessLog === undefined ? {} : { accessLog }) }, request)
+  }
+
+  async function close(): Promise<void> {
+    const closing = plane
+    plane = undefined
+    portErrors = []
+    retry?.cancel()
+    retryMs = FIRST_RETRY_MS
+    await closing?.stop()
+    closeLog?.()
+  }
+
+  async function openPorts(open: DataPlane): Promise<void> {
+    const errors = await open.listen()
+    for (const error of errors) if (!portErrors.includes(error)) log.error(error)
+    if (errors.length < portErrors.length || (portErrors.length === 0 && errors.length === 0 && retry === undefined))
+      log.debug("Ingress ports are open", { ports: open.ports })
+    portErrors = errors
+    if (errors.length > 0) retryLater()
+  }
+
+  function retryLater(): void {
+    retry?.cancel()
+    retry = clock.setTimeout(request, retryMs)
+    retryMs = Math.min(LAST_RETRY_MS, retryMs * 2)
+  }
+
+  function tell(ingresses: readonly Ingress[], problems: readonly Problem[], open: DataPlane): ReadonlyMap<Key, Told> {
+    const addresses = open.ports.some((port) => port !== undefined) ? config.nodeIps : []
+    const ports = portErrors.map((message) => ({ reason: "PortUnavailable", message: `${message}; it is tried again` }))
+    const byKey = Map.groupBy(problems, ({ ingress }) => keyFrom(ingress.metadata))
+    return new Map(
+      ingresses.map(({ metadata }) => {
+        const key = keyFrom(metadata)
+        return [key, { addresses, problems: [...(byKey.get(key) ?? []), ...ports] }]
+      }),
+    )
+  }
+
+  return {
+    name: "ingress",
+    problem: () => problem,
+    get ports() {
+      return plane?.ports ?? []
+    },
+    async start() {
+      stopped = false
+      wanted = false
+      const of = <T extends typeof Ingress | typeof IngressClass>(resource: T) =>
+        informers.of(resource as typeof Ingress).on({ added: request, updated: request, deleted: request })
+      unsubscribe = [of(Ingress), of(IngressClass)]
+      await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
+      status = await startController(statusController({ told: (key) => told.get(key) }), context)
+      problem = undefined
+      request()
+    },
+    async stop() {
+      stopped = true
+      problem = "stopped"
+      unsubscribe.forEach((off) => off())
+      unsubscribe = []
+      await working
+      await close()
+      const stopping = status
+      status = undefined
+      await stopping?.stop()
+    },
+  }
+}

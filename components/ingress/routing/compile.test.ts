@@ -1,0 +1,81 @@
+import { describe, expect, test } from "bun:test"
+import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import { compile } from "./compile.ts"
+
+const to = (name: string) => ({ service: { name, port: { number: 80 } } })
+const rule = (host: string | undefined, ...paths: readonly (readonly [string, string])[]) => ({
+  ...(host === undefined ? {} : { host }),
+  http: { paths: paths.map(([path, service]) => ({ path, pathType: "Prefix", backend: to(service) })) },
+})
+/** `age` in seconds after some time: the smaller, the older. */
+const ingress = (key: string, age: number, spec: object): Ingress => {
+  const [namespace, name] = key.split("/")
+  const creationTimestamp = new Date(age * 1000).toISOString()
+  return { metadata: { namespace, name, creationTimestamp }, spec, status: { loadBalancer: {} } } as unknown as Ingress
+}
+
+/** Who serves each URL, as `<ingress> → <service>`, and what is told. */
+function compiled(ingresses: readonly Ingress[], urls: readonly string[]) {
+  const { table, problems } = compile(ingresses)
+  const served = urls.map((url) => {
+    const slash = url.indexOf("/")
+    const found = table.match(url.slice(0, slash), url.slice(slash))
+    return found === undefined ? undefined : `${found.ingress} → ${found.backend?.service}`
+  })
+  return {
+    served,
+    told: problems.map(({ ingress: { metadata }, message }) => `${metadata.namespace}/${metadata.name}: ${message}`),
+  }
+}
+
+describe("of several Ingresses", () => {
+  test("those of one namespace share a host, and of two equal paths the older Ingress has it", () => {
+    const older = ingress("a/older", 1, { rules: [rule("x", ["/", "one"], ["/p", "one"])] })
+    const newer = ingress("a/newer", 2, { rules: [rule("x", ["/p", "two"], ["/q", "two"])] })
+    expect(compiled([newer, older], ["x/", "x/p", "x/q"])).toEqual({
+      served: ["a/older → one", "a/older → one", "a/newer → two"],
+      told: ['a/newer: host "x" has the path /p already from the older Ingress a/older'],
+    })
+  })
+
+  test("of the same age the name decides", () => {
+    const ingresses = ["b/one", "a/two", "a/one"].map((key) =>
+      ingress(key, 1, { rules: [rule("x", ["/", key.replace("/", "-")])] }),
+    )
+    expect(compiled(ingresses, ["x/"]).served).toEqual(["a/one → a-one"])
+  })
+
+  test("a host belongs to the namespace of the oldest, with all its paths", () => {
+    const owner = ingress("a/web", 1, { rules: [rule("x", ["/only", "web"])] })
+    const thief = ingress("b/web", 2, { rules: [rule("x", ["/", "evil"]), rule("y", ["/", "fine"])] })
+    expect(compiled([thief, owner], ["x/only", "x/", "y/"])).toEqual({
+      served: ["a/web → web", undefined, "b/web → fine"],
+      told: ['b/web: host "x" belongs to an older Ingress in namespace a: rule 0 is left out'],
+    })
+  })
+
+  test("every other host belongs to one namespace too", () => {
+    const first = ingress("a/web", 1, { defaultBackend: to("first") })
+    const second = ingress("b/web", 2, { defaultBackend: to("second") })
+    const third = ingress("c/web", 3, { rules: [rule(undefined, ["/", "third"])] })
+    expect(compiled([third, second, first], ["any/"])).toEqual({
+      served: ["a/web → first"],
+      told: [
+        "b/web: every host without a rule belongs to an older Ingress in namespace a: the default backend is left out",
+        "c/web: every host without a rule belongs to an older Ingress in namespace a: rule 0 is left out",
+      ],
+    })
+  })
+
+  test("a default backend gets what no path of its hosts matches, and what no host matches where nobody else is for it", () => {
+    const web = ingress("a/web", 2, { defaultBackend: to("rest"), rules: [rule("x", ["/p", "web"]), { host: "bare" }] })
+    expect(compiled([web], ["x/p", "x/q", "bare/", "any/"]).served).toEqual([
+      "a/web → web",
+      "a/web → rest",
+      "a/web → rest",
+      "a/web → rest",
+    ])
+    const catchAll = ingress("b/all", 3, { defaultBackend: to("all") })
+    expect(compiled([web, catchAll], ["x/q", "any/"]).served).toEqual(["a/web → rest", "b/all → all"])
+  })
+})

@@ -1,0 +1,63 @@
+import { isConflict } from "../../pkg/apimachinery/errors.ts"
+import { deepEqual } from "../../pkg/apimachinery/equal.ts"
+import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
+import type { Key } from "../../pkg/client/informer.ts"
+import { defineController, type Controller } from "../../pkg/controller/controller.ts"
+import type { Problem } from "./routing/compile.ts"
+
+/** What the owner of an Ingress is told. */
+export interface Told {
+  /** Where its requests are taken. */
+  readonly addresses: readonly string[]
+  readonly problems: readonly (Pick<Problem, "message"> & { readonly reason: string })[]
+}
+
+export interface StatusParts {
+  /** Undefined for an Ingress that is not served here. */
+  readonly told: (key: Key) => Told | undefined
+}
+
+/** Writes the addresses of Ingresses into their status, and their problems as Events, each once. */
+export function statusController({ told }: StatusParts): Controller<Ingress> {
+  /** By Ingress, what it has been told. */
+  const known = new Map<Key, ReadonlySet<string>>()
+  /** Ingresses whose status has been written here. */
+  const written = new Set<Key>()
+  return defineController<Ingress>({
+    name: "ingress-controller",
+    reconciles: Ingress,
+    async reconcile(key, { informers, client, events }) {
+      const ingress = informers.of(Ingress).get(key)
+      if (ingress === undefined || ingress.metadata.deletionTimestamp !== undefined) {
+        known.delete(key)
+        written.delete(key)
+        return
+      }
+      const now = told(key)
+      const problems = new Map(
+        (now?.problems ?? []).map(({ reason, message }) => [`${reason}\0${message}`, reason] as const),
+      )
+      const before = known.get(key)
+      if (problems.size === 0) known.delete(key)
+      else known.set(key, new Set(problems.keys()))
+      for (const [text, reason] of problems)
+        if (before?.has(text) !== true) events.event(ingress, "Warning", reason, text.slice(reason.length + 1))
+
+      const present = ingress.status.loadBalancer.ingress ?? []
+      // An Ingress that has got another class is cleared once; after that its status is that of somebody else.
+      const isOurs = now !== undefined || written.delete(key)
+      const wanted = (now?.addresses ?? []).map((ip) => ({ ip }))
+      if (!isOurs || deepEqual(present, wanted)) return
+      if (now !== undefined) written.add(key)
+      try {
+        await client.updateStatus(Ingress, {
+          ...ingress,
+          status: { loadBalancer: wanted.length === 0 ? {} : { ingress: wanted } },
+        })
+      } catch (err) {
+        // The informer brings the newer object.
+        if (!isConflict(err)) throw err
+      }
+    },
+  })
+}
