@@ -16,7 +16,7 @@ import { endpointController } from "./endpoint.ts"
 import { endpointSliceController } from "./endpointslice/endpointslice.ts"
 import { endpointSliceMirroringController } from "./endpointslice/mirroring.ts"
 import { startGarbageCollector } from "./garbagecollector/garbagecollector.ts"
-import { horizontalPodAutoscaler } from "./horizontalpodautoscaler/horizontalpodautoscaler.ts"
+import { AUTOSCALER_SYNC_MS, horizontalPodAutoscaler } from "./horizontalpodautoscaler/horizontalpodautoscaler.ts"
 import { metricsClient, type AskMetrics } from "./horizontalpodautoscaler/metrics-client.ts"
 import { jobController } from "./job/job.ts"
 import { legacyTokenCleaner } from "./legacy-token-cleaner.ts"
@@ -52,6 +52,8 @@ export interface ControllersConfig {
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
   /** Asks aggregated APIs for metrics. */
   readonly askMetrics: AskMetrics
+  /** How often autoscalers look at their metrics, in milliseconds; every 15 s unless given. */
+  readonly autoscalerSyncMs?: number
   /** Kinds of other servers; none unless given. */
   readonly remote?: RemoteConfig
   /** PEM of the authority that signed the API server's certificate. */
@@ -143,7 +145,11 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("ttl-after-finished-controller", ttlAfterFinishedController),
     entry(
       "horizontal-pod-autoscaler",
-      horizontalPodAutoscaler({ metrics: metricsClient(config.askMetrics), resources: config.resources }),
+      horizontalPodAutoscaler({
+        metrics: metricsClient(config.askMetrics),
+        resources: config.resources,
+        syncPeriodMs: config.autoscalerSyncMs ?? AUTOSCALER_SYNC_MS,
+      }),
     ),
     entry("disruption-controller", disruptionController),
     entry("disruption-controller", staleDisruptionTargets),

@@ -102,6 +102,33 @@ describe("the metrics API", () => {
   })
 })
 
+const WEB = [
+  {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web" },
+    spec: {
+      selector: { matchLabels: { app: "web" } },
+      template: {
+        metadata: { labels: { app: "web" } },
+        spec: { containers: [{ name: "c", image: "web", resources: { requests: { cpu: "100m" } } }] },
+      },
+    },
+  },
+  {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name: "web" },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+      maxReplicas: 10,
+      metrics: [
+        { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } } },
+      ],
+    },
+  },
+]
+
 test("an autoscaler follows what images are said to use over time", async () => {
   // given a load that is shared by the pods, and high from the twentieth minute of an hour to the fiftieth
   const state = { pods: 1 }
@@ -116,32 +143,7 @@ test("an autoscaler follows what images are said to use over time", async () => 
       },
     },
   })
-  await cluster.apply([
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name: "web" },
-      spec: {
-        selector: { matchLabels: { app: "web" } },
-        template: {
-          metadata: { labels: { app: "web" } },
-          spec: { containers: [{ name: "c", image: "web", resources: { requests: { cpu: "100m" } } }] },
-        },
-      },
-    },
-    {
-      apiVersion: "autoscaling/v2",
-      kind: "HorizontalPodAutoscaler",
-      metadata: { name: "web" },
-      spec: {
-        scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-        maxReplicas: 10,
-        metrics: [
-          { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } } },
-        ],
-      },
-    },
-  ])
+  await cluster.apply(WEB)
   const after = async (minutes: number) => {
     for (let minute = 0; minute < minutes; minute++) {
       await cluster.advance("1m")
@@ -156,4 +158,58 @@ test("an autoscaler follows what images are said to use over time", async () => 
   expect((await cluster.get(HorizontalPodAutoscaler, "web")).status.conditions).toContainEqual(
     expect.objectContaining({ type: "ScalingActive", status: "True" }),
   )
+})
+
+test("an autoscaler follows the days of a week", async () => {
+  // given a load of office hours that the pods share: 0.4 cores on weekdays from eight to eighteen, else nearly none
+  const isWork = (now: Date) => now.getUTCDay() % 6 > 0 && now.getUTCHours() >= 8 && now.getUTCHours() < 18
+  let running = (): number => 1
+  await using cluster = await startCluster({
+    startTime: "2026-01-05T00:00:00Z",
+    autoscalerSyncPeriod: "10m",
+    nodes: [{ capacity: { cpu: 64 } }],
+    images: { web: { cpu: (container) => (isWork(new Date(container.now())) ? 0.4 : 0.01) / running() } },
+  })
+  const { informers } = cluster.contextFor()
+  const pods = informers.of(Pod)
+  await informers.whenSynced()
+  running = () => Math.max(1, pods.list("default").filter(({ status }) => status.phase === "Running").length)
+  await cluster.apply(WEB)
+  // when
+  const seen: string[] = []
+  for (let day = 0; day < 7; day++) {
+    const replicas: (number | undefined)[] = []
+    for (const hours of [7, 5, 12]) {
+      await cluster.advance(`${hours}h`)
+      replicas.push((await cluster.get(Deployment, "web")).spec.replicas)
+    }
+    seen.push(replicas.join(" "))
+  }
+  // then at seven, at noon and at midnight
+  expect(seen).toEqual([...Array<string>(5).fill("1 8 1"), "1 1 1", "1 1 1"])
+}, 60_000)
+
+test.each([
+  {
+    title: "that throws",
+    cpu: () => {
+      throw new Error("no such hour")
+    },
+    says: "no such hour",
+  },
+  { title: "that gives no number", cpu: () => Number.NaN, says: "it gave NaN: expected a number of cores, 0 or more" },
+  { title: "that gives less than nothing", cpu: () => -1, says: "it gave -1: expected a number of cores, 0 or more" },
+])("a use of an image $title fails the test where it moves time on", async ({ cpu, says }) => {
+  await using cluster = await startCluster({ nodes: 1, images: { web: { cpu } } })
+  await cluster.apply(WEB)
+  // when
+  const told = await cluster.advance("1m").then(
+    () => "nothing",
+    (err: Error) => err.message,
+  )
+  // then
+  expect(told).toMatch(/^The function "cpu" of image "web" failed for container "c" of pod default\/web-[^:]+: /)
+  expect(told).toContain(says)
+  // and it is told once
+  await cluster.advance("1m")
 })

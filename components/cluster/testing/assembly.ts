@@ -16,7 +16,7 @@ import { OpenWatches } from "./end-checks.ts"
 import type { ComponentName } from "./faults/faults.ts"
 import type { Restartable } from "./faults/held-part.ts"
 import type { RequestRules } from "./faults/request-rules.ts"
-import type { ClusterOptions } from "./options.ts"
+import { syncPeriodOf, type ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import { testServingFiles } from "./serving-files.ts"
 import { functionCaller } from "./webhooks.ts"
@@ -56,6 +56,7 @@ export class Assembly {
   constructor(options: AssemblyOptions) {
     const { clock, random, log, storage, rules, historyMs, features, clusterCidr, signal } = options
     const { components = {}, admission = {}, webhooks = {}, extensionServers = {} } = options.options
+    const autoscalerSyncMs = syncPeriodOf(options.options)
     const { scheduler = true, controllers = true } = components
     this.#frozen = options.frozen
     this.#signal = signal
@@ -84,6 +85,7 @@ export class Assembly {
           ? false
           : {
               simulatedVolumes: true,
+              ...(autoscalerSyncMs === undefined ? {} : { autoscalerSyncMs }),
               ...(controllers === true ? {} : { disabled: new Set(controllers.disabled) }),
             },
       scheduler,

@@ -91,6 +91,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   readonly faults: Faults
   /** How images behave; more can be set at any time, for containers that are started later. */
   readonly images: ImageBehaviours
+  /** What functions of the test failed with that nobody has been told of yet. */
+  readonly #thrown: Error[] = []
   readonly #clock: Clock
   readonly #random: Random
   readonly #virtual: VirtualClock | undefined
@@ -155,7 +157,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
     })
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
-    this.images = new ImageBehaviours(images)
+    this.images = new ImageBehaviours(images, (failure) => this.#thrown.push(failure))
     this.#nodes = new Nodes({
       assembly: this.#assembly,
       clock: this.#clock,
@@ -497,6 +499,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)
     problems.push(
       ...this.#endRevisions(),
+      ...this.#thrown.map(({ message }) => message),
       ...this.#assembly.failures.map(
         (err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`,
       ),
@@ -546,6 +549,11 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
           `clock: "virtual"`,
       )
     await this.#driver.move(work)
+    const [failure] = this.#thrown
+    if (failure === undefined) return
+    const told = this.#thrown.map(({ message }) => message)
+    this.#thrown.length = 0
+    throw new TestClusterError(told.join("\n"), { cause: failure })
   }
 
   async #settle(): Promise<void> {

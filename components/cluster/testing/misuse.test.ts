@@ -29,6 +29,7 @@ const OPTIONS: readonly [ClusterOptions, string][] = [
   [{ nodes: [{ name: "a" }, { name: "a" }] }, 'two nodes named "a"'],
   [{ nodes: [{ capacity: { memory: "lots" } }] }, 'memory "lots": expected a quantity'],
   [{ seed: 1.5 }, "Cannot use seed 1.5"],
+  [{ autoscalerSyncPeriod: 0 }, "Cannot let autoscalers look every 0: expected a second or more"],
   [{ startTime: "yesterday" }, 'Cannot use "yesterday" as a time'],
   [{ preload: "no/such/file.yaml" }, "there is no such file"],
 ]

@@ -69,6 +69,11 @@ export interface ClusterOptions {
   /** Feature gates by Kubernetes' names; each is on or off as in Kubernetes 1.36 unless given. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /**
+   * How often autoscalers look at their metrics; `15s` unless given, as in real clusters. A longer time makes long runs
+   * short: a week has 40,320 looks, and 2,016 with `5m`.
+   */
+  readonly autoscalerSyncPeriod?: Duration
+  /**
    * How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones
    * `none`.
    */
@@ -147,4 +152,15 @@ export function featuresFrom(given: ClusterOptions["features"]): Features {
       `Cannot start a cluster with features: ${err instanceof Error ? err.message : String(err)}`,
     )
   }
+}
+
+/** How often autoscalers look, in milliseconds; undefined for the usual. @throws TestClusterError for no time at all */
+export function syncPeriodOf({ autoscalerSyncPeriod: given }: ClusterOptions): number | undefined {
+  if (given === undefined) return undefined
+  const ms = milliseconds(given)
+  if (ms < 1000)
+    throw new TestClusterError(
+      `Cannot let autoscalers look every ${JSON.stringify(given)}: expected a second or more, such as "15s"`,
+    )
+  return ms
 }

@@ -30,7 +30,7 @@ import type { Tolerances } from "./replicas.ts"
 import { PodSelectors } from "./selectors.ts"
 
 /** How often an autoscaler looks at its metrics. Source: --horizontal-pod-autoscaler-sync-period. */
-const SYNC_PERIOD_MS = 15_000
+export const AUTOSCALER_SYNC_MS = 15_000
 /** Source: --horizontal-pod-autoscaler-tolerance. */
 const TOLERANCE = 0.1
 const HOUR_MS = 3_600_000
@@ -41,11 +41,13 @@ export interface AutoscalerConfig {
   readonly metrics: MetricsClient
   /** Kinds that are served now. */
   readonly resources: () => readonly Resource[]
+  /** How often each autoscaler looks at its metrics. */
+  readonly syncPeriodMs: number
 }
 
 /**
- * Sets the replicas of a workload by what metrics say, at most as fast as its rules allow: every 15 s, whatever has
- * changed. Source: pkg/controller/podautoscaler/horizontal.go.
+ * Sets the replicas of a workload by what metrics say, at most as fast as its rules allow: every 15 s unless told
+ * otherwise, whatever has changed. Source: pkg/controller/podautoscaler/horizontal.go.
  */
 export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<HorizontalPodAutoscaler> {
   const histories = new Map<Key, History>()
@@ -72,7 +74,7 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
       } finally {
         histories.set(key, sync.history)
       }
-      return { requeueAfter: SYNC_PERIOD_MS }
+      return { requeueAfter: config.syncPeriodMs }
     },
   })
 }

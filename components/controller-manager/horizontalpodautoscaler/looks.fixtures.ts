@@ -114,6 +114,7 @@ export async function look(given: Given): Promise<Seen> {
   const controller = horizontalPodAutoscaler({
     metrics: metricsOf(given, pods.length),
     resources: () => [...resources, Deployment],
+    syncPeriodMs: 15_000,
   })
   if (given.other !== undefined) await controller.reconcile("default/other", context)
   events.length = 0

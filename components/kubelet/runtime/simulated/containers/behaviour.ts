@@ -25,7 +25,10 @@ export interface ImageBehaviour {
   readonly logs?: readonly string[]
   /** Bytes of memory it uses while it runs. Above its limit it is killed: OOMKilled, exit code 137. */
   readonly memoryBytes?: number
-  /** How many cores it uses at the moment when it is asked, such as 0.25; 0 unless given. */
+  /**
+   * How many cores it uses at the moment when it is asked, such as 0.25; 0 unless given. What it throws, and what is no
+   * such number, is an error of the test.
+   */
   readonly cpu?: (container: ContainerHandle) => number
   /** How it takes its stop signal: `exit` at once (the default), `ignore`, or so many milliseconds later. */
   readonly onStop?: "exit" | "ignore" | { readonly afterMs: number; readonly exitCode?: number }
@@ -88,7 +91,11 @@ export class ImageBehaviours {
   readonly #exact = new Map<string, ImageBehaviour>()
   readonly #prefixes: [prefix: string, behaviour: ImageBehaviour][] = []
 
-  constructor(images: Readonly<Record<string, ImageBehaviour>> = {}) {
+  /** Told of functions among the behaviours that fail where nobody else can be told. */
+  readonly failed: (failure: Error) => void
+
+  constructor(images: Readonly<Record<string, ImageBehaviour>> = {}, failed: (failure: Error) => void = () => {}) {
+    this.failed = failed
     for (const [image, behaviour] of Object.entries(images)) this.set(image, behaviour)
   }
 

@@ -21,6 +21,8 @@ export interface SimulatedContainerOptions {
   readonly files: MemoryFiles
   /** Told once, when it has ended. */
   ended(container: SimulatedContainer): void
+  /** Told where a function of its behaviour fails whose caller has no use for the failure. */
+  failed(failure: Error): void
 }
 
 const STOPPED = new Error("the container is being stopped")
@@ -50,6 +52,7 @@ export class SimulatedContainer implements ContainerHandle {
   reason = ""
   memory = 0
   #cpu = { until: 0, nanoseconds: 0 }
+  #cpuFailed = false
   readonly #options: SimulatedContainerOptions
   readonly #clock: Clock
   // Made when somebody asks: there may be very many containers, and few are asked.
@@ -161,8 +164,29 @@ export class SimulatedContainer implements ContainerHandle {
     const now = this.#clock.now()
     const since = Math.max(this.#cpu.until, this.startedAt)
     if (now > since)
-      this.#cpu = { until: now, nanoseconds: this.#cpu.nanoseconds + Math.round(cpu(this) * (now - since) * 1e6) }
+      this.#cpu = {
+        until: now,
+        nanoseconds: this.#cpu.nanoseconds + Math.round(this.#cores(cpu) * (now - since) * 1e6),
+      }
     return this.#cpu.nanoseconds
+  }
+
+  /** What its image says that it uses now; nothing where that fails, which is told once. */
+  #cores(cpu: NonNullable<ImageBehaviour["cpu"]>): number {
+    try {
+      const cores: unknown = cpu(this)
+      if (typeof cores === "number" && cores >= 0 && cores < Infinity) return cores
+      throw new TypeError(`it gave ${String(cores)}: expected a number of cores, 0 or more, such as 0.25`)
+    } catch (err) {
+      if (!this.#cpuFailed) {
+        const { namespace, name } = this.pod
+        const why = err instanceof Error ? err.message : String(err)
+        const about = `The function "cpu" of image "${this.image}" failed for container "${this.name}" of pod`
+        this.#options.failed(new Error(`${about} ${namespace}/${name}: ${why}`, { cause: err }))
+      }
+      this.#cpuFailed = true
+      return 0
+    }
   }
 
   /** Its limit was changed while it runs. */

@@ -228,6 +228,7 @@ export class SimulatedContainers implements RuntimeService {
         ip: sandbox.ip,
       },
       ended: this.#ended,
+      failed: behaviours.failed,
     })
     this.#containers.set(container.id, container)
     sandbox.containers = [...sandbox.containers, container]
