@@ -1,0 +1,60 @@
+import { parseNetwork } from "../../pkg/apimachinery/cidr.ts"
+import type { IPBlock } from "../../pkg/api/networking/v1/networkpolicy.ts"
+
+export type Family = "IPv4" | "IPv6"
+
+/** Addresses of one family from `first` to `last`, both included. */
+export interface AddressRange {
+  readonly family: Family
+  readonly first: bigint
+  readonly last: bigint
+}
+
+/**
+ * The addresses of a block without those of its `except`, in rising order and apart from each other; none where `cidr`
+ * is no range, which validation does not let in.
+ */
+export function rangesOf({ cidr, except = [] }: IPBlock): readonly AddressRange[] {
+  const block = parseNetwork(cidr)
+  if (block === undefined) return []
+  const holes = except
+    .map(parseNetwork)
+    .filter((hole) => hole?.family === block.family)
+    .map((hole) => hole!)
+    .sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))
+  const ranges: AddressRange[] = []
+  let next = block.first
+  for (const { first, last } of holes) {
+    if (first > next) ranges.push({ family: block.family, first: next, last: first - 1n })
+    if (last >= next) next = last + 1n
+  }
+  if (next <= block.last) ranges.push({ family: block.family, first: next, last: block.last })
+  return ranges
+}
+
+/** The same addresses with overlapping and touching ranges made one, in rising order: an nft set refuses overlaps. */
+export function merged(ranges: readonly AddressRange[]): readonly AddressRange[] {
+  const result: AddressRange[] = []
+  for (const range of ranges.toSorted(inOrder)) {
+    const before = result.at(-1)
+    if (before === undefined || before.family !== range.family || range.first > before.last + 1n) result.push(range)
+    else if (range.last > before.last) result[result.length - 1] = { ...before, last: range.last }
+  }
+  return result
+}
+
+const inOrder = (a: AddressRange, b: AddressRange): number =>
+  a.family !== b.family ? (a.family === "IPv4" ? -1 : 1) : a.first < b.first ? -1 : a.first > b.first ? 1 : 0
+
+/** As nft reads it: `10.0.0.0-10.0.0.255`, or one address alone. */
+export const rangeText = ({ family, first, last }: AddressRange): string =>
+  first === last ? addressText(family, first) : `${addressText(family, first)}-${addressText(family, last)}`
+
+function addressText(family: Family, number: bigint): string {
+  const [bits, parts] = family === "IPv4" ? [8n, 4] : [16n, 8]
+  const values = Array.from(
+    { length: parts },
+    (_, i) => (number >> (bits * BigInt(parts - 1 - i))) & ((1n << bits) - 1n),
+  )
+  return family === "IPv4" ? values.join(".") : values.map((value) => value.toString(16)).join(":")
+}

@@ -1,0 +1,259 @@
+import type { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import type { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
+import type { Labels } from "../../pkg/apimachinery/labels.ts"
+import { keyFrom } from "../../pkg/client/informer.ts"
+import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import type { Host } from "../../pkg/netfilter/host.ts"
+import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
+import type { PodFacts } from "./pod-facts.ts"
+import { policyRules } from "./policy-rules.ts"
+import { isolated, PolicyTable, TABLE, type PolicyTableOptions } from "./policy-table.ts"
+import { filterBridges, unenforceable } from "./support.ts"
+
+/** A pod's start waits no longer than this for its rules. */
+const GATE_MS = 10_000
+/** Wait before another try after a failure. */
+const RETRY_MS = 1000
+/** How often to see whether somebody has flushed the table: the kernel does not tell. As for kube-proxy's rules. */
+const CHECK_MS = 30_000
+
+export interface EnforcerParts extends PolicyTableOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly host: Host
+  /** Whether `host` is the machine whose kernel settings are here under /proc. */
+  readonly ownsMachine: boolean
+  /** All that a table follows from. */
+  everything(): {
+    readonly namespaces: readonly Namespace[]
+    readonly policies: readonly NetworkPolicy[]
+    readonly pods: readonly PodFacts[]
+  }
+  /** Told once when it is found that policies cannot be enforced. */
+  unenforceable(why: string): void
+}
+
+/**
+ * Keeps the kernel's table in step with policies, namespaces and pods. There is a table while there is a policy, and
+ * without one nothing is kept and nothing is run.
+ *
+ * One transaction runs at a time; what changes meanwhile is in the next. After one that failed the whole table is written
+ * anew, since it is not known what is there.
+ */
+export class Enforcer {
+  readonly #parts: EnforcerParts
+  readonly #policies = new Map<string, NetworkPolicy>()
+  #table: PolicyTable | undefined
+  /** What was written last is in the kernel as it was written. */
+  #isWritten = false
+  /** A table may be in the kernel that this process has not written. */
+  #isLeftOver = true
+  #unenforceable: string | undefined
+  #isJudged = false
+  #problem: string | undefined
+  #wanted = false
+  #syncing: Promise<void> | undefined
+  #waiting: PromiseWithResolvers<void>[] = []
+  #retry: Timer | undefined
+  #check: Timer | undefined
+  #stopped = true
+
+  constructor(parts: EnforcerParts) {
+    this.#parts = parts
+  }
+
+  /** Why the kernel does not have what it should, or nothing. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Why policies cannot be enforced on this machine, or nothing. */
+  get unenforceable(): string | undefined {
+    return this.#unenforceable
+  }
+
+  /** Begins to write, and resolves after the first try where there is a policy. What fails is tried again. */
+  async start(): Promise<void> {
+    this.#stopped = false
+    this.#wanted = true
+    this.#run()
+    // Nobody needs to wait for a table that is left to go.
+    if (this.#table !== undefined) await this.#syncing
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#retry?.cancel()
+    this.#check?.cancel()
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error("network policies are not enforced any more"))
+    await this.#syncing
+  }
+
+  setPolicy(policy: NetworkPolicy): void {
+    const key = keyFrom(policy.metadata)
+    if (this.#policies.get(key) === policy) return
+    this.#policies.set(key, policy)
+    if (this.#table === undefined) this.#build()
+    else this.#table.setPolicy(key, policyRules(policy))
+    this.#request()
+  }
+
+  removePolicy(key: string): void {
+    this.#policies.delete(key)
+    this.#table?.setPolicy(key, undefined)
+    if (this.#policies.size === 0) this.#table = undefined
+    this.#request()
+  }
+
+  setNamespace(name: string, labels: Labels | undefined): void {
+    this.#table?.setNamespace(name, labels)
+    this.#requestIfChanged()
+  }
+
+  setPod(facts: PodFacts): void {
+    this.#table?.setPod(facts)
+    this.#requestIfChanged()
+  }
+
+  removePod(key: string): void {
+    this.#table?.removePod(key)
+    this.#requestIfChanged()
+  }
+
+  /** Resolves when the kernel has all that was said until now. @throws Error where that takes too long */
+  async inForce(): Promise<void> {
+    if (this.#table === undefined || this.#unenforceable !== undefined) return
+    if (this.#isWritten && !this.#table.table.isChanged && this.#syncing === undefined) return
+    const waiter = Promise.withResolvers<void>()
+    this.#waiting.push(waiter)
+    const timer = this.#parts.clock.setTimeout(
+      () =>
+        waiter.reject(
+          new Error(`network policies are not in force after ${GATE_MS / 1000} s: ${this.#problem ?? "nft is busy"}`),
+        ),
+      GATE_MS,
+    )
+    this.#request()
+    await waiter.promise.finally(() => timer.cancel())
+  }
+
+  #build(): void {
+    const { namespaces, policies, pods } = this.#parts.everything()
+    const table = new PolicyTable(this.#parts)
+    for (const { metadata } of namespaces) table.setNamespace(metadata.name!, metadata.labels ?? {})
+    for (const pod of pods) table.setPod(pod)
+    for (const policy of policies) {
+      const key = keyFrom(policy.metadata)
+      this.#policies.set(key, policy)
+      table.setPolicy(key, policyRules(policy))
+    }
+    this.#table = table
+    this.#isWritten = false
+  }
+
+  #requestIfChanged(): void {
+    if (this.#table?.table.isChanged === true) this.#request()
+  }
+
+  #request(): void {
+    if (this.#wanted || this.#stopped) return
+    this.#wanted = true
+    this.#parts.clock.afterTurn(() => this.#run())
+  }
+
+  #run(): void {
+    if (!this.#wanted || this.#stopped || this.#syncing !== undefined) return
+    this.#syncing = this.#work().finally(() => {
+      this.#syncing = undefined
+      this.#run()
+    })
+  }
+
+  async #work(): Promise<void> {
+    while (this.#wanted && !this.#stopped) {
+      this.#wanted = false
+      const waiting = this.#waiting.splice(0)
+      try {
+        await this.#sync()
+        this.#problem = undefined
+        for (const { resolve } of waiting) resolve()
+      } catch (err) {
+        this.#problem = err instanceof Error ? err.message : String(err)
+        this.#parts.log.error("Cannot write the rules of network policies; will retry", { err })
+        this.#isWritten = false
+        this.#waiting.unshift(...waiting)
+        this.#retry = this.#parts.clock.setTimeout(() => this.#request(), RETRY_MS)
+      }
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { host } = this.#parts
+    if (this.#table !== undefined && !this.#isJudged) await this.#judge()
+    const table = this.#table
+    if (table === undefined) {
+      this.#check?.cancel()
+      if (this.#isWritten || this.#isLeftOver) await removeTable(host, "inet", TABLE)
+      this.#isWritten = this.#isLeftOver = false
+      return
+    }
+    if (this.#unenforceable !== undefined) return
+    if (this.#isWritten) {
+      const changes = table.table.changes()
+      if (changes !== "") await transact(host, changes)
+      return
+    }
+    if (this.#isLeftOver) for (const address of await this.#leftOver()) table.closeUnknown(address)
+    await transact(host, table.table.whole())
+    this.#isLeftOver = false
+    this.#isWritten = true
+    this.#watchForFlushes()
+  }
+
+  async #judge(): Promise<void> {
+    const { host, ownsMachine, log } = this.#parts
+    this.#unenforceable = await unenforceable(host)
+    // Between pods of other nodes, and with the world, policies hold without.
+    const half = this.#unenforceable === undefined && ownsMachine ? await filterBridges() : undefined
+    this.#isJudged = true
+    const why = this.#unenforceable ?? half
+    if (why === undefined) return
+    log.warn("Network policies are not enforced", { why })
+    this.#parts.unenforceable(why)
+  }
+
+  /**
+   * Addresses of pods that were isolated when the program stopped. What the API does not show of them may run
+   * nevertheless: a pod whose address was not yet written into its status.
+   */
+  async #leftOver(): Promise<readonly string[]> {
+    const { host, families } = this.#parts
+    const known = new Set(this.#parts.everything().pods.flatMap(({ addresses }) => addresses))
+    const maps = families.flatMap((family) => [isolated("ingress", family), isolated("egress", family)])
+    const texts = await Promise.all(
+      maps.map((map) => host.run("nft", ["list", "map", "inet", TABLE, map]).catch(() => "")),
+    )
+    return texts
+      .flatMap((text) => [...text.matchAll(/([0-9a-f.:]+) : goto/g)].map(([, address]) => address!))
+      .filter((address) => !known.has(address))
+  }
+
+  #watchForFlushes(): void {
+    this.#check?.cancel()
+    this.#check = this.#parts.clock.setTimeout(() => {
+      void this.#isIntact().then((fine) => {
+        if (this.#stopped || this.#table === undefined || !this.#isWritten) return
+        if (fine || this.#syncing !== undefined) return this.#watchForFlushes()
+        this.#parts.log.warn("The rules of network policies were removed by somebody; writing them again")
+        this.#isWritten = false
+        this.#request()
+      })
+    }, CHECK_MS)
+  }
+
+  async #isIntact(): Promise<boolean> {
+    const chain = await this.#parts.host.run("nft", ["list", "chain", "inet", TABLE, "from-pod"]).catch(() => "")
+    return chain.includes("vmap @")
+  }
+}

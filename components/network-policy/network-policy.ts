@@ -1,0 +1,206 @@
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
+import { keyFrom } from "../../pkg/client/informer.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import type { EventRecorder } from "../../pkg/controller/events.ts"
+import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
+import type { Family } from "./address-ranges.ts"
+import { AddressOwners } from "./address-owners.ts"
+import { Enforcer } from "./enforcer.ts"
+import { isSubject, podFacts, reportedAddresses, type PodFacts } from "./pod-facts.ts"
+
+export interface NetworkPolicyConfig {
+  readonly nodeName: string
+  /** Families of pods' addresses. */
+  readonly families: readonly Family[]
+  /** The bridge that the pods of this node are on. */
+  readonly bridge: string
+  /** Address of the cluster's DNS, which has no pod: policies see one that CoreDNS would have. */
+  readonly dnsAddress?: string | undefined
+  /** Where nft acts; the machine itself unless given. */
+  readonly host?: Host
+}
+
+/** What the kubelet asks of whoever enforces policies. */
+export interface NetworkPolicyComponent extends Component {
+  /**
+   * Resolves when the kernel has what policies say of a pod that is about to start with these addresses; at once where
+   * there are no policies, or where they cannot be enforced.
+   *
+   * @throws Error where that takes longer than ten seconds
+   */
+  admit(pod: Pod, addresses: readonly string[]): Promise<void>
+  /** Resolves when the kernel has all that the component has heard of. @throws Error as `admit` does */
+  inForce(): Promise<void>
+}
+
+/** Source: k8s.io/api core/v1 annotation_key_constants.go. */
+const MIRROR = "kubernetes.io/config.mirror"
+
+/**
+ * Enforces NetworkPolicies in the kernel: policy-table.ts says as what, enforcer.ts writes it. Rules stay when the
+ * program stops, so that a restart opens nothing.
+ */
+export function createNetworkPolicy(context: ComponentContext, config: NetworkPolicyConfig): NetworkPolicyComponent {
+  return new NetworkPolicies(context, config)
+}
+
+class NetworkPolicies implements NetworkPolicyComponent {
+  readonly name = "network-policy"
+  readonly #context: ComponentContext
+  readonly #config: NetworkPolicyConfig
+  readonly #owners = new AddressOwners()
+  readonly #enforcer: Enforcer
+  #events: EventRecorder | undefined
+  #unsubscribe: readonly (() => void)[] = []
+  #started = false
+
+  constructor(context: ComponentContext, config: NetworkPolicyConfig) {
+    this.#context = context
+    this.#config = config
+    this.#enforcer = new Enforcer({
+      clock: context.clock,
+      log: context.log.child({ component: this.name }),
+      host: config.host ?? hostIn(),
+      ownsMachine: config.host === undefined,
+      families: config.families,
+      bridge: config.bridge,
+      everything: () => this.#everything(),
+      unenforceable: (why) => this.#tell(why),
+    })
+  }
+
+  problem(): string | undefined {
+    return this.#started ? this.#enforcer.problem : "not started"
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { informers } = this.#context
+    const [policies, namespaces, pods] = [informers.of(NetworkPolicy), informers.of(Namespace), informers.of(Pod)]
+    await informers.whenSynced()
+    signal.throwIfAborted()
+    this.#events = createEventRecorder(this.#context, this.name, this.#config.nodeName)
+    for (const pod of pods.list()) this.#report(pod)
+    const seen = ({ metadata }: Namespace) => this.#enforcer.setNamespace(metadata.name!, metadata.labels ?? {})
+    this.#unsubscribe = [
+      namespaces.on({
+        added: seen,
+        updated: seen,
+        deleted: ({ metadata }) => this.#enforcer.setNamespace(metadata.name!, undefined),
+      }),
+      pods.on({
+        added: (pod) => this.#see(pod),
+        updated: (pod, old) => {
+          if (pod.metadata.uid !== old.metadata.uid) this.#forget(old)
+          this.#see(pod)
+        },
+        deleted: (pod) => this.#forget(pod),
+      }),
+      // Last, since a table is made with the first of them.
+      policies.on({
+        added: (policy) => {
+          this.#enforcer.setPolicy(policy)
+          const why = this.#enforcer.unenforceable
+          if (why !== undefined) this.#tellOf(policy, why)
+        },
+        updated: (policy) => this.#enforcer.setPolicy(policy),
+        deleted: ({ metadata }) => this.#enforcer.removePolicy(keyFrom(metadata)),
+      }),
+    ]
+    await this.#enforcer.start()
+    this.#started = true
+  }
+
+  /** Rules stay. */
+  async stop(): Promise<void> {
+    this.#started = false
+    for (const off of this.#unsubscribe) off()
+    this.#unsubscribe = []
+    await Promise.all([this.#enforcer.stop(), this.#events?.stop()])
+  }
+
+  async admit(pod: Pod, addresses: readonly string[]): Promise<void> {
+    if (!isSubject(pod)) return
+    const key = keyFrom(pod.metadata)
+    for (const loser of this.#owners.claim(key, addresses)) this.#place(loser)
+    // Of two versions of the pod the newer one is that of the informer, which may not have heard of it yet.
+    const known = this.#context.informers.of(Pod).get(key)
+    this.#enforcer.setPod(podFacts(known?.metadata.uid === pod.metadata.uid ? known! : pod, addresses))
+    await this.#enforcer.inForce()
+  }
+
+  inForce(): Promise<void> {
+    return this.#enforcer.inForce()
+  }
+
+  #see(pod: Pod): void {
+    const key = keyFrom(pod.metadata)
+    if (!isSubject(pod)) return this.#forget(pod)
+    this.#report(pod)
+    this.#place(key)
+  }
+
+  #report(pod: Pod): void {
+    if (!isSubject(pod)) return
+    const since = Date.parse(pod.metadata.creationTimestamp ?? "") || 0
+    for (const loser of this.#owners.report(keyFrom(pod.metadata), reportedAddresses(pod), since)) this.#place(loser)
+  }
+
+  /** A static pod goes on without the object that mirrors it; its addresses are free when another pod has them. */
+  #forget({ metadata }: Pod): void {
+    if (metadata.annotations?.[MIRROR] !== undefined) return
+    this.#owners.release(keyFrom(metadata))
+    this.#enforcer.removePod(keyFrom(metadata))
+  }
+
+  #place(key: string): void {
+    const pod = this.#context.informers.of(Pod).get(key)
+    if (pod === undefined || !isSubject(pod)) this.#enforcer.removePod(key)
+    else this.#enforcer.setPod(podFacts(pod, this.#owners.of(key)))
+  }
+
+  /** All that rules follow from: what a table is made of with the first policy. */
+  #everything() {
+    const { informers } = this.#context
+    return {
+      namespaces: informers.of(Namespace).list(),
+      policies: informers.of(NetworkPolicy).list(),
+      pods: [
+        ...informers
+          .of(Pod)
+          .list()
+          .filter(isSubject)
+          .map((pod) => podFacts(pod, this.#owners.of(keyFrom(pod.metadata)))),
+        ...this.#dns(),
+      ],
+    }
+  }
+
+  #dns(): readonly PodFacts[] {
+    const { dnsAddress } = this.#config
+    if (dnsAddress === undefined) return []
+    return [
+      {
+        key: "kube-system/ dns",
+        namespace: "kube-system",
+        labels: { "k8s-app": "kube-dns" },
+        addresses: [dnsAddress],
+        ports: [
+          { name: "dns", protocol: "UDP", number: 53 },
+          { name: "dns-tcp", protocol: "TCP", number: 53 },
+        ],
+      },
+    ]
+  }
+
+  /** Says it of every policy there is. */
+  #tell(why: string): void {
+    for (const policy of this.#context.informers.of(NetworkPolicy).list()) this.#tellOf(policy, why)
+  }
+
+  #tellOf(policy: NetworkPolicy, why: string): void {
+    this.#events?.event(policy, "Warning", "NotEnforced", `The policy is not enforced on this node: ${why}`)
+  }
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "bun:test"
+import { isAllowed } from "./is-allowed.fixtures.ts"
+import { enforcing, misled } from "./packets.fixtures.ts"
+import { ableToMakePods, PodNetwork } from "./pod-network.fixtures.ts"
+import { CASES, PORTS } from "./truth-tables.fixtures.ts"
+import { changed, keyOf, ninePods } from "./world.fixtures.ts"
+
+/** Every case takes half a second: `K3TS_PACKETS=all` takes them all. */
+const SOME = [
+  "default-deny-all",
+  "stacked policies",
+  "named port",
+  "CIDR",
+  "specified together",
+  "updated",
+  "specific protocol",
+]
+const isChosen = (title: string) => process.env["K3TS_PACKETS"] === "all" || SOME.some((part) => title.includes(part))
+
+describe.skipIf(!ableToMakePods)("real packets", () => {
+  test(
+    "go as upstream's truth tables say, from each of nine pods to each, over TCP and UDP",
+    async () => {
+      // given nine pods on one bridge
+      const plain = ninePods()
+      const addresses = Object.fromEntries(plain.pods.map((pod) => [keyOf(pod), pod.address]))
+      using network = await PodNetwork.make(addresses, PORTS)
+      await using cluster = await enforcing(network)
+      await cluster.write(plain)
+      for (const { title, steps } of CASES.filter((one) => isChosen(one.title))) {
+        let world = plain
+        for (const { changes } of steps) {
+          // when
+          for (const change of changes) {
+            await cluster.change(change, world)
+            world = changed(world, change)
+          }
+          await cluster.settled()
+          // then
+          const wrong = await misled(network, world, (...connection) => isAllowed(world, ...connection))
+          expect([title, wrong]).toEqual([title, []])
+        }
+        await cluster.reset(plain)
+        await cluster.settled()
+      }
+    },
+    process.env["K3TS_PACKETS"] === "all" ? 240_000 : 60_000,
+  )
+})

@@ -1,0 +1,137 @@
+/**
+ * A machine and its pods as network namespaces: one with the bridge and the rules, and one for each pod, joined to the
+ * bridge as CNI's plugin does it. Needs root, `ip` and `nft`.
+ */
+import { execFileSync, spawn, type ChildProcess } from "node:child_process"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import type { Answer, Command } from "./pod.program.ts"
+
+export const ableToMakePods =
+  process.getuid?.() === 0 &&
+  ["ip", "nft"].every((program) => Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) !== null)
+if (!ableToMakePods) console.warn("SKIPPED: network policies with real packets need root, ip and nft")
+
+type WithoutId<C> = C extends unknown ? Omit<C, "id"> : never
+
+let machines = 0
+
+export class PodNetwork {
+  /** The namespace of the machine. */
+  readonly machine = `k3ts-policy-${process.pid}-${machines++}`
+  readonly #namespaces = [this.machine]
+  readonly #pods: TestPod[] = []
+
+  /** `pods`: addresses by name. All of them listen on `ports`. */
+  static async make(pods: Readonly<Record<string, string>>, ports: readonly number[]): Promise<PodNetwork> {
+    const network = new PodNetwork()
+    ip("netns", "add", network.machine)
+    network.run("ip", "link", "set", "lo", "up")
+    network.run("ip", "link", "add", "cni0", "type", "bridge")
+    network.run("ip", "addr", "add", "10.42.0.1/24", "dev", "cni0")
+    network.run("ip", "link", "set", "cni0", "up")
+    const settings = [
+      "net.ipv4.ip_forward",
+      "net.bridge.bridge-nf-call-iptables",
+      "net.bridge.bridge-nf-call-ip6tables",
+    ]
+    network.run("sysctl", "-q", "-w", ...settings.map((setting) => `${setting}=1`))
+    await Promise.all(Object.entries(pods).map(([name, address]) => network.add(name, address, ports)))
+    return network
+  }
+
+  /** Runs a program in the namespace of the machine. */
+  run(program: string, ...args: readonly string[]): string {
+    return ip("netns", "exec", this.machine, program, ...args)
+  }
+
+  pod(name: string): TestPod {
+    return this.#pods.find((pod) => pod.name === name && !pod.isGone)!
+  }
+
+  /** Makes the pod's network, as a runtime makes a sandbox; then starts what runs in it. */
+  async add(name: string, address: string, ports: readonly number[]): Promise<TestPod> {
+    const pod = this.sandbox(name, address)
+    await pod.start(ports)
+    return pod
+  }
+
+  sandbox(name: string, address: string): TestPod {
+    const number = this.#namespaces.length
+    const namespace = `${this.machine}-${number}`
+    ip("netns", "add", namespace)
+    this.#namespaces.push(namespace)
+    const device = `veth${number}`
+    this.run("ip", "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", namespace)
+    this.run("ip", "link", "set", device, "master", "cni0", "up")
+    this.run("bridge", "link", "set", "dev", device, "hairpin", "on")
+    for (const args of [
+      ["addr", "add", `${address}/24`, "dev", "eth0"],
+      ["link", "set", "eth0", "up"],
+      ["link", "set", "lo", "up"],
+      ["route", "add", "default", "via", "10.42.0.1"],
+    ])
+      ip("-n", namespace, ...args)
+    const pod = new TestPod(name, address, namespace)
+    this.#pods.push(pod)
+    return pod
+  }
+
+  [Symbol.dispose](): void {
+    for (const pod of this.#pods) pod.stop()
+    for (const namespace of this.#namespaces) ip("netns", "delete", namespace)
+  }
+}
+
+export class TestPod {
+  readonly name: string
+  readonly address: string
+  readonly namespace: string
+  isGone = false
+  #process: ChildProcess | undefined
+  readonly #waiting = new Map<number, (answer: Answer) => void>()
+  #last = 0
+
+  constructor(name: string, address: string, namespace: string) {
+    this.name = name
+    this.address = address
+    this.namespace = namespace
+  }
+
+  async start(ports: readonly number[]): Promise<void> {
+    const program = join(import.meta.dir, "pod.program.ts")
+    const child = spawn(
+      "ip",
+      ["netns", "exec", this.namespace, process.execPath, program, this.name, ...ports.map(String)],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    )
+    this.#process = child
+    const ready = new Promise<Answer>((resolve) => this.#waiting.set(0, resolve))
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const answer = JSON.parse(line) as Answer
+      this.#waiting.get(answer.id)?.(answer)
+      this.#waiting.delete(answer.id)
+    })
+    await ready
+  }
+
+  /** What the pod hears from the other end; undefined where nothing comes. */
+  async tell(command: WithoutId<Command>): Promise<string | undefined> {
+    const id = ++this.#last
+    const answer = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve))
+    this.#process!.stdin!.write(`${JSON.stringify({ ...command, id })}\n`)
+    return (await answer).said
+  }
+
+  /** Ends what runs in it; its network goes with the last of it. */
+  stop(): void {
+    this.isGone = true
+    this.#process?.kill("SIGKILL")
+  }
+}
+
+function ip(...args: readonly string[]): string {
+  return execFileSync("ip", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+}

@@ -1,0 +1,132 @@
+/**
+ * Stands for the containers of one pod in tests with real packets: listens on ports over TCP and UDP, answers each with
+ * its own name, and connects where it is told. Run in the pod's network namespace; speaks lines of JSON.
+ */
+import { createSocket, type RemoteInfo } from "node:dgram"
+import { connect, createServer, type Socket } from "node:net"
+import { createInterface } from "node:readline"
+
+export interface Probe {
+  readonly id: number
+  readonly address: string
+  readonly port: number
+  readonly protocol: "TCP" | "UDP"
+  readonly timeoutMs: number
+}
+/** Opens a connection that stays, on which both sides say something again and again; or ends it. */
+export interface Hold {
+  readonly id: number
+  readonly hold: { readonly address: string; readonly port: number } | "ask" | "end"
+}
+/** Connects again and again, from the very first moment, until it is told to end. */
+export interface Hammer {
+  readonly id: number
+  readonly hammer: { readonly address: string; readonly port: number } | "end"
+}
+export type Command = Probe | Hold | Hammer
+export interface Answer {
+  readonly id: number
+  /** What the other end said; absent when it said nothing in time. */
+  readonly said?: string | undefined
+}
+
+const [name = "", ...ports] = process.argv.slice(2)
+const tell = (answer: Answer) => void process.stdout.write(`${JSON.stringify(answer)}\n`)
+
+for (const port of ports.map(Number)) {
+  const serve = (socket: Socket) => {
+    socket.on("error", () => undefined)
+    socket.write(name)
+    socket.on("data", () => socket.write(name))
+  }
+  createServer(serve).listen({ host: "::", port })
+  const udp = createSocket({ type: "udp6", ipv6Only: false })
+  udp.on("message", (_: Buffer, { port: from, address }: RemoteInfo) => udp.send(name, from, address))
+  udp.on("error", () => undefined) // the asker is gone
+  udp.bind(port)
+}
+
+function probe({ id, address, port, protocol, timeoutMs }: Probe): void {
+  let isDone = false
+  const done = (said?: string) => {
+    if (isDone) return
+    isDone = true
+    clearTimeout(timer)
+    end()
+    tell({ id, said })
+  }
+  const timer = setTimeout(() => done(), timeoutMs)
+  let end: () => void
+  if (protocol === "TCP") {
+    const socket = connect({ host: address, port })
+    socket.on("data", (bytes) => done(bytes.toString()))
+    socket.on("error", () => done())
+    end = () => socket.destroy()
+  } else {
+    const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
+    socket.on("message", (bytes) => done(bytes.toString()))
+    socket.on("error", () => done())
+    // What is lost on a busy machine is sent again.
+    const send = () => socket.send("?", port, address, () => undefined)
+    const again = setInterval(send, 50)
+    send()
+    end = () => {
+      clearInterval(again)
+      socket.close()
+    }
+  }
+}
+
+let held: Socket | undefined
+function hold({ id, hold: what }: Hold): void {
+  if (what === "end") {
+    held?.destroy()
+    return tell({ id })
+  }
+  if (what !== "ask") {
+    held = connect({ host: what.address, port: what.port })
+    held.on("error", () => undefined)
+    held.once("data", (bytes) => tell({ id, said: bytes.toString() }))
+    return
+  }
+  const timer = setTimeout(() => {
+    held!.removeAllListeners("data")
+    tell({ id })
+  }, 300)
+  held!.once("data", (bytes) => {
+    clearTimeout(timer)
+    tell({ id, said: bytes.toString() })
+  })
+  held!.write("?")
+}
+
+let hammering = false
+let through = 0
+function hammer({ id, hammer: what }: Hammer): void {
+  if (what === "end") {
+    hammering = false
+    return tell({ id, said: String(through) })
+  }
+  hammering = true
+  const once = () => {
+    if (!hammering) return
+    const socket = connect({ host: what.address, port: what.port })
+    socket.on("data", () => {
+      through++
+      socket.destroy()
+    })
+    socket.on("error", () => undefined)
+    setTimeout(() => socket.destroy(), 200)
+    setTimeout(once, 1)
+  }
+  once()
+  tell({ id })
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const command = JSON.parse(line) as Command
+  if ("hold" in command) hold(command)
+  else if ("hammer" in command) hammer(command)
+  else probe(command)
+})
+tell({ id: 0, said: "ready" })

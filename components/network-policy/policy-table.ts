@@ -1,0 +1,319 @@
+import { isIPv6 } from "node:net"
+import { fromLabels, type Labels } from "../../pkg/apimachinery/labels.ts"
+import { FAMILY_WORD, portText, ruleText, type SetNames } from "./rule-text.ts"
+import type { Family } from "./address-ranges.ts"
+import { baseChains } from "./base-chains.ts"
+import { NftTable } from "./nft-table.ts"
+import type { PodFacts } from "./pod-facts.ts"
+import type { Direction, NamedPort, PodSelection, PolicyRules, PortRange } from "./policy-rules.ts"
+
+export const TABLE = "k3ts-network-policy"
+const DIRECTIONS: readonly Direction[] = ["ingress", "egress"]
+/** For addresses of which it is not known yet whose they are. */
+const UNKNOWN_CHAIN = "unknown-pod"
+
+export interface PolicyTableOptions {
+  readonly families: readonly Family[]
+  /** The bridge that pods of this node are on. */
+  readonly bridge: string
+}
+
+/** A policy, with the number that its chains are named by. */
+interface Policy {
+  readonly id: number
+  readonly rules: PolicyRules
+}
+/** What a pod has in the table. */
+interface PlacedPod {
+  readonly facts: PodFacts
+  /** Policies that select it. */
+  readonly policies: Set<Policy>
+  /** Elements, by set. */
+  readonly elements: Map<string, readonly string[]>
+  readonly groups: Partial<Record<Direction, Group>>
+}
+/** Pods that are isolated in a direction by the very same policies share a chain. */
+interface Group {
+  readonly key: string
+  readonly chain: string
+  pods: number
+}
+/** A set of pods, or of pods' ports, and how many chains refer to it. */
+interface SharedSet<T> {
+  readonly of: T
+  readonly number: number
+  uses: number
+}
+
+/**
+ * Policies, namespaces and pods as the content of a table of nftables:
+ *
+ *     map  ingress-ip      address of an isolated pod → its group's chain
+ *     chain group-7        jump to the chain of each policy that selects the group's pods, then drop
+ *     chain ingress-3      one policy: accept what each of its rules allows
+ *     set  pods-ip-4       addresses of the pods that one selection of peers has
+ *     set  port-ip-5       address . number of the pods that have a port of one name
+ *
+ * A pod that comes or goes is a matter of elements only. What a change costs grows with what it concerns: a pod with the
+ * number of policies in its namespace and of selections, a policy with the number of pods.
+ */
+export class PolicyTable {
+  readonly table = new NftTable(`inet ${TABLE}`)
+  readonly #families: readonly Family[]
+  readonly #policies = new Map<string, Policy>()
+  readonly #byNamespace = new Map<string, Set<Policy>>()
+  readonly #namespaces = new Map<string, Labels>()
+  readonly #pods = new Map<string, PlacedPod>()
+  readonly #selections = new Map<string, SharedSet<PodSelection>>()
+  readonly #namedPorts = new Map<string, SharedSet<NamedPort>>()
+  /** Sets of numbers that each policy's chains refer to. */
+  readonly #portSets = new Map<Policy, string[]>()
+  readonly #groups = new Map<string, Group>()
+  #last = 0
+
+  constructor({ families, bridge }: PolicyTableOptions) {
+    this.#families = families
+    for (const family of families) {
+      const type = addressType(family)
+      for (const direction of DIRECTIONS) this.table.addSet(isolated(direction, family), `type ${type} : verdict`)
+      this.table.addSet(selves(family), `type ${type} . ${type}`)
+    }
+    this.table.setChain(UNKNOWN_CHAIN, ["drop"])
+    for (const { name, rules, hook } of baseChains(families, bridge)) this.table.setChain(name, rules, hook)
+  }
+
+  /** `undefined` for a policy that is gone. */
+  setPolicy(key: string, rules: PolicyRules | undefined): void {
+    const before = this.#policies.get(key)
+    const after = rules === undefined ? undefined : { id: before?.id ?? ++this.#last, rules }
+    if (before === undefined && after === undefined) return
+    const namespace = (after ?? before!).rules.namespace
+    if (after !== undefined) {
+      this.#policies.set(key, after)
+      this.#ofNamespace(namespace).add(after)
+      for (const direction of DIRECTIONS) this.#writePolicy(after, direction)
+    } else this.#policies.delete(key)
+    if (before !== undefined) this.#byNamespace.get(namespace)!.delete(before)
+    for (const pod of this.#pods.values()) {
+      if (pod.facts.namespace !== namespace) continue
+      if (before !== undefined) pod.policies.delete(before)
+      if (after?.rules.subjects.matches(pod.facts.labels) === true) pod.policies.add(after)
+      this.#isolate(pod)
+    }
+    if (before === undefined) return
+    for (const direction of DIRECTIONS) {
+      if (after?.rules.rules[direction] === undefined && before.rules.rules[direction] !== undefined)
+        this.table.removeChain(policyChain(direction, before))
+      this.#release(before, direction)
+    }
+    for (const name of this.#portSets.get(before) ?? []) this.table.removeSet(name)
+    this.#portSets.delete(before)
+  }
+
+  /** `undefined` for a namespace that is gone. */
+  setNamespace(name: string, labels: Labels | undefined): void {
+    const before = this.#namespaces.get(name)
+    if (labels === undefined) this.#namespaces.delete(name)
+    else this.#namespaces.set(name, labels)
+    if (before !== undefined && labels !== undefined && fromLabels(labels).toString() === fromLabels(before).toString())
+      return
+    for (const pod of this.#pods.values()) if (pod.facts.namespace === name) this.#fill(pod)
+  }
+
+  /** No other pod may have any of its addresses. */
+  setPod(facts: PodFacts): void {
+    const before = this.#pods.get(facts.key)
+    if (before !== undefined && !same(before.facts.addresses, facts.addresses)) this.removePod(facts.key)
+    const policies = [...(this.#byNamespace.get(facts.namespace) ?? [])].filter(({ rules }) =>
+      rules.subjects.matches(facts.labels),
+    )
+    const known = this.#pods.get(facts.key)
+    const pod: PlacedPod = {
+      facts,
+      policies: new Set(policies),
+      elements: known?.elements ?? new Map(),
+      groups: known?.groups ?? {},
+    }
+    this.#pods.set(facts.key, pod)
+    this.#isolate(pod)
+    this.#fill(pod)
+  }
+
+  removePod(key: string): void {
+    const pod = this.#pods.get(key)
+    if (pod === undefined) return
+    this.#pods.delete(key)
+    pod.policies.clear()
+    this.#isolate(pod)
+    for (const [set, elements] of pod.elements) for (const element of elements) this.table.take(set, element)
+  }
+
+  /** Lets nothing to or from an address until a pod has it. */
+  closeUnknown(address: string): void {
+    const family = familyOf(address)
+    if (!this.#families.includes(family)) return
+    for (const direction of DIRECTIONS) this.table.put(isolated(direction, family), address, `goto ${UNKNOWN_CHAIN}`)
+  }
+
+  #ofNamespace(namespace: string): Set<Policy> {
+    let policies = this.#byNamespace.get(namespace)
+    if (policies === undefined) this.#byNamespace.set(namespace, (policies = new Set()))
+    return policies
+  }
+
+  #writePolicy(policy: Policy, direction: Direction): void {
+    const rules = policy.rules.rules[direction]
+    if (rules === undefined) return
+    for (const { peers, ports } of rules) {
+      for (const selection of peers?.pods ?? []) this.#useSelection(selection)
+      for (const port of ports?.names ?? []) this.#useNamedPort(port)
+    }
+    const names: SetNames = {
+      pods: ({ key }, family) => podsSet(this.#selections.get(key)!.number, family),
+      namedPort: (port, family) => portSet(this.#namedPorts.get(keyOfPort(port))!.number, family),
+      ports: (ranges) => this.#addPorts(policy, ranges),
+    }
+    const text = rules.flatMap((rule) => ruleText(direction, rule, this.#families, names))
+    this.table.setChain(policyChain(direction, policy), [...new Set(text)])
+  }
+
+  #addPorts(policy: Policy, ranges: readonly PortRange[]): string {
+    const name = `numbers-${++this.#last}`
+    this.table.addSet(name, "type inet_service ; flags interval")
+    for (const range of ranges) this.table.put(name, portText(range))
+    this.#portSets.set(policy, [...(this.#portSets.get(policy) ?? []), name])
+    return name
+  }
+
+  #useSelection(selection: PodSelection): void {
+    const known = this.#selections.get(selection.key)
+    if (known !== undefined) return void known.uses++
+    const shared = { of: selection, number: ++this.#last, uses: 1 }
+    this.#selections.set(selection.key, shared)
+    for (const family of this.#families)
+      this.table.addSet(podsSet(shared.number, family), `type ${addressType(family)}`)
+    for (const pod of this.#pods.values()) this.#fillSelection(pod, shared)
+  }
+
+  #useNamedPort(port: NamedPort): void {
+    const known = this.#namedPorts.get(keyOfPort(port))
+    if (known !== undefined) return void known.uses++
+    const shared = { of: port, number: ++this.#last, uses: 1 }
+    this.#namedPorts.set(keyOfPort(port), shared)
+    for (const family of this.#families)
+      this.table.addSet(portSet(shared.number, family), `type ${addressType(family)} . inet_service`)
+    for (const pod of this.#pods.values()) this.#fillNamedPort(pod, shared)
+  }
+
+  /** Lets go of the sets that a policy's rules referred to. */
+  #release({ rules }: Policy, direction: Direction): void {
+    for (const { peers, ports } of rules.rules[direction] ?? []) {
+      for (const { key } of peers?.pods ?? []) this.#releaseSet(this.#selections, key, podsSet)
+      for (const port of ports?.names ?? []) this.#releaseSet(this.#namedPorts, keyOfPort(port), portSet)
+    }
+  }
+
+  #releaseSet(
+    all: Map<string, SharedSet<PodSelection> | SharedSet<NamedPort>>,
+    key: string,
+    nameOf: (number: number, family: Family) => string,
+  ): void {
+    const shared = all.get(key)!
+    if (--shared.uses > 0) return
+    all.delete(key)
+    for (const family of this.#families) {
+      const name = nameOf(shared.number, family)
+      this.table.removeSet(name)
+      for (const pod of this.#pods.values()) pod.elements.delete(name)
+    }
+  }
+
+  /** Puts the pod into the sets that it belongs to, and takes it out of the others. */
+  #fill(pod: PlacedPod): void {
+    for (const shared of this.#selections.values()) this.#fillSelection(pod, shared)
+    for (const shared of this.#namedPorts.values()) this.#fillNamedPort(pod, shared)
+  }
+
+  #fillSelection(pod: PlacedPod, { of, number }: SharedSet<PodSelection>): void {
+    const has = this.#has(of, pod.facts)
+    for (const family of this.#families)
+      this.#hold(pod, podsSet(number, family), has ? addressesOf(pod.facts, family) : [])
+  }
+
+  #fillNamedPort(pod: PlacedPod, { of, number }: SharedSet<NamedPort>): void {
+    const numbers = pod.facts.ports.filter(({ name, protocol }) => name === of.name && protocol === of.protocol)
+    for (const family of this.#families) {
+      const elements = addressesOf(pod.facts, family).flatMap((address) =>
+        numbers.map((port) => `${address} . ${port.number}`),
+      )
+      this.#hold(pod, portSet(number, family), [...new Set(elements)])
+    }
+  }
+
+  #has({ namespaces, pods }: PodSelection, { namespace, labels }: PodFacts): boolean {
+    if (typeof namespaces === "string") return namespaces === namespace && pods.matches(labels)
+    const ofNamespace = this.#namespaces.get(namespace)
+    return ofNamespace !== undefined && namespaces.matches(ofNamespace) && pods.matches(labels)
+  }
+
+  #hold(pod: PlacedPod, set: string, elements: readonly string[]): void {
+    const before = pod.elements.get(set) ?? []
+    if (same(before, elements)) return
+    for (const element of before) if (!elements.includes(element)) this.table.take(set, element)
+    for (const element of elements) this.table.put(set, element)
+    if (elements.length === 0) pod.elements.delete(set)
+    else pod.elements.set(set, elements)
+  }
+
+  /** Leads the pod's addresses to the chains of the policies that isolate it, in each direction. */
+  #isolate(pod: PlacedPod): void {
+    for (const direction of DIRECTIONS) {
+      const policies = [...pod.policies].filter(({ rules }) => rules.rules[direction] !== undefined)
+      const before = pod.groups[direction]
+      const group = policies.length === 0 ? undefined : this.#group(direction, policies)
+      if (group !== undefined) group.pods++
+      for (const family of this.#families)
+        for (const address of addressesOf(pod.facts, family)) {
+          if (group === undefined) this.table.take(isolated(direction, family), address)
+          else this.table.put(isolated(direction, family), address, `goto ${group.chain}`)
+        }
+      if (group === undefined) delete pod.groups[direction]
+      else pod.groups[direction] = group
+      if (before !== undefined && --before.pods === 0) {
+        this.#groups.delete(before.key)
+        this.table.removeChain(before.chain)
+      }
+    }
+    const isIsolated = Object.keys(pod.groups).length > 0
+    for (const family of this.#families)
+      this.#hold(pod, selves(family), isIsolated ? addressesOf(pod.facts, family).map((one) => `${one} . ${one}`) : [])
+  }
+
+  #group(direction: Direction, policies: readonly Policy[]): Group {
+    const ids = policies.map(({ id }) => id).sort((a, b) => a - b)
+    const key = `${direction} ${ids.join(" ")}`
+    let group = this.#groups.get(key)
+    if (group === undefined) {
+      group = { key, chain: `group-${++this.#last}`, pods: 0 }
+      this.#groups.set(key, group)
+      this.table.setChain(group.chain, [...ids.map((id) => `jump ${direction}-${id}`), "drop"])
+    }
+    return group
+  }
+}
+
+const familyOf = (address: string): Family => (isIPv6(address) ? "IPv6" : "IPv4")
+const addressesOf = ({ addresses }: PodFacts, family: Family): readonly string[] =>
+  addresses.filter((address) => familyOf(address) === family)
+const addressType = (family: Family) => (family === "IPv4" ? "ipv4_addr" : "ipv6_addr")
+
+/** The map of the pods that are isolated in a direction. */
+export const isolated = (direction: Direction, family: Family): string => `${direction}-${FAMILY_WORD[family]}`
+/** The set of isolated pods' addresses, each twice: a pod's connections to itself. */
+export const selves = (family: Family): string => `selves-${FAMILY_WORD[family]}`
+const podsSet = (number: number, family: Family) => `pods-${FAMILY_WORD[family]}-${number}`
+const portSet = (number: number, family: Family) => `port-${FAMILY_WORD[family]}-${number}`
+const policyChain = (direction: Direction, { id }: Policy) => `${direction}-${id}`
+const keyOfPort = ({ protocol, name }: NamedPort) => `${protocol} ${name}`
+const same = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, i) => item === b[i])

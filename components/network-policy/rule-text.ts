@@ -1,0 +1,81 @@
+/**
+ * Rules as nft reads them. What is judged is the connection that a packet belongs to, never the packet: its client is
+ * `ct original saddr`, its server `ct reply saddr` and the port of the server `ct reply proto-src`, in packets of both
+ * directions. So an answer is allowed exactly as long as its question is, a change of policies holds for connections
+ * that are established at their next packet, without telling the connection tracker; and what a Service has led to a pod
+ * is judged by that pod and by the true client, whatever address the packet shows.
+ */
+import { rangeText, type Family } from "./address-ranges.ts"
+import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protocol } from "./policy-rules.ts"
+
+/** Names of the sets that a rule needs. */
+export interface SetNames {
+  pods(selection: PodSelection, family: Family): string
+  namedPort(port: NamedPort, family: Family): string
+  /** A set of these numbers. */
+  ports(ranges: readonly PortRange[]): string
+}
+
+export const FAMILY_WORD: Readonly<Record<Family, "ip" | "ip6">> = { IPv4: "ip", IPv6: "ip6" }
+
+/** The rules that accept what a policy's rule allows, each in one family. */
+export function ruleText(
+  direction: Direction,
+  { peers, ports }: PolicyRule,
+  families: readonly Family[],
+  names: SetNames,
+): readonly string[] {
+  if (peers === undefined && ports === undefined) return ["accept"]
+  return families.flatMap((family) => {
+    const ip = FAMILY_WORD[family]
+    const peer = direction === "ingress" ? `ct original ${ip} saddr` : `ct reply ${ip} saddr`
+    const ranges = peers?.ranges.filter((range) => range.family === family) ?? []
+    const whom =
+      peers === undefined
+        ? [`meta nfproto ${family.toLowerCase()} `]
+        : [
+            ...peers.pods.map((selection) => `${peer} @${names.pods(selection, family)} `),
+            ...(ranges.length === 0 ? [] : [`${peer} { ${ranges.map(rangeText).join(", ")} } `]),
+          ]
+    const where =
+      ports === undefined
+        ? [""]
+        : [
+            ...byProtocol(ports.ranges).map(
+              ([protocol, of]) => `meta l4proto ${protocol.toLowerCase()} ${portMatch(of, names)}`,
+            ),
+            ...ports.names.map(
+              (port) =>
+                `meta l4proto ${port.protocol.toLowerCase()} ct reply ${ip} saddr . ct reply proto-src ` +
+                `@${names.namedPort(port, family)} `,
+            ),
+          ]
+    return whom.flatMap((who) => where.map((what) => `${who}${what}accept`))
+  })
+}
+
+function byProtocol(ranges: readonly PortRange[]): readonly (readonly [Protocol, readonly PortRange[]])[] {
+  const protocols = [...new Set(ranges.map(({ protocol }) => protocol))]
+  return protocols.map((protocol) => [protocol, mergedPorts(ranges.filter((range) => range.protocol === protocol))])
+}
+
+/** One number stands in the rule itself; more are a set, since nft cannot print such numbers of a set without a name. */
+function portMatch(ranges: readonly PortRange[], names: SetNames): string {
+  const [first] = ranges
+  if (first!.first === 0) return "" // all ports: one range is left that begins at 0
+  if (ranges.length === 1 && first!.first === first!.last) return `ct reply proto-src ${first!.first} `
+  return `ct reply proto-src @${names.ports(ranges)} `
+}
+
+/** The same numbers, with overlapping and touching ranges made one, in rising order. */
+function mergedPorts(ranges: readonly PortRange[]): readonly PortRange[] {
+  const result: PortRange[] = []
+  for (const range of ranges.toSorted((a, b) => a.first - b.first)) {
+    const before = result.at(-1)
+    if (before === undefined || range.first > before.last + 1) result.push(range)
+    else if (range.last > before.last) result[result.length - 1] = { ...before, last: range.last }
+  }
+  return result
+}
+
+export const portText = ({ first, last }: PortRange): string => (first === last ? `${first}` : `${first}-${last}`)
