@@ -73,6 +73,7 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
     clusterDomain: flags["cluster-domain"],
     ...(disable.includes("dns") ? {} : { dns: { address: clusterDns, upstreams: nameServers(resolvConf) } }),
     kubeProxy: !disable.includes("kube-proxy"),
+    networkPolicy: !disable.includes("network-policy"),
     ...(disable.includes("local-storage")
       ? {}
       : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),

@@ -8,7 +8,9 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { DNS_INTERFACE } from "../../components/dns/address.ts"
 import { cleanUp } from "../../components/kube-proxy/iptables.ts"
-import { CONFIG_NAME } from "../../components/containerd/network/cni.ts"
+import { TABLE as POLICY_TABLE } from "../../components/network-policy/base-chains.ts"
+import { removeTable } from "../../pkg/netfilter/nft.ts"
+import { BRIDGE, CONFIG_NAME } from "../../components/containerd/network/cni.ts"
 import { detectCgroupDriver } from "../../components/containerd/host.ts"
 import { containerdPaths } from "../../components/containerd/paths.ts"
 import { tearDown, unmountBelow } from "../../components/containerd/tear-down.ts"
@@ -24,7 +26,6 @@ const run = promisify(execFile)
 
 /** A server ends within five seconds; what takes twice that hangs. */
 const STOP_TIMEOUT_MS = 10_000
-const BRIDGE = "cni0"
 
 export interface KillAllOptions {
   readonly dataDir: string
@@ -46,8 +47,9 @@ export async function killAll({ dataDir, clock, tell }: KillAllOptions): Promise
   const paths = containerdPaths(dataDir)
   const { root } = kubeletFolders(dataDir)
   const uids = entriesOf(join(root, "pods"))
-  tell("Removing Service rules")
+  tell("Removing rules of Services and network policies")
   await cleanUp(hostIn())
+  await removeTable(hostIn(), "inet", POLICY_TABLE)
   tell("Stopping containers")
   const bridge = ownsBridge(readOr(join(paths.cniConfig, CONFIG_NAME)), await addressesOf(BRIDGE)) ? BRIDGE : false
   await tearDown(paths, clock, { bridge })

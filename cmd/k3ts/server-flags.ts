@@ -14,6 +14,7 @@ const OPTIONAL_PARTS = [
   "dns",
   "ingress",
   "kube-proxy",
+  "network-policy",
   "local-storage",
   "metrics-server",
   "scheduler",

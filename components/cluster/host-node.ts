@@ -1,16 +1,23 @@
 import { mkdirSync } from "node:fs"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri } from "../../pkg/cri/client.ts"
 import { Containerd } from "../containerd/containerd.ts"
 import { detectCgroupDriver } from "../containerd/host.ts"
+import { BRIDGE } from "../containerd/network/cni.ts"
 import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
 import { createDns } from "../dns/dns.ts"
 import { createKubeProxy } from "../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../ingress/ingress.ts"
+import {
+  createNetworkPolicy,
+  removeNetworkPolicies,
+  type NetworkPolicyComponent,
+} from "../network-policy/network-policy.ts"
 import { createLocalStorage } from "../local-storage/local-storage.ts"
 import { MAX_PODS } from "../kubelet/context.ts"
 import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
@@ -38,6 +45,8 @@ export interface HostNodeConfig {
   readonly kubeProxy: boolean
   /** How Ingresses are served; absent where they are not. */
   readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog">
+  /** Whether NetworkPolicies are enforced. */
+  readonly networkPolicy: boolean
   /** Folder in which the volumes of the class local-path lie; absent where there is no such class. */
   readonly localStoragePath?: string
   /** The resolv.conf that pods of dnsPolicy Default get. */
@@ -83,6 +92,16 @@ export function hostNode(
       apiServer.name,
     )
   }
+  const policies = new Part({
+    name: "network-policy",
+    clients,
+    user: systemAccount("network-policy"),
+    create: (context) =>
+      createNetworkPolicy(context, { nodeName, families: ["IPv4"], bridge: BRIDGE, dnsAddress: dns?.address }),
+  })
+  // Pods that run already are told to it by the kubelet, and those that start wait for it.
+  if (config.networkPolicy) add(policies, apiServer.name)
+  else add(removeNetworkPolicies(log))
   add(
     new Part({
       name: "kubelet",
@@ -105,9 +124,11 @@ export function hostNode(
           nodes: connectors,
           serving: config.kubeletPort === 0 ? "nowhere" : kubeletServing(apiServer, config),
           metrics,
+          networkReady: config.networkPolicy ? (pod, ips) => admitted(policies.component, pod, ips) : undefined,
         }),
     }),
     apiServer.name,
+    ...(config.networkPolicy ? [policies.name] : []),
     ...(containerd === undefined ? [] : [containerd.name]),
   )
   const { localStoragePath: root } = config
@@ -155,4 +176,13 @@ export function hostNode(
       apiServer.name,
     )
   return parts
+}
+
+async function admitted(
+  policies: NetworkPolicyComponent | undefined,
+  pod: Pod,
+  addresses: readonly string[],
+): Promise<void> {
+  if (policies === undefined) throw new Error("network policies are not enforced yet")
+  await policies.admit(pod, addresses)
 }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { basename, join } from "node:path"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
+import { BRIDGE } from "./network/cni.ts"
 import { removePodEgress } from "./network/egress.ts"
 import { removeHostPorts } from "./network/host-ports.ts"
 import type { ContainerdPaths } from "./paths.ts"
@@ -24,7 +25,7 @@ export interface TearDownOptions {
 export async function tearDown(
   paths: ContainerdPaths,
   clock: Clock,
-  { bridge = "cni0", egress = true }: TearDownOptions = {},
+  { bridge = BRIDGE, egress = true }: TearDownOptions = {},
 ): Promise<void> {
   const sandboxes = entriesOf(join(paths.state, "io.containerd.grpc.v1.cri/sandboxes"))
   const sockets = shimSockets(paths)

@@ -1,3 +1,4 @@
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
@@ -47,4 +48,11 @@ export interface KubeletContext extends ComponentContext {
   readonly metrics: KubeletMetrics
   /** The port that Nodes tell of: where the kubelet's own API is served, 0 for nowhere. */
   readonly port: () => number
+  /**
+   * Resolves when the node's network may be used by a pod whose sandbox has these addresses: what network policies say
+   * of them is in force. Asked before a container of the pod starts, so that none of its packets goes unjudged.
+   *
+   * @throws Error when that takes too long; it is asked again
+   */
+  readonly networkReady: (pod: Pod, addresses: readonly string[]) => Promise<void>
 }

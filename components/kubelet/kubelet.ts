@@ -55,6 +55,8 @@ export interface KubeletOptions extends KubeletConfig {
    * port, though its Node tells of the usual one: `"in memory"`.
    */
   readonly serving: KubeletServing | "nowhere" | "in memory"
+  /** See KubeletContext; a pod waits for nothing where it is absent. */
+  readonly networkReady?: KubeletContext["networkReady"] | undefined
 }
 
 class RunningKubelet implements Component {
@@ -65,12 +67,17 @@ class RunningKubelet implements Component {
   readonly #nodes: NodeConnectors
   readonly #metrics: Registry | undefined
   readonly #serving: KubeletOptions["serving"]
+  readonly #networkReady: KubeletContext["networkReady"]
   #port: KubeletPort | undefined
   #unregister: () => void = () => {}
   #running: Running | undefined
 
-  constructor(component: ComponentContext, { runtime, nodes, metrics, serving, ...config }: KubeletOptions) {
+  constructor(
+    component: ComponentContext,
+    { runtime, nodes, metrics, serving, networkReady, ...config }: KubeletOptions,
+  ) {
     this.#serving = serving
+    this.#networkReady = networkReady ?? (() => Promise.resolve())
     this.#component = component
     this.#metrics = metrics
     this.#nodes = nodes
@@ -99,6 +106,7 @@ class RunningKubelet implements Component {
         events,
         metrics,
         port: () => this.#portOfNode(),
+        networkReady: this.#networkReady,
       },
       stopping,
     )

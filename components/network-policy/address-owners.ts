@@ -1,7 +1,8 @@
 /**
- * Which pod has which address. Addresses are used again as soon as a pod's sandbox is gone, while the API may still show
- * the pod that had them before: so what the kubelet says of a sandbox that it has just made holds against any status,
- * and of two statuses that of the younger pod. A pod that has lost an address does not get it back by a status.
+ * Which pod has which address. Addresses are used again as soon as a pod's sandbox is gone, while the API may still
+ * show the pod that had them before: so what the kubelet says of a sandbox that it has just made holds against any
+ * status, and of two statuses that of the younger pod. A pod that has lost an address does not get it back by a
+ * status.
  */
 export class AddressOwners {
   readonly #owners = new Map<string, Owner>()

@@ -1,6 +1,14 @@
 import type { Family } from "./address-ranges.ts"
-import { isolated, selves } from "./policy-table.ts"
+import type { Direction } from "./policy-rules.ts"
 import { FAMILY_WORD } from "./rule-text.ts"
+
+export const TABLE = "k3ts-network-policy"
+export const DIRECTIONS: readonly Direction[] = ["ingress", "egress"]
+
+/** The map of the pods that are isolated in a direction. */
+export const isolated = (direction: Direction, family: Family): string => `${direction}-${FAMILY_WORD[family]}`
+/** The set of isolated pods' addresses, each twice: a pod's connections to itself. */
+export const selves = (family: Family): string => `selves-${FAMILY_WORD[family]}`
 
 export interface BaseChain {
   readonly name: string
@@ -10,10 +18,10 @@ export interface BaseChain {
 }
 
 /**
- * How packets come to the chains of policies. A packet that one base chain accepts goes on to the next: egress is judged
- * first, then ingress, then whatever others have written. What the node itself sends never comes here (it goes by the
- * output hook), and what it gets is judged by the egress of the pod that began the connection: so probes and other
- * traffic of the node to its pods are let through.
+ * How packets come to the chains of policies. A packet that one base chain accepts goes on to the next: egress is
+ * judged first, then ingress, then whatever others have written. What the node itself sends never comes here (it goes
+ * by the output hook), and what it gets is judged by the egress of the pod that began the connection: so probes and
+ * other traffic of the node to its pods are let through.
  *
  * A bridge hands its IPv4 and IPv6 packets to the forward hook where net.bridge.bridge-nf-call-iptables is on.
  */

@@ -8,7 +8,8 @@ import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import { policyRules } from "./policy-rules.ts"
-import { isolated, PolicyTable, TABLE, type PolicyTableOptions } from "./policy-table.ts"
+import { isolated, TABLE } from "./base-chains.ts"
+import { PolicyTable, type PolicyTableOptions } from "./policy-table.ts"
 import { filterBridges, unenforceable } from "./support.ts"
 
 /** A pod's start waits no longer than this for its rules. */
@@ -38,8 +39,8 @@ export interface EnforcerParts extends PolicyTableOptions {
  * Keeps the kernel's table in step with policies, namespaces and pods. There is a table while there is a policy, and
  * without one nothing is kept and nothing is run.
  *
- * One transaction runs at a time; what changes meanwhile is in the next. After one that failed the whole table is written
- * anew, since it is not known what is there.
+ * One transaction runs at a time; what changes meanwhile is in the next. After one that failed the whole table is
+ * written anew, since it is not known what is there.
  */
 export class Enforcer {
   readonly #parts: EnforcerParts

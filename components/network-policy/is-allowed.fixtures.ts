@@ -1,6 +1,6 @@
 /**
- * What NetworkPolicies allow, by the words of k8s.io/api networking/v1/types.go and without any table: what the rules of
- * the kernel are held against.
+ * What NetworkPolicies allow, by the words of k8s.io/api networking/v1/types.go and without any table: what the rules
+ * of the kernel are held against.
  */
 import { isIPv6 } from "node:net"
 import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"

@@ -6,9 +6,12 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
+import { removeTable } from "../../pkg/netfilter/nft.ts"
+import type { Logger } from "../../pkg/log/log.ts"
 import type { Family } from "./address-ranges.ts"
 import { AddressOwners } from "./address-owners.ts"
 import { Enforcer } from "./enforcer.ts"
+import { TABLE } from "./base-chains.ts"
 import { isSubject, podFacts, reportedAddresses, type PodFacts } from "./pod-facts.ts"
 
 export interface NetworkPolicyConfig {
@@ -46,6 +49,16 @@ const MIRROR = "kubernetes.io/config.mirror"
 export function createNetworkPolicy(context: ComponentContext, config: NetworkPolicyConfig): NetworkPolicyComponent {
   return new NetworkPolicies(context, config)
 }
+
+/** Stands in place of the component where policies are not to be enforced: removes what an earlier run has left. */
+export const removeNetworkPolicies = (log: Logger, host: Host = hostIn()): Component => ({
+  name: "network-policy",
+  start: () =>
+    removeTable(host, "inet", TABLE).catch((err: unknown) =>
+      log.warn("Cannot remove the rules of network policies", { err }),
+    ),
+  stop: () => Promise.resolve(),
+})
 
 class NetworkPolicies implements NetworkPolicyComponent {
   readonly name = "network-policy"

@@ -2,8 +2,8 @@
  * The wanted content of one table of nftables, and the text for `nft -f` that leads there from what was written last.
  * Nothing of this asks the kernel: what was written is remembered, element by element, for as long as it differs.
  *
- * A chain must not be removed before the elements and rules that lead to it, nor be led to before it is there; the order
- * in `changes` follows from that. All of it is one transaction: the kernel takes it whole or not at all.
+ * A chain must not be removed before the elements and rules that lead to it, nor be led to before it is there; the
+ * order in `changes` follows from that. All of it is one transaction: the kernel takes it whole or not at all.
  */
 export class NftTable {
   readonly #name: string
@@ -110,9 +110,7 @@ export class NftTable {
     for (const name of this.#chains.keys()) text.push(...this.#rules(name))
     for (const [set, { elements }] of this.#sets)
       if (elements.size > 0)
-        text.push(
-          `add element ${this.#name} ${set} { ${[...elements].map(([element, verdict]) => entry(element, verdict)).join(", ")} }`,
-        )
+        text.push(`add element ${this.#name} ${set} { ${[...elements].map((one) => entry(...one)).join(", ")} }`)
     return lines(text)
   }
 

@@ -5,7 +5,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import type { Answer, Command } from "./pod.program.ts"
+import type { Answer, Command } from "./pod-program.fixtures.ts"
 
 export const ableToMakePods =
   process.getuid?.() === 0 &&
@@ -99,7 +99,7 @@ export class TestPod {
   }
 
   async start(ports: readonly number[]): Promise<void> {
-    const program = join(import.meta.dir, "pod.program.ts")
+    const program = join(import.meta.dir, "pod-program.fixtures.ts")
     const child = spawn(
       "ip",
       ["netns", "exec", this.namespace, process.execPath, program, this.name, ...ports.map(String)],

@@ -2,13 +2,11 @@ import { isIPv6 } from "node:net"
 import { fromLabels, type Labels } from "../../pkg/apimachinery/labels.ts"
 import { FAMILY_WORD, portText, ruleText, type SetNames } from "./rule-text.ts"
 import type { Family } from "./address-ranges.ts"
-import { baseChains } from "./base-chains.ts"
+import { baseChains, DIRECTIONS, isolated, selves, TABLE } from "./base-chains.ts"
 import { NftTable } from "./nft-table.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRules, PortRange } from "./policy-rules.ts"
 
-export const TABLE = "k3ts-network-policy"
-const DIRECTIONS: readonly Direction[] = ["ingress", "egress"]
 /** For addresses of which it is not known yet whose they are. */
 const UNKNOWN_CHAIN = "unknown-pod"
 
@@ -54,8 +52,8 @@ interface SharedSet<T> {
  *     set  pods-ip-4       addresses of the pods that one selection of peers has
  *     set  port-ip-5       address . number of the pods that have a port of one name
  *
- * A pod that comes or goes is a matter of elements only. What a change costs grows with what it concerns: a pod with the
- * number of policies in its namespace and of selections, a policy with the number of pods.
+ * A pod that comes or goes is a matter of elements only. What a change costs grows with what it concerns: a pod with
+ * the number of policies in its namespace and of selections, a policy with the number of pods.
  */
 export class PolicyTable {
   readonly table = new NftTable(`inet ${TABLE}`)
@@ -307,10 +305,6 @@ const addressesOf = ({ addresses }: PodFacts, family: Family): readonly string[]
   addresses.filter((address) => familyOf(address) === family)
 const addressType = (family: Family) => (family === "IPv4" ? "ipv4_addr" : "ipv6_addr")
 
-/** The map of the pods that are isolated in a direction. */
-export const isolated = (direction: Direction, family: Family): string => `${direction}-${FAMILY_WORD[family]}`
-/** The set of isolated pods' addresses, each twice: a pod's connections to itself. */
-export const selves = (family: Family): string => `selves-${FAMILY_WORD[family]}`
 const podsSet = (number: number, family: Family) => `pods-${FAMILY_WORD[family]}-${number}`
 const portSet = (number: number, family: Family) => `port-${FAMILY_WORD[family]}-${number}`
 const policyChain = (direction: Direction, { id }: Policy) => `${direction}-${id}`

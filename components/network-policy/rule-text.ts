@@ -2,8 +2,8 @@
  * Rules as nft reads them. What is judged is the connection that a packet belongs to, never the packet: its client is
  * `ct original saddr`, its server `ct reply saddr` and the port of the server `ct reply proto-src`, in packets of both
  * directions. So an answer is allowed exactly as long as its question is, a change of policies holds for connections
- * that are established at their next packet, without telling the connection tracker; and what a Service has led to a pod
- * is judged by that pod and by the true client, whatever address the packet shows.
+ * that are established at their next packet, without telling the connection tracker; and what a Service has led to a
+ * pod is judged by that pod and by the true client, whatever address the packet shows.
  */
 import { rangeText, type Family } from "./address-ranges.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protocol } from "./policy-rules.ts"
@@ -59,7 +59,9 @@ function byProtocol(ranges: readonly PortRange[]): readonly (readonly [Protocol,
   return protocols.map((protocol) => [protocol, mergedPorts(ranges.filter((range) => range.protocol === protocol))])
 }
 
-/** One number stands in the rule itself; more are a set, since nft cannot print such numbers of a set without a name. */
+/**
+ * One number stands in the rule itself; more are a set, since nft cannot print such numbers of a set without a name.
+ */
 function portMatch(ranges: readonly PortRange[], names: SetNames): string {
   const [first] = ranges
   if (first!.first === 0) return "" // all ports: one range is left that begins at 0

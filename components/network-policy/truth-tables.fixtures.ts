@@ -16,7 +16,9 @@ export type Change =
 export interface Check {
   readonly port: number
   readonly protocol: Protocol
-  /** From whom, to whom, whether they connect; a later one overrides an earlier one, and all else connects. `*` is any. */
+  /**
+   * From whom, to whom, whether they connect; a later one overrides an earlier one, and all else connects. `*` is any.
+   */
   readonly expect: readonly (readonly [from: string, to: string, connects: boolean])[]
 }
 

@@ -204,20 +204,6 @@ test("the priority classes of the system cannot be deleted", async () => {
     })
 })
 
-test("whoever writes a NetworkPolicy is told that it is not enforced", async () => {
-  const path = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
-  const warning = '299 - "NetworkPolicies are stored but not enforced: this one restricts no traffic"'
-  const made = await cluster.send("POST", path, { body: { metadata: { name: "n" }, spec: { podSelector: {} } } })
-  const patched = await cluster.send("PATCH", `${path}/n`, {
-    body: { metadata: { labels: { a: "b" } } },
-    type: "application/merge-patch+json",
-  })
-  expect([made, patched].map(({ code, headers }) => [code, headers["warning"]])).toEqual([
-    [201, warning],
-    [200, warning],
-  ])
-})
-
 test("a write through a subresource warns of nothing in the parts it cannot change", async () => {
   // given
   const spec = { type: "LoadBalancer", ports: [{ port: 80 }], externalIPs: ["192.0.2.1"] }

@@ -11,7 +11,7 @@ import {
   judgeOverlay,
   judgeRoot,
 } from "./kernel.ts"
-import { judgeMode, judgeNftables } from "./netfilter.ts"
+import { judgeMode, judgeNetworkPolicies, judgeNftables } from "./netfilter.ts"
 import { judgeClock, judgeDisk, judgeMemory } from "./resources.ts"
 
 const short = (findings: readonly Finding[]) => findings.map(({ name, status }) => `${status} ${name}`)
@@ -81,6 +81,8 @@ describe("single requirements", () => {
     ["a missing namespace", judgeNamespaces((name) => name !== "pid"), "missing namespaces"],
     ["iptables on nftables", judgeMode("iptables v1.8.9 (nf_tables)\n"), "found iptables mode"],
     ["iptables that does not run", judgeMode(""), "missing iptables mode"],
+    ["network policies", judgeNetworkPolicies(undefined), "found network policies"],
+    ["network policies without nft", judgeNetworkPolicies("nft is not on the PATH"), "warning network policies"],
     ["nftables", judgeNftables({ usable: true, version: "1.0.6" }), "found nftables"],
     ["no nftables", judgeNftables({ usable: false, reason: "old", mend: "a new one" }), "warning nftables"],
     ["a full disk", judgeDisk("/var/lib/k3ts", 1e6), "missing disk"],

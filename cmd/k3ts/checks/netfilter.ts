@@ -1,3 +1,4 @@
+import { unenforceable } from "../../../components/network-policy/support.ts"
 import { hostIn } from "../../../pkg/netfilter/host.ts"
 import { findNft, type NftSupport } from "../../../pkg/netfilter/nft.ts"
 import { found, missing, warning, type Finding } from "./finding.ts"
@@ -53,7 +54,8 @@ export async function checkNetfilter(): Promise<Finding[]> {
         : missing(`${type} device`, fault, `modprobe ${type}, or start a kernel that has it`)
     }),
   )
-  return [mode, judgeNftables(await findNft(hostIn())), ...tried, ...devices]
+  const policies = judgeNetworkPolicies(await unenforceable(hostIn()))
+  return [mode, judgeNftables(await findNft(hostIn())), policies, ...tried, ...devices]
 }
 
 /** `iptables v1.8.9 (nf_tables)`; before 1.8 there is no word in parentheses. */
@@ -66,6 +68,12 @@ export function judgeMode(version: string): Finding {
 
 export const judgeNftables = (support: NftSupport): Finding =>
   support.usable ? found("nftables", `nft ${support.version}`) : warning("nftables", support.reason, support.mend)
+
+/** `why`: why they cannot be enforced here, `<reason>: <mend>`; undefined where they can. */
+export function judgeNetworkPolicies(why: string | undefined): Finding {
+  if (why === undefined) return found("network policies", "can be enforced")
+  return warning("network policies", "they would not be enforced here, which every NetworkPolicy says by an Event", why)
+}
 
 /** Gives the fault's last line, or nothing. */
 async function trial(script: string): Promise<string | undefined> {

@@ -7,7 +7,17 @@ test.each<[string, string[], boolean]>([
   ["server --disable-", ["--disable-agent"], false],
   [
     "server --disable ",
-    ["dns", "ingress", "kube-proxy", "local-storage", "metrics-server", "scheduler", "controller-manager", "manifests"],
+    [
+      "dns",
+      "ingress",
+      "kube-proxy",
+      "network-policy",
+      "local-storage",
+      "metrics-server",
+      "scheduler",
+      "controller-manager",
+      "manifests",
+    ],
     false,
   ],
   ["server --disable k", ["kube-proxy"], false],

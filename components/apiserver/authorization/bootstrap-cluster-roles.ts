@@ -177,6 +177,15 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     rules: [on("get", "core", "nodes/metrics"), on(READ, "core", "pods nodes")],
   },
   {
+    // Not upstream's: the account that enforces NetworkPolicies.
+    name: "system:network-policy",
+    rules: [
+      on("list watch", "core", "pods namespaces"),
+      on("list watch", "networking.k8s.io", "networkpolicies"),
+      EVENTS,
+    ],
+  },
+  {
     // Not upstream's: the account that the provisioner of local-path acts as.
     name: "system:local-path-provisioner",
     rules: [
@@ -304,6 +313,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:public-info-viewer", groups: ["system:authenticated", "system:unauthenticated"] },
   { role: "system:node-proxier", users: ["system:kube-proxy"] },
   { role: "system:kube-controller-manager", users: ["system:kube-controller-manager"] },
+  { role: "system:network-policy", accounts: ["kube-system/network-policy"] },
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
   { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
   { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },

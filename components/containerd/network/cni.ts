@@ -12,6 +12,8 @@ export interface PodNetwork {
 }
 
 export const CONFIG_NAME = "10-k3ts.conflist"
+/** The bridge of the pods of a node. */
+export const BRIDGE = "cni0"
 
 /**
  * The pod network: one bridge on the node, an address from the node's range for each pod, host ports.
@@ -20,7 +22,7 @@ export const CONFIG_NAME = "10-k3ts.conflist"
  * The bridge does not masquerade, though it could: it would add rules for each pod, a good part of the time a pod takes
  * to start. One rule for all pods does the same, see egress.ts.
  */
-export function cniConfig({ podCidr, mtu, bridge = "cni0" }: PodNetwork, addresses: string): string {
+export function cniConfig({ podCidr, mtu, bridge = BRIDGE }: PodNetwork, addresses: string): string {
   const config = {
     cniVersion: "1.0.0",
     name: "k3ts",

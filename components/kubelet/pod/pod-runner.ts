@@ -154,7 +154,8 @@ export class PodRunner {
       signal.throwIfAborted()
       const config = await this.#sandboxes.config(pod, plan.attempt)
       const sandbox = plan.sandbox ?? (await this.#sandboxes.create(pod, config, signal))
-      if (sandbox !== undefined) return { mounted, sandbox, config }
+      if (sandbox !== undefined && (await this.#isNetworkReady(pod, sandbox, signal)))
+        return { mounted, sandbox, config }
       this.#waker.wakeIn(RETRY_MS)
       return undefined
     } catch (err) {
@@ -163,6 +164,20 @@ export class PodRunner {
       context.events.event(pod, "Warning", "FailedMount", err.message)
       this.#waker.wakeIn(MOUNT_RETRY_MS)
       return undefined
+    }
+  }
+
+  async #isNetworkReady(pod: Pod, { ips }: RuntimeSandbox, signal: AbortSignal): Promise<boolean> {
+    const { events, networkReady } = this.#parts.context
+    try {
+      await networkReady(pod, ips)
+      signal.throwIfAborted()
+      return true
+    } catch (err) {
+      signal.throwIfAborted()
+      const why = err instanceof Error ? err.message : String(err)
+      events.event(pod, "Warning", "NetworkNotReady", `The pod's containers wait for its network: ${why}`)
+      return false
     }
   }
 

@@ -285,9 +285,17 @@ export class PodWorker implements Waker {
     await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
   }
 
-  /** Takes over a pod that an earlier kubelet started: its volumes are kept current again. */
+  /** Takes over a pod that an earlier kubelet started: its volumes are kept current again, its addresses are known. */
   async #adopt(signal: AbortSignal): Promise<void> {
     const { context, volumes } = this.#parts
+    const ips = this.#runtime.sandboxes.find(({ ready }) => ready)?.ips ?? []
+    await context.networkReady(this.#pod, ips).catch((err: unknown) => {
+      context.log.warn("A running pod's network is not ready", {
+        pod: `${this.identity.namespace}/${this.identity.name}`,
+        err,
+      })
+    })
+    signal.throwIfAborted()
     try {
       await volumes.mount(this.#pod, signal)
     } catch (err) {

@@ -68,6 +68,7 @@ describe("the volumes of pods", () => {
       // Only these parts are asked by volumes.
       runtime: runtime as unknown as ContainerRuntime,
       metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
+      networkReady: () => Promise.resolve(),
       port: () => 0,
       events: {
         event: (_about: KubeObject, _type: string, reason: string, message: string) =>

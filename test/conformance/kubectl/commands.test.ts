@@ -11,7 +11,6 @@ import { COMMANDS, runCommands } from "./run.ts"
 
 /** What k3ts prints otherwise on purpose; docs/compatibility.md has the reasons. */
 const OTHERWISE: Readonly<Record<string, string>> = {
-  "kubectl -n kc apply -f misc.yaml": "policies of networks are not enforced, which is said",
   "kubectl get cs": "the parts of one program are not asked over the network",
   "kubectl auth whoami": "the administrator has another name",
 }

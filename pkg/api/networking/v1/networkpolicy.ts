@@ -95,7 +95,6 @@ export const NetworkPolicy = defineResource(
       },
     ],
     warnings: ({ spec }) => [
-      "NetworkPolicies are stored but not enforced: this one restricts no traffic",
       ...(spec.ingress ?? []).flatMap(({ from = [] }, i) => blockWarnings(from, `spec.ingress[${i}].from`)),
       ...(spec.egress ?? []).flatMap(({ to = [] }, i) => blockWarnings(to, `spec.egress[${i}].to`)),
     ],
