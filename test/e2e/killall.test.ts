@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, WEB } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 import { EXECUTABLE, uninstallArgs } from "../harness/server.ts"
@@ -34,6 +35,7 @@ async function look() {
     rules: (await lines("iptables-save"))
       .filter((line) => line.startsWith("-A") || (line.startsWith(":") && !/^:[A-Z]+ (ACCEPT|DROP)/.test(line)))
       .sort(),
+    tables: (await lines("nft", "list", "tables")).sort(),
     mounts: readFileSync("/proc/self/mountinfo", "utf8")
       .split("\n")
       .map((line) => line.split(" ")[4] ?? "")
@@ -106,7 +108,12 @@ describeOnNode("k3ts killall", () => {
         cluster.createPod("killall-waiting", { containers: [{ name: "c", image: "nosuch.invalid/image:1" }] }),
         cluster.pod("killall-waiting", ({ status }) => status.podIP !== undefined),
       ])
-      expect(await machine()).not.toEqual(before)
+      await cluster.create(NetworkPolicy, {
+        metadata: { name: "deny-all", namespace: "default" },
+        spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
+      })
+      await cluster.runPod("killall-isolated", { containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
+      expect((await machine())["tables"]).toContain("table inet k3ts-network-policy")
       const ofPods = (await run("ip", ["-o", "link", "show", "master", "cni0"])).out
         .split("\n")
         .flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])

@@ -28,7 +28,7 @@ function missing(): readonly string[] {
   const found = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0
   return [
     ...(process.getuid?.() === 0 ? [] : ["root"]),
-    ...["containerd", "runc", "iptables", "conntrack", "kubectl", "curl", "script"].filter(
+    ...["containerd", "runc", "iptables", "nft", "conntrack", "kubectl", "curl", "script"].filter(
       (program) => !found(program),
     ),
     ...(existsSync(IMAGES) ? [] : ["dist/images (hack/build.sh makes it)"]),
