@@ -31,67 +31,76 @@ export function resourceMetrics({ node, pods }: Summary, at: number): readonly M
     family(
       "node_cpu_usage_seconds_total",
       "counter",
-      "Cumulative cpu time consumed by the node in core-seconds",
+      "[STABLE] Cumulative cpu time consumed by the node in core-seconds",
       measured(seconds(node.cpu?.usageCoreNanoSeconds)),
     ),
     family(
       "node_memory_working_set_bytes",
       "gauge",
-      "Current working set of the node in bytes",
+      "[STABLE] Current working set of the node in bytes",
       measured(node.memory?.workingSetBytes),
     ),
     family(
       "node_swap_usage_bytes",
       "gauge",
-      "Current swap usage of the node in bytes",
+      "[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems",
       measured(node.swap?.swapUsageBytes),
     ),
     family(
       "container_start_time_seconds",
       "gauge",
-      "Start time of the container since unix epoch in seconds",
+      "[STABLE] Start time of the container since unix epoch in seconds",
       ofContainers(({ startTime }) => Date.parse(startTime) / 1000).map(({ labels, value }) => ({ labels, value })),
     ),
     family(
       "container_cpu_usage_seconds_total",
       "counter",
-      "Cumulative cpu time consumed by the container in core-seconds",
+      "[STABLE] Cumulative cpu time consumed by the container in core-seconds",
       ofContainers(({ cpu }) => seconds(cpu?.usageCoreNanoSeconds)),
     ),
     family(
       "container_memory_working_set_bytes",
       "gauge",
-      "Current working set of the container in bytes",
+      "[STABLE] Current working set of the container in bytes",
       ofContainers(({ memory }) => memory?.workingSetBytes),
     ),
     family(
       "container_swap_usage_bytes",
       "gauge",
-      "Current amount of the container swap usage in bytes",
+      "[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems",
       ofContainers(({ swap }) => swap?.swapUsageBytes),
+    ),
+    family(
+      "container_swap_limit_bytes",
+      "gauge",
+      "[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems",
+      ofContainers(({ swap }) =>
+        swap?.swapAvailableBytes === undefined ? undefined : swap.swapAvailableBytes + swap.swapUsageBytes,
+      ),
     ),
     family(
       "pod_cpu_usage_seconds_total",
       "counter",
-      "Cumulative cpu time consumed by the pod in core-seconds",
+      "[STABLE] Cumulative cpu time consumed by the pod in core-seconds",
       ofPods(({ cpu }) => seconds(cpu?.usageCoreNanoSeconds)),
     ),
     family(
       "pod_memory_working_set_bytes",
       "gauge",
-      "Current working set of the pod in bytes",
+      "[STABLE] Current working set of the pod in bytes",
       ofPods(({ memory }) => memory?.workingSetBytes),
     ),
     family(
       "pod_swap_usage_bytes",
       "gauge",
-      "Current amount of the pod swap usage in bytes",
+      "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems",
       ofPods(({ swap }) => swap?.swapUsageBytes),
     ),
-    ...["scrape_error", "resource_scrape_error"].map((name) =>
-      family(name, "gauge", "1 if there was an error while getting container metrics, 0 otherwise", [
-        { labels: {}, value: 0 },
-      ]),
+    family(
+      "resource_scrape_error",
+      "gauge",
+      "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
+      [{ labels: {}, value: 0 }],
     ),
   ]
 }

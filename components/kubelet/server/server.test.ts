@@ -79,8 +79,14 @@ describe("the kubelet's own paths", () => {
       `pod_memory_working_set_bytes{namespace="default",pod="web"} ${25 * MiB} ${at}`,
       `container_start_time_seconds{container="web",namespace="default",pod="web"} ${at / 1000 - 30}`,
       "resource_scrape_error 0",
+      "# HELP node_cpu_usage_seconds_total [STABLE] Cumulative cpu time consumed by the node in core-seconds",
+      "# TYPE node_cpu_usage_seconds_total counter",
     ])
       expect(resource.text.split("\n")).toContain(line)
+    // and each has a help that says how long it will be there, as Kubernetes' have
+    expect(resource.text.match(/^# HELP .*$/gm)!.every((line) => /^# HELP \w+ \[(STABLE|ALPHA)\] /.test(line))).toBe(
+      true,
+    )
 
     const cadvisor = (await ask("/metrics/cadvisor")).text
     expect(cadvisor).toMatch(
