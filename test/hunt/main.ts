@@ -1,9 +1,10 @@
 /**
  * `npm run hunt -- --seeds 1000`: random work with random faults, each seed in a cluster of its own, then quiet, then
  * the invariants. What fails is shortened and printed as a test. `--from 17` begins at another seed, `--jobs 2` says
- * how many run at a time, `--limit 60` how many seconds a seed may take.
+ * how many run at a time, `--limit 60` how many seconds of the processor's time a seed may take.
  */
 import { spawn, type ChildProcess } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -28,6 +29,8 @@ const [count, from, jobs, limit, shrinkSeconds] = [
 ].map(Number) as [number, number, number, number, number]
 /** The most that one process may hold, which runs many seeds. */
 const MOST_MEGABYTES = 1500
+/** On a busy machine a process may have to wait for the processor; this many times its limit at most. */
+const MOST_WAITING = 10
 /** A process is done after so many seeds: what one left behind would slow the next. */
 const SEEDS_OF_PROCESS = 100
 
@@ -65,11 +68,18 @@ function someSeeds(): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const arm = (seconds: number, why: () => Verdict) => {
       clearTimeout(timer)
-      timer = setTimeout(() => {
+      const usedBefore = processorSeconds(child)
+      let rounds = 0
+      const look = () => {
+        if (processorSeconds(child) - usedBefore < seconds && ++rounds < MOST_WAITING) {
+          timer = setTimeout(look, seconds * 1000)
+          return
+        }
         said(why())
         seed = undefined
         child.kill("SIGKILL")
-      }, seconds * 1000)
+      }
+      timer = setTimeout(look, seconds * 1000)
     }
     const more = () => {
       if (given++ >= SEEDS_OF_PROCESS || next >= from + count) {
@@ -115,6 +125,18 @@ function someSeeds(): Promise<void> {
     })
     more()
   })
+}
+
+/** How much of the processor a process has used; Infinity where the system does not tell it under /proc. */
+function processorSeconds({ pid }: ChildProcess): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+    // After the name, which may hold anything: utime and stime are the 12th and 13th, in hundredths of a second.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    return (Number(fields[11]) + Number(fields[12])) / 100
+  } catch {
+    return Infinity
+  }
 }
 
 await Promise.all(Array.from({ length: jobs }, job))
