@@ -1,5 +1,6 @@
 import { ExactNumber } from "./exact-number.ts"
-import type { Message, Type } from "./fields.ts"
+import type { Type } from "./field-spec.ts"
+import type { Message } from "./fields.ts"
 
 /** The decoder's place in the JSON, kept as plain arrays, so that a path costs nothing until an error needs it. */
 export class Cursor {

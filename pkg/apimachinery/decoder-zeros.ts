@@ -2,7 +2,7 @@
  * What decoding does about absent fields and zero values: it fills in defaults and the zeros that Go prints, and drops
  * the zeros that Go does not store.
  */
-import type { FieldSpec, Scalar, Type } from "./fields.ts"
+import type { FieldSpec, Scalar, Type } from "./field-spec.ts"
 
 /** A value that is set in a field without one. */
 export interface Fill {

@@ -1,4 +1,5 @@
-import type { FieldSpec, Message, Type } from "./fields.ts"
+import type { FieldSpec, Type } from "./field-spec.ts"
+import type { Message } from "./fields.ts"
 import { Cursor, goNameOf, goTypeOf } from "./decoder-cursor.ts"
 import { SCALARS } from "./decoder-scalars.ts"
 import { droppedZero, fillOf, isNoItems, NO_ITEMS, zeroOf, type Fill } from "./decoder-zeros.ts"

@@ -1,5 +1,6 @@
 import type { Check } from "./names.ts"
 import type { Decode } from "./decoder.ts"
+import type { Type, Scalar, FieldSpec, Presence } from "./field-spec.ts"
 import type { RawJson } from "./raw-json.ts"
 import type { JsonSchema } from "./structural/json-schema.ts"
 
@@ -23,105 +24,6 @@ import type { JsonSchema } from "./structural/json-schema.ts"
  * runtime form has to be the one that CRDs produce.
  */
 
-/**
- * The type of a value. JSON forms: quantity, time, microTime, duration and bytes (base64) are strings; intOrString is
- * either.
- */
-export type Type =
-  | { readonly kind: Scalar; readonly shownAs?: "rawExtension" }
-  | { readonly kind: "message"; readonly message: () => Message }
-  | { readonly kind: "list"; readonly of: Type }
-  | { readonly kind: "map"; readonly of: Type }
-
-export type Scalar =
-  | "string"
-  | "bool"
-  | "int32"
-  | "int64"
-  | "double"
-  | "bytes"
-  | "quantity"
-  | "intOrString"
-  | "time"
-  | "microTime"
-  | "duration"
-  /**
-   * Any JSON value (apiextensions JSON, RawExtension, FieldsV1). `rawExtension` and `fieldsV1` differ from `json` only
-   * on the protobuf wire.
-   */
-  | "json"
-  | "rawExtension"
-  | "fieldsV1"
-
-export type ListType = "atomic" | "set" | "map"
-
-/** All that is known of one field; each declaration makes one, and derived code reads it. */
-export interface FieldSpec {
-  readonly number: number
-  readonly doc: string
-  readonly type: Type
-  readonly presence: Presence
-  /** The default as it appears in JSON; `{}` for a struct that is always there, whose own defaults then apply. */
-  readonly default?: unknown
-  /** OpenAPI tells that the zero is the default; it is not written, as in Go. */
-  readonly zeroIsDefault?: true
-  /** For the message of who left a required field out. */
-  readonly requiredDetail?: string
-  /** The rules of the kind say when the field may be missing and what it may hold; see `Field.ownRule`. */
-  readonly ownRule?: boolean
-  readonly enum?: readonly string[]
-  /** Another value than these is refused with the list as declared, and not as the alphabet has it. */
-  readonly enumInOrder?: boolean
-  readonly min?: number
-  readonly max?: number
-  readonly maxLength?: number
-  readonly format?: string
-  /** A name check, for instance `isDNS1123Label`: gives what is wrong with a value, or nothing. */
-  readonly check?: Check
-  /** List type of server-side apply; a list without one is atomic, as are upstream's. */
-  readonly listType?: ListType
-  readonly listMapKeys?: readonly string[]
-  /** `granular` (the default) or `atomic`: how server-side apply treats a map or a struct. */
-  readonly mapType?: "granular" | "atomic"
-  /** Strategies of strategic merge patch: for instance ["merge"], ["retainKeys"], ["merge", "retainKeys"]. */
-  readonly patchStrategy?: readonly ("merge" | "retainKeys" | "replace")[]
-  readonly patchMergeKey?: string
-  /** Belongs to a feature that is off in Kubernetes: clients know the field, and what they send in it is dropped. */
-  readonly disabled?: boolean
-  /** Set once, at creation; an update that changes it is refused. */
-  readonly immutable?: boolean
-  /**
-   * A Go pointer or omitempty is the rule; `true` prints the zero value too (Go fields without omitempty), e.g.
-   * `containers`, `conditionType`.
-   */
-  readonly printZero?: boolean
-  /**
-   * Shown as null where nothing is there: a time that Go holds by value, a list or a pointer without omitempty. In
-   * objects the null stands for itself, so that clients and managedFields see the same of them as upstream.
-   */
-  readonly orNull?: boolean
-  /**
-   * A Go pointer to a scalar: `false`, 0 or "" is another thing than absent (`replicas`,
-   * `automountServiceAccountToken`). On the protobuf wire Go writes the zero of every field that is no pointer, so a
-   * zero that arrives there is dropped unless the field says this.
-   */
-  readonly pointer?: boolean
-  /**
-   * Number of a message in which Go embeds the field, e.g. `handler` of a Probe: JSON shows the field beside the
-   * others, the protobuf wire has it inside that message, under `number`. Fields of one embedded message say the same;
-   * where one is embedded in another, the outer one's number comes first.
-   */
-  readonly embeddedIn?: readonly number[]
-}
-
-export type Presence =
-  /** May be absent. */
-  | "optional"
-  /** Must be there, else FieldValueRequired. */
-  | "required"
-  /** Absent in what a client sends, filled in by decoding. */
-  | "defaulted"
-
 /** A struct: its name in OpenAPI (`io.k8s.api.` is put before a name that does not start with `io.`) and its fields. */
 export interface Message<F extends Fields = Fields> {
   readonly name: string
@@ -134,8 +36,8 @@ export interface Message<F extends Fields = Fields> {
 export interface MessageRules {
   /**
    * Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or
-   * a changed copy. What is the very same in `known`, a value of the message that has its defaults, need not be looked
-   * at.
+   * a changed copy. `old` is the decoded value that this one was made from, if there is one: what both share has its
+   * defaults already.
    */
   readonly defaults?: (value: never, old?: never) => object
   /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */

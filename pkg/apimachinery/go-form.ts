@@ -1,4 +1,5 @@
-import type { FieldSpec, Message, Type } from "./fields.ts"
+import type { FieldSpec, Type } from "./field-spec.ts"
+import type { Message } from "./fields.ts"
 import { ObjectMeta } from "./meta.ts"
 
 /**

@@ -1,5 +1,6 @@
 import { decodeMessage } from "./decode.ts"
-import type { FieldSpec, Message, Type } from "./fields.ts"
+import type { FieldSpec, Type } from "./field-spec.ts"
+import type { Message } from "./fields.ts"
 
 /**
  * A copy of a value that has Go's zeros in the place of what is required and missing: rules that trust the type can

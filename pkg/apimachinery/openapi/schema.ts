@@ -1,4 +1,5 @@
-import { f, type FieldSpec, type Message, type Type } from "../fields.ts"
+import type { FieldSpec, Type } from "../field-spec.ts"
+import { f, type Message } from "../fields.ts"
 import { ListMeta } from "../meta.ts"
 import { markersOf } from "./markers.ts"
 import { customDefinition } from "./structural.ts"

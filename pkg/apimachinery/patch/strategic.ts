@@ -1,6 +1,7 @@
 import { deepEqual } from "../equal.ts"
 import { ApiError, badRequest } from "../errors.ts"
-import type { FieldSpec, Message, Type } from "../fields.ts"
+import type { FieldSpec, Type } from "../field-spec.ts"
+import type { Message } from "../fields.ts"
 import { goText, goType } from "../go-text.ts"
 import { isJsonObject as isObject } from "../json-value.ts"
 

@@ -1,6 +1,7 @@
 import type { Reader } from "../../protobuf/reader.ts"
 import { WIRE, type Writer } from "../../protobuf/writer.ts"
-import { Field, type FieldSpec, type Message, type Type } from "../fields.ts"
+import type { FieldSpec, Type } from "../field-spec.ts"
+import { Field, type Message } from "../fields.ts"
 import { nested, SCALAR_CODECS, type ScalarCodec } from "./values.ts"
 
 /**

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { WIRE, type Writer } from "../../protobuf/writer.ts"
 import type { Reader } from "../../protobuf/reader.ts"
 import { ExactNumber } from "../exact-number.ts"
-import type { Scalar } from "../fields.ts"
+import type { Scalar } from "../field-spec.ts"
 import { RawJson } from "../raw-json.ts"
 import { formatDuration, parseDuration } from "../time.ts"
 

@@ -1,5 +1,14 @@
 import type { FunctionDeclaration, Overload } from "../library/declare.ts"
-import type { Call, Comprehension, Expr, ListExpr, MapExpr, Select, StructExpr } from "../syntax/ast.ts"
+import {
+  children,
+  type Call,
+  type Comprehension,
+  type Expr,
+  type ListExpr,
+  type MapExpr,
+  type Select,
+  type StructExpr,
+} from "../syntax/ast.ts"
 import type { Issues } from "../syntax/issue.ts"
 import {
   BOOL,
@@ -378,25 +387,4 @@ function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind !== "select" || expr.testOnly) return undefined
   const prefix = qualifiedName(expr.operand)
   return prefix === undefined ? undefined : `${prefix}.${expr.field}`
-}
-
-/** The expressions in an expression. */
-export function children(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case "literal":
-    case "ident":
-      return []
-    case "select":
-      return expr.qualified === undefined ? [expr.operand] : []
-    case "call":
-      return expr.target === undefined || expr.resolved?.namespaced === true ? expr.args : [expr.target, ...expr.args]
-    case "list":
-      return expr.elements
-    case "map":
-      return expr.entries.flatMap(({ key, value }) => [key, value])
-    case "struct":
-      return expr.fields.map(({ value }) => value)
-    case "comprehension":
-      return [expr.range, expr.init, expr.condition, expr.step, expr.result]
-  }
 }

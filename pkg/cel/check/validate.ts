@@ -5,7 +5,7 @@ import type { Call, Expr, ListExpr, MapExpr } from "../syntax/ast.ts"
 import type { Issues } from "../syntax/issue.ts"
 import { formatType, isOptional, sameType, type CelType } from "../type.ts"
 import { CelError, type Value } from "../values.ts"
-import { children } from "./checker.ts"
+import { children } from "../syntax/ast.ts"
 
 /**
  * What Kubernetes refuses besides faults of types: literals that no call can take, and lists and maps of mixed types.

@@ -1,37 +1,20 @@
-import { NO_SUCH_OVERLOAD, equal } from "../compare.ts"
 import { callCost } from "../cost/runtime.ts"
-import { NEW_LIST, NEW_MAP, NEW_STRUCT, sizeForCost, type CallCost } from "../cost/sizes.ts"
+import { NEW_LIST, NEW_MAP, NEW_STRUCT } from "../cost/sizes.ts"
 import { show, typeOfValue } from "../convert.ts"
-import type { FunctionDeclaration, Implementation, Overload } from "../library/declare.ts"
-import { HashMap, identity } from "../maps.ts"
-import type { Call, Comprehension, Expr, ListExpr, MapExpr } from "../syntax/ast.ts"
-import type { Select, StructExpr } from "../syntax/ast.ts"
+import type { FunctionDeclaration, Overload } from "../library/declare.ts"
+import { HashMap } from "../maps.ts"
+import type { Call, Comprehension, Expr, ListExpr, MapExpr, Select, StructExpr } from "../syntax/ast.ts"
 import { isBinding } from "../syntax/binding.ts"
 import type { CelType } from "../type.ts"
 import { TYPE_NAMES } from "../types-by-name.ts"
-import { ArrayList, CelError, ListValue, MapValue, Optional, StructValue, TypeValue, type Value } from "../values.ts"
-import { GrowingList, MadeStruct } from "./made-values.ts"
-import { dispatcher } from "./dispatch.ts"
+import { ArrayList, CelError, Optional, StructValue, TypeValue, type Value } from "../values.ts"
+import { binary, implementationOf, nary, nonStrict, unary } from "./calls.ts"
 import type { Frame, Global, Step } from "./frame.ts"
-import { isOfOtherKind } from "../json-values.ts"
-import { find, isPresent, qualify } from "./qualify.ts"
-
-/** Cost of reading a variable or a field. Source: cel-go common/cost.go. */
-const SELECT = 1
-
-/** How an expression is evaluated. */
-interface Plan {
-  readonly step: Step
-  /** The value of an expression that is known before evaluation. It costs nothing. */
-  readonly constant?: Value
-  /**
-   * Of variables, fields, items and conditions: evaluates without the cost that reading a whole path has once. cel-go
-   * leaves it out where the path is the branch of a condition or an index.
-   */
-  readonly bare?: Step
-  /** Whether the path begins with a condition; such a path costs no more than its parts. */
-  readonly isConditional?: boolean
-}
+import { GrowingList, MadeStruct } from "./made-values.ts"
+import { conditional, equality, inConstant, logical, optionalOr } from "./operators.ts"
+import { access, bareOf, constantPlan, index, path, SELECT, type Plan } from "./paths.ts"
+import { isPresent } from "./qualify.ts"
+import { Fault, pairs, single } from "./ranges.ts"
 
 export interface Planned {
   readonly step: Step
@@ -71,7 +54,10 @@ const CONVERSIONS: ReadonlySet<string> = new Set(
   "bool bytes double duration dyn int string timestamp type uint".split(" "),
 )
 
-const constantPlan = (constant: Value): Plan => ({ step: () => constant, constant })
+function readLocal({ slot, init }: Local): Step {
+  if (init === undefined) return (frame) => frame.slots[slot]!
+  return (frame) => (frame.slots[slot] ??= init(frame))
+}
 
 class Planner {
   readonly #options: PlanOptions
@@ -338,197 +324,6 @@ class Planner {
   }
 }
 
-const bareOf = ({ bare, step }: Plan): Step => bare ?? step
-
-/** A path: its cost comes once, after its parts. */
-function path(bare: Step, isConditional = false): Plan {
-  if (isConditional) return { step: bare, bare, isConditional }
-  return {
-    bare,
-    step(frame) {
-      const value = bare(frame)
-      frame.charge(SELECT)
-      return value
-    },
-  }
-}
-
-function readLocal({ slot, init }: Local): Step {
-  if (init === undefined) return (frame) => frame.slots[slot]!
-  return (frame) => (frame.slots[slot] ??= init(frame))
-}
-
-/** Reads from an object that may be an optional, which makes the result one. */
-function access(frame: Frame, object: Value, key: Value): Value {
-  if (object instanceof CelError) return object
-  if (object instanceof Optional) return object.value === undefined ? object : accessOptional(frame, object.value, key)
-  frame.charge(SELECT)
-  return qualify(object, key)
-}
-
-function accessOptional(frame: Frame, object: Value, key: Value): Value {
-  const found = find(object, key)
-  if (found === undefined) return Optional.NONE
-  frame.charge(SELECT)
-  return found instanceof CelError ? found : new Optional(found)
-}
-
-function index(object: Plan, key: Plan, optional: boolean): Plan {
-  const read = bareOf(object)
-  const readKey = bareOf(key)
-  return path((frame) => {
-    const from = read(frame)
-    if (from instanceof CelError) return from
-    const inner = from instanceof Optional ? from.value : from
-    if (inner === undefined) return from
-    const at = readKey(frame)
-    if (at instanceof CelError) {
-      if (from === inner && !optional) frame.charge(SELECT)
-      return at
-    }
-    if (from !== inner || optional) return accessOptional(frame, inner, at)
-    return access(frame, inner, at)
-  }, object.isConditional)
-}
-
-/** A condition costs nothing, and its branches no more than their parts. */
-function conditional(condition: Plan, yes: Plan, no: Plan): Plan {
-  const { step: holds } = condition
-  const whenTrue = bareOf(yes)
-  const whenFalse = bareOf(no)
-  const step: Step = (frame) => {
-    const value = holds(frame)
-    if (value === true) return whenTrue(frame)
-    if (value === false) return whenFalse(frame)
-    return value instanceof CelError ? value : NO_SUCH_OVERLOAD
-  }
-  return { step, bare: step, isConditional: true }
-}
-
-/** `&&` and `||`: a term that decides wins over errors in other terms. */
-function logical(terms: readonly Step[], decides: boolean): Step {
-  if (terms.length === 2) {
-    const [left, right] = terms as [Step, Step]
-    return (frame) => {
-      const a = left(frame)
-      if (a === decides) return decides
-      const b = right(frame)
-      if (b === decides) return decides
-      if (typeof a === "boolean" && typeof b === "boolean") return !decides
-      return asFault(typeof a === "boolean" ? b : a)
-    }
-  }
-  return (frame) => {
-    let fault: CelError | undefined
-    for (const term of terms) {
-      const value = term(frame)
-      if (value === decides) return decides
-      if (typeof value !== "boolean") fault ??= asFault(value)
-    }
-    return fault ?? !decides
-  }
-}
-
-const asFault = (value: Value): CelError => (value instanceof CelError ? value : NO_SUCH_OVERLOAD)
-
-function equality(left: Step, right: Step, wanted: boolean): Step {
-  return (frame) => {
-    const a = left(frame)
-    const b = right(frame)
-    frame.charge(equalityCost(a, b))
-    if (a instanceof CelError) return a
-    if (b instanceof CelError) return b
-    const isEqual = equal(a, b)
-    if (wanted && !isEqual && isOfOtherKind(a, b)) return NO_SUCH_OVERLOAD
-    return isEqual === wanted
-  }
-}
-
-function equalityCost(a: Value, b: Value): number {
-  if (typeof a === "number" || typeof b === "number")
-    return Math.min(1, typeof a === "number" ? smallest(b) : smallest(a))
-  return Math.ceil(Math.min(sizeForCost(a), sizeForCost(b)) * 0.1)
-}
-
-const smallest = (value: Value): number => Math.min(1, sizeForCost(value))
-
-function optionalOr(left: Step, right: Step, unwrap: boolean): Step {
-  return (frame) => {
-    const value = left(frame)
-    if (!(value instanceof Optional)) return value
-    if (value.value === undefined) return right(frame)
-    return unwrap ? value.value : value
-  }
-}
-
-/** `x in [1, 2]` with primitives: a set, which costs nothing to look into. */
-function inConstant({ step }: Plan, { constant }: Plan): Plan | undefined {
-  if (!(constant instanceof ListValue)) return undefined
-  if (constant.size === 0) return constantPlan(false)
-  const members = new Set<unknown>()
-  for (const item of constant) {
-    const id = identity(item)
-    if (id === undefined) return undefined
-    members.add(id)
-  }
-  return {
-    step(frame) {
-      const value = step(frame)
-      return value instanceof CelError ? value : members.has(identity(value))
-    },
-  }
-}
-
-const implementationOf = (declaration: FunctionDeclaration, overloads: readonly Overload[]): Implementation =>
-  declaration.singleton ?? dispatcher(declaration, overloads)
-
-function nonStrict(arg: Step, implementation: Implementation): Step {
-  return (frame) => {
-    const value = arg(frame)
-    frame.charge(1)
-    return implementation(value)
-  }
-}
-
-function unary(arg: Step, implementation: Implementation, cost: CallCost): Step {
-  return (frame) => {
-    const value = arg(frame)
-    const result = value instanceof CelError ? value : implementation(value)
-    frame.charge(typeof cost === "number" ? cost : cost([value], result))
-    return result
-  }
-}
-
-function binary(left: Step, right: Step, implementation: Implementation, cost: CallCost): Step {
-  return (frame) => {
-    const a = left(frame)
-    const b = right(frame)
-    const result = a instanceof CelError ? a : b instanceof CelError ? b : implementation(a, b)
-    frame.charge(typeof cost === "number" ? cost : cost([a, b], result))
-    return result
-  }
-}
-
-/**
- * A call of none, three or more arguments. It costs nothing where an argument before the last is an error: cel-go finds
- * the cost by the arguments that were evaluated.
- */
-function nary(steps: readonly Step[], implementation: Implementation, cost: CallCost): Step {
-  return (frame) => {
-    const args: Value[] = []
-    for (const step of steps) {
-      const value = step(frame)
-      args.push(value)
-      if (!(value instanceof CelError)) continue
-      if (args.length === steps.length) frame.charge(typeof cost === "number" ? cost : cost(args, value))
-      return value
-    }
-    const result = implementation(...args)
-    frame.charge(typeof cost === "number" ? cost : cost(args, result))
-    return result
-  }
-}
-
 function evaluateList(frame: Frame, steps: readonly Step[], optional: ReadonlySet<number>): Value {
   const items: Value[] = []
   for (let i = 0; i < steps.length; i++) {
@@ -550,34 +345,4 @@ function unwrapped(value: Value, optional: boolean, what: () => string): Value |
 function mutable(value: Value): Value {
   if (value instanceof ArrayList && value.size === 0) return new GrowingList()
   return value instanceof HashMap && value.size === 0 ? new HashMap() : value
-}
-
-/** Stands in a loop for a range that cannot be walked. */
-class Fault {
-  readonly error: CelError
-  constructor(error: CelError) {
-    this.error = error
-  }
-}
-type Item = readonly [Value | Fault, Value]
-
-function* single(range: Value): Iterable<Item> {
-  if (range instanceof ListValue) for (const item of range) yield [item, null]
-  else if (range instanceof MapValue) for (const key of range.keys()) yield [key, null]
-  else if (range instanceof StructValue) for (const name of range.fieldNames()) yield [name, null]
-  else yield [new Fault(new CelError(`got '${goType(range)}', expected iterable type`)), null]
-}
-
-/** The name of a value's type in cel-go's own code, which its message shows. */
-function goType(value: Value): string {
-  if (value instanceof Optional) return "*types.Optional"
-  const word = typeOfValue(value).name.replace(/^google\.protobuf\.|_type$/g, "")
-  return `types.${word[0]!.toUpperCase()}${word.slice(1)}`
-}
-
-function* pairs(range: Value): Iterable<Item> {
-  if (range instanceof ListValue) for (let i = 0; i < range.size; i++) yield [i, range.at(i)]
-  else if (range instanceof MapValue) for (const key of range.keys()) yield [key, range.find(key)!]
-  else if (range instanceof StructValue) for (const name of range.fieldNames()) yield [name, range.get(name)]
-  else yield [new Fault(new CelError(`unsupported comprehension range type: ${typeOfValue(range).name}`)), null]
 }

@@ -80,3 +80,24 @@ export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | Struct
 
 /** The name of the accumulator in macros of the language. Expressions cannot write it. */
 export const ACCUMULATOR = "@result"
+
+/** Returns the direct subexpressions of an expression. */
+export function children(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "literal":
+    case "ident":
+      return []
+    case "select":
+      return expr.qualified === undefined ? [expr.operand] : []
+    case "call":
+      return expr.target === undefined || expr.resolved?.namespaced === true ? expr.args : [expr.target, ...expr.args]
+    case "list":
+      return expr.elements
+    case "map":
+      return expr.entries.flatMap(({ key, value }) => [key, value])
+    case "struct":
+      return expr.fields.map(({ value }) => value)
+    case "comprehension":
+      return [expr.range, expr.init, expr.condition, expr.step, expr.result]
+  }
+}

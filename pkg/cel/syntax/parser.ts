@@ -4,10 +4,9 @@ import type { Expr, ListExpr, MapEntry, StructField } from "./ast.ts"
 import type { Issues } from "./issue.ts"
 import { tokens, type Token } from "./lexer.ts"
 import { expandMacro, MacroError, MOST_COPIES, type Copies, type Macro } from "./macros.ts"
+import { Stop, TokenReader } from "./token-reader.ts"
 import { unescapeBytes, unescapeString } from "./unescape.ts"
 
-/** Nested deeper, an expression is refused. Source: cel-go parser/options.go. */
-const DEEPEST = 250
 /** Characters of an expression. Source: cel-go parser/options.go. */
 const LONGEST = 100_000
 
@@ -35,9 +34,6 @@ const RELATIONS: Readonly<Record<string, string>> = {
 const SUMS: Readonly<Record<string, string>> = { "+": "_+_", "-": "_-_" }
 const PRODUCTS: Readonly<Record<string, string>> = { "*": "_*_", "/": "_/_", "%": "_%_" }
 
-/** Ends parsing at a fault that has been reported. */
-class Stop extends Error {}
-
 /**
  * Parses an expression and expands its macros. Faults are reported in the words of the parser that upstream generates
  * with ANTLR; unlike there, parsing ends at the first token that fits nowhere. Gives undefined after any fault.
@@ -57,115 +53,43 @@ export function parse(source: string, macros: ReadonlyMap<string, Macro>, issues
   }
 }
 
-class Parser {
-  readonly #tokens: readonly Token[]
+class Parser extends TokenReader {
   readonly #source: string
   readonly #macros: ReadonlyMap<string, Macro>
-  readonly #issues: Issues
   readonly #copies: Copies = { left: MOST_COPIES }
-  #at = 0
   #depth = 0
   /** What may come, in the words for a fault at the start of an expression. */
   #expecting = EXPRESSION_START
-  /** Whether tokens have been passed over since the last that fitted: further faults are not told then. */
-  #recovering = false
-  /** Where parsing went on after the last fault. */
-  #resumed = -1
 
   constructor(list: readonly Token[], source: string, macros: ReadonlyMap<string, Macro>, issues: Issues) {
-    this.#tokens = list
+    super(list, issues)
     this.#source = source
     this.#macros = macros
-    this.#issues = issues
   }
 
   whole(): Expr {
     const expression = this.#expression()
-    if (this.#token.kind !== "EOF") {
-      const last = this.#tokens[this.#at + 1]?.kind === "EOF"
-      this.#syntax(`${last ? "extraneous" : "mismatched"} input '${this.#token.text}' expecting <EOF>`)
+    if (this.token.kind !== "EOF") {
+      const last = this.tokens[this.at + 1]?.kind === "EOF"
+      this.syntax(`${last ? "extraneous" : "mismatched"} input '${this.token.text}' expecting <EOF>`)
     }
     return expression
   }
 
-  get #token(): Token {
-    return this.#tokens[this.#at]!
-  }
-
-  #is(text: string): boolean {
-    const token = this.#token
-    return token.kind === "punctuation" && token.text === text
-  }
-
-  #take(text: string): Token | undefined {
-    if (!this.#is(text)) return undefined
-    this.#recovering = false
-    return this.#tokens[this.#at++]
-  }
-
-  /** Takes a sign that must come; where only that sign is missing, goes on as if it were there. */
-  #expect(text: string, expecting = `'${text}'`): Token {
-    const token = this.#take(text)
-    if (token !== undefined) return token
-    const next = this.#tokens[this.#at + 1]
-    const shown = this.#token.text
-    if (next?.kind === "punctuation" && next.text === text) {
-      this.#report(this.#token.offset, `Syntax error: extraneous input '${shown}' expecting ${expecting}`)
-      this.#at += 2
-      return next
-    }
-    const mayMiss = this.#token.kind === "EOF" || /^[)\]}]$/.test(shown)
-    return this.#syntax(
-      mayMiss && /^[)\]}]$/.test(text)
-        ? `missing '${text}' at '${shown}'`
-        : `mismatched input '${shown}' expecting ${expecting}`,
-    )
-  }
-
-  /** Takes the end of a list or a map, where a comma might have come too. */
-  #close(text: string): void {
-    if (this.#take(text) !== undefined) return
-    const next = this.#tokens[this.#at + 1]
-    const isExtra = next?.kind === "punctuation" && (next.text === text || next.text === ",")
-    this.#syntax(`${isExtra ? "extraneous" : "mismatched"} input '${this.#token.text}' expecting {'${text}', ','}`)
-  }
-
-  #syntax(message: string): never {
-    this.#syntaxFault(message)
-    throw new Stop()
-  }
-
-  #syntaxFault(message: string): void {
-    if (!this.#recovering) this.#report(this.#token.offset, `Syntax error: ${message}`)
-  }
-
-  /** Goes on at the next token that can follow an expression; the faulty one stands for null. */
+  /** Goes on behind a fault; null stands for the faulty expression. */
   #recover(): Expr {
-    if (this.#resumed === this.#at) throw new Stop()
-    while (this.#token.kind !== "EOF" && !followsExpression(this.#token)) this.#at++
-    this.#resumed = this.#at
-    this.#recovering = true
-    return this.#literal(this.#token.offset, null)
-  }
-
-  #report(offset: number | undefined, message: string): void {
-    this.#issues.report(offset, message)
-  }
-
-  #deeper(levels: number): void {
-    if (levels <= DEEPEST) return
-    this.#report(undefined, `expression recursion limit exceeded: ${DEEPEST}`)
-    throw new Stop()
+    this.resume()
+    return this.#literal(this.token.offset, null)
   }
 
   #expression(): Expr {
-    this.#deeper(++this.#depth)
+    this.deeper(++this.#depth)
     const condition = this.#logical("||", "_||_", () => this.#logical("&&", "_&&_", () => this.#relation()))
-    const operator = this.#take("?")
+    const operator = this.take("?")
     let result = condition
     if (operator !== undefined) {
       const yes = this.#logical("||", "_||_", () => this.#logical("&&", "_&&_", () => this.#relation()))
-      this.#expect(":")
+      this.expect(":")
       result = this.#call(operator.offset, "_?_:_", [condition, yes, this.#expression()])
     }
     this.#depth--
@@ -176,7 +100,7 @@ class Parser {
   #logical(sign: string, name: string, next: () => Expr): Expr {
     const terms = [next()]
     let offset = 0
-    for (let operator = this.#take(sign); operator !== undefined; operator = this.#take(sign)) {
+    for (let operator = this.take(sign); operator !== undefined; operator = this.take(sign)) {
       offset = operator.offset
       terms.push(next())
     }
@@ -190,27 +114,27 @@ class Parser {
   #chain(operators: Readonly<Record<string, string>>, next: () => Expr): Expr {
     let left = next()
     for (let length = 1; ; length++) {
-      const token = this.#token
+      const token = this.token
       const name = token.kind === "punctuation" ? operators[token.text] : undefined
       if (name === undefined) return left
-      this.#deeper(length + this.#depth)
-      this.#at++
-      this.#recovering = false
+      this.deeper(length + this.#depth)
+      this.at++
+      this.recovering = false
       left = this.#call(token.offset, name, [left, next()])
     }
   }
 
   #unary(): Expr {
-    const first = this.#token
+    const first = this.token
     for (const [sign, name] of [
       ["!", "!_"],
       ["-", "-_"],
     ] as const) {
-      if (!this.#is(sign)) continue
-      const after = this.#tokens[this.#at + 1]!
+      if (!this.is(sign)) continue
+      const after = this.tokens[this.at + 1]!
       if (sign === "-" && (after.kind === "NUM_INT" || after.kind === "NUM_FLOAT")) return this.#member()
       let count = 0
-      while (this.#take(sign) !== undefined) count++
+      while (this.take(sign) !== undefined) count++
       // Of many minus signs the last belongs to the number behind it.
       const operand = this.#member()
       return count % 2 === 0 ? operand : this.#call(first.offset, name, [operand])
@@ -221,37 +145,37 @@ class Parser {
   #member(): Expr {
     let operand = this.#primary()
     for (let length = 1; ; length++) {
-      this.#deeper(length + this.#depth)
-      const dot = this.#take(".")
+      this.deeper(length + this.#depth)
+      const dot = this.take(".")
       if (dot !== undefined) {
         operand = this.#selection(operand, dot)
         continue
       }
-      const bracket = this.#take("[")
+      const bracket = this.take("[")
       if (bracket === undefined) return operand
-      const optional = this.#take("?") !== undefined
+      const optional = this.take("?") !== undefined
       if (!optional) this.#expecting = INDEX_START
       const index = this.#expression()
-      this.#expect("]")
+      this.expect("]")
       operand = this.#call(bracket.offset, optional ? "_[?_]" : "_[_]", [operand, index])
     }
   }
 
   #selection(operand: Expr, dot: Token): Expr {
-    const optional = this.#take("?") !== undefined
-    const token = this.#token
+    const optional = this.take("?") !== undefined
+    const token = this.token
     if (token.kind !== "IDENTIFIER" && token.kind !== "ESC_IDENTIFIER") {
       const end = token.kind === "EOF" ? this.#source.length : token.offset + token.text.length
-      this.#syntaxFault(
+      this.syntaxFault(
         /^(true|false|null)$/.test(token.text)
           ? `mismatched input '${token.text}' expecting IDENTIFIER`
           : `no viable alternative at input '${this.#source.slice(dot.offset, end)}'`,
       )
       return this.#recover()
     }
-    this.#at++
-    if (token.kind === "ESC_IDENTIFIER") this.#report(token.offset, "unsupported syntax: '`'")
-    const open = optional || token.kind !== "IDENTIFIER" ? undefined : this.#take("(")
+    this.at++
+    if (token.kind === "ESC_IDENTIFIER") this.report(token.offset, "unsupported syntax: '`'")
+    const open = optional || token.kind !== "IDENTIFIER" ? undefined : this.take("(")
     if (open !== undefined) return this.#call(open.offset, token.text, this.#arguments(), operand)
     if (!optional) return { kind: "select", offset: dot.offset, operand, field: token.text, testOnly: false }
     const field: Expr = { kind: "literal", offset: token.offset, value: token.text }
@@ -261,29 +185,29 @@ class Parser {
   /** The arguments of a call, whose bracket has been opened. */
   #arguments(): readonly Expr[] {
     const args: Expr[] = []
-    if (this.#take(")") !== undefined) return args
+    if (this.take(")") !== undefined) return args
     this.#expecting = ARGUMENT_START
     do args.push(this.#expression())
-    while (this.#take(",") !== undefined)
-    this.#expect(")")
+    while (this.take(",") !== undefined)
+    this.expect(")")
     return args
   }
 
   #primary(): Expr {
-    const token = this.#token
+    const token = this.token
     if (startsExpression(token)) {
       this.#expecting = EXPRESSION_START
-      this.#recovering = false
+      this.recovering = false
     }
     switch (token.kind) {
       case "NUM_INT":
       case "NUM_UINT":
       case "NUM_FLOAT":
-        this.#at++
+        this.at++
         return this.#number(token, "")
       case "STRING":
       case "BYTES":
-        this.#at++
+        this.at++
         return this.#string(token)
       case "IDENTIFIER":
         return this.#name(undefined)
@@ -295,19 +219,19 @@ class Parser {
     }
     switch (token.text) {
       case "-": {
-        const next = this.#tokens[this.#at + 1]
+        const next = this.tokens[this.at + 1]
         if (next?.kind !== "NUM_INT" && next?.kind !== "NUM_FLOAT") return this.#noExpression()
-        this.#at += 2
-        return this.#number(this.#tokens[this.#at - 1]!, "-", token.offset)
+        this.at += 2
+        return this.#number(this.tokens[this.at - 1]!, "-", token.offset)
       }
       case ".":
-        if (this.#tokens[this.#at + 1]?.kind !== "IDENTIFIER") return this.#noExpression()
-        this.#at++
+        if (this.tokens[this.at + 1]?.kind !== "IDENTIFIER") return this.#noExpression()
+        this.at++
         return this.#name(token)
       case "(": {
-        this.#at++
+        this.at++
         const inner = this.#expression()
-        this.#expect(")")
+        this.expect(")")
         return inner
       }
       case "[":
@@ -317,7 +241,7 @@ class Parser {
       case "true":
       case "false":
       case "null":
-        this.#at++
+        this.at++
         return this.#literal(token.offset, token.text === "null" ? null : token.text === "true")
       default:
         return this.#noExpression()
@@ -325,16 +249,16 @@ class Parser {
   }
 
   #noExpression(): Expr {
-    const { text, offset } = this.#token
-    const next = this.#tokens[this.#at + 1]
+    const { text, offset } = this.token
+    const next = this.tokens[this.at + 1]
     const canClose = this.#expecting === ARGUMENT_START && next?.text === ")"
     if (next === undefined || !(canClose || startsExpression(next))) {
-      this.#syntaxFault(`mismatched input '${text}' expecting ${this.#expecting}`)
+      this.syntaxFault(`mismatched input '${text}' expecting ${this.#expecting}`)
       return this.#recover()
     }
-    this.#report(offset, `Syntax error: extraneous input '${text}' expecting ${this.#expecting}`)
+    this.report(offset, `Syntax error: extraneous input '${text}' expecting ${this.#expecting}`)
     if (canClose) throw new Stop()
-    this.#at++
+    this.at++
     return this.#primary()
   }
 
@@ -345,23 +269,23 @@ class Parser {
   #number(token: Token, sign: string, offset = token.offset): Expr {
     if (token.kind === "NUM_FLOAT") {
       const value = Number(sign + token.text)
-      if (!Number.isFinite(value)) this.#report(offset, "invalid double literal")
+      if (!Number.isFinite(value)) this.report(offset, "invalid double literal")
       return this.#literal(offset, new Double(value))
     }
     if (token.kind === "NUM_UINT") {
       const value = BigInt(token.text.slice(0, -1))
-      if (value > LARGEST_UINT) this.#report(offset, "invalid uint literal")
+      if (value > LARGEST_UINT) this.report(offset, "invalid uint literal")
       return this.#literal(offset, new Uint(value))
     }
     const value = BigInt(token.text) * (sign === "-" ? -1n : 1n)
-    if (value > LARGEST_INT || value < SMALLEST_INT) this.#report(offset, "invalid int literal")
+    if (value > LARGEST_INT || value < SMALLEST_INT) this.report(offset, "invalid int literal")
     return this.#literal(offset, intOf(value))
   }
 
   #string(token: Token): Expr {
     const read = token.kind === "BYTES" ? unescapeBytes(bytesBody(token.text)) : unescapeString(token.text)
     if ("fault" in read) {
-      this.#report(token.offset, read.fault)
+      this.report(token.offset, read.fault)
       return this.#literal(token.offset, "")
     }
     return this.#literal(token.offset, "text" in read ? read.text : read.bytes)
@@ -369,80 +293,80 @@ class Parser {
 
   /** A name, a call of a global function, or an object: `a`, `a(…)`, `a.B{…}`. */
   #name(dot: Token | undefined): Expr {
-    const token = this.#token
-    this.#at++
+    const token = this.token
+    this.at++
     const name = (dot === undefined ? "" : ".") + token.text
-    const open = this.#take("(")
+    const open = this.take("(")
     if (open !== undefined) {
       const args = this.#arguments()
-      if (RESERVED.has(token.text)) this.#report(dot?.offset ?? token.offset, `reserved identifier: ${token.text}`)
+      if (RESERVED.has(token.text)) this.report(dot?.offset ?? token.offset, `reserved identifier: ${token.text}`)
       return this.#call(open.offset, name, args)
     }
     const message = this.#messageName(name)
     if (message !== undefined) return this.#struct(message)
-    if (RESERVED.has(token.text)) this.#report(dot?.offset ?? token.offset, `reserved identifier: ${token.text}`)
+    if (RESERVED.has(token.text)) this.report(dot?.offset ?? token.offset, `reserved identifier: ${token.text}`)
     return { kind: "ident", offset: token.offset, name }
   }
 
   /** The whole name in front of a brace; undefined, and nothing taken, where no brace comes. */
   #messageName(first: string): string | undefined {
     let name = first
-    let at = this.#at
-    const isSign = (text: string) => this.#tokens[at]?.kind === "punctuation" && this.#tokens[at]?.text === text
-    while (isSign(".") && this.#tokens[at + 1]?.kind === "IDENTIFIER") {
-      name += `.${this.#tokens[at + 1]!.text}`
+    let at = this.at
+    const isSign = (text: string) => this.tokens[at]?.kind === "punctuation" && this.tokens[at]?.text === text
+    while (isSign(".") && this.tokens[at + 1]?.kind === "IDENTIFIER") {
+      name += `.${this.tokens[at + 1]!.text}`
       at += 2
     }
     if (!isSign("{")) return undefined
-    this.#at = at
+    this.at = at
     return name
   }
 
   #struct(name: string): Expr {
-    const { offset } = this.#expect("{")
+    const { offset } = this.expect("{")
     const fields: StructField[] = []
-    while (!this.#is("}")) {
-      const optional = this.#take("?") !== undefined
-      const token = this.#token
+    while (!this.is("}")) {
+      const optional = this.take("?") !== undefined
+      const token = this.token
       if (token.kind !== "IDENTIFIER") {
-        if (token.kind === "ESC_IDENTIFIER") this.#report(token.offset, "unsupported syntax: '`'")
-        else this.#syntax(`mismatched input '${token.text}' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}`)
+        if (token.kind === "ESC_IDENTIFIER") this.report(token.offset, "unsupported syntax: '`'")
+        else this.syntax(`mismatched input '${token.text}' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}`)
       }
-      this.#at++
-      const colon = this.#expect(":")
+      this.at++
+      const colon = this.expect(":")
       fields.push({ offset: colon.offset, name: token.text, value: this.#expression(), optional })
-      if (this.#take(",") === undefined) break
+      if (this.take(",") === undefined) break
     }
-    this.#expect("}")
+    this.expect("}")
     return { kind: "struct", offset, name, fields }
   }
 
   #list(): ListExpr {
-    const { offset } = this.#expect("[")
+    const { offset } = this.expect("[")
     const elements: Expr[] = []
     const optional = new Set<number>()
-    while (!this.#is("]")) {
-      if (elements.length === 0 && this.#take(",") !== undefined) break
-      if (this.#take("?") !== undefined) optional.add(elements.length)
+    while (!this.is("]")) {
+      if (elements.length === 0 && this.take(",") !== undefined) break
+      if (this.take("?") !== undefined) optional.add(elements.length)
       elements.push(this.#expression())
-      if (this.#take(",") === undefined) break
+      if (this.take(",") === undefined) break
     }
-    this.#close("]")
+    this.close("]")
     return { kind: "list", offset, elements, optional }
   }
 
   #map(): Expr {
-    const { offset } = this.#expect("{")
+    const { offset } = this.expect("{")
     const entries: MapEntry[] = []
-    while (!this.#is("}")) {
-      if (entries.length === 0 && this.#take(",") !== undefined) break
-      const optional = this.#take("?") !== undefined
+    while (!this.is("}")) {
+      if (entries.length === 0 && this.take(",") !== undefined) break
+      const optional = this.take("?") !== undefined
       const key = this.#expression()
-      const colon = this.#expect(":")
+      const colon = this.expect(":")
       entries.push({ offset: colon.offset, key, value: this.#expression(), optional })
-      if (this.#take(",") === undefined) break
+      if (this.take(",") === undefined) break
     }
-    this.#close("}")
+    this.close("}")
     return { kind: "map", offset, entries }
   }
 
@@ -452,7 +376,7 @@ class Parser {
       if (expanded !== undefined) return expanded
     } catch (err) {
       if (!(err instanceof MacroError)) throw err
-      this.#report(err.offset, err.message)
+      this.report(err.offset, err.message)
       return this.#literal(offset, null)
     }
     return { kind: "call", offset, function: name, target, args }
@@ -461,9 +385,6 @@ class Parser {
 
 /** A bytes token without its `b`; the raw sign may stand on either side of it. */
 const bytesBody = (text: string): string => text.replace(/^([rR]?)[bB]/, "$1")
-
-const followsExpression = ({ kind, text }: Token): boolean =>
-  kind === "punctuation" && !/^[[{(.!]$|^true$|^false$|^null$/.test(text)
 
 const startsExpression = ({ kind, text }: Token): boolean =>
   kind === "punctuation"

@@ -1,4 +1,5 @@
-import type { FieldSpec, Message, Type } from "../../../pkg/apimachinery/fields.ts"
+import type { FieldSpec, Type } from "../../../pkg/apimachinery/field-spec.ts"
+import type { Message } from "../../../pkg/apimachinery/fields.ts"
 
 /**
  * One change of an object: `path` is a JSON pointer, and `change` says what is there then. `-` takes it away, `+` adds

@@ -4,7 +4,8 @@ import { deepEqual } from "../../../apimachinery/equal.ts"
 import type { JsonSchema } from "../../../apimachinery/structural/json-schema.ts"
 import { JSONSchemaProps, named } from "./jsonschemaprops.ts"
 import { formatWarnings } from "./format-warnings.ts"
-import { nameProblem, statusFaults, definitionFaults } from "./validation/definition.ts"
+import { definitionFaults, statusFaults } from "./validation/definition.ts"
+import { nameProblem } from "./validation/names.ts"
 
 export const CustomResourceDefinitionNames = message(
   named("CustomResourceDefinitionNames"),

@@ -1,5 +1,6 @@
 import { ExactNumber } from "../../exact-number.ts"
-import type { FieldSpec, Message, Scalar, Type } from "../../fields.ts"
+import type { FieldSpec, Scalar, Type } from "../../field-spec.ts"
+import type { Message } from "../../fields.ts"
 import { GoValue } from "../../go-value.ts"
 import { goQuoted, goSyntax, goText, goType } from "../../go-text.ts"
 import { isJsonObject } from "../../json-value.ts"

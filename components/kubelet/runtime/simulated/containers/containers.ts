@@ -13,6 +13,8 @@ import type { NodeFaults } from "../faults.ts"
 import type { SimulatedImages } from "../images.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
 import { withTimeout, type Endpoint, type SimulatedNetwork } from "../machine/network.ts"
+import { listedSandbox, sandboxStatus, type Sandbox } from "./sandbox.ts"
+import { containerStats, sandboxStats, sumOf, type SimulatedUse } from "./stats.ts"
 import type { SimulatedStreams } from "./streams.ts"
 
 export interface SimulatedContainersOptions {
@@ -28,18 +30,6 @@ export interface SimulatedContainersOptions {
   readonly streams: SimulatedStreams
   /** A free address for a pod of this node. */
   allotIp(): string
-}
-
-interface Sandbox {
-  readonly id: string
-  readonly config: PodSandboxConfig
-  readonly ip: string
-  readonly hostNetwork: boolean
-  readonly createdAt: number
-  readonly handler: string
-  ready: boolean
-  /** A list: each has a few, and there are very many. */
-  containers: readonly SimulatedContainer[]
 }
 
 /** An address of this node, or of one of its pods. */
@@ -173,29 +163,12 @@ export class SimulatedContainers implements RuntimeService {
   async podSandboxStatus(id: string): Promise<PodSandboxStatus | undefined> {
     this.#answer("PodSandboxStatus")
     const sandbox = this.#sandboxes.get(id)
-    if (sandbox === undefined) return undefined
-    const { hostNetwork, ip, config } = sandbox
-    const options = config.linux?.securityContext?.namespaceOptions
-    return {
-      ...this.#listed(sandbox),
-      network: { ip: hostNetwork ? "" : ip, additionalIps: [] },
-      linux: {
-        namespaces: {
-          options: {
-            network: hostNetwork ? "NODE" : "POD",
-            pid: options?.pid ?? "POD",
-            ipc: options?.ipc ?? "POD",
-            targetId: "",
-            usernsOptions: undefined,
-          },
-        },
-      },
-    }
+    return sandbox === undefined ? undefined : sandboxStatus(sandbox)
   }
 
   async listPodSandboxes(): Promise<readonly PodSandbox[]> {
     this.#answer("ListPodSandbox")
-    return [...this.#sandboxes.values()].map((sandbox) => this.#listed(sandbox))
+    return [...this.#sandboxes.values()].map((sandbox) => listedSandbox(sandbox))
   }
 
   async createContainer(
@@ -332,17 +305,21 @@ export class SimulatedContainers implements RuntimeService {
 
   async containerStats(id: string): Promise<ContainerStats | undefined> {
     const container = this.#containers.get(id)
-    return container === undefined ? undefined : this.#stats(container)
+    return container === undefined ? undefined : containerStats(container, this.#options.clock.now())
   }
   async listContainerStats(): Promise<readonly ContainerStats[]> {
-    return [...this.#containers.values()].filter(({ running }) => running).map((container) => this.#stats(container))
+    return [...this.#containers.values()]
+      .filter(({ running }) => running)
+      .map((container) => containerStats(container, this.#options.clock.now()))
   }
   async podSandboxStats(id: string): Promise<PodSandboxStats | undefined> {
     const sandbox = this.#sandboxes.get(id)
-    return sandbox === undefined ? undefined : this.#podStats(sandbox)
+    return sandbox === undefined ? undefined : sandboxStats(sandbox, this.#options.clock.now())
   }
   async listPodSandboxStats(): Promise<readonly PodSandboxStats[]> {
-    return [...this.#sandboxes.values()].filter(({ ready }) => ready).map((sandbox) => this.#podStats(sandbox))
+    return [...this.#sandboxes.values()]
+      .filter(({ ready }) => ready)
+      .map((sandbox) => sandboxStats(sandbox, this.#options.clock.now()))
   }
 
   async *subscribeContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
@@ -407,61 +384,6 @@ export class SimulatedContainers implements RuntimeService {
     )
   }
 
-  #listed({ id, config, ready, createdAt, handler }: Sandbox): PodSandbox {
-    const { name = "", uid = "", namespace = "", attempt = 0 } = config.metadata ?? {}
-    return {
-      id,
-      metadata: { name, uid, namespace, attempt },
-      state: ready ? "SANDBOX_READY" : "SANDBOX_NOTREADY",
-      createdAt: createdAt * 1e6,
-      labels: config.labels ?? {},
-      annotations: config.annotations ?? {},
-      runtimeHandler: handler,
-    }
-  }
-
-  #stats(container: SimulatedContainer): ContainerStats {
-    const { id, memory, config } = container
-    const timestamp = this.#options.clock.now() * 1e6
-    const bytes = { value: memory }
-    return {
-      attributes: {
-        id,
-        metadata: { name: config.metadata?.name ?? "", attempt: config.metadata?.attempt ?? 0 },
-        labels: config.labels ?? {},
-        annotations: config.annotations ?? {},
-      },
-      cpu: {
-        timestamp,
-        usageCoreNanoSeconds: { value: container.cpuNanoseconds() },
-        usageNanoCores: undefined,
-        psi: undefined,
-      },
-      memory: {
-        timestamp,
-        workingSetBytes: bytes,
-        usageBytes: bytes,
-        rssBytes: bytes,
-        availableBytes: undefined,
-        pageFaults: undefined,
-        majorPageFaults: undefined,
-        psi: undefined,
-      },
-      writableLayer: undefined,
-      swap: undefined,
-      io: undefined,
-    }
-  }
-
-  #podStats(sandbox: Sandbox): PodSandboxStats {
-    const { id, metadata, labels, annotations } = this.#listed(sandbox)
-    const containers = sandbox.containers.filter(({ running }) => running).map((container) => this.#stats(container))
-    return {
-      attributes: { id, metadata, labels, annotations },
-      linux: { cpu: undefined, memory: undefined, network: undefined, process: undefined, containers, io: undefined },
-    }
-  }
-
   /** @throws CriError when the node is off */
   #answer(method: string): void {
     if (this.#options.faults.off) throw new CriError("Unavailable", method, "the node is off")
@@ -482,21 +404,6 @@ export class SimulatedContainers implements RuntimeService {
         .padStart(8, "0")
     return id
   }
-}
-
-/** Bytes of memory now, and nanoseconds of a processor since the beginning. */
-export interface SimulatedUse {
-  readonly memory: number
-  readonly cpuNanoseconds: number
-}
-
-function sumOf(containers: Iterable<SimulatedContainer>): SimulatedUse {
-  let [memory, cpuNanoseconds] = [0, 0]
-  for (const container of containers) {
-    memory += container.memory
-    cpuNanoseconds += container.cpuNanoseconds()
-  }
-  return { memory, cpuNanoseconds }
 }
 
 const LATE = "the command took too long"

@@ -1,5 +1,6 @@
 import type { Usage, UsageMeter } from "../../usage.ts"
-import type { SimulatedContainers, SimulatedUse } from "../containers/containers.ts"
+import type { SimulatedContainers } from "../containers/containers.ts"
+import type { SimulatedUse } from "../containers/stats.ts"
 
 /** Memory and processor time are what the behaviours of images say. `startedAt`: of the machine. */
 export function simulatedUsage(containers: SimulatedContainers, startedAt: number): UsageMeter {

@@ -1,46 +1,25 @@
 import { deepEqual } from "../../../../apimachinery/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import {
-  at,
-  atKey,
-  duplicate,
-  forbiddenField,
-  invalidValue,
-  notSupported,
-  required,
-  tooMany,
-} from "../../../../apimachinery/field-errors.ts"
+import { at, invalidValue, notSupported, required } from "../../../../apimachinery/field-errors.ts"
 import { isDNS1035Label, isDNS1123Subdomain, oneProblem } from "../../../../apimachinery/names.ts"
-import { fieldAt } from "../../../../apimachinery/structural/field-path.ts"
 import { someSchema, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import type {
-  CustomResourceColumnDefinition,
   CustomResourceDefinition,
-  CustomResourceDefinitionNames,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionStatus,
-  CustomResourceDefinitionVersion,
 } from "../customresourcedefinition.ts"
 import { approvalFaults } from "./approval.ts"
+import { columnFaults, selectableFaults } from "./columns.ts"
 import { conversionFaults } from "./conversion.ts"
-import { defaultFaults } from "./defaults.ts"
 import { hoisted } from "./hoisted.ts"
-import { isAtomicItem, listItemFaults, openApiFaults, type SchemaOptions } from "./schema.ts"
-import { expressionFaults } from "./rule-costs.ts"
-import { structuralFaults, unsupported } from "./structurality.ts"
+import { nameFaults } from "./names.ts"
+import { isAtomicItem, listItemFaults, type SchemaOptions } from "./schema.ts"
+import { hasStatus, subresourceFaults } from "./subresources.ts"
+import { isUnchangedIn, validationFaults, versionFaults } from "./version.ts"
 
 /** Source of this file: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go. */
 
-type Subresources = CustomResourceDefinitionVersion["subresources"]
-
-/** The name says which resource it is. */
-export function nameProblem({ metadata: { name = "" }, spec }: CustomResourceDefinition): readonly Cause[] {
-  return name === `${spec.names.plural}.${spec.group}`
-    ? []
-    : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]
-}
-
-/** What is wrong with a definition; `old` is the one that it replaces. */
+/** Checks a definition; `old` is the one that an update replaces. */
 export function definitionFaults(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
@@ -178,17 +157,7 @@ function specFaults(spec: CustomResourceDefinitionSpec, old: CustomResourceDefin
   return [...causes, ...conversionFaults(spec, old)]
 }
 
-const hasStatus = (subresources: Subresources): boolean => subresources?.status !== undefined
-
-/** Whether an older definition has the same schema for a version. */
-const isUnchangedIn = (
-  old: CustomResourceDefinitionSpec | undefined,
-  version: string,
-  schema: JsonSchema | undefined,
-): boolean =>
-  schema !== undefined && deepEqual(old?.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema, schema)
-
-/** Rules that an older definition breaks are not held against a newer one. */
+/** Relaxes the rules that the stored definition breaks, so that it can still be updated. */
 function schemaOptions(old: CustomResourceDefinitionSpec | undefined): SchemaOptions {
   const breaks = (found: (schema: JsonSchema) => boolean): boolean =>
     old?.versions.some(({ schema }) => someSchema(schema?.openAPIV3Schema, found)) === true
@@ -205,241 +174,4 @@ function schemaOptions(old: CustomResourceDefinitionSpec | undefined): SchemaOpt
     requireListKeys: !breaks((schema) => listItemFaults(schema, "").length > 0),
     requireKnownTypes: true,
   }
-}
-
-function versionFaults(
-  version: CustomResourceDefinitionVersion,
-  path: string,
-  statusEnabled: boolean,
-  options: SchemaOptions,
-  old: CustomResourceDefinitionSpec | undefined,
-): readonly Cause[] {
-  const causes: Cause[] = []
-  const { deprecated = false, deprecationWarning, schema, subresources, additionalPrinterColumns } = version
-  for (const problem of warningProblems(deprecated, deprecationWarning))
-    causes.push(invalidValue(at(path, "deprecationWarning"), deprecationWarning, problem))
-  causes.push(
-    ...validationFaults(
-      schema?.openAPIV3Schema,
-      statusEnabled,
-      at(path, "schema", "openAPIV3Schema"),
-      options,
-      isUnchangedIn(old, version.name, schema?.openAPIV3Schema),
-    ),
-    ...subresourceFaults(subresources, at(path, "subresources")),
-    ...columnFaults(additionalPrinterColumns, at(path, "additionalPrinterColumns")),
-  )
-  if (version.selectableFields === undefined) return causes
-  const field = at(path, "selectableFields")
-  if (schema?.openAPIV3Schema === undefined)
-    return [...causes, invalidValue(field, "", "may only be set when `version.schema.openAPIV3Schema` is not included")]
-  const before = old?.versions.find(({ name }) => name === version.name)?.selectableFields
-  return [
-    ...causes,
-    ...selectableFaults(
-      version.selectableFields,
-      schema.openAPIV3Schema,
-      field,
-      deepEqual(version.selectableFields, before),
-    ),
-  ]
-}
-
-function warningProblems(deprecated: boolean, warning: string | undefined): readonly string[] {
-  if (warning === undefined) return []
-  if (!deprecated) return ["can only be set for deprecated versions"]
-  const problems: string[] = []
-  if (Buffer.byteLength(warning) > 256) problems.push("must be <= 256 characters long")
-  if (warning === "") problems.push("must not be an empty string")
-  const characters = Array.from(warning)
-  const bad = characters.findIndex((character) => !/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character))
-  if (bad >= 0)
-    problems.push(
-      `must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(characters.slice(0, bad).join(""))}`,
-    )
-  return problems
-}
-
-/** Keywords that may stand at the root of a schema whose status has a path of its own, as upstream names them. */
-const AT_ROOT: readonly string[] = [
-  "Description",
-  "Type",
-  "Format",
-  "Title",
-  "Maximum",
-  "ExclusiveMaximum",
-  "Minimum",
-  "ExclusiveMinimum",
-  "MaxLength",
-  "MinLength",
-  "Pattern",
-  "MaxItems",
-  "MinItems",
-  "UniqueItems",
-  "MultipleOf",
-  "Required",
-  "Items",
-  "Properties",
-  "ExternalDocs",
-  "Example",
-  "XPreserveUnknownFields",
-  "XValidations",
-]
-const goName = (keyword: string): string =>
-  keyword
-    .replace(/^x-kubernetes-/, "x-")
-    .split("-")
-    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
-    .join("")
-
-function validationFaults(
-  schema: JsonSchema | undefined,
-  statusEnabled: boolean,
-  path: string,
-  options: SchemaOptions,
-  isUnchanged: boolean,
-): readonly Cause[] {
-  if (schema === undefined) return []
-  const causes: Cause[] = []
-  if (statusEnabled) {
-    if (schema.type !== undefined && schema.type !== "object")
-      causes.push(
-        invalidValue(
-          at(path, "type"),
-          schema.type,
-          'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
-        ),
-      )
-    const other = Object.keys(schema).find((keyword) => !AT_ROOT.includes(goName(keyword)))
-    if (other !== undefined)
-      causes.push(
-        invalidValue(
-          path,
-          schema,
-          `only [${AT_ROOT.join(" ")}] fields are allowed at the root of the schema if the status subresource is enabled`,
-        ),
-      )
-  }
-  if (schema.nullable === true) causes.push(forbiddenField(at(path, "nullable"), "nullable cannot be true at the root"))
-  const cannotBe = unsupported(schema)
-  const structural = cannotBe === undefined ? structuralFaults(schema, path) : []
-  const ofDefaults = cannotBe === undefined && structural.length === 0 ? defaultFaults(schema, path) : []
-  const ofOpenApi = openApiFaults(schema, path, options)
-  causes.push(...structural, ...ofDefaults, ...ofOpenApi)
-  if (cannotBe !== undefined) return causes.length > 0 ? causes : [invalidValue(path, "", cannotBe)]
-  // Types of expressions are made of schemas that are structural and have right defaults.
-  if (structural.length > 0 || ofDefaults.length > 0) return causes
-  return [...causes, ...expressionFaults(schema, path, isUnchanged, ofOpenApi)]
-}
-
-function subresourceFaults(subresources: Subresources, path: string): readonly Cause[] {
-  const scale = subresources?.scale
-  if (scale === undefined) return []
-  const { specReplicasPath, statusReplicasPath, labelSelectorPath = "" } = scale
-  const causes: Cause[] = []
-  const under = (name: string, value: string, roots: readonly string[], detail: string): void => {
-    const field = at(path, "scale", name)
-    const problems = simplePathFaults(value, field)
-    causes.push(...problems)
-    if (problems.length === 0 && !roots.some((root) => value.startsWith(root)))
-      causes.push(invalidValue(field, value, detail))
-  }
-  if (specReplicasPath === "") causes.push(required(at(path, "scale", "specReplicasPath")))
-  else under("specReplicasPath", specReplicasPath, [".spec."], "should be a json path under .spec")
-  if (statusReplicasPath === "") causes.push(required(at(path, "scale", "statusReplicasPath")))
-  else under("statusReplicasPath", statusReplicasPath, [".status."], "should be a json path under .status")
-  if (labelSelectorPath !== "")
-    under(
-      "labelSelectorPath",
-      labelSelectorPath,
-      [".spec.", ".status."],
-      "should be a json path under either .spec or .status",
-    )
-  return causes
-}
-
-const simplePathFaults = (path: string, field: string): readonly Cause[] =>
-  path.startsWith(".") ? [] : [invalidValue(field, path, "must be a simple json path starting with .")]
-
-export function nameFaults(names: CustomResourceDefinitionNames, path: string): readonly Cause[] {
-  const causes: Cause[] = []
-  const check = (field: string, value: string, text = value, before = ""): void => {
-    const problem = text === "" ? undefined : isDNS1035Label(text)
-    if (problem !== undefined) causes.push(invalidValue(field, value, before + oneProblem(problem, ",")))
-  }
-  const { plural, singular = "", kind, listKind = "", shortNames = [], categories = [] } = names
-  const mixed = "may have mixed case, but should otherwise match: "
-  check(at(path, "plural"), plural)
-  check(at(path, "singular"), singular)
-  check(at(path, "kind"), kind, kind.toLowerCase(), mixed)
-  check(at(path, "listKind"), listKind, listKind.toLowerCase(), mixed)
-  const checkEach = (name: string, values: readonly string[]): void => {
-    for (const [i, value] of values.entries()) {
-      const problem = isDNS1035Label(value)
-      if (problem !== undefined) causes.push(invalidValue(at(path, name, i), value, oneProblem(problem, ",")))
-    }
-  }
-  checkEach("shortNames", shortNames)
-  if (kind !== "" && kind === listKind)
-    causes.push(invalidValue(at(path, "listKind"), listKind, "kind and listKind may not be the same"))
-  checkEach("categories", categories)
-  return causes
-}
-
-const COLUMN_TYPES = ["boolean", "date", "integer", "number", "string"]
-const COLUMN_FORMATS = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"]
-
-function columnFaults(columns: readonly CustomResourceColumnDefinition[] | undefined, path: string): readonly Cause[] {
-  return (columns ?? []).flatMap(({ name, type, format = "", jsonPath }, i) => {
-    const causes: Cause[] = []
-    const where = at(path, i)
-    const oneOf = (values: readonly string[]): string => `must be one of ${values.join(",")}`
-    if (name === "") causes.push(required(at(where, "name")))
-    if (type === "") causes.push(required(at(where, "type"), oneOf(COLUMN_TYPES)))
-    else if (!COLUMN_TYPES.includes(type)) causes.push(invalidValue(at(where, "type"), type, oneOf(COLUMN_TYPES)))
-    if (format !== "" && !COLUMN_FORMATS.includes(format))
-      causes.push(invalidValue(at(where, "format"), format, oneOf(COLUMN_FORMATS)))
-    if (jsonPath === "") causes.push(required(at(where, "JSONPath")))
-    else causes.push(...simplePathFaults(jsonPath, at(where, "JSONPath")))
-    return causes
-  })
-}
-
-const MOST_SELECTABLE = 8
-
-function selectableFaults(
-  fields: readonly { readonly jsonPath: string }[],
-  schema: JsonSchema,
-  path: string,
-  isUnchanged: boolean,
-): readonly Cause[] {
-  const causes: Cause[] = []
-  const seen = new Set<string>()
-  for (const [i, { jsonPath }] of fields.entries()) {
-    const field = at(path, i, "jsonPath")
-    if (jsonPath === "") {
-      causes.push(required(field))
-      continue
-    }
-    const found = fieldAt(jsonPath, schema, false)
-    if (typeof found === "string") {
-      causes.push(invalidValue(field, jsonPath, `is an invalid path: ${found}`))
-      continue
-    }
-    if (found.steps[0] === "metadata")
-      causes.push(invalidValue(field, jsonPath, "must not point to fields in metadata"))
-    if (!["string", "boolean", "integer"].includes(found.schema?.type ?? ""))
-      causes.push(
-        invalidValue(
-          field,
-          jsonPath,
-          "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.",
-        ),
-      )
-    const name = found.steps.reduce((all, step) => atKey(all, step), "")
-    if (seen.has(name)) causes.push(duplicate(field, jsonPath))
-    seen.add(name)
-  }
-  if (seen.size > MOST_SELECTABLE && !isUnchanged) causes.push(tooMany(path, seen.size, MOST_SELECTABLE))
-  return causes
 }

@@ -1,0 +1,50 @@
+import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../../../pkg/cri/sandbox.ts"
+import type { SimulatedContainer } from "./container.ts"
+
+/** A pod sandbox of a simulated node. */
+export interface Sandbox {
+  readonly id: string
+  readonly config: PodSandboxConfig
+  readonly ip: string
+  readonly hostNetwork: boolean
+  readonly createdAt: number
+  readonly handler: string
+  ready: boolean
+  /** A list: each has a few, and there are very many. */
+  containers: readonly SimulatedContainer[]
+}
+
+/** The sandbox as lists show it. */
+export function listedSandbox({ id, config, ready, createdAt, handler }: Sandbox): PodSandbox {
+  const { name = "", uid = "", namespace = "", attempt = 0 } = config.metadata ?? {}
+  return {
+    id,
+    metadata: { name, uid, namespace, attempt },
+    state: ready ? "SANDBOX_READY" : "SANDBOX_NOTREADY",
+    createdAt: createdAt * 1e6,
+    labels: config.labels ?? {},
+    annotations: config.annotations ?? {},
+    runtimeHandler: handler,
+  }
+}
+
+/** The sandbox as its status shows it. */
+export function sandboxStatus(sandbox: Sandbox): PodSandboxStatus {
+  const { hostNetwork, ip, config } = sandbox
+  const options = config.linux?.securityContext?.namespaceOptions
+  return {
+    ...listedSandbox(sandbox),
+    network: { ip: hostNetwork ? "" : ip, additionalIps: [] },
+    linux: {
+      namespaces: {
+        options: {
+          network: hostNetwork ? "NODE" : "POD",
+          pid: options?.pid ?? "POD",
+          ipc: options?.ipc ?? "POD",
+          targetId: "",
+          usernsOptions: undefined,
+        },
+      },
+    },
+  }
+}
