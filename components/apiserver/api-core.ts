@@ -54,23 +54,28 @@ export interface ApiCoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** The kinds that are served; those with a time to live are swept, and custom ones are added. */
+  /**
+   * The kinds that are served. Objects of kinds with a time to live are deleted when it ends; custom kinds are added
+   * here.
+   */
   readonly scheme: Scheme
-  /** Where the figures of admission go; kept nowhere unless given. */
+  /** The registry of the admission metrics; no metrics unless given. */
   readonly metrics?: Registry
-  /** Takes the place of how webhooks are asked, which is over HTTPS. */
+  /** Replaces the way webhooks are called, which is over HTTPS. */
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
-  /** Functions that stand for the servers behind Services that APIServices name; none unless given. */
+  /** Functions that replace the servers of Services that APIServices name; none unless given. */
   readonly extensionServers?: FindExtensionServer
-  /** Is told of the kinds of such servers. */
+  /** Is told of the kinds that extension API servers serve. */
   readonly remoteKinds?: RemoteKinds
-  /** The certificate by which such servers know this one; asked for when the first is connected to. */
+  /**
+   * Returns the front-proxy certificate that extension API servers know this server by. Called at the first connection.
+   */
   readonly frontProxy: () => CertificatePair
-  /** How many requests are served at once; upstream's 400 reads and 200 writes unless given. */
+  /** Most requests served at once; upstream's 400 reads and 200 writes unless given. */
   readonly maxInFlight?: InFlightLimits
-  /** False: no priority and fairness. */
+  /** False turns priority and fairness off. */
   readonly priorityAndFairness?: boolean
-  /** Such as 10.43.0.0/16. */
+  /** The range of Service addresses, such as 10.43.0.0/16. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
   readonly advertiseAddress: string
@@ -81,20 +86,20 @@ export interface ApiCoreOptions {
   readonly ingress?: boolean
   readonly ownExtensions?: readonly OwnExtension[]
   readonly tokenIssuer: TokenIssuer
-  /** For whom service account tokens are when the request does not say. */
+  /** Audiences of a service account token whose request names none. */
   readonly apiAudiences: readonly string[]
   readonly reviewToken: ReviewToken
-  /** The health of the components, as ComponentStatus objects; none unless given. */
+  /** Returns the health of the components as ComponentStatus objects; none unless given. */
   readonly componentStatuses?: () => readonly KubeObject[]
-  /** Names of admission plugins that are not to run. */
+  /** Names of the admission plugins that are off. */
   readonly disabledAdmission?: ReadonlySet<string>
-  /** All on unless given. */
+  /** Feature gates; all on unless given. */
   readonly features?: Features
-  /** How long history is kept for watches that resume; an hour unless given. */
+  /** How long history is kept for watches that resume, in milliseconds; an hour unless given. */
   readonly historyMs?: number
 }
 
-/** The API server without its wire: everything behind the codec. */
+/** The API server without HTTP: everything behind the codec. */
 export interface ApiCore {
   readonly pipeline: Pipeline
   readonly hub: WatchHub
@@ -105,16 +110,16 @@ export interface ApiCore {
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
   transportFor(user: UserInfo): Transport
-  /** Ends watches and upkeep. The store stays open: it is its owner's. */
+  /** Ends the watches and the upkeep. The store stays open: its owner closes it. */
   close(): void
 }
 
 const HOUR_MS = 3_600_000
 
-/** As whom the server acts itself. */
+/** The user as whom the server itself acts. */
 export const OWN_USER: UserInfo = { name: "system:apiserver", groups: ["system:masters"] }
 
-/** Makes what every cluster has from the start, in one transaction, and puts the stages together. */
+/** Creates the objects that every cluster starts with, in one transaction, and connects the stages of a request. */
 export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const {
     storage,
@@ -140,7 +145,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const overHttps = httpsCaller({ objects, clock })
   const caller = options.webhooks?.(overHttps) ?? overHttps
   const converting = { caller, clock, random, metrics: conversionMetrics(metrics) }
-  // Before the hub: who hears of a definition finds its objects served.
+  // The registrar comes before the watch hub, so that a watcher that sees a definition finds its kind served.
   const registrar = new Registrar({
     storage,
     scheme,

@@ -50,100 +50,97 @@ import { defaultAdvertiseAddress, frontProxyCertificates, openServingFiles, type
 import { inProcessTransport } from "./transport.ts"
 
 export interface ApiServerConfig {
-  /** Files go under `<dataDir>/server`; without it the store is in memory and nothing is written (test clusters). */
+  /**
+   * Folder of the data; files go under `<dataDir>/server`. Without it the store is in memory and no file is written.
+   */
   readonly dataDir?: string
-  /** Where to listen; without it the server is only reached from this process. */
+  /** The address to listen on. Without it the server can only be reached from this process. */
   readonly listen?: { readonly host: string; readonly port: number }
-  /** The address under which others reach this machine; its first one unless given. */
+  /** The address under which other machines reach this one; the first address of this machine unless given. */
   readonly advertiseAddress?: string
   readonly tlsSans?: readonly string[]
   /** Whether there is a default StorageClass, whose volumes are folders of the nodes. */
   readonly localStorage?: boolean
-  /** Whether there is a default IngressClass, whose Ingresses a node of this program serves. */
+  /** Whether there is a default IngressClass, whose Ingresses are served by this program. */
   readonly ingress?: boolean
-  /** CIDR of Service addresses; the first is the server's own. */
+  /** The range of Service addresses; the first address is that of the Service `kubernetes`. */
   readonly serviceCidr: string
   readonly nodePorts: { readonly first: number; readonly last: number }
   readonly clusterDomain: string
-  /** Where to write the administrator's kubeconfig. */
+  /** The file for the administrator's kubeconfig. */
   readonly kubeconfig?: { readonly path: string; readonly mode: number }
   readonly auditLogPath?: string
-  /** The nodes that can be reached for logs, exec and the like. */
+  /** Connections to the kubelets, for logs, exec and the like. */
   readonly nodes: NodeConnectors
-  /** The program's metrics; a registry of its own unless given. */
+  /** The registry of metrics; one of its own unless given. */
   readonly metrics?: Registry
-  /** Frozen objects, so that a change in place throws where it is made: for tests. */
+  /** Freezes objects, so that code that changes one in place throws there. For tests. */
   readonly frozen?: boolean
-  /**
-   * A store that is its owner's and stays open when the server stops; else one is opened below `dataDir`, or in memory.
-   */
+  /** A store that its owner opened and closes. Without it the server opens one below `dataDir`, or one in memory. */
   readonly storage?: Storage
-  /** Certificates and keys, instead of those in or for `dataDir`. */
+  /** Certificates and keys; without them those below `dataDir` are read, or made. */
   readonly files?: ServingFiles
   /** How long history is kept, in milliseconds; an hour unless given. */
   readonly historyMs?: number
-  /** How much of it is kept on disk, in bytes; 128 MiB unless given. */
+  /** Most bytes of history on disk; 128 MiB unless given. */
   readonly historyBytes?: number
-  /** Starts although acknowledged writes, or the whole database, are missing below `dataDir`. */
+  /** Starts even if acknowledged writes, or the whole database, are missing below `dataDir`. */
   readonly acceptDataLoss?: boolean
   /**
-   * How many requests may be under way at once; upstream's 400 reads and 200 writes unless given. Priority and fairness
-   * divides the sum of both.
+   * Most requests served at once; upstream's 400 reads and 200 writes unless given. Priority and fairness divides their
+   * sum.
    */
   readonly maxInFlight?: InFlightLimits
-  /** False: requests beyond `maxInFlight` are turned away, whoever sends them, and none waits. */
+  /** False turns priority and fairness off: requests beyond `maxInFlight` are refused with 429, whoever sends them. */
   readonly priorityAndFairness?: boolean
-  /** How long a request may take, in milliseconds; 60 s unless given. */
+  /** Most time that a request may take, in milliseconds; 60 s unless given. */
   readonly requestTimeoutMs?: number
-  /**
-   * Ends neither requests nor watches because of their time: for a clock that is moved, while clients wait in real
-   * time.
-   */
+  /** Requests and watches have no time limit. For a virtual clock, whose clients wait in real time. */
   readonly withoutTimeLimits?: boolean
-  /** How long connections may be silent, and how many there may be; upstream's times unless given. */
+  /** How long a connection may be idle, and how many connections there may be; upstream's times unless given. */
   readonly connectionLimits?: Partial<ConnectionLimits>
-  /** Names of admission plugins that are not to run. */
+  /** Names of the admission plugins that are off. */
   readonly disabledAdmission?: ReadonlySet<string>
-  /** On and off as in Kubernetes 1.36 unless given. */
+  /** Feature gates; those of Kubernetes 1.36 unless given. */
   readonly features?: Features
-  /** Takes the place of how admission webhooks are asked, which is over HTTPS: test clusters call functions. */
+  /** Replaces the way admission webhooks are called, which is over HTTPS: test clusters call functions. */
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
-  /** Functions that stand for the servers behind Services that APIServices name; none unless given. */
+  /** Functions that replace the servers of Services that APIServices name; none unless given. */
   readonly extensionServers?: FindExtensionServer
-  /** Comes between the codec and the pipeline, for every request and watch: where test clusters make requests fail. */
+  /** Wraps the pipeline for every request and watch: test clusters make requests fail here. */
   readonly intercept?: (pipeline: Pipeline) => Pipeline
 }
 
 export interface ApiServer extends Component {
   /**
-   * The way into the API for components of this process, as `user`. Before `start` calls are refused with
-   * ServiceUnavailable.
+   * Returns the transport by which components of this process call the API as `user`. Before `start` every call fails
+   * with ServiceUnavailable.
    */
   transportFor(user: UserInfo): Transport
-  /** The way to the servers behind APIServices for components of this process, as `user`. */
+  /** Returns the function by which components of this process call extension API servers as `user`. */
   askAggregated(user: UserInfo): AskAggregated
   readonly scheme: Scheme
-  /** Kinds of other servers, which are not in the scheme. */
+  /** The kinds of extension API servers, which are not in the scheme. */
   readonly remoteKinds: RemoteKinds
   readonly metrics: Registry
   /**
-   * Named checks of /livez and /readyz: other components add theirs. Those of `scheduler` and `controller-manager` are
-   * shown as ComponentStatus too.
+   * The checks of /livez and /readyz, by name. Other components add theirs; those of `scheduler` and
+   * `controller-manager` are shown as ComponentStatus too.
    */
   readonly health: Health
   /** Certificates and tokens; undefined before `start`. */
   readonly files: ServingFiles | undefined
-  /** The port that is listened on; undefined before `start` or without `listen`. */
+  /** The port of the server; undefined before `start` or without `listen`. */
   readonly port: number | undefined
-  /** Opens a port on a server that runs without one. Resolves to the port. */
+  /** Opens a port on a server that was started without one. Resolves to the port. */
   listen(at: { readonly host: string; readonly port: number }): Promise<number>
 }
 
 type Context = Pick<ComponentContext, "clock" | "random" | "log">
 
-/** What runs between `start` and `stop`. */
+/** What exists between `start` and `stop`. */
 interface Running {
   readonly pipeline: Pipeline
   readonly aggregator: Aggregator
@@ -151,7 +148,7 @@ interface Running {
   stop(): Promise<void>
 }
 
-/** How long answers under way may take when the server stops. */
+/** How long a stopping server waits for requests that are being answered, in milliseconds. */
 const STOP_GRACE_MS = 1000
 
 export function createApiServer(context: Context, config: ApiServerConfig): ApiServer {
@@ -168,7 +165,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     started: () => running !== undefined,
     startedAt: clock.now(),
   })
-  /** A store of our own while the server is starting. */
+  /** The store while the server starts, to be closed if the start fails. */
   let opening: Storage | undefined
   let files: ServingFiles | undefined
   let listener: Listener | undefined
@@ -177,8 +174,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
-    // Before the first certificate is made: so a start that is cut short never leaves what looks like a cluster without
-    // its database.
+    // The store is opened before the first certificate is made, so that an interrupted start never leaves the files of
+    // a cluster without its database.
     const storage = config.storage ?? (opening = await openStorage(dir, context, config))
     store = storage
     const reopen = () =>
@@ -193,8 +190,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       })
     const opened = config.files ?? reopen()
     files = opened
-    // The port may be known only once it is listened on, and objects of the cluster name it: whoever asks before all is
-    // there is told to come back.
+    // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before
+    // the bootstrap is complete are told to retry.
     const serving: { server?: Server } = {}
     listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443
@@ -291,7 +288,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         serverAddress: () => `${advertiseAddress}:${port}`,
       }),
     })
-    // In memory a server does not live for years.
+    // A server in memory does not live for years, so its certificates are not renewed.
     const endRenewal =
       dir === undefined || config.files !== undefined
         ? undefined
@@ -401,11 +398,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   }
 }
 
-/** The address that is listened on, where it is one: clients may know the server by no other. */
+/**
+ * The address that the server listens on, unless it listens on all: clients may know the server by this address only.
+ */
 const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] =>
   listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host]
 
-/** What the listener shows, and whose certificates it takes. */
+/** The certificate of the listener, and the authorities whose client certificates it accepts. */
 const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
   cert: serving.certPem,
   key: serving.keyPem,
@@ -449,7 +448,7 @@ function writeKubeconfig(
   replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
 }
 
-/** 10.43.0.1 of 10.43.0.0/16: the address of the Service `kubernetes`. */
+/** The first address of a range, 10.43.0.1 of 10.43.0.0/16: that of the Service `kubernetes`. */
 function firstAddress(cidr: string): string {
   const [network = ""] = cidr.split("/")
   return network.replace(/(?<!\d)\d+$/, (last) => String(Number(last) + 1))

@@ -9,13 +9,13 @@ import type { Storage } from "../../pkg/storage/storage.ts"
 import { storageKey } from "./cacher/view.ts"
 
 /**
- * The ConfigMap from which extension API servers learn whose certificates to trust. Source:
+ * The ConfigMap that tells extension API servers which client certificates to trust. Source:
  * pkg/controlplane/controller/clusterauthenticationtrust.
  */
 export const AUTHENTICATION_CONFIG = { namespace: "kube-system", name: "extension-apiserver-authentication" }
 
 export interface Authorities {
-  /** Authorities of client certificates and of the front proxy; nothing is kept where there is no first. */
+  /** Authorities of client certificates and of the front proxy. Without the former the ConfigMap is not kept. */
   readonly clientCaPem?: string
   readonly frontProxyCaPem?: string
 }
@@ -39,8 +39,8 @@ const ownData = ({ clientCaPem, frontProxyCaPem }: Authorities): Data => ({
 })
 
 /**
- * What the ConfigMap is to hold: what is there, as far as it can be read and has not expired at `now` (ms), and what
- * this server has; nothing else. Differs from upstream, which leaves a ConfigMap alone that it cannot read.
+ * Returns the data of the ConfigMap: the stored certificates that can be read and have not expired at `now` (ms), and
+ * those of this server. Differs from upstream, which leaves a ConfigMap alone that it cannot read.
  */
 export function authenticationData(stored: Data, authorities: Authorities, now: number): Data {
   const data = Object.entries(ownData(authorities)).map(([key, own]): [string, string] => [
@@ -86,10 +86,10 @@ export interface KeepOptions extends Authorities {
   readonly log: Logger
 }
 
-/** What was done to the ConfigMap is put right at the end of each minute; a deleted one comes back at once. */
+/** A changed ConfigMap is restored once a minute, a deleted one at once. */
 const ENSURE_MS = 60_000
 
-/** Keeps the ConfigMap as it is made at the start. Returns what ends that. */
+/** Keeps the ConfigMap as the bootstrap created it. Returns the function that ends this. */
 export function keepAuthenticationConfig(options: KeepOptions): () => void {
   const { storage, client, clock, log } = options
   if (options.clientCaPem === undefined) return () => undefined
@@ -118,7 +118,7 @@ export function keepAuthenticationConfig(options: KeepOptions): () => void {
         ? client.create(ConfigMap, { metadata: AUTHENTICATION_CONFIG, data }, by)
         : client.update(ConfigMap, { ...stored, data }, by)
     written.catch((error: unknown) => {
-      // Somebody was faster: that change's event comes here again.
+      // Another write came first; its event leads here again.
       if (["Conflict", "NotFound", "AlreadyExists"].includes(ApiError.from(error).reason)) return
       log.error("Cannot put the authentication config of extension servers right", { error })
     })

@@ -61,10 +61,10 @@ export interface BootstrapOptions extends Authorities {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
-  /** The kinds that are built in. */
+  /** The built-in kinds. */
   readonly scheme: Pick<Scheme, "groups">
   readonly serviceRange: IpRange
-  /** Where the API server is reached from inside the cluster. */
+  /** The address of the API server inside the cluster. */
   readonly advertiseAddress: string
   readonly port: number
   /** Whether there is a default class for claims. */
@@ -103,9 +103,9 @@ interface Wanted {
   readonly resource: Resource
   readonly object: KubeObject
   reconcile?(stored: KubeObject, wanted: KubeObject): KubeObject
-  /** Who is said to have made it; the API server unless given. */
+  /** The manager in managedFields; the API server unless given. */
   readonly manager?: string
-  /** A field that somebody else applies to it, by a subresource where one is named. */
+  /** A field that another manager applies, through a subresource if one is named. */
   readonly applied?: Applied
 }
 
@@ -168,7 +168,7 @@ function newObject({ clock, random }: BootstrapOptions, wanted: Wanted): KubeObj
   const { resource } = wanted
   const now = timestamp(clock)
   const strategy = { now, uuid: () => uuid(random), warn: () => undefined }
-  // As with requests, what the strategy adds belongs to nobody.
+  // As in requests, fields that the strategy adds have no manager.
   const sent = withManagers(wanted, now)
   const prepared = resource.prepareForCreate?.(sent, strategy) ?? sent
   return {
@@ -177,7 +177,7 @@ function newObject({ clock, random }: BootstrapOptions, wanted: Wanted): KubeObj
   }
 }
 
-/** The object with the managedFields that it has where each part is written by a request of its own. */
+/** Returns the object with the managedFields it would have if each part was written by a request of its own. */
 function withManagers({ resource, object, manager = MANAGER, applied }: Wanted, now: string): KubeObject {
   if (applied === undefined) return trackUpdate(resource, undefined, object, { manager, now })
   const { [applied.field]: value, ...rest } = object as KubeObject & Readonly<Record<string, unknown>>
@@ -221,7 +221,7 @@ function rbacObjects(): readonly Wanted[] {
     ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
     // sorted by name, as the roles are when the aggregation reads them from the store
   ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
-  // Aggregated roles may aggregate others: from the innermost, view, outwards.
+  // Aggregated roles may aggregate other roles, so they are computed from view, the innermost, to admin.
   for (const name of ["view", "edit", "admin"]) {
     const index = clusterRoles.findIndex(({ metadata }) => metadata.name === name)
     const role = clusterRoles[index]!

@@ -2,14 +2,14 @@ import { ComponentStatus } from "../../pkg/api/core/v1/componentstatus.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 
-/** What a component is not well for. */
+/** The errors that a component reports about itself. */
 export interface ComponentHealth {
   readonly problem: string | undefined
 }
 
 /**
- * The objects that `kubectl get componentstatuses` shows, by name. A component that has told nothing of itself does not
- * run. Source: pkg/registry/core/componentstatus/rest.go.
+ * Returns the objects of `kubectl get componentstatuses` by name. A component that has reported nothing does not run.
+ * Source: pkg/registry/core/componentstatus/rest.go.
  */
 export const componentStatuses = (
   components: Readonly<Record<string, ComponentHealth | undefined>>,

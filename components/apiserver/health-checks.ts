@@ -3,8 +3,8 @@ import { Health } from "./endpoints/health.ts"
 import { createHealthSlis } from "./endpoints/health-slis.ts"
 
 /**
- * What bootstrap.ts sees to before the first request is answered, by the names of the hooks that do it upstream: tools
- * look for them. Sources: pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
+ * Checks that bootstrap.ts fulfils before the first request, under the names of upstream's hooks, which tools look for.
+ * Sources: pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
  */
 const START_HOOKS = [
   "start-system-namespaces-controller",
@@ -16,15 +16,15 @@ const START_HOOKS = [
 ]
 
 export interface HealthSources {
-  /** The store, once it is open. */
+  /** Returns the store once it is open. */
   readonly storage: () => Storage | undefined
-  /** Whether all is there that a cluster has from its start. */
+  /** Whether the bootstrap objects exist. */
   readonly started: () => boolean
-  /** Of the process, in ms since the epoch. */
+  /** Start of the process, in ms since the epoch. */
   readonly startedAt: number
 }
 
-/** The API server's own checks; the store goes by the name that it has upstream. */
+/** The API server's own checks. The check of the store is called etcd, as upstream. */
 export function apiServerHealth({ storage, started, startedAt }: HealthSources): Health {
   const health = new Health(createHealthSlis(startedAt))
   const problemOf = (isOne: (problem: StorageError) => boolean) => (): string | undefined => {
@@ -32,8 +32,8 @@ export function apiServerHealth({ storage, started, startedAt }: HealthSources):
     if (open === undefined) return "the store is not open"
     return open.problem !== undefined && isOne(open.problem) ? open.problem.message : undefined
   }
-  // To start the server again mends no full disk, and reads and watches go on. But a server that takes no writes is not
-  // ready.
+  // A full disk makes the server not ready but keeps it live: a restart would not help, and reads and watches still
+  // work.
   health.add(
     "etcd",
     problemOf(({ code }) => code === "damaged"),

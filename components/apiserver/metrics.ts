@@ -11,9 +11,8 @@ const REQUEST_BUCKETS = [
 export interface AnsweredRequest {
   readonly info: RequestInfo
   /**
-   * Whether there is something that answers such requests, and the sender may ask for it. Only then do the parts of the
-   * path become labels: anybody can send any path, and each label value that was not there before makes series that
-   * stay.
+   * Whether the request is authorized and some handler serves it. Only then its path becomes labels: anybody can send
+   * any path, and each new label value makes a series that stays.
    */
   readonly isServed: boolean
   readonly isApply: boolean
@@ -21,16 +20,16 @@ export interface AnsweredRequest {
   readonly seconds: number
 }
 
-/** The API server's own figures, under upstream's names. */
+/** The metrics of the API server, under upstream's names. */
 export interface ServerMetrics {
   readonly registry: Registry
   readonly inflightReads: Value
   readonly inflightWrites: Value
-  /** Counts a request that has been answered. */
+  /** Counts a request when it has been answered. */
   answered(request: AnsweredRequest): void
-  /** A watch or stream has begun; call the result at its end. */
+  /** Counts a watch or stream that begins; call the result when it ends. */
   longRunning(info: RequestInfo): () => void
-  /** The count of events sent to watchers of a resource. */
+  /** Returns the counter of events sent to watchers of a resource. */
   watchEvents(resource: Resource): Value
 }
 
@@ -85,7 +84,7 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     "version",
   )
 
-  // Label values are joined once for each kind of request; after that a request costs one look-up.
+  // Label values are joined once for each kind of request, so that a request costs one lookup.
   const series = new Map<string, { readonly total: Value; readonly duration: Distribution }>()
   const byResource = new WeakMap<Resource, Value>()
 
@@ -149,7 +148,7 @@ const CONNECTS: readonly string[] = ["attach", "exec", "log", "portforward", "pr
 const verbLabel = ({ verb, subresource }: RequestInfo): string =>
   subresource !== "" && CONNECTS.includes(subresource) ? "CONNECT" : (VERBS[verb] ?? "other")
 
-/** What runs in a pod may answer through a proxy with any code. */
+/** A pod behind a proxy may answer with any code, so unusual codes share a label. */
 const codeLabel = (code: number): string =>
   STATUS_CODES[code] === undefined ? `${Math.floor(code / 100)}xx` : String(code)
 

@@ -11,22 +11,21 @@ import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 
 const DATABASE = join("db", "state.db")
 
-/** The database of the cluster whose data directory that is. */
+/** Returns the database file of a data directory. */
 export const databaseFile = (dataDir: string): string => join(dataDir, "server", DATABASE)
 
 export interface StorageConfig {
   /** Most bytes of history on disk; 128 MiB unless given. */
   readonly historyBytes?: number
-  /** Starts although acknowledged writes, or the whole database, are missing. */
+  /** Starts even if acknowledged writes, or the whole database, are missing. */
   readonly acceptDataLoss?: boolean
-  /** Frozen objects, so that a change in place throws where it is made: for tests. */
+  /** Freezes objects, so that code that changes one in place throws there. For tests. */
   readonly frozen?: boolean
 }
 
 /**
- * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only where it is
- * used: test clusters have no need of it.
- * @throws StorageError as SqliteStorage does
+ * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only when it is
+ * used, because test clusters do not need it. @throws StorageError as SqliteStorage does
  */
 export async function openStorage(
   dir: string | undefined,
@@ -58,21 +57,18 @@ const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: 
 )
 
 const BUILTIN: ReadonlySet<string> = new Set(RESOURCES.map(({ prefix }) => prefix))
-/** Behind `/registry/<group>/<plural>/`. */
+/** The index behind `/registry/<group>/<plural>/`. */
 const endOfPrefix = (key: string): number => key.indexOf("/", key.indexOf("/", key.indexOf("/", 1) + 1) + 1) + 1
 
-/** An object from its JSON in the store, with the texts of fields that are kept as they were written. */
+/** Parses the stored JSON of an object. Fields whose text is kept stay as they were written. */
 function parseStored(key: string, json: string): KubeObject {
-  // Fields of built-in kinds hold no integers that JavaScript would round; those of custom objects do.
+  // Only custom objects can have integers that JavaScript would round.
   if (!BUILTIN.has(key.slice(0, endOfPrefix(key)))) return parseOwnJson(json) as KubeObject
   const value: unknown = JSON.parse(json)
   const names = KEPT_AS_WRITTEN.find(({ prefix }) => key.startsWith(prefix))?.names ?? []
   return withRawFields(value, json, names) as KubeObject
 }
 
-/**
- * A file that shows that a server has run here, if there is one. A server makes none of them before it has made its
- * database.
- */
+/** Returns a file which shows that a server has run here. A server makes its database before any of these files. */
 const clusterStateIn = (dir: string): string | undefined =>
   ["tls/service.key", "tls/serving-kube-apiserver.crt", "token"].map((name) => join(dir, name)).find(existsSync)

@@ -7,8 +7,8 @@ import { watch } from "./registry/watch.ts"
 import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
 
 /**
- * authorization → flow control → admission → registry → store. Admission is asked by the registry's verbs, which know
- * the object it is about. What the HTTP server hands on has been authorized there, and its turn has come.
+ * Runs authorization → flow control → admission → registry → store. The verbs of the registry call admission, because
+ * they know the object. Requests from the HTTP server have passed authorization and flow control there.
  */
 export function createPipeline(registry: RegistryContext): Pipeline {
   const { authorizer, flow } = registry
@@ -33,7 +33,7 @@ export function createPipeline(registry: RegistryContext): Pipeline {
       const attributes = attributesOf(request)
       authorize(authorizer, attributes, request.annotate)
       if (flow === undefined) return watch(registry, request, sink)
-      // It begins in this turn, and needs no seat for longer.
+      // A watch holds a seat only while it begins.
       return flow.pass(request.user, attributes, () => watch(registry, request, sink))
     },
     authorize: (request) => authorizer.authorize(request),
@@ -43,7 +43,7 @@ export function createPipeline(registry: RegistryContext): Pipeline {
 /** How long a request of this process may wait: a quarter of the usual time of a request. */
 const WAIT_MS = DEFAULT_REQUEST_TIMEOUT_MS / 4
 
-/** What is asked of the authorizer about a request. */
+/** Returns what the authorizer is asked about a request. */
 export function attributesOf({
   user,
   verb,

@@ -7,21 +7,24 @@ export interface RenewalOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly files: ServingFiles
-  /** Gives the files anew: certificates that have less than a third of their life left have been made again. */
+  /** Reads the files again, after making those certificates anew that have less than a third of their life left. */
   readonly reopen: () => ServingFiles
-  /** Puts them to use. */
+  /** Puts new files to use. */
   readonly renewed: (files: ServingFiles) => void
 }
 
-/** After a failure, as of a full disk: there are months left. */
+/** Delay after a failure, such as a full disk: the certificates are valid for months yet. */
 const RETRY_MS = 3_600_000
 /**
- * Timers count time that passes, and a clock may be set: one that was years behind at the start leaves certificates
- * that have ended. So it is looked at again.
+ * Interval of checks. Timers measure elapsed time, but the system's clock may be set: if it was years behind at the
+ * start, certificates may have expired since.
  */
 const LOOK_MS = 3_600_000
 
-/** Renews certificates while the server runs, a third of their life before they end. Returns what ends that. */
+/**
+ * Renews certificates while the server runs, a third of their life before they expire. Returns the function that ends
+ * this.
+ */
 export function keepCertificates({ clock, log, files, reopen, renewed }: RenewalOptions): () => void {
   let timer: Timer
   const wait = (ms: number): void => {

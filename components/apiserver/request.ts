@@ -5,7 +5,7 @@ import type { Patch, Watch } from "../../pkg/client/client.ts"
 import type { Stored } from "../../pkg/storage/storage.ts"
 import type { WatchBatch } from "./cacher/frame.ts"
 
-/** Who asks. Source: apiserver pkg/authentication/user. */
+/** The user of a request. Source: apiserver pkg/authentication/user. */
 export interface UserInfo {
   readonly name: string
   readonly uid?: string
@@ -13,7 +13,7 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 
-/** Options of every verb, as query parameters and DeleteOptions bodies give them; selectors still as text. */
+/** Options of every verb, from query parameters and DeleteOptions; selectors are text. */
 export interface RequestOptions {
   readonly labelSelector?: string
   readonly fieldSelector?: string
@@ -36,9 +36,8 @@ export interface RequestOptions {
 }
 
 /**
- * A request for a resource, as a value: what the pipeline works on (design, decision 2). The HTTP codec makes one of
- * each request from outside, the in-process transport of each call of a component. Both then go authorization (unless
- * `authorized`) → admission → registry.
+ * A request for a resource, as a value. The HTTP codec makes it from a request from outside, the in-process transport
+ * from a call of a component. Both then pass authorization (unless `authorized`) → admission → registry.
  */
 export interface ApiRequest {
   readonly user: UserInfo
@@ -49,28 +48,28 @@ export interface ApiRequest {
   readonly name?: string | undefined
   readonly options: RequestOptions
   /**
-   * The body as plain JSON (create, update, subresources), not yet checked against the kind's schema; the registry
-   * decodes it. The in-process client hands over its object. Patches come in `patch`.
+   * The body as plain JSON (create, update, subresources), which the registry checks against the kind's schema. The
+   * in-process client passes its object. Patches are in `patch`.
    */
   readonly body?: unknown
-  /** Faults found while parsing the bytes of the body, for fieldValidation: `json: duplicate field "spec.replicas"`. */
+  /** Faults found while parsing the body, for fieldValidation: `json: duplicate field "spec.replicas"`. */
   readonly bodyFaults?: readonly string[]
   readonly patch?: Patch | undefined
   readonly userAgent?: string
-  /** Adds a Warning header (code 299) to the answer. */
+  /** Adds a Warning header (code 299) to the response. */
   readonly warn: (text: string) => void
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
-  /** Asked by a component of this process, which hears no warnings. */
+  /** The request comes from a component of this process, which reads no warnings. */
   readonly inProcess?: true
-  /** The HTTP server has authorized the request before it read the body. Without this the pipeline authorizes it. */
+  /** The HTTP server has authorized the request before reading its body. Otherwise the pipeline authorizes it. */
   readonly authorized?: true
 }
 
 /**
- * The answer as a value. `stored` and `items` carry the JSON bytes that the store made once; a codec sends these where
- * it can.
+ * A response as a value. `stored` and `items` carry the JSON bytes of the store, which a codec sends unchanged where it
+ * can.
  */
 export type ApiResult =
   | { readonly kind: "object"; readonly code: 200 | 201 | 202; readonly object: KubeObject; readonly stored?: Stored }
@@ -82,25 +81,25 @@ export type ApiResult =
     }
   | { readonly kind: "status"; readonly code: number; readonly status: Status }
 
-/** A request for a path that is no resource: authorized by verb (lower-case method) and path. */
+/** A request for a path that is no resource, authorized by verb (the method in lower case) and path. */
 export interface NonResourceRequest {
   readonly user: UserInfo
   readonly verb: string
   readonly path: string
 }
 
-/** Where the frames of one watch go. */
+/** Receives the frames of one watch. */
 export interface WatchSink {
   /**
-   * Frames in the order of their revisions. False when the receiver is too far behind; the watch is then closed. The
-   * batch is shared.
+   * Takes frames in the order of their revisions. Returns false when the receiver is too far behind; the watch is
+   * closed then. The batch is shared.
    */
   send(batch: WatchBatch): boolean
-  /** Called once, when the watch ends for any reason but `close`: time-out (no error), too slow (no error), 410. */
+  /** Called once when the watch ends for any reason except `close`: timeout (no error), too slow (no error), 410. */
   end(error: ApiError | undefined): void
 }
 
-/** What is asked of the authorizer about a resource; `resource` is the plural. */
+/** What the authorizer is asked about a resource; `resource` is the plural name. */
 export interface ResourceAttributes {
   readonly user: UserInfo
   readonly verb: string
@@ -111,27 +110,26 @@ export interface ResourceAttributes {
   readonly namespace?: string | undefined
   readonly name?: string | undefined
   /**
-   * As text, of a list, watch or deletecollection: which of the objects it is about. Source: KEP-4601 (authorization by
-   * selectors).
+   * The field selector of a list, watch or deletecollection, as text. Source: KEP-4601 (authorization by selectors).
    */
   readonly fieldSelector?: string | undefined
 }
 
 export interface AuthorizationDecision {
   readonly allowed: boolean
-  /** Why; for a refusal it ends the message of the 403. */
+  /** The reason; for a refusal it ends the message of the 403. */
   readonly reason: string
 }
 
-/** Everything after the codec: authorization → admission → registry → store. In-process clients enter here as well. */
+/** Everything behind the codec: authorization → admission → registry → store. In-process clients enter here as well. */
 export interface Pipeline {
   /**
-   * Get, list, create, update, patch, delete, deletecollection. Reads answer in the same turn. Throws ApiError, at once
-   * or through the promise.
+   * Runs get, list, create, update, patch, delete and deletecollection. Reads return in the same turn. Throws ApiError,
+   * at once or through the promise.
    */
   handle(request: ApiRequest): ApiResult | Promise<ApiResult>
-  /** Begins a watch; throws ApiError when it may not begin. The first frames may come before this returns. */
+  /** Begins a watch; throws ApiError when it is refused. The first frames may come before this returns. */
   watch(request: ApiRequest, sink: WatchSink): Watch
-  /** Whether a request may be made; also for what is no resource. */
+  /** Authorizes a request for a resource or another path. Throws Forbidden. */
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision
 }

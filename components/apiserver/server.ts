@@ -50,7 +50,7 @@ import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from 
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 
-/** Answers a request that may be made. */
+/** Serves a request that is authorized. */
 type Handler = (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
 
 export interface ServerOptions {
@@ -58,19 +58,19 @@ export interface ServerOptions {
   readonly scheme: Scheme
   readonly authenticator: Authenticator
   readonly metrics: ServerMetrics
-  /** Paths that are no resource: health, discovery, metrics … */
+  /** Serves paths that are no resource: health, discovery, metrics … */
   readonly paths: Handler
-  /** Versions that other servers have. */
+  /** Forwards requests for versions that extension API servers serve. */
   readonly aggregator?: Pick<Aggregator, "remoteOf" | "hasResource" | "serve">
-  /** Subresources that stream: log, exec, attach, portforward, proxy. */
+  /** Serves subresources that stream: log, exec, attach, portforward, proxy. */
   readonly connections: Connections
   readonly audit?: AuditSink
-  /** Without it the limits of `maxInFlight` hold alone. */
+  /** Priority and fairness; without it only the limits of `maxInFlight` apply. */
   readonly flow?: FlowControl | undefined
   readonly maxInFlight?: InFlightLimits
-  /** How long a request may take that is no watch or stream; 60 seconds unless given. */
+  /** Most time of a request that is no watch or stream; 60 seconds unless given. */
   readonly requestTimeoutMs?: number
-  /** Ends neither requests nor watches because of their time. */
+  /** Requests and watches have no time limit. */
   readonly withoutTimeLimits?: boolean
   readonly clock: Clock
   readonly random: Random
@@ -79,7 +79,7 @@ export interface ServerOptions {
 
 export interface Server {
   onRequest(req: ServerRequest, res: ServerAnswer): void
-  /** A request to leave HTTP: WebSocket and SPDY, for streams and watches. */
+  /** Serves a request for another protocol: WebSocket and SPDY, for streams and watches. */
   onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): void
 }
 
@@ -96,7 +96,7 @@ export function createServer(options: ServerOptions): Server {
   const nextAuditId = auditIds(options.random)
   const deadlines = new Deadlines<Exchange>(clock, overdue)
 
-  /** Every stage in its order. Gives a promise when the answer is not complete in this turn. */
+  /** Runs every stage in order. Returns a promise when the response is not complete in this turn of the event loop. */
   function serve(exchange: Exchange): void | Promise<void> {
     const { req } = exchange
     const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
@@ -116,33 +116,34 @@ export function createServer(options: ServerOptions): Server {
     const remote = aggregator?.remoteOf(info)
     if (remote !== undefined) return serveRemote(exchange, info, attributes, remote)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
-    // No part of the server has paths of this group, so nobody answers in its form, and nothing was served.
+    // No part of the server has paths of this group, so the response is plain text, and the request counts as not
+    // served.
     if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")
     const answer = handlerOf(info, req.method ?? "GET")
     exchange.isServed = true
 
     if (longRunning) {
       const serveLong = () => settled(() => answer(exchange, info, user), metrics.longRunning(info))
-      // Streams last as long as somebody looks at them, and need no turn; a watch does for its beginning.
+      // A stream lasts as long as its client likes and takes no seat; a watch takes a seat while it begins.
       return info.verb === "watch" ? inTurn(exchange, info, attributes, serveLong) : serveLong()
     }
     const serveOnce = () => answer(exchange, info, user)
     if (!hasBody(info)) return inTurn(exchange, info, attributes, serveOnce)
-    // A client may take its time over the body, so the request gets its turn when all of it is there.
+    // Clients may send the body slowly, so flow control comes when the body is complete.
     return readBody(req, user.name, unfinishedBodies).then((body) => {
       exchange.body = body
       return inTurn(exchange, info, attributes, serveOnce)
     })
   }
 
-  /** A request that another server answers: its body is passed on as it comes. */
+  /** Forwards a request to an extension API server, which gets the body as it comes. */
   function serveRemote(
     exchange: Exchange,
     info: RequestInfo,
     attributes: ResourceAttributes | NonResourceRequest,
     service: RemoteService,
   ): void | Promise<void> {
-    // The parts of a path become labels of figures only where the server is known to have such a resource.
+    // The parts of the path become labels of metrics only if the extension server is known to have such a resource.
     exchange.isServed = aggregator!.hasResource(info, service)
     const answer = () => aggregator!.serve(exchange, info, attributes.user, service)
     if (isLongRunning(info) || exchange.upgrade !== undefined) {
@@ -152,7 +153,7 @@ export function createServer(options: ServerOptions): Server {
     return inTurn(exchange, info, attributes, answer)
   }
 
-  /** Serves a request when its turn has come. */
+  /** Serves a request when flow control lets it begin. */
   function inTurn(
     exchange: Exchange,
     info: RequestInfo,
@@ -171,7 +172,7 @@ export function createServer(options: ServerOptions): Server {
     )
   }
 
-  /** What answers a request. Throws NotFound and MethodNotAllowed where nothing does. */
+  /** Returns the handler of a request. Throws NotFound and MethodNotAllowed where there is none. */
   function handlerOf(info: RequestInfo, method: string): Handler {
     if (!info.isResource) return options.paths
     const connection = connections.find(info)
@@ -193,11 +194,11 @@ export function createServer(options: ServerOptions): Server {
     return settled(serveIt, () => maxInFlight.leave(slot, user))
   }
 
-  /** The one place where an error becomes an answer. */
+  /** Turns an error into a response. This is the only place that does. */
   function fail(exchange: Exchange, thrown: unknown): void {
     const error = ApiError.from(thrown)
     const cause = error.cause ?? error
-    // That the disk is full is told once, when the store begins to refuse writes, and not for each of them.
+    // A full disk is logged once, when the store begins to refuse writes, and not for each write.
     const isTold = cause instanceof StorageError && cause.code !== "damaged"
     if (error.code >= 500 && error.reason === "InternalError" && !isTold) {
       log.error("Request failed", {
@@ -211,7 +212,7 @@ export function createServer(options: ServerOptions): Server {
     if (!exchange.isOver) breakOff(exchange, error)
   }
 
-  /** A failure after the head of the answer can only be seen by its missing end. */
+  /** After the head of a response has been sent, only a broken connection can show a failure. */
   function breakOff(exchange: Exchange, error: ApiError): void {
     if (exchange.res.headersSent) exchange.res.destroy()
     else sendFailure(exchange, error)
@@ -230,7 +231,7 @@ export function createServer(options: ServerOptions): Server {
     audit?.ended(exchange, info, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
 
-  /** Answers a request whose time is up. What it has begun goes on, and nobody hears of it. */
+  /** Answers a request that has timed out. Its work goes on, and the result is dropped. */
   function overdue(exchange: Exchange): void {
     if (exchange.res.headersSent) exchange.res.destroy()
     else sendTimedOut(exchange)
@@ -250,7 +251,7 @@ export function createServer(options: ServerOptions): Server {
     }
   }
 
-  /** `deadline` is its place among the deadlines, where it has one. */
+  /** `deadline` is the index among the deadlines, if the request has one. */
   async function finishAfter(pending: Promise<void>, exchange: Exchange, deadline: number | undefined): Promise<void> {
     try {
       try {
@@ -261,7 +262,7 @@ export function createServer(options: ServerOptions): Server {
       if (deadline !== undefined) deadlines.delete(deadline)
       finish(exchange)
     } catch {
-      // A failure that cannot even be told ends the connection, and not the server.
+      // If the error cannot be sent either, the connection is closed; the server goes on.
       exchange.res.destroy()
     }
   }
@@ -284,8 +285,8 @@ export function createServer(options: ServerOptions): Server {
 }
 
 /**
- * A failure in the encoding that the client reads; in JSON where it asked for none of ours. Source: responsewriters
- * ErrorNegotiated.
+ * Sends a failure in the encoding that the client accepts; JSON where it accepts none that exists. Source:
+ * responsewriters ErrorNegotiated.
  */
 function sendFailure(exchange: Exchange, error: ApiError): void {
   const status = (exchange.failure = error.toStatus())
@@ -321,7 +322,7 @@ const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttributes | N
       }
     : { user, verb: info.verb, path: info.path }
 
-/** Runs `serve` and calls `end` once it is over, whether it gives its result at once, later or not at all. */
+/** Runs `serve` and calls `end` once, when the result is there or the request failed. */
 function settled(serve: () => void | Promise<void>, end: () => void): void | Promise<void> {
   let pending: void | Promise<void> = undefined
   try {
@@ -340,7 +341,9 @@ async function endAfter(pending: Promise<void>, end: () => void): Promise<void> 
   }
 }
 
-/** Watches and streams last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck. */
+/**
+ * Subresources whose requests last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck.
+ */
 const STREAMING: readonly string[] = ["attach", "exec", "proxy", "log", "portforward"]
 const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean =>
   isResource && (verb === "watch" || (subresource !== "" && STREAMING.includes(subresource)))
@@ -355,8 +358,8 @@ function isImpersonating({ headers }: ServerRequest): boolean {
 }
 
 /**
- * What the request shows of its sender. Headers that may come several times are read from the raw ones, where they are
- * kept apart.
+ * Returns the credentials of a request. Headers that may come several times are read from the raw headers, which keep
+ * them apart.
  */
 function credentialsOf({ req, upgrade, annotator, warn }: Exchange, { path }: RequestInfo): Credentials {
   return {
@@ -376,7 +379,7 @@ function credentialsOf({ req, upgrade, annotator, warn }: Exchange, { path }: Re
   }
 }
 
-/** UUIDs whose first half counts up from a random start: an id for each request should not cost it random bytes. */
+/** Generates UUIDs whose first half counts up from a random start, so that a request costs no random bytes. */
 function auditIds(random: Random): () => string {
   const start = uuid(random)
   let next = 0
@@ -386,7 +389,7 @@ function auditIds(random: Random): () => string {
   }
 }
 
-/** The client's own Audit-Id, as far as it can stand in a header again. */
+/** Returns the Audit-Id that the client sent, if it can stand in a header. */
 function auditIdOf(req: ServerRequest, otherwise: () => string): string {
   const given = req.headers["audit-id"]
   return typeof given === "string" && /^[\x21-\x7e]{1,64}$/.test(given) ? given : otherwise()

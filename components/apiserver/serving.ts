@@ -9,28 +9,28 @@ import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { renewalTime } from "../../pkg/pki/verify.ts"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 
-/** The name that the aggregator and other front proxies have in their certificates. */
+/** The common name in the certificates of the aggregator and other front proxies. */
 export const FRONT_PROXY = "system:auth-proxy"
 
-/** What a server proves itself with, and what it takes as proof. */
+/** The server's own certificates, and the authorities it trusts. */
 export interface ServingFiles {
   readonly pki: ClusterPki
   readonly serving: CertificatePair
-  /** Of the administrator `system:admin` in the group `system:masters`. */
+  /** The certificate of the administrator `system:admin` in the group `system:masters`. */
   readonly admin: CertificatePair
   readonly adminToken: string
   readonly signingKey: SigningKey
-  /** False where no client certificate counts; they do unless said otherwise. */
+  /** False where no client certificate counts; true unless given. */
   readonly clientCertificates?: boolean
 }
 
 export interface ServingFilesOptions {
-  /** `<data-dir>/server`; nothing is read or written when left out (test clusters). */
+  /** `<data-dir>/server`; without it nothing is read or written (test clusters). */
   readonly dir: string | undefined
   readonly advertiseAddress: string
-  /** Further names and addresses under which clients reach the server. */
+  /** More names and addresses of the server for its certificate. */
   readonly tlsSans: readonly string[]
-  /** The first address of the service range: where pods find the server. */
+  /** The first address of the service range, under which pods reach the server. */
   readonly serviceAddress: string
   readonly clusterDomain: string
   readonly now: () => number
@@ -38,7 +38,7 @@ export interface ServingFilesOptions {
 }
 
 /**
- * Loads what is on disk and makes what is missing: certificates under `tls/`, the service account key, the
+ * Reads the files on disk and makes missing ones: certificates under `tls/`, the service account key, the
  * administrator's token.
  */
 export function openServingFiles({
@@ -87,8 +87,8 @@ export function openServingFiles({
 }
 
 /**
- * Gives the certificate by which extension API servers know this server, for the files that are in use: made when it is
- * first asked for, and anew with the files or when less than a third of its life is left. `now` is in ms since 1970.
+ * Returns the front-proxy certificate for the files in use. It is made at its first use, and again when the files
+ * change or less than a third of its life is left. `now` is in ms since 1970.
  */
 export function frontProxyCertificates(now: () => number): (files: Pick<ServingFiles, "pki">) => CertificatePair {
   let made: { readonly of: object; readonly pair: CertificatePair; readonly until: number } | undefined
@@ -115,7 +115,7 @@ function tokenIn(path: string, random: Random): string {
 
 const newToken = (random: Random): string => Buffer.from(random.bytes(24)).toString("base64url")
 
-/** The address under which others reach this machine: its first one that is not loopback. */
+/** Returns the address under which other machines reach this one: its first one that is not loopback. */
 export function defaultAdvertiseAddress(): string {
   for (const addresses of Object.values(networkInterfaces())) {
     const found = addresses?.find(({ family, internal }) => family === "IPv4" && !internal)

@@ -1,14 +1,14 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 
-/** 404 for what no resource has, 405 for a verb it does not take. Source: genericapiserver's route errors. */
+/** 404 for an unknown subresource, 405 for a verb that it does not support. Source: genericapiserver's route errors. */
 export const noSuchResource = (): ApiError =>
   new ApiError("NotFound", "the server could not find the requested resource", {})
 export const noSuchMethod = (): ApiError =>
   new ApiError("MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 /**
- * @throws ApiError NotFound where a resource has no such subresource, MethodNotAllowed where that does not take the
+ * @throws ApiError NotFound when the resource has no such subresource, MethodNotAllowed when that does not support the
  * verb
  */
 export function checkSubresource(resource: Resource, subresource: string, verb: string): void {

@@ -9,18 +9,18 @@ import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
 import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
 
-/** The way to kinds of other servers, for requests that are authorized. */
+/** Calls extension API servers as a user, for requests that are authorized. */
 export type RemoteWay = (user: UserInfo) => Transport
 
 export interface TransportOptions {
-  /** Gives what is served of kinds that are only named. */
+  /** Returns the served declaration of a kind that is declared by name only. */
   readonly resourceOf?: (group: string, version: string, plural: string) => Resource | undefined
   readonly remote?: RemoteWay
 }
 
 /**
- * The way into the API for components of this process: the same pipeline as for requests from outside, as `user`,
- * without socket or bytes.
+ * Returns the transport for components of this process: calls pass through the same pipeline as requests from outside,
+ * as `user`, without socket or bytes.
  */
 export function inProcessTransport(
   pipeline: Pipeline,
@@ -29,7 +29,7 @@ export function inProcessTransport(
   { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
-  // What managedFields call a component: kube-scheduler, deployment-controller.
+  // The names of components in managedFields: kube-scheduler, deployment-controller.
   const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
     async call(call, signal) {
@@ -66,7 +66,7 @@ export function inProcessTransport(
     },
   }
 
-  /** @throws ApiError NotFound, as over HTTP, for a kind that is named and not served */
+  /** @throws ApiError NotFound, as over HTTP, for a kind that is not served */
   function served(resource: Resource): Resource {
     if (resource.namedOnly !== true) return resource
     const { group, version, plural } = resource
@@ -75,7 +75,7 @@ export function inProcessTransport(
     return found
   }
 
-  /** The way to a kind of another server, for a request that may be made. */
+  /** Returns the transport to an extension API server for an authorized request. */
   function authorized(call: Omit<ApiCall, "verb"> & { readonly verb: Verb }, signal?: AbortSignal): Transport {
     authorize(pipeline, attributesOf(requestOf(call, user, signal)), undefined)
     if (remote === undefined) throw new ApiError("ServiceUnavailable", "service unavailable")
@@ -114,7 +114,7 @@ export function inProcessTransport(
   }
 }
 
-/** How often a call comes again that is turned away. Source: client-go rest/request.go maxRetries. */
+/** Most retries of a call that was refused with 429. Source: client-go rest/request.go maxRetries. */
 const MOST_RETRIES = 10
 
 const eventOf = ({ type, stored }: WatchFrame): WatchEvent => ({ type, object: stored.object })

@@ -13,7 +13,7 @@ import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { delayedClaims, isBound, planFor, type VolumeObjects } from "./plugins/volumebinding.ts"
 
-/** How long claims may take to be bound. Source: VolumeBindingArgs.BindTimeoutSeconds. */
+/** Most time for binding the claims of a pod, in milliseconds. Source: VolumeBindingArgs.BindTimeoutSeconds. */
 const BIND_TIMEOUT_MS = 600_000
 
 /**
@@ -66,7 +66,7 @@ export function bindVolumes(
   }
 }
 
-/** Whether the claims are bound. @throws Error when they will not be, ApiError NotFound when the pod is gone */
+/** Whether the claims are bound. @throws Error when they cannot be bound, ApiError NotFound when the pod is gone */
 function areBound(
   { metadata }: Pod,
   node: Node,
@@ -85,7 +85,7 @@ function areBound(
     const now = informers.of(PersistentVolumeClaim).get(keyFrom(claim.metadata))
     if (now === undefined || now.metadata.uid !== claim.metadata.uid)
       throw new Error(`binding volumes: claim ${claim.metadata.namespace}/${claim.metadata.name} is gone`)
-    // The informer may not show the mark yet.
+    // The informer may not show the annotation yet.
     const isCurrent = Number(now.metadata.resourceVersion) >= Number(claim.metadata.resourceVersion)
     if (marked.includes(claim) && isCurrent && now.metadata.annotations?.[SELECTED_NODE] !== node.metadata.name)
       throw new Error(`binding volumes: provisioning failed for PVC ${JSON.stringify(claim.metadata.name)}`)
@@ -99,7 +99,7 @@ function areBound(
   })
 }
 
-/** Resolves when `check` holds; it is asked at each change of a claim, a volume or a pod. */
+/** Resolves when `check` is true; it runs at each change of a claim, a volume or a pod. */
 function holds(
   check: () => boolean,
   { informers, clock }: Pick<ComponentContext, "informers" | "clock">,

@@ -18,7 +18,7 @@ export class Cache implements NodeList {
   readonly #withAffinity = new Set<NodeInfo>()
   readonly #withAntiAffinity = new Set<NodeInfo>()
   readonly #withSoftTaints = new Set<NodeInfo>()
-  /** UID → the pod as counted, and where. Its node may not be known (yet). */
+  /** UID → the pod as counted, and its node, which may not be known yet. */
   readonly #placed = new Map<string, { readonly pod: Pod; readonly node: string; readonly assumed: boolean }>()
   readonly #images = new Map<string, { nodes: number; bytes: number }>()
 
@@ -26,7 +26,7 @@ export class Cache implements NodeList {
   get list(): readonly NodeInfo[] {
     return this.#list
   }
-  /** What is on the nodes; ImageLocality weighs an image by its spread. */
+  /** The images on the nodes; ImageLocality weighs an image by the number of nodes that have it. */
   get images(): ImageSpread {
     return this.#images
   }
@@ -75,11 +75,11 @@ export class Cache implements NodeList {
     this.#withSoftTaints.delete(info)
   }
 
-  /** Takes in a bound pod as the API shows it; confirms an assumption about it. */
+  /** Takes over a bound pod from the API; confirms an assumed pod. */
   setPod(pod: Pod): void {
     const placed = this.#placed.get(pod.metadata.uid ?? "")
     const counts = pod.spec.nodeName !== undefined && pod.spec.nodeName !== "" && !isPodTerminal(pod)
-    // A status report changes nothing that is counted.
+    // A status update changes nothing that is counted.
     if (counts && placed?.node === pod.spec.nodeName && countsTheSame(placed.pod, pod)) {
       this.#placed.set(pod.metadata.uid ?? "", { pod, node: placed.node, assumed: false })
       this.#byName.get(placed.node)?.replace(pod)
@@ -93,7 +93,7 @@ export class Cache implements NodeList {
     this.#place(pod, node, true)
   }
 
-  /** Takes a pod out: it is gone, has ended, or its binding failed. */
+  /** Removes a pod that is gone, has ended, or could not be bound. */
   forget(pod: Pod): void {
     const uid = pod.metadata.uid ?? ""
     const placed = this.#placed.get(uid)
@@ -138,7 +138,8 @@ export class Cache implements NodeList {
 }
 
 /**
- * Do both states of a pod count alike on its node? Parts of an object that a write leaves alone stay the same value.
+ * Whether both states of a pod count alike on its node. Parts of an object that a write does not change stay the same
+ * value.
  */
 const countsTheSame = (a: Pod, b: Pod): boolean =>
   a.spec.containers === b.spec.containers &&

@@ -4,7 +4,7 @@ import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { ClusterAction } from "./framework.ts"
 
 /**
- * What of a node changed in a way that matters to waiting pods. A heartbeat changes nothing. Source:
+ * Returns the changes of a node that matter to waiting pods; none for a heartbeat. Source:
  * pkg/scheduler/eventhandlers.go nodeSchedulingPropertiesChange.
  */
 export function nodeActions(node: Node, old: Node): readonly ClusterAction[] {
@@ -20,7 +20,7 @@ export function nodeActions(node: Node, old: Node): readonly ClusterAction[] {
   return actions
 }
 
-/** What of a bound pod changed that may make room for others. `old` is absent for one that is new to us. */
+/** Returns the changes of a bound pod that may let other pods fit. `old` is undefined for a new pod. */
 export function podActions(pod: Pod, old: Pod | undefined): readonly ClusterAction[] {
   if (old === undefined || !old.spec.nodeName) return ["AssignedPod/Add"]
   if (isPodTerminal(pod) && !isPodTerminal(old)) return ["AssignedPod/Delete"]

@@ -10,13 +10,13 @@ export interface EvictionContext {
   readonly clock: Clock
   readonly events: EventRecorder
   readonly log: Logger
-  /** Name of the scheduler, which the victim's condition tells. */
+  /** Name of the scheduler for the victim's condition. */
   readonly name: string
 }
 
 /**
- * Deletes a pod to make room on `node` for a pod of higher priority, and says so in the victim's conditions and Events.
- * A victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
+ * Evicts a pod from `node` for a pod of higher priority, and records that in the victim's conditions and Events. A
+ * victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
  */
 export async function evictVictim(victim: Pod, pod: Pod, node: string, context: EvictionContext): Promise<void> {
   const { client, clock, events, log, name } = context

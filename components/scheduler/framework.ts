@@ -10,7 +10,7 @@ export type Code = "Success" | "Unschedulable" | "UnschedulableAndUnresolvable" 
 
 export interface Status {
   readonly code: Code
-  /** Reasons in the words that `kubectl describe` shows, e.g. "Insufficient cpu". */
+  /** Reasons as `kubectl describe` shows them, e.g. "Insufficient cpu". */
   readonly reasons: readonly string[]
 }
 
@@ -19,13 +19,10 @@ export const SKIP: Status = { code: "Skip", reasons: [] }
 export const unschedulable = (...reasons: string[]): Status => ({ code: "Unschedulable", reasons })
 export const unresolvable = (...reasons: string[]): Status => ({ code: "UnschedulableAndUnresolvable", reasons })
 
-/** What plugins note in one scheduling cycle for their later steps; keyed by plugin. */
+/** Notes of the plugins for their later steps in one scheduling cycle, by plugin. */
 export type CycleState = Map<string, unknown>
 
-/**
- * Something that happened in the cluster and may make a waiting pod schedulable. Source: framework/types.go
- * ClusterEvent.
- */
+/** An event in the cluster that may make a waiting pod schedulable. Source: framework/types.go ClusterEvent. */
 export type ClusterAction =
   | "Node/Add"
   | "Node/UpdateAllocatable"
@@ -39,7 +36,7 @@ export type ClusterAction =
   | "Pod/Update"
   | "Volume/Change"
 
-/** The nodes of the cluster, and those among them that some plugins have to look at: mostly none. */
+/** The nodes of the cluster, and subsets that only some plugins read; most subsets are empty. */
 export interface NodeList {
   readonly list: readonly NodeInfo[]
   /** Nodes with pods that have affinity or anti-affinity to other pods. */
@@ -52,33 +49,30 @@ export interface NodeList {
 
 export interface Plugin {
   readonly name: string
-  /** What may make a pod schedulable that failed here; nothing else wakes it. */
+  /** The events that may make a pod schedulable after this plugin refused it; no other event wakes the pod. */
   readonly eventsToRegister?: readonly ClusterAction[]
   /**
-   * What the plugin reads of a pod, as a value that JSON can hold. A plugin that has this says the same of a node for
-   * all pods with one signature until the node changes: its `filter` and `score` read nothing else, and its answers are
-   * kept. Plugins with a signature come before those without. Source: KEP-5598, SignPlugin.
+   * Returns what the plugin reads of a pod, as a value that JSON can hold. Such a plugin gives the same answer about a
+   * node for all pods with one signature until the node changes: its `filter` and `score` read nothing else, and its
+   * answers are cached. Plugins with a signature come before those without. Source: KEP-5598, SignPlugin.
    */
   signature?(pod: Pod): unknown
-  /** May the pod enter the active queue at all? */
+  /** Whether the pod may enter the active queue at all. */
   preEnqueue?(pod: Pod): Status
-  /** Looks at the pod once before all nodes; may narrow the nodes down, refuse it, or Skip its filter. */
+  /** Runs once before the filters; may narrow the nodes down, refuse the pod, or Skip its filter. */
   preFilter?(state: CycleState, pod: Pod, nodes: NodeList): Status | { readonly nodes: ReadonlySet<string> }
-  /**
-   * preFilter notes what depends on the pods of other nodes: preemption calls it again for each set of victims it
-   * tries.
-   */
+  /** Whether preFilter reads the pods of other nodes: preemption then calls it again for each set of victims. */
   readonly looksAtAllNodes?: boolean
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status
-  /** Once before scoring; Skip leaves the plugin's score out. */
+  /** Runs once before scoring; Skip leaves the plugin's score out. */
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[], all: NodeList): Status
-  /** The more the better; 0 to 100 after `normalize`. */
+  /** Returns a score, the higher the better; from 0 to 100 after `normalize`. */
   score?(state: CycleState, pod: Pod, node: NodeInfo): number
-  /** Brings raw scores into 0 … 100; scores are in the order of the nodes. */
+  /** Scales raw scores to 0 … 100; scores are in the order of the nodes. */
   normalize?(scores: number[]): void
 }
 
-/** A plugin and how much its score counts. */
+/** A plugin with the weight of its score. */
 export interface Weighted {
   readonly plugin: Plugin
   readonly weight: number
@@ -86,7 +80,7 @@ export interface Weighted {
 
 export const MAX_SCORE = 100
 
-/** The smallest and the largest score; 0 and 0 without any. */
+/** Returns the smallest and the largest score; 0 and 0 without any. */
 export function bounds(scores: readonly number[]): readonly [least: number, most: number] {
   let [least, most] = [scores[0] ?? 0, scores[0] ?? 0]
   for (const score of scores) {
@@ -97,7 +91,8 @@ export function bounds(scores: readonly number[]): readonly [least: number, most
 }
 
 /**
- * Scales scores so that the largest becomes 100; `reverse` turns few into many. Source: helper.DefaultNormalizeScore.
+ * Returns a `normalize` that scales the largest score to 100; `reverse` turns low into high. Source:
+ * helper.DefaultNormalizeScore.
  */
 export const normalized =
   (reverse: boolean) =>
@@ -109,16 +104,16 @@ export const normalized =
     }
   }
 
-/** What one plugin said against a node. */
+/** Why a plugin refused a node. */
 export interface Refusal {
   readonly plugin: string
   readonly status: Status
 }
 
-/** Why a pod fits nowhere: by node, which plugin said what. Also what `explain` shows. */
+/** Why a pod fits no node: the refusal of each node. `explain` shows it too. */
 export interface Diagnosis {
   readonly nodes: ReadonlyMap<string, Refusal>
-  /** Set when the pod was refused before any node was looked at. */
+  /** Set when preFilter refused the pod before any node was filtered. */
   readonly preFilter?: Refusal
   readonly totalNodes: number
 }

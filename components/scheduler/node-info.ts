@@ -4,28 +4,28 @@ import { controllerOf } from "../../pkg/controller/owned.ts"
 import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod/pod-requests.ts"
 
 /**
- * A node with the sums over its pods. Source: pkg/scheduler/framework/types.go NodeInfo.
- * Invariant: whatever a filter or a score can read of the node changes only together with `generation`.
+ * A node with the sums over its pods. Source: pkg/scheduler/framework/types.go NodeInfo. Invariant: everything that a
+ * filter or a score reads of the node changes only together with `generation`.
  */
 export class NodeInfo {
   node: Node
   allocatable: Amounts
   maxPods: number
-  /** Position in `Cache.list`. */
+  /** Index in `Cache.list`. */
   index = 0
-  /** Rises with every change, so that what was worked out about the node can be kept until then. */
+  /** Rises with every change, so that results about the node can be cached until then. */
   generation = 0
   readonly pods = new Map<string, Pod>()
   readonly requested: Amounts = noAmounts()
-  /** Requests with the small amounts that scoring counts for containers without any: milli-cores and bytes. */
+  /** Requests as scoring counts them, with small amounts for containers without requests: milli-cores and bytes. */
   readonly scored = { cpu: 0, memory: 0 }
   /** Image name → its size in bytes. */
   readonly images = new Map<string, number>()
-  /** The node's pods that have affinity or anti-affinity to other pods. Most nodes have none, and are then skipped. */
+  /** The node's pods that have affinity or anti-affinity to other pods. Most nodes have none and are skipped. */
   readonly affinityPods = new Set<Pod>()
   /** The node's pods with required anti-affinity. */
   readonly antiAffinityPods = new Set<Pod>()
-  /** UID of a controller → how many of its pods are on the node. */
+  /** UID of a controller → number of its pods on the node. */
   readonly siblings = new Map<string, number>()
 
   constructor(node: Node) {
@@ -39,7 +39,7 @@ export class NodeInfo {
     return this.node.metadata.name ?? ""
   }
 
-  /** Takes over a new state of the node. A heartbeat, which changes only conditions, leaves the generation alone. */
+  /** Takes over a new state of the node. A heartbeat changes only conditions and keeps the generation. */
   setNode(node: Node): void {
     const old = this.node
     this.node = node
@@ -73,7 +73,7 @@ export class NodeInfo {
     for (const pods of [this.affinityPods, this.antiAffinityPods]) if (pods.delete(old)) pods.add(pod)
   }
 
-  /** A copy on which preemption tries what happens without some of the pods. */
+  /** Returns a copy on which preemption removes pods. */
   clone(): NodeInfo {
     const copy = new NodeInfo(this.node)
     copy.index = this.index

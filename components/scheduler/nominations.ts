@@ -1,18 +1,18 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 
 /**
- * Pods for which preemption is making room on a node (`status.nominatedNodeName`), by node. Other pods are placed as if
- * the nominated ones were there already. Source: pkg/scheduler/backend/queue/nominator.go.
+ * Pods for which preemption frees a node (`status.nominatedNodeName`), by node. Other pods are placed as if the
+ * nominated pods were on their nodes already. Source: pkg/scheduler/backend/queue/nominator.go.
  */
 export class Nominations {
   readonly #byNode = new Map<string, readonly Pod[]>()
 
-  /** The pods nominated to a node, in the order of their nomination. */
+  /** Returns the pods nominated to a node, in the order of their nomination. */
   of(node: { readonly name: string }): readonly Pod[] | undefined {
     return this.#byNode.size === 0 ? undefined : this.#byNode.get(node.name)
   }
 
-  /** Nominates the pod to `node`, and to no other. */
+  /** Nominates the pod to `node` only. */
   nominate(pod: Pod, node: string): void {
     this.remove(pod)
     this.#byNode.set(node, [...(this.#byNode.get(node) ?? []), pod])

@@ -1,13 +1,13 @@
 import type { NodeInfo } from "./node-info.ts"
 
-/** A value worked out for each node, kept until the node changes. Looking one up is two reads of an array. */
+/** A value for each node, cached until the node changes. A lookup is two reads of an array. */
 export class PerNode<T> {
-  /** By `NodeInfo.index`; removing a node moves the others, which is why each entry says whose it is. */
+  /** By `NodeInfo.index`. Removing a node moves others, so each entry names its node. */
   readonly #nodes: (NodeInfo | undefined)[] = []
   readonly #generations: number[] = []
   readonly #values: (T | undefined)[] = []
 
-  /** Undefined when nothing was kept since the node changed. */
+  /** Undefined when nothing was cached since the node changed. */
   get(node: NodeInfo): T | undefined {
     const { index } = node
     return this.#nodes[index] === node && this.#generations[index] === node.generation ? this.#values[index] : undefined
@@ -21,10 +21,10 @@ export class PerNode<T> {
   }
 }
 
-/** So many kinds of pods are known at a time. Pods come in groups; the group that came last longest ago makes way. */
+/** Most cached groups of pods. The group that was used longest ago is dropped. */
 const MOST_GROUPS = 32
 
-/** What is kept for pods of a group, by a text that stands for the group. */
+/** Cached values of groups of pods, by a text that identifies the group. */
 export class RecentGroups<T> {
   readonly #byText = new Map<string, T>()
 

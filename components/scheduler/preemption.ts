@@ -5,10 +5,10 @@ import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { refusalBy, type CycleContext } from "./schedule-one.ts"
 
-/** A node on which a pod fits once the victims are gone. */
+/** A node on which a pod fits after the eviction of the victims. */
 export interface Candidate {
   readonly node: string
-  /** Highest priority first. */
+  /** Sorted by priority, the highest first. */
   readonly victims: readonly Pod[]
   readonly budgetViolations: number
 }
@@ -33,7 +33,7 @@ export function findVictims(
     return { message: `preemption: not eligible due to preemptionPolicy=Never.` }
   const nominatedTo = pod.status.nominatedNodeName
   const nominated = nominatedTo === undefined ? undefined : context.cache.get(nominatedTo)
-  // Room is already being made for it.
+  // Preemption is already freeing this node for the pod.
   if (
     nominated !== undefined &&
     [...nominated.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))
@@ -75,7 +75,9 @@ const lower = (other: Pod, pod: Pod): boolean => (other.spec.priority ?? 0) < (p
 const isSkip = (result: ReturnType<NonNullable<Plugin["preFilter"]>> | undefined): boolean =>
   result !== undefined && "code" in result && result.code === "Skip"
 
-/** Takes all pods of lower priority off the node, then puts back as many as fit, the most important first. */
+/**
+ * Removes all pods of lower priority from a copy of the node, then adds back as many as fit, the most important first.
+ */
 function victimsOn(
   pod: Pod,
   node: NodeInfo,
@@ -130,7 +132,7 @@ function victimsOn(
 const moreImportant = (a: Pod, b: Pod): number =>
   (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || ((a.status.startTime ?? "") < (b.status.startTime ?? "") ? -1 : 1)
 
-/** Pods whose eviction a disruption budget does not allow (any more), and the rest. */
+/** Splits pods into those whose eviction a disruption budget forbids, and the rest. */
 function byBudget(
   pods: readonly Pod[],
   budgets: readonly PodDisruptionBudget[],

@@ -7,7 +7,7 @@ const BACKOFF_MS = 1000
 const MAX_BACKOFF_MS = 10_000
 const LONGEST_UNSCHEDULABLE_MS = 300_000
 
-/** A pod on its way through the queue. `attempts` counts tries; `plugins` are those that refused it last. */
+/** A pod in the queue. `attempts` counts scheduling attempts; `plugins` are those that refused the last one. */
 export interface QueuedPod {
   pod: Pod
   readonly added: number
@@ -46,7 +46,7 @@ export class SchedulingQueue {
     this.onActive = onActive
   }
 
-  /** How many pods are in each place. */
+  /** The number of pods in each part of the queue. */
   get sizes(): {
     readonly active: number
     readonly backoff: number
@@ -104,7 +104,7 @@ export class SchedulingQueue {
     this.gated.delete(uid)
   }
 
-  /** The next pod to try; it is in flight until `done` or `failed`. */
+  /** Returns the next pod to schedule, which is in flight until `done` or `failed`. */
   pop(): QueuedPod | undefined {
     const queued = this.active.pop()
     if (queued === undefined) return undefined
@@ -113,12 +113,12 @@ export class SchedulingQueue {
     return queued
   }
 
-  /** The pod was bound or is gone. */
+  /** Called when the pod was bound or is gone. */
   done(pod: Pod): void {
     this.inFlight.delete(pod.metadata.uid ?? "")
   }
 
-  /** The try failed: refused by `plugins`, or (none) by an error. */
+  /** Called when an attempt failed: `plugins` refused the pod, or, if empty, an error occurred. */
   failed(queued: QueuedPod, plugins: ReadonlySet<string>): void {
     const uid = queued.pod.metadata.uid ?? ""
     const flying = this.inFlight.get(uid)
@@ -165,7 +165,7 @@ export class SchedulingQueue {
 
   private park(queued: QueuedPod): void {
     const uid = queued.pod.metadata.uid ?? ""
-    // Should an event have been missed after all, the pod is tried again now and then.
+    // In case an event was missed, the pod is tried again now and then.
     const entry = { queued, timer: this.clock.setTimeout(() => this.wake(uid, entry), LONGEST_UNSCHEDULABLE_MS) }
     this.unschedulable.set(uid, entry)
   }
@@ -184,7 +184,7 @@ export class SchedulingQueue {
     this.backoff.set(uid, { queued, timer, until: this.clock.monotonic() + wait })
   }
 
-  /** All whose backoff has ended enter together, so that priority decides among them and not the order of timers. */
+  /** All pods whose backoff has ended become active together, so that priority orders them and not their timers. */
   private endBackoffs(): void {
     for (const [uid, { queued, timer, until }] of this.backoff) {
       if (until > this.clock.monotonic()) continue
@@ -195,7 +195,7 @@ export class SchedulingQueue {
   }
 }
 
-/** A binary heap of pods: higher priority first, then the one that came first. */
+/** A binary heap of pods: the highest priority first, then the oldest. */
 class PriorityQueue {
   private readonly heap: QueuedPod[] = []
   private readonly known = new Map<string, QueuedPod>()

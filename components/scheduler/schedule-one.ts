@@ -6,12 +6,12 @@ import type { NodeInfo } from "./node-info.ts"
 import { firstRefusal, isKeptScore, type NodeVerdicts } from "./node-verdicts.ts"
 import type { Nominations } from "./nominations.ts"
 
-/** A node for a pod, or why there is none. */
+/** The node chosen for a pod, or why none fits. */
 export type Outcome =
   | { readonly node: string }
   | {
       readonly diagnosis: Diagnosis
-      /** The plugins whose events may change the answer. */
+      /** The plugins whose events may change the result. */
       readonly plugins: ReadonlySet<string>
     }
 
@@ -24,7 +24,7 @@ export interface CycleContext {
   readonly nominations: Nominations
 }
 
-/** Below this many nodes all are looked at. Source: minFeasibleNodesToFind. */
+/** With fewer nodes than this, all are filtered. Source: minFeasibleNodesToFind. */
 const MIN_FEASIBLE = 100
 
 /**
@@ -52,7 +52,7 @@ export function findNode(
   const all = [...signing, ...others]
   const refused: [NodeInfo, Refusal][] = []
   const enough = feasibleToFind(candidates.length)
-  // Made at their full length: growing them for each pod took longer than looking at the nodes.
+  // The arrays have their full length from the start: growing them for each pod took longer than filtering.
   const feasible = new Array<NodeInfo>(enough)
   const totals = new Float64Array(enough)
   let found = 0
@@ -77,14 +77,14 @@ export function findNode(
 
 interface Narrowed {
   readonly candidates: readonly NodeInfo[]
-  /** The plugins that left only some nodes as candidates. */
+  /** Names of the plugins that reduced the candidates to some nodes. */
   readonly narrowedBy: readonly string[]
-  /** Plugins with a filter that did not Skip the pod: those whose verdicts are kept, and those that run each time. */
+  /** Plugins with a filter that did not Skip the pod: those whose verdicts are cached, and those that run each time. */
   readonly signing: readonly Plugin[]
   readonly others: readonly Plugin[]
 }
 
-/** Asks each plugin about the pod as a whole. Gives the refusal of the first one that refuses it. */
+/** Runs preFilter of each plugin. Returns the first refusal. */
 function preFilter(
   state: CycleState,
   pod: Pod,
@@ -108,14 +108,14 @@ function preFilter(
   return { candidates, narrowedBy, signing, others }
 }
 
-/** Why no node is left. Nodes that a preFilter ruled out are told by the names of the plugins that did. */
+/** Returns why no node is left. Nodes that a preFilter excluded are counted under the names of its plugins. */
 function unschedulableOutcome(
   refused: readonly [NodeInfo, Refusal][],
   { candidates, narrowedBy }: Narrowed,
   { cache, plugins }: CycleContext,
 ): Outcome {
   const totalNodes = cache.list.length
-  // Without any node, a new one is what helps, whichever plugin asks for it.
+  // Without any node only a new node helps, whichever plugin waits for it.
   if (totalNodes === 0)
     return { diagnosis: { nodes: new Map(), totalNodes }, plugins: new Set(plugins.map(({ plugin }) => plugin.name)) }
   const nodes = new Map(refused.map(([node, refusal]) => [node.name, refusal]))
@@ -131,8 +131,8 @@ function unschedulableOutcome(
 }
 
 /**
- * What the first plugin that refuses the node says; undefined when none does. Pods of at least this pod's priority that
- * are nominated to the node count as if they were there. Source: RunFilterPluginsWithNominatedPods.
+ * Returns the first refusal of the node; undefined when every plugin accepts it. Nominated pods of at least this pod's
+ * priority count as if they were on the node. Source: RunFilterPluginsWithNominatedPods.
  */
 export function refusalBy(
   filters: readonly Plugin[],
@@ -150,7 +150,10 @@ export function refusalBy(
   return firstRefusal(filters, state, pod, crowded)
 }
 
-/** Of very many nodes a part is enough: half, less with more nodes, never under 5 %. Source: numFeasibleNodesToFind. */
+/**
+ * Returns how many feasible nodes are enough: half, a smaller part with more nodes, never under 5 %. Source:
+ * numFeasibleNodesToFind.
+ */
 export function feasibleToFind(nodes: number): number {
   if (nodes < MIN_FEASIBLE) return nodes
   const percentage = Math.max(5, 50 - Math.floor(nodes / 125))
@@ -158,8 +161,8 @@ export function feasibleToFind(nodes: number): number {
 }
 
 /**
- * The node with the highest sum of weighted scores; one of them by chance when several have it. `totals` are the sums
- * of the scores that were kept, in the order of the nodes; the others are added to them.
+ * Returns the node with the highest weighted sum of scores, at random among equals. `totals` are the cached sums in the
+ * order of the nodes; the other scores are added.
  */
 function choose(
   pod: Pod,

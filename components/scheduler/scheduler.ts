@@ -28,29 +28,29 @@ import { writeUnschedulable } from "./refusal.ts"
 import { findNode, type CycleContext } from "./schedule-one.ts"
 
 export interface SchedulerConfig {
-  /** Pods that name this scheduler are placed. */
+  /** Schedules the pods with this schedulerName. */
   readonly name?: string
   readonly observer?: SchedulerObserver
 }
 
-/** What the scheduler tells of itself, for metrics. */
+/** Receives what the scheduler reports for metrics. */
 export interface SchedulerObserver {
-  /** One try to place a pod has ended, `milliseconds` after it began. */
+  /** Called after each scheduling attempt, with its duration. */
   attempted(result: "scheduled" | "unschedulable" | "error", milliseconds: number): void
-  /** A pod has got its node, at this try. */
+  /** Called when a pod was bound, with the number of attempts. */
   placed(tries: number): void
-  /** How many pods wait in each queue. Source: scheduler_pending_pods. */
+  /** Called with the number of pods in each queue. Source: scheduler_pending_pods. */
   pending(sizes: SchedulingQueue["sizes"]): void
 }
 
 export interface Scheduler extends Component {
-  /** Nothing is to be tried and no binding is under way; pods may be waiting for events. */
+  /** No pod is being scheduled and no binding is being written; pods may wait for events. */
   readonly idle: boolean
-  /** Why a pod fits nowhere, as of its last try; undefined when it was never refused. */
+  /** Why a pod fits no node, from its last attempt; undefined when it was never refused. */
   diagnosis(pod: Pod): Diagnosis | undefined
 }
 
-/** What pods' volumes hang on. */
+/** The kinds that volume plugins depend on. */
 const VOLUME_KINDS: readonly Resource[] = [
   PersistentVolumeClaim,
   PersistentVolume,
@@ -61,7 +61,10 @@ const VOLUME_KINDS: readonly Resource[] = [
 
 const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
 
-/** Decisions in one turn of the event loop; then others have theirs, and the bindings of the turn share one commit. */
+/**
+ * Most scheduling decisions in one turn of the event loop, so that other components get theirs. The bindings of a turn
+ * share one commit.
+ */
 const DECISIONS_PER_TURN = 100
 
 /** Binds pods to nodes. Source: pkg/scheduler/scheduler.go, schedule_one.go, eventhandlers.go. */
@@ -90,7 +93,7 @@ export function createScheduler(
   /** Bindings and refusals that are being written. */
   const underWay = new Set<Promise<void>>()
   let unsubscribe: (() => void)[] = []
-  /** Ends the bindings that wait for volumes when the scheduler stops. */
+  /** Aborts bindings that wait for volumes when the scheduler stops. */
   let stopping = new AbortController()
   let running = false
   let awake = false
@@ -156,17 +159,17 @@ export function createScheduler(
       )
     } catch (err) {
       cache.forget(pod)
-      // A pod that is gone needs no other try. One that the informer still shows does, whatever the answer was.
+      // A pod that is gone is not tried again. A pod that the informer still shows is, whatever the error was.
       if (!running || (isNotFound(err) && isGone(pod))) return queue.done(pod)
       observer?.attempted("error", clock.monotonic() - started)
       log.warn("Binding failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, err })
       queue.failed(queued, new Set())
-      // Others may have been kept out by a pod that now is not there.
+      // Other pods may have been refused because of a pod that is not there after all.
       queue.moveOn("AssignedPod/Delete")
     }
   }
 
-  /** Tells why the pod fits nowhere, makes room by preemption where that helps, and lets it wait. */
+  /** Records why the pod fits no node, tries preemption where that helps, and queues the pod. */
   async function refuse(queued: QueuedPod, diagnosis: Diagnosis, refusing: ReadonlySet<string>): Promise<void> {
     const { pod } = queued
     const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)

@@ -2,7 +2,7 @@ import type { ApiError } from "../apimachinery/errors.ts"
 import type { KubeObject, KubeObjectInput, Resource } from "../apimachinery/resource.ts"
 import type { ListMeta } from "../apimachinery/meta.ts"
 
-/** Which object: a reference, or any object's metadata. */
+/** A reference to an object, or the metadata of one. */
 export interface ObjectRef {
   readonly name?: string | undefined
   readonly namespace?: string | undefined
@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict"
 }
 export interface PatchOptions extends WriteOptions {
-  /** For server-side apply: take over fields that others own. */
+  /** For server-side apply: takes over fields of other managers. */
   readonly force?: boolean
 }
 export interface DeleteCallOptions {
@@ -40,10 +40,10 @@ export interface WatchOptions extends ListOptions {
 }
 
 export type Patch =
-  /** RFC 7386. */
+  /** A merge patch (RFC 7386). */
   | { readonly type: "merge"; readonly body: unknown }
   | { readonly type: "strategic"; readonly body: unknown }
-  /** RFC 6902. */
+  /** A JSON patch (RFC 6902). */
   | { readonly type: "json"; readonly body: unknown }
   /** Server-side apply; needs a fieldManager. */
   | { readonly type: "apply"; readonly body: unknown }
@@ -56,22 +56,17 @@ export interface ObjectList<T> {
 export type WatchEvent<T = KubeObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
   /**
-   * Nothing happened to this kind up to object.metadata.resourceVersion; ends the initial events where they were asked
-   * for.
+   * No more events of this kind up to object.metadata.resourceVersion; also marks the end of requested initial events.
    */
   | { readonly type: "BOOKMARK"; readonly object: KubeObject }
   | { readonly type: "ERROR"; readonly error: ApiError }
 
 export interface WatchHandlers<T> {
   /**
-   * Gets events in the order of their revisions, never two calls at once. What it gets is shared and must not be
-   * changed.
+   * Called with events in the order of their revisions, one at a time. The objects are shared and must not be changed.
    */
   onEvent(event: WatchEvent<T>): void
-  /**
-   * Called once when the watch has ended for any reason but `close`: time-out, connection lost, 410 (then `error` says
-   * so).
-   */
+  /** Called once when the watch ends for any reason except `close`: timeout, connection lost, 410 (in `error`). */
   onEnd(error: ApiError | undefined): void
 }
 export interface Watch {
@@ -79,8 +74,8 @@ export interface Watch {
 }
 
 /**
- * One request to the API, as a value: what the HTTP codec makes of a request from outside, and what an in-process
- * client hands over directly. `object` and answers are decoded values; over HTTPS the transport encodes them.
+ * One request to the API as a value: the HTTP codec makes it from a request, an in-process client passes it directly.
+ * `object` and results are decoded; over HTTPS the transport encodes them.
  */
 export interface ApiCall {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection"
@@ -93,14 +88,14 @@ export interface ApiCall {
   readonly options?: (WriteOptions & PatchOptions & DeleteCallOptions & ListOptions) | undefined
 }
 
-/** How a client reaches an API server: in the same process, or over HTTPS. Each transport acts as one user. */
+/** The connection of a client to an API server: in the same process, or over HTTPS. Each transport acts as one user. */
 export interface Transport {
-  /** Answers with an object, a list or a Status; throws ApiError. */
+  /** Returns an object, a list or a Status; throws ApiError. */
   call(call: ApiCall, signal?: AbortSignal): Promise<unknown>
   watch(resource: Resource, options: WatchOptions, handlers: WatchHandlers<KubeObject>): Watch
 }
 
-/** A typed client of the API. Everything it gives is shared and must not be changed. All methods throw ApiError. */
+/** A typed client of the API. Returned objects are shared and must not be changed. All methods throw ApiError. */
 export interface Client {
   get<T extends KubeObject>(
     resource: Resource<T>,
@@ -113,7 +108,7 @@ export interface Client {
     object: I,
     options?: WriteOptions,
   ): Promise<T>
-  /** Refused with Conflict when the object's resourceVersion is not the stored one. */
+  /** Fails with Conflict when the object's resourceVersion is not the stored one. */
   update<T extends KubeObject, I extends KubeObjectInput>(
     resource: Resource<T, I>,
     object: I,
@@ -132,7 +127,7 @@ export interface Client {
   ): Promise<T>
   delete(resource: Resource, ref: ObjectRef, options?: DeleteCallOptions): Promise<unknown>
   deleteCollection(resource: Resource, list: ListOptions, options?: DeleteCallOptions): Promise<unknown>
-  /** GET of a subresource that is another kind: `scale`. */
+  /** GET of a subresource with a kind of its own: `scale`. */
   getSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string): Promise<A>
   /** POST to a subresource: `binding`, `eviction`, `token`. */
   createSubresource<A = unknown>(resource: Resource, ref: ObjectRef, subresource: string, object: object): Promise<A>

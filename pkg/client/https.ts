@@ -18,11 +18,11 @@ import type { ClientConfig } from "./kubeconfig.ts"
 
 export interface HttpsTransportOptions {
   readonly config: ClientConfig
-  /** The first part names the client in managedFields. */
+  /** The User-Agent; its first part is the manager in managedFields. */
   readonly userAgent: string
 }
 
-/** A transport that can be closed: its idle connections would keep the process alive. */
+/** A transport that can be closed, because its idle connections would keep the process alive. */
 export interface HttpsTransport extends Transport {
   close(): void
 }
@@ -64,7 +64,7 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
     const request = secure ? httpsRequest({ ...options, ...tls }) : httpRequest(options)
     const answer = new Promise<HttpAnswer>((resolve, reject) => {
       request.once("response", (incoming: IncomingMessage) => {
-        // An abort tears the stream down after its reader has left, when nobody listens any more.
+        // An abort can cause an error after the reader has left, when no listener is there any more.
         incoming.on("error", () => undefined)
         resolve({ code: incoming.statusCode ?? 0, body: incoming })
       })

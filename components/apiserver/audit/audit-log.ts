@@ -10,29 +10,31 @@ import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import type { UserInfo } from "../request.ts"
 
-/** Where requests are written down: who asked for what, and how it went. */
+/** Records requests: their users, what they asked for, and the results. */
 export interface AuditSink {
   began(exchange: Exchange): void
   ended(exchange: Exchange, info: RequestInfo, outcome: Outcome): void
-  /** Writes what is still held back. */
+  /** Writes the events that are still buffered. */
   close(): void
 }
 
 export interface Outcome {
   readonly code: number
-  /** How long the answer took; 0 for what goes on until somebody has enough of it. */
+  /** How long the response took; 0 for watches and streams. */
   readonly seconds: number
 }
 
-/** What took longer is noted. Source: apiserver pkg/audit/request.go writeLatencyToAnnotation. */
+/**
+ * Requests that take longer get a latency annotation. Source: apiserver pkg/audit/request.go writeLatencyToAnnotation.
+ */
 const SLOW_SECONDS = 0.5
 
-/** Lines are written together, at most this much later. */
+/** Events are buffered for this time at most. */
 const FLUSH_MS = 100
 
 /**
- * Opens the log for a moment, so that a server that cannot keep its audit log does not start.
- * @throws Error that names the file. Source: apiserver pkg/server/options/audit.go ensureLogFile.
+ * Opens the log once, so that a server that cannot write its audit log does not start. @throws Error that names the
+ * file. Source: apiserver pkg/server/options/audit.go ensureLogFile.
  */
 function ensureFile(path: string): void {
   try {
@@ -44,9 +46,9 @@ function ensureFile(path: string): void {
 }
 
 /**
- * An audit log as `--audit-log-path` asks for: one JSON Event of audit.k8s.io/v1 a line, at the level Metadata, when
- * the request has been answered. Source: apiserver pkg/apis/audit/v1/types.go.
- * @throws Error when the file cannot be written
+ * Creates the audit log of `--audit-log-path`: one Event of audit.k8s.io/v1 as a line of JSON for each request, at
+ * level Metadata, written when the request ends. Source: apiserver pkg/apis/audit/v1/types.go. @throws Error when the
+ * file cannot be written
  */
 export function createAuditLog(
   path: string,
@@ -62,7 +64,7 @@ export function createAuditLog(
     try {
       appendFileSync(path, text, { mode: 0o600 })
     } catch (err) {
-      // A full disk must not end the server; what could not be written down is said to be missing.
+      // A full disk must not end the server, so the number of lost events is logged instead.
       log.error("Could not write the audit log", { path, lost: text.split("\n").length - 1, error: err })
     }
   }
@@ -107,8 +109,8 @@ export function createAuditLog(
 }
 
 /**
- * What is asked for; what the path does not say, the object that was sent does. Source: apiserver pkg/audit/request.go
- * LogRequestObject.
+ * Returns the object that a request is about. What the path leaves open is taken from the object in the body. Source:
+ * apiserver pkg/audit/request.go LogRequestObject.
  */
 function objectRefOf({ group, version, resource, subresource, namespace, name }: RequestInfo, sent: unknown) {
   const metadata = (
@@ -136,7 +138,7 @@ const bounded = (agent: string | undefined): string | undefined =>
     : `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`
 
 /**
- * Why a request was refused before anybody knew whose it is. Source: apiserver pkg/endpoints/filters/authn_audit.go,
+ * Why a request was refused before its user was known. Source: apiserver pkg/endpoints/filters/authn_audit.go,
  * request_deadline.go.
  */
 function refusedEarly(exchange: Exchange): string {
@@ -146,13 +148,16 @@ function refusedEarly(exchange: Exchange): string {
     : (failure.message ?? "")
 }
 
-/** Source: apiserver pkg/endpoints/filters/authn_audit.go getAuthMethods. */
+/**
+ * Names the authentication method that a request tried. Source: apiserver pkg/endpoints/filters/authn_audit.go
+ * getAuthMethods.
+ */
 function attempted({ req: { headers } }: Exchange): string {
   const scheme = /^(basic|bearer) ./i.exec(headers.authorization?.trim() ?? "")?.[1]
   return scheme === undefined ? "no credentials provided" : `attempted: ${scheme.toLowerCase()}`
 }
 
-/** What is bounded of a failure. Source: apiserver pkg/audit/request.go LogResponseObject. */
+/** The fields of a Status that an event shows. Source: apiserver pkg/audit/request.go LogResponseObject. */
 const toldOf = (failure: Status | undefined) =>
   failure && { status: failure.status, message: failure.message, reason: failure.reason, details: failure.details }
 

@@ -8,52 +8,51 @@ export const UNAUTHENTICATED = "system:unauthenticated"
 export const ANONYMOUS: UserInfo = { name: "system:anonymous", groups: [UNAUTHENTICATED] }
 
 /**
- * Judges a bearer token: the user; undefined when it is not one of this authenticator's; an error when it is, and does
- * not hold.
+ * Authenticates a bearer token. Returns the user; undefined for a token of another kind; an error for an invalid token.
  */
 export interface TokenAuthenticator {
-  /** `audiences`: for whom it has to be; the API server itself when left out. */
+  /** `audiences`: the audiences of which the token must have one; those of the API server unless given. */
   authenticate(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
 }
 
 export interface TokenUser {
   readonly user: UserInfo
-  /** Those of the asked audiences that the token is for. */
+  /** The requested audiences that the token has. */
   readonly audiences?: readonly string[]
-  /** What the audit event of a request says of the token. */
+  /** Annotations about the token for the audit event of a request. */
   readonly annotations?: Readonly<Record<string, string>>
-  /** What the client is told of its token. */
+  /** A warning about the token for the client. */
   readonly warning?: string
 }
 
 export interface TokenRefused {
   readonly error: string
-  /** What the audit event of a request says of the token. */
+  /** Annotations about the token for the audit event of a request. */
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** What a request shows of its sender. */
+/** What a request contains about its user. */
 export interface Credentials {
   readonly certificate: PeerCertificate | undefined
   readonly authorization: string | undefined
-  /** Whether it asks to become a WebSocket, which may have its token among the subprotocols. */
+  /** Whether the request asks for a WebSocket, whose token may be among the subprotocols. */
   readonly isWebSocket: boolean
-  /** Values of a header, by its lower-case name. */
+  /** Returns the values of a header by its lower-case name. */
   header(name: string): readonly string[]
-  /** Every header name there is, in lower case. */
+  /** Returns the names of all headers in lower case. */
   headerNames(): readonly string[]
   readonly path: string
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
-  /** Adds a Warning header to the answer. */
+  /** Adds a Warning header to the response. */
   readonly warn?: ((text: string) => void) | undefined
 }
 
 export interface AuthenticatorOptions {
   readonly tokens: readonly TokenAuthenticator[]
   /**
-   * What a certificate proves: undefined when nobody trusted signed it, "ignored" where none counts. Asked once for
-   * each connection.
+   * Returns what a client certificate proves: undefined when no trusted authority signed it, "ignored" where client
+   * certificates do not count. Called once for each connection.
    */
   readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | "ignored" | undefined
   /** Milliseconds since the epoch. */
@@ -62,28 +61,26 @@ export interface AuthenticatorOptions {
 
 export interface CertificateMeaning {
   /**
-   * `user`: its subject asks. `front-proxy`: its holder may say in X-Remote-* headers who does. Which of the two hangs
-   * on the authority that signed it.
+   * `user`: the subject of the certificate is the user. `front-proxy`: the X-Remote-* headers name the user. It depends
+   * on the authority that signed the certificate.
    */
   readonly is: "user" | "front-proxy"
-  /**
-   * The time in which the certificate and those between it and the authority hold: ms since the epoch, both ends
-   * included.
-   */
+  /** The time in which the certificate and its intermediates are valid: ms since the epoch, both ends included. */
   readonly from: number
   readonly until: number
 }
 
 export interface Authenticator {
-  /** Who asks. Throws Unauthorized when nobody known does. */
+  /** Returns the user of a request. Throws Unauthorized when there is none. */
   authenticate(credentials: Credentials): UserInfo
-  /** The chain of token authenticators alone: what a TokenReview asks. */
+  /** Runs the token authenticators alone, for a TokenReview. */
   token(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
 }
 
 /**
- * A certificate may say nothing of who asks, or be bad: expired, or of a stranger. Whoever shows a bad one and nothing
- * else is not anonymous. Source: apiserver pkg/authentication/request/union NewFailOnError.
+ * A certificate that names no user: "nothing" is known of it, or it is "bad" (expired, or of an unknown authority). A
+ * request with a bad certificate and no other credentials is not anonymous. Source: apiserver
+ * pkg/authentication/request/union NewFailOnError.
  */
 type NoUser = "nothing" | "bad"
 
@@ -92,7 +89,7 @@ interface KnownCertificate extends CertificateMeaning {
 }
 
 /**
- * Without credentials only these may be asked: what load balancers and probes need. Source: KEP-4633 (anonymous
+ * The paths open to anonymous requests: those that load balancers and probes need. Source: KEP-4633 (anonymous
  * authentication by path).
  */
 const ANONYMOUS_PATHS: readonly string[] = ["/healthz", "/livez", "/readyz", "/version"]
@@ -102,12 +99,12 @@ const isAnonymousPath = (path: string): boolean =>
   )
 
 /**
- * The authenticators in their order: front proxy, client certificate, bearer token, anonymous. The first that knows the
- * sender decides. Source: pkg/kubeapiserver/authenticator/config.go.
+ * Creates the chain of authenticators: front proxy, client certificate, bearer token, anonymous. The first that
+ * recognizes the credentials decides. Source: pkg/kubeapiserver/authenticator/config.go.
  */
 export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOptions): Authenticator {
-  // Connections live long: what their certificate says is worked out once. Whether it holds still is looked at with
-  // each request.
+  // Connections live long, so the meaning of a certificate is cached. Whether it is still valid is checked for each
+  // request.
   const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | NoUser>()
 
   function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | NoUser {
@@ -151,7 +148,8 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
         if (typeof user === "object") return user
         isBad = user === "bad"
       }
-      // Both ways count, and the header comes first: one with another scheme leaves the token to the subprotocols.
+      // A token may be in the header or among the subprotocols. The header comes first; with another scheme it is
+      // skipped.
       const bearer =
         (authorization === undefined ? undefined : bearerOf(authorization)) ??
         (credentials.isWebSocket ? tokenOfProtocols(credentials.header("sec-websocket-protocol")) : undefined)
@@ -175,7 +173,7 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
   }
 }
 
-/** `Bearer <token>`, the scheme in any case. */
+/** Returns the token of `Bearer <token>`; the scheme may be in upper or lower case. */
 function bearerOf(authorization: string): string | undefined {
   if (
     authorization.length < 8 ||
@@ -189,7 +187,7 @@ function bearerOf(authorization: string): string | undefined {
 
 const EXTRA_PREFIX = "x-remote-extra-"
 
-/** The user that a trusted front proxy names. Source: authentication/request/headerrequest/requestheader.go. */
+/** Returns the user that a trusted front proxy names. Source: authentication/request/headerrequest/requestheader.go. */
 function remoteUser({ header, headerNames }: Credentials): UserInfo | undefined {
   const [name] = header("x-remote-user")
   if (name === undefined || name === "") return undefined
@@ -208,7 +206,7 @@ function remoteUser({ header, headerNames }: Credentials): UserInfo | undefined 
 export const withAuthenticated = (groups: readonly string[]): readonly string[] =>
   groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED) ? groups : [...groups, AUTHENTICATED]
 
-/** Extra keys may hold what a header name may not, percent-encoded. */
+/** Decodes an extra key, whose characters that a header name may not have are percent-encoded. */
 export function unescaped(key: string): string {
   try {
     return decodeURIComponent(key)

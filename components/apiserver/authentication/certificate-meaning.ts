@@ -5,8 +5,8 @@ import { FRONT_PROXY, type ServingFiles } from "../serving.ts"
 import type { CertificateMeaning } from "./authenticator.ts"
 
 /**
- * Tells what a client certificate proves, or undefined when nothing. Those of the client authority are users; those of
- * the request-header authority only count for speaking on behalf of others. Source: apiserver
+ * Returns what a client certificate proves; undefined when it proves nothing. Certificates of the client authority are
+ * users; those of the request-header authority may only act for others. Source: apiserver
  * pkg/authentication/request/x509/x509.go.
  */
 export function certificateMeaning({ pki, clientCertificates = true }: ServingFiles, now: () => number) {

@@ -13,8 +13,8 @@ interface Headers {
 }
 
 /**
- * The user that a request is made as: the sender, or whom its Impersonate-* headers name, if the sender may impersonate
- * each part of that. Throws BadRequest and Forbidden. Source: apiserver pkg/endpoints/filters/impersonation.go.
+ * Returns the user that a request acts as: the sender, or the user in its Impersonate-* headers if the sender may
+ * impersonate each part. Throws BadRequest and Forbidden. Source: apiserver pkg/endpoints/filters/impersonation.go.
  */
 export function impersonate(
   sender: UserInfo,
@@ -73,7 +73,7 @@ export function impersonate(
   }
 }
 
-/** Everybody is in one of the two groups that say whether they are known. */
+/** Adds the group system:authenticated or system:unauthenticated. */
 function grouped(name: string, groups: readonly string[]): readonly string[] {
   if (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED)) return groups
   return [...groups, name === ANONYMOUS.name ? UNAUTHENTICATED : AUTHENTICATED]

@@ -6,7 +6,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 
 /**
- * Writes into a Secret on which day its token was last used. Source: patchSecretWithLastUsedDate in
+ * Records in a token Secret the day of its last use. Source: patchSecretWithLastUsedDate in
  * pkg/serviceaccount/legacy.go.
  */
 export function keepLastUsed({
@@ -22,7 +22,7 @@ export function keepLastUsed({
   return ({ metadata }) => {
     const { uid = "", labels, namespace, name } = metadata
     const [lastUsed, today] = [labels?.[LAST_USED], dayOf(clock)]
-    // Another server's clock may be a day ahead.
+    // The clock of another server may be a day ahead.
     if (lastUsed === today || lastUsed === dayOf(clock, 1) || underWay.has(uid)) return
     underWay.add(uid)
     client()

@@ -8,8 +8,8 @@ import type { TokenAuthenticator, TokenRefused } from "./authenticator.ts"
 import { serviceAccountGroups } from "./service-account.ts"
 
 /**
- * Tokens out of Secrets of type kubernetes.io/service-account-token. One counts while its Secret holds it and its
- * account is there under the same uid. Source: pkg/serviceaccount/legacy.go.
+ * Authenticates tokens of Secrets of type kubernetes.io/service-account-token. A token is valid while its Secret holds
+ * it and its service account exists with the same uid. Source: pkg/serviceaccount/legacy.go.
  */
 export function createLegacyTokens({
   verifier,
@@ -18,7 +18,7 @@ export function createLegacyTokens({
 }: {
   verifier: LegacyTokenVerifier
   objects: ObjectReader
-  /** Told of every use of a token that its Secret holds, also of one that is marked invalid. */
+  /** Called at every use of a token that its Secret holds, even if the token is marked invalid. */
   used: (secret: Secret) => void
 }): TokenAuthenticator {
   return {
@@ -76,7 +76,10 @@ function accountProblem(
   return undefined
 }
 
-/** The cleaner marks tokens that nobody has used for a year; taking the label away gives them back. */
+/**
+ * The legacy token cleaner marks tokens that were unused for a year as invalid; removing the label makes them valid
+ * again.
+ */
 function invalidity({ namespace, serviceAccount, secretName }: LegacyClaims, secret: Secret): TokenRefused | undefined {
   if (!secret.metadata.labels?.[INVALID_SINCE]) return undefined
   return {

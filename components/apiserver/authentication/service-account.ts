@@ -10,8 +10,8 @@ import type { UserInfo } from "../request.ts"
 import { AUTHENTICATED, type TokenAuthenticator, type TokenUser } from "./authenticator.ts"
 
 /**
- * Tokens of service accounts. One that verifies still only counts while its account, and the pod, secret or node it is
- * bound to, are there under the same uid. Source: pkg/serviceaccount/claims.go.
+ * Authenticates service account tokens. A token with a valid signature counts only while its service account, and the
+ * pod, secret or node it is bound to, exist with the same uid. Source: pkg/serviceaccount/claims.go.
  */
 export function createServiceAccountTokens({
   verifier,
@@ -36,10 +36,7 @@ export function createServiceAccountTokens({
   }
 }
 
-/**
- * What the audit event tells of a token that its client should have changed for a newer one, or that is of the old kind
- * without audiences.
- */
+/** Audit annotations of a token that its client should have replaced by a newer one, or that has no audiences. */
 function annotationsOf(
   { subject, audiences, warnAfter }: ServiceAccountClaims,
   now: number,
@@ -59,7 +56,8 @@ function annotationsOf(
 }
 
 /**
- * A deleted object is gone for tokens a while before it is gone for good. Source: claims.go, the leeway of 60 seconds.
+ * A token of an object stays valid for this time after the object's deletion began. Source: claims.go, the leeway of 60
+ * seconds.
  */
 const DELETION_LEEWAY_MS = 60_000
 
@@ -92,7 +90,10 @@ function unbound(
 
 const users = new WeakMap<ServiceAccountClaims, UserInfo>()
 
-/** Who a token speaks for. The verifier gives the same claims for the same token, so this is made once for each. */
+/**
+ * Returns the user of a token. The verifier returns the same claims for the same token, so the user is cached by
+ * claims.
+ */
 function userOf(claims: ServiceAccountClaims): UserInfo {
   let user = users.get(claims)
   if (user !== undefined) return user
@@ -105,7 +106,7 @@ function userOf(claims: ServiceAccountClaims): UserInfo {
   }
   if (node !== undefined) {
     extra["authentication.kubernetes.io/node-name"] = [node.name]
-    // Of a pod that was bound to a node which was not there yet, only the name is known.
+    // The token of a pod bound to a node that did not exist yet has only the name of the node.
     if (node.uid !== "") extra["authentication.kubernetes.io/node-uid"] = [node.uid]
   }
   user = {

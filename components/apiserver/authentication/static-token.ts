@@ -1,7 +1,7 @@
 import type { UserInfo } from "../request.ts"
 import { withAuthenticated, type TokenAuthenticator } from "./authenticator.ts"
 
-/** Tokens that were handed out by name, for instance the administrator's. */
+/** Authenticates tokens with fixed users, such as the administrator's. */
 export function createStaticTokens(users: Readonly<Record<string, UserInfo>>): TokenAuthenticator {
   const byToken = new Map(
     Object.entries(users).map(([token, user]) => [

@@ -10,8 +10,8 @@ import type { Objects } from "../cacher/objects.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
 
 /**
- * The rules of an aggregated role: those of every other role its selectors match, each once. Nothing when the role is
- * not aggregated.
+ * Returns the rules of an aggregated role: those of every other role that its selectors match, each once. Undefined
+ * when the role is not aggregated.
  */
 export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] | undefined {
   const selectors = role.aggregationRule?.clusterRoleSelectors
@@ -26,13 +26,13 @@ export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]):
   return rules
 }
 
-/** As whom the rules of aggregated roles are applied. */
+/** The field manager of the rules of aggregated roles. */
 export const AGGREGATION = "clusterrole-aggregation-controller"
 
 /**
- * Keeps aggregated cluster roles up to date whenever a cluster role changes; roles may aggregate aggregated ones, which
- * settles after a few rounds. Source: pkg/controller/clusterroleaggregation. Differs from upstream: done in the API
- * server, so that it needs no right to escalate.
+ * Keeps aggregated cluster roles up to date whenever a cluster role changes. Aggregated roles may aggregate others,
+ * which settles after a few rounds. Source: pkg/controller/clusterroleaggregation. Differs from upstream: it runs in
+ * the API server, so it needs no right to escalate.
  */
 export function keepAggregated({
   storage,
@@ -66,7 +66,7 @@ export function keepAggregated({
           author: `system:controller:${AGGREGATION}`,
         })
         .catch((error: unknown) => {
-          // Somebody changed it meanwhile: that change's event comes here again.
+          // Another write came first; its event leads here again.
           if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
             log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
         })

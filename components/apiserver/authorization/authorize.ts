@@ -7,9 +7,9 @@ import type { Authorizer } from "./authorizer.ts"
 type Annotate = ((key: string, value: string) => void) | undefined
 
 /**
- * Lets a request go on, or throws Forbidden. Every request passes here once: those from outside in `server.ts`, before
- * their body is read, those of components of this process in `pipeline.ts`. The decision is noted in the audit event.
- * Source: apiserver pkg/endpoints/filters/authorization.go.
+ * Authorizes a request, or throws Forbidden. Every request passes here once: those from outside in `server.ts`, before
+ * their body is read; those of components of this process in `pipeline.ts`. The decision is recorded in the audit
+ * event. Source: apiserver pkg/endpoints/filters/authorization.go.
  */
 export function authorize(
   authorizer: Authorizer,
@@ -19,7 +19,7 @@ export function authorize(
   const decision = authorizer.authorize(request)
   if (annotate !== undefined) {
     annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid")
-    // An authorizer puts its reason into words when it is read, so it is read only where somebody sees it.
+    // An authorizer formats its reason when it is read, so the reason is read only when an audit event shows it.
     annotate("authorization.k8s.io/reason", decision.reason)
   }
   if (decision.allowed) return
@@ -31,7 +31,9 @@ export function authorize(
   )
 }
 
-/** Who may not do what. Source: apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage. */
+/**
+ * Formats the message of a 403. Source: apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage.
+ */
 function refusal(request: ResourceAttributes | NonResourceRequest, reason: string): string {
   const who = `User ${JSON.stringify(request.user.name)} cannot ${request.verb}`
   const text = "path" in request ? `${who} path ${JSON.stringify(request.path)}` : `${who} ${resourceText(request)}`
@@ -48,8 +50,8 @@ function resourceText({ group, resource, subresource, namespace }: ResourceAttri
 }
 
 /**
- * The name that a request is about: the one in its path, or the one that the field selector of a list or watch asks
- * for. Kubelets watch single Secrets so. Source: apiserver pkg/endpoints/request/requestinfo.go.
+ * Returns the name that a request is about: the name in its path, or the one that the field selector of a list or watch
+ * selects. Kubelets watch single Secrets by field selector. Source: apiserver pkg/endpoints/request/requestinfo.go.
  */
 export function authorizedName(verb: string, name: string | undefined, fieldSelector = ""): string | undefined {
   if (name !== undefined && name !== "") return name
@@ -65,8 +67,8 @@ export function authorizedName(verb: string, name: string | undefined, fieldSele
 }
 
 /**
- * The field selector that a request honours, if any. Source: apiserver pkg/endpoints/request/requestinfo.go
- * verbsWithSelectors.
+ * Returns the field selector that authorization considers, if any. Source: apiserver
+ * pkg/endpoints/request/requestinfo.go verbsWithSelectors.
  */
 export const authorizedSelector = (verb: string, fieldSelector: string | undefined): string | undefined =>
   verb === "list" || verb === "watch" || verb === "deletecollection" ? fieldSelector : undefined

@@ -1,6 +1,6 @@
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes } from "../request.ts"
 
-/** Says whether a request may be made. Answers at once: all it needs is in memory. */
+/** Decides whether a user may make a request. It answers in the same turn, because all it needs is in memory. */
 export interface Authorizer {
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision
 }

@@ -1,7 +1,7 @@
 /**
- * The cluster roles that every cluster has, and who gets them. Facts from upstream's
- * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go. admin, edit and view are made of all roles with a label,
- * so that others can add to them.
+ * The cluster roles that every cluster has, and their bindings. Facts from upstream's
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go. admin, edit and view aggregate the roles with a label, so
+ * that administrators can add rules to them.
  */
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ, urls, WRITE } from "./bootstrap-rules.ts"
@@ -10,7 +10,7 @@ export interface BootstrapClusterRole {
   readonly name: string
   readonly rules: readonly PolicyRule[]
   readonly labels?: Readonly<Record<string, string>>
-  /** Labels of the roles that make up this one. */
+  /** Labels of the roles that this role aggregates. */
   readonly aggregates?: readonly Readonly<Record<string, string>>[]
 }
 
@@ -159,7 +159,8 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Differs from upstream: slices and namespaces too, as CoreDNS gives itself. Our DNS acts as this account.
+    // Differs from upstream: CoreDNS brings a role that reads slices and namespaces too. The built-in DNS uses this
+    // account.
     name: "system:kube-dns",
     rules: [
       on("list watch", "core", "endpoints services namespaces"),
@@ -167,7 +168,7 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // These two come with metrics-server upstream: who may see a namespace may see what its pods use.
+    // These two roles come with metrics-server upstream: a user who may view a namespace may see the usage of its pods.
     name: "system:aggregated-metrics-reader",
     labels: { ...AGGREGATE("admin"), ...AGGREGATE("edit"), ...AGGREGATE("view") },
     rules: [on(READ, "metrics.k8s.io", "pods nodes")],
@@ -177,7 +178,7 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     rules: [on("get", "core", "nodes/metrics"), on(READ, "core", "pods nodes")],
   },
   {
-    // Not upstream's: the account that enforces NetworkPolicies.
+    // Not in upstream: the account that enforces NetworkPolicies.
     name: "system:network-policy",
     rules: [
       on("list watch", "core", "pods namespaces"),
@@ -186,7 +187,7 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Not upstream's: the account that the provisioner of local-path acts as.
+    // Not in upstream: the account of the local-path provisioner.
     name: "system:local-path-provisioner",
     rules: [
       on("get list watch create update delete", "core", "persistentvolumes"),
@@ -198,7 +199,7 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Not upstream's: the account that serves Ingresses.
+    // Not in upstream: the account that serves Ingresses.
     name: "system:k3ts-ingress",
     rules: [
       on("list watch", "core", "services secrets"),
@@ -321,12 +322,12 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:service-account-issuer-discovery", groups: ["system:serviceaccounts"] },
-  // Rights of nodes come from the node authorizer, which knows which node asks: upstream's binding has no subjects
-  // either.
+  // The node authorizer grants the rights of nodes, because it knows which node makes the request. Upstream's binding
+  // has no subjects either.
   { role: "system:node" },
 ]
 
-/** What a kubelet may do at all; the node authorizer narrows reading to what its pods use. */
+/** The rules of all kubelets together; the node authorizer narrows reads to the objects that the node's pods use. */
 export function nodeRules(): readonly PolicyRule[] {
   return [
     on("create", "authentication.k8s.io", "tokenreviews"),

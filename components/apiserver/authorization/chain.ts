@@ -2,7 +2,10 @@ import type { Authorizer } from "./authorizer.ts"
 
 const MASTERS = "system:masters"
 
-/** Asks each in turn until one allows. Members of system:masters may do anything, whatever is bound. */
+/**
+ * Asks each authorizer in turn until one allows the request. Members of system:masters may do anything, whatever the
+ * bindings.
+ */
 export function authorizerChain(authorizers: readonly Authorizer[]): Authorizer {
   return {
     authorize(request) {

@@ -1,5 +1,5 @@
 /**
- * Nobody may hand out more than he has: checks on writes of roles and bindings. Source:
+ * Prevents escalation: a user may grant only rights that he has. Checks writes of roles and bindings. Source:
  * pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
  */
 import type { PolicyRule, RoleRef } from "../../../pkg/api/rbac/v1/rules.ts"

@@ -32,7 +32,7 @@ const refused = (reason: string): AuthorizationDecision => ({ allowed: false, re
 const NO_OPINION = refused("")
 
 /**
- * The node a user is the kubelet of, or nothing. It is empty for a user who is a node, but does not say which. Source:
+ * Returns the node of a kubelet's user; undefined for other users, empty for a node that does not name itself. Source:
  * pkg/auth/nodeidentifier.
  */
 export const nodeOf = ({ name, groups }: UserInfo): string | undefined =>
@@ -89,7 +89,7 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  /** get, list and watch of single objects of a namespace that something on the node uses. */
+  /** Allows get, list and watch of single objects of a namespace that a pod on the node uses. */
   #read(request: ResourceAttributes, node: string, isUsed: () => boolean): AuthorizationDecision {
     if (!READING.includes(request.verb)) return refused("can only read resources of this type")
     if (hasSubresource(request)) return refused("cannot read subresource")
@@ -117,7 +117,7 @@ export class NodeAuthorizer implements Authorizer {
     return related(request, node, isUsed)
   }
 
-  /** What is written is checked by the admission plugin NodeRestriction, which knows the object. */
+  /** NodeRestriction checks the written pod, because it knows the object. */
   #pod(request: ResourceAttributes, node: string): AuthorizationDecision {
     const { verb, subresource = "", namespace, name = "" } = request
     const isHere = () => this.#objects.get(Pod, { namespace, name })?.spec.nodeName === node
@@ -144,10 +144,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.#pods.someUses(node, namespace, uses)
   }
 
-  /**
-   * It is the volume that says to which claim it belongs: anybody could write a claim that names somebody else's
-   * volume.
-   */
+  /** The volume decides to which claim it belongs: a user could write a claim that names a volume of another claim. */
   #usesVolume(node: string, volume: PersistentVolume | undefined): boolean {
     const { name = "", namespace } = volume?.spec.claimRef ?? {}
     return name !== "" && this.#some(node, namespace, (pod) => usesClaim(pod, name))
@@ -168,7 +165,7 @@ function related({ name = "" }: ResourceAttributes, node: string, isUsed: () => 
   return isUsed() ? ALLOWED : refused(`no relationship found between node '${node}' and this object`)
 }
 
-/** The name of what is created is for NodeRestriction to check. */
+/** NodeRestriction checks the name of a created object. */
 function lease({ verb, namespace, name }: ResourceAttributes, node: string): AuthorizationDecision {
   if (!WRITING_OWN.includes(verb)) return refused("can only get, create, update, patch, or delete a node lease")
   if (namespace !== LEASE_NAMESPACE)
@@ -187,7 +184,7 @@ function csiNode(request: ResourceAttributes, node: string): AuthorizationDecisi
   return ALLOWED
 }
 
-/** Writing them needs checks by NodeRestriction, which come with the kind. */
+/** NodeRestriction would have to check writes of slices, which are refused until it does. */
 function resourceSlice(request: ResourceAttributes, node: string): AuthorizationDecision {
   if (hasSubresource(request)) return refused("cannot authorize ResourceSlice subresources")
   if (!["list", "watch", "deletecollection"].includes(request.verb))
@@ -197,10 +194,7 @@ function resourceSlice(request: ResourceAttributes, node: string): Authorization
     : refused("can only list/watch/deletecollection resourceslices with nodeName field selector")
 }
 
-/**
- * A kubelet asks for its Node before there is one, so the name alone decides. What is written is checked by
- * NodeRestriction.
- */
+/** A kubelet reads its Node before the Node exists, so only the name counts. NodeRestriction checks writes. */
 function ofNode({ verb, subresource = "", name = "" }: ResourceAttributes, node: string): AuthorizationDecision {
   const isUpdate = verb === "update" || verb === "patch"
   if (subresource === "status") return isUpdate ? ALLOWED : NO_OPINION
@@ -216,8 +210,8 @@ function ofNode({ verb, subresource = "", name = "" }: ResourceAttributes, node:
 }
 
 /**
- * Whether a request is only about objects whose field has a value. Its selector is read for nodes alone, so that
- * others' requests do not pay for it.
+ * Whether the request selects only objects with a value in a field. Called for nodes only, so that other requests need
+ * not parse their selectors.
  */
 function selects({ fieldSelector = "" }: ResourceAttributes, path: string, value: string): boolean {
   if (!fieldSelector.includes(path)) return false

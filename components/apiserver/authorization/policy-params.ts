@@ -1,6 +1,6 @@
 /**
- * Who puts a policy into force with parameters must be allowed to read them: its expressions would show them otherwise.
- * Source: pkg/registry/admissionregistration/{validating,mutating}admissionpolicy{,binding}/authz.go.
+ * A user who binds a policy to parameters must be allowed to read them, because the policy's expressions could reveal
+ * them. Source: pkg/registry/admissionregistration/{validating,mutating}admissionpolicy{,binding}/authz.go.
  */
 import type { ParamKind, ParamRef } from "../../../pkg/api/admissionregistration/v1/matchresources.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
@@ -20,7 +20,7 @@ interface BindingLike extends KubeObject {
   readonly spec: { readonly policyName?: string; readonly paramRef?: ParamRef }
 }
 
-/** For policies: whoever names a kind of parameters needs to get all objects of it. */
+/** Hooks of policies: a user who names a kind of parameters must be allowed to get all objects of it. */
 export const policyHooks = (scheme: Scheme, authorizer: Authorizer): KindHooks => ({
   checkWrite(request, object, old) {
     const { paramKind } = (object as PolicyLike).spec
@@ -40,7 +40,7 @@ export const policyHooks = (scheme: Scheme, authorizer: Authorizer): KindHooks =
   },
 })
 
-/** For their bindings: whoever refers to parameters needs to get them, or to list all of them. */
+/** Hooks of policy bindings: a user who refers to parameters must be allowed to get them, or to list all of them. */
 export const policyBindingHooks = (
   policies: Resource,
   {
@@ -69,7 +69,7 @@ export const policyBindingHooks = (
     if (allowed) return
     const everything = `and user ${shownUser(user)} does not have "${verb}" permission for all groups, versions and resources`
     const shown = paramKind === undefined ? "" : `&{${paramKind.apiVersion ?? ""} ${paramKind.kind ?? ""}}`
-    // Upstream mixes up the two words of its last message for one of the kinds.
+    // Upstream's last message swaps the two words for one of the kinds.
     const [who, what] = policies.kind === "MutatingAdmissionPolicy" ? [verb, shownUser(user)] : [shownUser(user), verb]
     refuse(
       request,
@@ -86,7 +86,7 @@ export const policyBindingHooks = (
   },
 })
 
-/** Where it is not known what is read, a right to everything is wanted. */
+/** Where the kind of the parameters is unknown, the user needs a right to everything. */
 const EVERYTHING = { group: "*", version: "*", resource: "*" }
 
 function readFrom({ apiVersion = "", kind = "" }: ParamKind, scheme: Scheme): typeof EVERYTHING {
@@ -102,7 +102,7 @@ function refuse({ resource }: ApiRequest, { metadata }: KubeObject, field: strin
   throw invalid(resource, metadata.name ?? "", [forbiddenField(field, why)])
 }
 
-/** A user as Go's `%v` shows user.DefaultInfo. */
+/** Formats a user as Go's `%v` prints user.DefaultInfo. */
 function shownUser({ name, uid = "", groups, extra = {} }: UserInfo): string {
   const extras = Object.entries(extra)
     .sort(([a], [b]) => (a < b ? -1 : 1))

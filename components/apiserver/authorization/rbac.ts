@@ -1,8 +1,7 @@
 /**
- * Role based access control. Bindings are indexed by subject and followed by the store's events, so a request looks
- * only at what is bound to its own user and groups; the rules that come out of that are kept per user and namespace
- * until any role or binding changes. Source: plugin/pkg/auth/authorizer/rbac/rbac.go,
- * pkg/registry/rbac/validation/rule.go.
+ * Role based access control. Bindings are indexed by subject and follow the store's events, so a request considers only
+ * the bindings of its own user and groups. The resulting rules are cached by user and namespace until a role or binding
+ * changes. Source: plugin/pkg/auth/authorizer/rbac/rbac.go, pkg/registry/rbac/validation/rule.go.
  */
 import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
@@ -17,16 +16,16 @@ import type { Authorizer } from "./authorizer.ts"
 import { RulesByKind } from "./rules-by-kind.ts"
 import { allowsName, ruleAllowsPath } from "./rules.ts"
 
-/** A rule, and through which binding it is held. */
+/** A rule, with the binding that grants it. */
 export interface HeldRule {
   readonly rule: PolicyRule
-  /** What is answered where the rule allows it; the reason names the binding. */
+  /** The decision when the rule allows a request; its reason names the binding. */
   readonly allowed: AuthorizationDecision
 }
 
 interface Held {
   readonly rules: RulesByKind<HeldRule>
-  /** Roles that bindings name but that are not there. */
+  /** Roles that bindings refer to but that do not exist. */
   readonly missing: readonly string[]
 }
 
@@ -46,18 +45,18 @@ interface Grant {
 
 const RBAC_PREFIX = "/registry/rbac.authorization.k8s.io/"
 const NO_GRANTS: readonly Grant[] = []
-/** Users and namespaces whose rules are kept; emptied when full. */
+/** Most cached pairs of user and namespace; the cache is emptied when it is full. */
 const MOST_KEPT = 10_000
 
 export class RbacAuthorizer implements Authorizer {
   readonly #objects: Objects
   /**
    * Grants by subject: those of cluster role bindings under `subject`, those of role bindings under `namespace
-   * subject`. Made anew after a change.
+   * subject`. Rebuilt after a change.
    */
   #grants: Grants | undefined
   readonly #held = new Map<string, Held>()
-  /** The same by the user's value and the namespace: components are one value for as long as they run. */
+  /** The same cache by the user's object: each component passes one object for as long as it runs. */
   #heldBySame = new WeakMap<UserInfo, Map<string, Held>>()
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
@@ -85,12 +84,12 @@ export class RbacAuthorizer implements Authorizer {
     }
   }
 
-  /** All rules a user has in a namespace, cluster-wide ones among them. */
+  /** Returns all rules that a user has in a namespace, including cluster-wide rules. */
   rulesOf(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
     return this.#heldBy(user, namespace).rules.all.map(({ rule }) => rule)
   }
 
-  /** The rules of the role a binding refers to; nothing when it is not there. */
+  /** Returns the rules of the role of a binding; undefined when the role does not exist. */
   rulesOfRole(roleRef: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined {
     const { kind, name } = roleRef
     const role =
@@ -105,8 +104,8 @@ export class RbacAuthorizer implements Authorizer {
 
   #heldBy(user: UserInfo, asked = ""): Held {
     const { namespaces } = (this.#grants ??= this.#index())
-    // Where nothing is bound, a user has what it has everywhere. Anybody can ask about namespaces that do not exist, so
-    // nothing is kept for these.
+    // In a namespace without role bindings a user has only cluster-wide rules. Anybody can ask about namespaces that do
+    // not exist, so these share one cache entry.
     const namespace = namespaces.has(asked) ? asked : ""
     let known = this.#heldBySame.get(user)
     if (known === undefined) this.#heldBySame.set(user, (known = new Map<string, Held>()))
@@ -183,7 +182,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** A service account is the user of its long name. */
+/** A service account is the user with its full name, system:serviceaccount:<namespace>:<name>. */
 const subjectId = ({ kind, name, namespace = "" }: Subject, bindingNamespace: string): string =>
   kind === "ServiceAccount"
     ? `User system:serviceaccount:${namespace === "" ? bindingNamespace : namespace}:${name}`

@@ -1,9 +1,9 @@
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { ruleAllowsKind, type Asked } from "./rules.ts"
 
-/** Kinds whose rules are remembered; emptied when full. */
+/** Most cached kinds; the cache is emptied when it is full. */
 const MOST_KEPT = 1000
-/** Names of resources and groups are DNS names. What is longer is no kind, and costs memory. */
+/** Names of resources and groups are DNS names. Longer names are no kind, and would only fill the cache. */
 const LONGEST_NAME = 253
 
 interface Known<R> {
@@ -14,13 +14,10 @@ interface Known<R> {
 
 const NONE: readonly never[] = []
 
-/**
- * Rules, and which of them allow a verb on some object of a kind, whatever its name: most users ask the same few things
- * over and over.
- */
+/** Rules of a user, with a cache of those that allow a verb on a kind: most users repeat a few requests. */
 export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   readonly all: readonly R[]
-  /** By verb and by resource. Looked up without making a text of all four, since every request asks. */
+  /** By verb and then by resource, so that a lookup builds no text of all four parts: every request makes one. */
   readonly #byVerb = new Map<string, Map<string, Known<R>[]>>()
   #kept = 0
 
@@ -29,8 +26,8 @@ export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   }
 
   /**
-   * The rules that allow what is asked, if the name fits. That there are none is not remembered: anybody can ask for
-   * kinds that do not exist.
+   * Returns the rules that allow the request if the name fits. An empty result is not cached: anybody can ask for kinds
+   * that do not exist.
    */
   for(asked: Asked): readonly R[] {
     const { verb, group, resource, subresource } = asked

@@ -11,12 +11,12 @@ export interface Asked {
 const has = (list: readonly string[] | undefined, value: string): boolean =>
   list !== undefined && (list.includes(value) || list.includes("*"))
 
-/** Whether the rule is about objects of this name; most are about all. */
+/** Whether the rule covers objects of this name; most rules cover all names. */
 export const allowsName = ({ resourceNames }: PolicyRule, name = ""): boolean =>
   resourceNames === undefined || resourceNames.length === 0 || resourceNames.includes(name)
 
 /**
- * Whether the rule gives the verb on the kind, whatever the object's name. Source:
+ * Whether the rule allows the verb on the kind, regardless of the object's name. Source:
  * pkg/apis/rbac/v1/evaluation_helpers.go.
  */
 export function ruleAllowsKind(
@@ -39,14 +39,14 @@ export const ruleAllowsPath = ({ verbs, nonResourceURLs }: PolicyRule, verb: str
   nonResourceURLs.some((url) => url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1))))
 
 /**
- * The parts of `wanted` that `held` does not give. A rule is taken apart into single verb, group, resource and name,
- * each of which has to be held. Source: component-helpers auth/rbac/validation Covers.
+ * Returns the parts of `wanted` that `held` does not cover. Each rule is split into rules with a single verb, group,
+ * resource and name. Source: component-helpers auth/rbac/validation Covers.
  */
 export function notCovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   return wanted.flatMap(broken).filter((part) => !held.some((rule) => covers(rule, part)))
 }
 
-/** A rule as rules of one verb and one thing each. */
+/** Splits a rule into rules of one verb and one resource each. */
 function broken({
   verbs,
   apiGroups = [],

@@ -5,10 +5,7 @@ interface Round<W> {
   timer: Timer
 }
 
-/**
- * When watchers are told how far the log is. One timer serves all that want it equally often, and none runs where there
- * are none.
- */
+/** Sends bookmarks. Watchers with the same interval share one timer; without watchers there is no timer. */
 export class BookmarkRounds<W> {
   readonly #clock: Clock
   readonly #tell: (watchers: Iterable<W>) => void

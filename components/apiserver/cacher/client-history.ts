@@ -2,20 +2,20 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 
 /**
- * How often upstream lets etcd forget all that is older than the time before. Source: apiserver
+ * How often upstream compacts etcd up to the revision of one interval before. Source: apiserver
  * pkg/storage/storagebackend DefaultCompactInterval.
  */
 const INTERVAL_MS = 5 * 60_000
 
 /**
- * How far back clients may go, whatever is kept behind it: lists that are continued and watches that are resumed from
- * before are told to begin anew within ten minutes, as upstream. So clients that forget to handle this learn it here,
- * and not first elsewhere.
+ * Limits how far back clients may read, regardless of how much history is kept: continued lists and resumed watches
+ * expire after five to ten minutes, as upstream. Clients that do not handle this fail here too, and not first on
+ * another cluster.
  */
 export class ClientHistory {
   readonly #storage: Storage
   readonly #clock: Clock
-  /** Intervals from the epoch to when `#revision` was looked up. */
+  /** The number of the interval since the epoch at which `#revision` was read. */
   #interval = -1
   #revision = 0
 
@@ -25,8 +25,8 @@ export class ClientHistory {
   }
 
   /**
-   * What was before this revision has expired. No timer is needed: it is worked out when somebody asks, once in an
-   * interval.
+   * The revision before which history has expired for clients. It is computed at most once in an interval, without a
+   * timer.
    */
   get expired(): number {
     const interval = Math.floor(this.#clock.now() / INTERVAL_MS)

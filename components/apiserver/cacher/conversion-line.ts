@@ -2,10 +2,10 @@ import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ShowsAtOnce, View } from "./view.ts"
 
-/** First wait after a failed conversion; it doubles up to the longest. Source: client-go tools/cache/reflector.go. */
+/** First delay after a failed conversion; it doubles up to the longest. Source: client-go tools/cache/reflector.go. */
 const FIRST_WAIT_MS = 800
 const LONGEST_WAIT_MS = 30_000
-/** Deliveries that wait at most; beyond it watchers are ended, and list again. */
+/** Most deliveries that wait for conversions. When there are more, the watches end and clients list again. */
 const MOST_WAITING = 1000
 
 interface Delivery {
@@ -14,9 +14,9 @@ interface Delivery {
 }
 
 /**
- * What watchers of one part of a resource get that a webhook converts, in its order. While conversions fail the watches
- * stay open and hear nothing; what they missed comes when the webhook converts again, as with upstream, where the watch
- * cache of the version is filled again behind open watches.
+ * Delivers events in order to the watchers of one part of a resource that a webhook converts. While conversions fail
+ * the watches stay open without events; the missed events follow when the webhook works again, as upstream, where the
+ * watch cache of the version is refilled behind open watches.
  */
 export class ConversionLine {
   readonly #view: View
@@ -26,7 +26,7 @@ export class ConversionLine {
   #retry: Timer | undefined
   #isClosed = false
 
-  /** `overflow` ends the watchers when too much waits. */
+  /** `overflow` ends the watches when too many deliveries wait. */
   constructor(view: View, clock: Clock, overflow: () => void) {
     this.#view = view
     this.#clock = clock
@@ -37,7 +37,7 @@ export class ConversionLine {
     return this.#waiting.length === 0
   }
 
-  /** Calls `deliver` when all of `stored` is converted and all before it was delivered; at once where it can. */
+  /** Calls `deliver` once all of `stored` is converted and all earlier deliveries are made; at once where possible. */
   add(stored: readonly Stored[], deliver: Delivery["deliver"]): void {
     if (this.isEmpty) {
       const all = this.#view.allShown(stored)
@@ -54,7 +54,7 @@ export class ConversionLine {
     this.#waiting.length = 0
   }
 
-  /** Goes on with the first delivery once its objects are there. */
+  /** Makes the first delivery once its objects are converted. */
   #after(shown: Promise<readonly Stored[]>, waitMs: number): void {
     shown.then(
       (all) => {
@@ -71,7 +71,7 @@ export class ConversionLine {
     )
   }
 
-  /** `waitMs` is how long to wait should the next conversion fail. */
+  /** `waitMs` is the delay before the next attempt should the conversion fail. */
   #next(waitMs: number): void {
     for (let next = this.#waiting[0]; next !== undefined && !this.#isClosed; next = this.#waiting[0]) {
       const all = this.#view.allShown(next.stored)

@@ -4,11 +4,11 @@ export type FrameType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"
 
 const encoder = new TextEncoder()
 
-/** One event as watchers get it. All watchers of an event share one frame, so each encoding of it is made once. */
+/** One event as watchers get it. All watchers share one frame, so each encoding is made once. */
 export class WatchFrame {
   readonly type: FrameType
   readonly stored: Stored
-  /** Made by the first who asks: watchers in this process never do. */
+  /** Encodings by representation, made at the first use. Watchers in this process use none. */
   #encodings: Map<string, Uint8Array> | undefined
   #line: Uint8Array | undefined
   #alone: WatchBatch | undefined
@@ -18,7 +18,7 @@ export class WatchFrame {
     this.stored = stored
   }
 
-  /** A batch of this frame alone, the same for all who get no other. */
+  /** A batch with this frame alone, shared by all watchers that get no other frame. */
   get alone(): WatchBatch {
     return (this.#alone ??= new WatchBatch([this]))
   }
@@ -28,7 +28,7 @@ export class WatchFrame {
     return (this.#line ??= lineOf(this))
   }
 
-  /** The frame in some representation (`protobuf`, `table` …), made by the first who asks. */
+  /** Returns the frame in a representation (`protobuf`, `table` …); `encode` makes it at the first use. */
   encoded(representation: string, encode: (frame: WatchFrame) => Uint8Array): Uint8Array {
     const known = this.#encodings?.get(representation)
     if (known !== undefined) return known
@@ -40,8 +40,8 @@ export class WatchFrame {
 }
 
 /**
- * What one commit is to watchers that see the same part of it. They share it, so its bytes are put together once for
- * each way to write them.
+ * The frames of one commit for the watchers that see the same part of it. They share the batch, so its bytes are joined
+ * once for each representation.
  */
 export class WatchBatch {
   readonly frames: readonly WatchFrame[]
@@ -51,7 +51,7 @@ export class WatchBatch {
     this.frames = frames
   }
 
-  /** The whole batch in some representation, made by the first who asks. */
+  /** Returns the whole batch in a representation; `make` makes it at the first use. */
   encoded(representation: string, make: () => Uint8Array): Uint8Array {
     const known = this.#encodings?.get(representation)
     if (known !== undefined) return known

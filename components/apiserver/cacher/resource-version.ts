@@ -3,10 +3,7 @@ import { forbiddenField, notSupported } from "../../../pkg/apimachinery/field-er
 import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import type { RequestOptions } from "../request.ts"
 
-/**
- * What is wrong with the options of a list or watch as a whole. Source: apimachinery
- * pkg/apis/meta/internalversion/validation.
- */
+/** Checks the options of a list or watch as a whole. Source: apimachinery pkg/apis/meta/internalversion/validation. */
 export function checkListOptions(options: RequestOptions, verb: "list" | "watch", watchList = true): void {
   const causes = verb === "watch" ? watchFaults(options, watchList) : listFaults(options)
   if (causes.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", causes)
@@ -65,11 +62,12 @@ function watchFaults(options: RequestOptions, watchList: boolean): Cause[] {
 }
 
 /**
- * A resourceVersion that cannot be read, as the store says it. Source: apiserver pkg/storage/api_object_versioner.go.
+ * A resourceVersion that is no number, in the words of upstream's store. Source: apiserver
+ * pkg/storage/api_object_versioner.go.
  */
 export class ResourceVersionError extends Error {}
 
-/** A resourceVersion as a number; undefined when it was not given. @throws ResourceVersionError */
+/** Parses a resourceVersion; undefined when none was given. @throws ResourceVersionError */
 export function parseResourceVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined
   const why = !/^\d+$/.test(text) ? "invalid syntax" : BigInt(text) >= 2n ** 64n ? "value out of range" : undefined
@@ -81,8 +79,8 @@ export function parseResourceVersion(text: string | undefined): number | undefin
 }
 
 /**
- * The same of a get or a watch, where upstream lets the error of the store through as it is.
- * @throws ApiError Unknown, with 500
+ * Parses the resourceVersion of a get or a watch, where upstream passes the error of the store on. @throws ApiError
+ * Unknown, with 500
  */
 export function versionOfRead(text: string | undefined): number | undefined {
   try {
@@ -92,7 +90,10 @@ export function versionOfRead(text: string | undefined): number | undefined {
   }
 }
 
-/** The same of a list. @throws ApiError BadRequest. Source: apiserver pkg/storage/cacher/delegator.go GetList. */
+/**
+ * Parses the resourceVersion of a list. @throws ApiError BadRequest. Source: apiserver pkg/storage/cacher/delegator.go
+ * GetList.
+ */
 export function versionOfList(text: string | undefined): number | undefined {
   try {
     return parseResourceVersion(text)
@@ -102,8 +103,9 @@ export function versionOfList(text: string | undefined): number | undefined {
 }
 
 /**
- * A version that this server has not reached: the client has seen another one's, or a store that was set back.
- * `retryAfterSeconds` is told by who would wait for the version. Source: apiserver pkg/storage/errors.go.
+ * Refuses a revision that this server has not reached: the client has it from another server, or the store was
+ * restored. `retryAfterSeconds` is given for requests that upstream lets wait for the revision. Source: apiserver
+ * pkg/storage/errors.go.
  */
 export function checkNotFuture(wanted: number, current: number, retryAfterSeconds = 1): void {
   if (wanted <= current) return

@@ -4,11 +4,11 @@ import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
 import { parseLabelSelector } from "../../../pkg/apimachinery/labels.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
-/** Which objects of a resource a list or watch is about. */
+/** The objects that a list or watch selects. */
 export interface Selection {
   /** No selector: every object matches. */
   readonly everything: boolean
-  /** metadata.name asked for by `metadata.name=…` alone, or nothing: lets a list look one key up. */
+  /** The name of `metadata.name=…` when that is the whole selector, so that a list looks up one key; else undefined. */
   readonly name: string | undefined
   matches(object: KubeObject): boolean
 }
@@ -37,7 +37,7 @@ export function selectionOf(
   }
 }
 
-/** A kind without fields of its own takes both of metadata's, in whatever scope. */
+/** A kind without field selectors of its own takes metadata.name and metadata.namespace, in any scope. */
 const isSelectable = ({ scope, fieldSelectors }: Resource, path: string): boolean =>
   path === "metadata.name" ||
   (path === "metadata.namespace" && (scope === "Namespaced" || fieldSelectors === undefined)) ||

@@ -1,12 +1,12 @@
 import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
 
-/** Live objects under `prefix` as they were at `revision`, in key order. @throws StorageError compacted */
+/** Returns the objects under `prefix` as they were at `revision`, in key order. @throws StorageError compacted */
 export function listAt(storage: Storage, prefix: string, revision: number): readonly Stored[] {
   const now = storage.list(prefix)
   if (revision === storage.revision) return now
   const events = storage.since(revision, prefix)
   if (events.length === 0) return now
-  // What a key was before its first event after `revision` is what it was at `revision`.
+  // The state of a key before its first event after `revision` is its state at `revision`.
   const before = new Map<string, Stored | undefined>()
   for (const { key, previous } of events) if (!before.has(key)) before.set(key, previous)
   const kept = now.filter(({ key }) => !before.has(key))

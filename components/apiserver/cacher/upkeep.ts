@@ -1,7 +1,4 @@
-/**
- * What keeps the store from growing for ever: compaction of old history, and the end of objects that live for a time
- * only (Events).
- */
+/** Bounds the store: compacts old history, and deletes objects whose time to live has ended (Events). */
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
@@ -18,11 +15,11 @@ export interface UpkeepOptions {
   readonly historyMs: number
 }
 
-/** Compactions in one window of history. Each needs a timer, and an idle server should seldom wake. */
+/** Compactions per window of history. Each needs a timer, and an idle server should seldom wake. */
 const STEPS = 4
-/** Objects whose time is up are looked for this often at most. */
+/** Expired objects are searched for at most this often. */
 const EXPIRY_INTERVAL_MS = 60_000
-/** So many of them are ended at once: a few milliseconds' work. */
+/** Expired objects deleted at once: a few milliseconds of work. */
 const ENDED_AT_ONCE = 200
 
 export function startUpkeep(options: UpkeepOptions): () => void {
@@ -35,7 +32,7 @@ export function startUpkeep(options: UpkeepOptions): () => void {
   return () => stops.forEach((stop) => stop())
 }
 
-/** What is older than the window goes. How much is kept on disk whatever its age is the store's own affair. */
+/** Compacts history older than the window. The limit of history in bytes is enforced by the store itself. */
 function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => void {
   const tick = () => {
     const upTo = storage.revisionAt(clock.now() - historyMs)
@@ -46,14 +43,14 @@ function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => vo
   return () => timer.cancel()
 }
 
-/** No timer runs while there is nothing to end. */
+/** Deletes expired objects. No timer runs while there are none. */
 function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource): () => void {
   const prefix = storagePrefix(resource, undefined)
   const life = resource.ttlSeconds! * 1000
   let timer: Timer | undefined
   let stopped = false
   const arm = (inMs: number) => (timer ??= clock.setTimeout(sweep, Math.max(inMs, EXPIRY_INTERVAL_MS), "upkeep"))
-  // Next when the oldest of those that stay is due: what comes meanwhile is younger.
+  // The next sweep is when the oldest remaining object expires: objects that come meanwhile are younger.
   const sweep = () => {
     timer = undefined
     let oldest: number | undefined
@@ -63,7 +60,7 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
       if (age < life) oldest = Math.max(oldest ?? 0, age)
       else if (due.push(end(stored)) === ENDED_AT_ONCE) break
     }
-    // What came all at once is ended a part at a time, so that others come in between.
+    // Many expired objects are deleted in parts, so that requests are served in between.
     if (due.length === ENDED_AT_ONCE)
       void Promise.all(due).then(() => stopped || (timer ??= clock.setTimeout(sweep, 1, "upkeep")))
     else if (oldest !== undefined) arm(life - oldest)

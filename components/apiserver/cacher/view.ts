@@ -2,19 +2,19 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { Stored, Write } from "../../../pkg/storage/storage.ts"
 
 /**
- * Where the objects of a resource are stored, and how they look through it: as they are, or (storedAs) turned into
- * another group and version. It gives promises only where a webhook has to be asked for a conversion, which can fail.
+ * Where the objects of a resource are stored, and how the resource shows them: unchanged, or (storedAs) converted to
+ * another group and version. Methods return promises only where a webhook converts, which can fail.
  */
 export interface View {
-  /** Ends in `/`. */
+  /** The prefix of the keys; ends in `/`. */
   readonly prefix: string
-  /** Shows in the turn in which it is asked; undefined where a webhook converts. */
+  /** Shows a stored object in the same turn of the event loop; undefined where a webhook converts. */
   readonly atOnce: ShowsAtOnce | undefined
-  /** The stored object as this resource shows it; the same value for the same stored one. */
+  /** Returns a stored object as this resource shows it; the same value for the same stored object. */
   shown(stored: Stored): Stored | Promise<Stored>
-  /** The same, after a webhook was asked again although it has converted that very object before. */
+  /** As `shown`, but calls the webhook again even if it has converted this object before. */
   shownAnew(stored: Stored): Stored | Promise<Stored>
-  /** The same of several; the very list that was given where they are shown as they are. */
+  /** Shows several objects; returns the given list where no object needs conversion. */
   allShown(stored: readonly Stored[]): readonly Stored[] | Promise<readonly Stored[]>
   toStored(object: KubeObject): KubeObject | Promise<KubeObject>
 }
@@ -29,7 +29,7 @@ export function viewOf(resource: Resource): View {
   return view
 }
 
-/** The key of an object of the resource in the store. */
+/** Returns the key of an object in the store. */
 export function storageKey(
   resource: Resource,
   ref: { readonly namespace?: string | undefined; readonly name?: string | undefined },
@@ -40,14 +40,11 @@ export function storageKey(
     : `${prefix}${ref.name ?? ""}`
 }
 
-/** What all keys of the resource start with, or those of one of its namespaces. */
+/** Returns the prefix of all keys of the resource, or of those in one namespace. */
 export const storagePrefix = (resource: Resource, namespace: string | undefined): string =>
   namespace ? `${viewOf(resource).prefix}${namespace}/` : viewOf(resource).prefix
 
-/**
- * How the store keeps objects of a resource: those with a time to live come in great numbers, and hardly anybody reads
- * them.
- */
+/** How the store keeps objects of a resource. Objects with a time to live are many and seldom read. */
 export const keepingOf = ({ highChurn = false, ttlSeconds }: Resource): Pick<Write, "highChurn" | "seldomRead"> => ({
   highChurn,
   seldomRead: ttlSeconds !== undefined,
@@ -68,7 +65,7 @@ function makeView(resource: Resource): View {
   }
   const prefix = `/registry/${storedAs.group === "" ? "core" : storedAs.group}/${resource.plural}/`
   if (storedAs.convert !== undefined) return convertedView(resource, prefix, storedAs.convert)
-  // Nobody but those who look at it keeps it: as long as what is stored (an Event, an hour) would be twice the memory.
+  // Held weakly: a view of every stored object, such as an hour of Events, would double the memory.
   const made = new WeakMap<Stored, WeakRef<Stored>>()
   const isCurrent = ({ revision }: Stored): boolean => storedAs.isCurrent?.(revision) === true
   const shown = (stored: Stored): Stored => {
@@ -93,14 +90,14 @@ function makeView(resource: Resource): View {
 type Convert = NonNullable<NonNullable<Resource["storedAs"]>["convert"]>
 
 /**
- * The view of a version that a webhook converts to. What it has converted is kept as long as what is stored, as
- * upstream's watch caches keep it for each version, and who asks for what is being converted waits for the same answer.
+ * The view of a version that a webhook converts to. Converted objects are cached as long as the stored ones, as
+ * upstream's watch caches do for each version; concurrent requests share one call of the webhook.
  */
 function convertedView({ apiVersion, storedAs }: Resource, prefix: string, convert: Convert): View {
   const { group, version, fromStored, toStored, isCurrent } = storedAs!
   const made = new WeakMap<Stored, Stored>()
   const underWay = new WeakMap<Stored, Promise<Stored>>()
-  /** Undefined where the webhook has to be asked. */
+  /** Returns the cached conversion; undefined where the webhook must be called. */
   const known = (stored: Stored): Stored | undefined => {
     if (isCurrent?.(stored.revision) === true) return stored
     const before = made.get(stored)
@@ -156,7 +153,7 @@ function convertedView({ apiVersion, storedAs }: Resource, prefix: string, conve
 
 const encoder = new TextEncoder()
 
-/** A stored object in another group and version. */
+/** A stored object converted to another group and version. */
 export class ShownObject implements Stored {
   readonly key: string
   readonly revision: number

@@ -1,17 +1,17 @@
 import type { View } from "./view.ts"
 
 /**
- * Watchers that see the same part of a resource: what an event is to them is worked out once, and none is looked at for
- * an event elsewhere.
+ * Watchers that see the same part of a resource. Each event is evaluated once for a group, and not at all for groups
+ * that it does not concern.
  */
 export interface WatchGroup<W> {
   readonly view: View
-  /** What the keys of the objects they see start with. */
+  /** The prefix of the keys of the objects they see. */
   readonly prefix: string
   readonly watchers: Set<W>
 }
 
-/** Open watchers by resource and by the part of it that they see. Groups come and go with their watchers. */
+/** Open watchers by resource and by the part that they see. A group exists while it has watchers. */
 export class WatchGroups<W> {
   readonly #byResource = new Map<string, Set<WatchGroup<W>>>()
   readonly #byView = new Map<View, Map<string, WatchGroup<W>>>()
@@ -22,7 +22,7 @@ export class WatchGroups<W> {
     return group
   }
 
-  /** False when it was not there. */
+  /** Returns false when the watcher was not there. */
   remove(group: WatchGroup<W>, watcher: W): boolean {
     if (!group.watchers.delete(watcher)) return false
     if (group.watchers.size > 0) return true
@@ -32,7 +32,7 @@ export class WatchGroups<W> {
     return true
   }
 
-  /** Those of a resource, by the prefix of all its keys. */
+  /** The groups of a resource, by the prefix of its keys. */
   of(resourcePrefix: string): Iterable<WatchGroup<W>> | undefined {
     return this.#byResource.get(resourcePrefix)
   }
@@ -41,7 +41,7 @@ export class WatchGroups<W> {
     for (const groups of this.#byResource.values()) for (const { watchers } of groups) yield* watchers
   }
 
-  /** Number of watchers, by the prefix of their resource. */
+  /** The number of watchers, by the prefix of their resource. */
   counts(): ReadonlyMap<string, number> {
     return new Map(
       [...this.#byResource].map(([prefix, groups]) => [
@@ -65,7 +65,7 @@ export class WatchGroups<W> {
   }
 }
 
-/** Takes something out of a collection, and the collection out of its map when nothing is left. */
+/** Removes an item from a collection, and an empty collection from its map. */
 function dropFrom<K, C extends { readonly size: number }>(map: Map<K, C>, key: K, drop: (collection: C) => void): void {
   const collection = map.get(key)
   if (collection === undefined) return

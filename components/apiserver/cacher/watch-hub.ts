@@ -26,15 +26,15 @@ export interface WatchRequest {
   readonly resource: Resource
   readonly namespace: string | undefined
   readonly selection: Selection
-  /** Events after this revision; undefined: begin with the present. */
+  /** Only events after this revision; undefined begins with the present objects. */
   readonly after: number | undefined
-  /** It may go on from any revision that is kept, where others may from what clients see. */
+  /** Whether the watch may resume from any revision kept, instead of those within the history of clients. */
   readonly fromAnyKept: boolean
-  /** Begin with ADDED for each object there is. */
+  /** Whether the watch begins with an ADDED event for each object. */
   readonly initialEvents: boolean
-  /** Mark the end of the initial events with an annotated bookmark. */
+  /** Whether an annotated bookmark marks the end of the initial events. */
   readonly markInitialEnd: boolean
-  /** How often to tell it how far the log is, in milliseconds; undefined: never. */
+  /** Interval of bookmarks in milliseconds; undefined for none. */
   readonly bookmarkEveryMs: number | undefined
   readonly timeoutSeconds: number | undefined
 }
@@ -44,9 +44,9 @@ const INITIAL_END = "k8s.io/initial-events-end"
 interface Watcher {
   readonly request: WatchRequest
   readonly sink: WatchSink
-  /** Undefined: everything in its group. */
+  /** Undefined selects everything in its group. */
   readonly selection: Selection | undefined
-  /** Once it is open. */
+  /** Set once the watch is open. */
   group: WatchGroup<Watcher> | undefined
   timer: Timer | undefined
   sentRevision: number
@@ -65,7 +65,7 @@ export class WatchHub {
   readonly #watchers = new WatchGroups<Watcher>()
   readonly #unsubscribe: () => void
   readonly #bookmarks: BookmarkRounds<Watcher>
-  /** Of the groups whose objects a webhook converts. */
+  /** The conversion lines of groups whose objects a webhook converts. */
   readonly #lines = new Map<WatchGroup<Watcher>, ConversionLine>()
 
   constructor({ storage, clock, history }: WatchHubOptions) {
@@ -115,20 +115,20 @@ export class WatchHub {
     return { close: () => void this.#remove(watcher) }
   }
 
-  /** Ends the watches of a resource in one version: what it shows is not as it was, and clients list again. */
+  /** Ends the watches of one version of a resource, because its schema has changed; clients list again. */
   endOf(resource: Resource): void {
     const view = viewOf(resource)
     for (const group of [...(this.#watchers.of(view.prefix) ?? [])])
       if (group.view === view) for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
   }
 
-  /** Ends every watch; the server is stopping. */
+  /** Ends every watch when the server stops. */
   close(): void {
     this.#unsubscribe()
     for (const watcher of this.#watchers.all()) this.#end(watcher, undefined)
   }
 
-  /** What a new watch begins with: the present objects, or the events since its revision. */
+  /** Returns what a new watch begins with: the present objects, or the events since its revision. */
   #missed({ request, sentRevision }: Watcher, prefix: string): Missed | ApiError {
     const { after, fromAnyKept, initialEvents } = request
     if (initialEvents) return { objects: this.#storage.list(prefix) }
@@ -170,7 +170,7 @@ export class WatchHub {
     for (const [prefix, group] of byPrefix) this.#tell(prefix, group)
   }
 
-  /** Events of one resource, whose keys all start with `resourcePrefix`. */
+  /** Sends the events of one resource, whose keys all start with `resourcePrefix`, to its watchers. */
   #tell(resourcePrefix: string, events: readonly StorageEvent[]): void {
     const groups = this.#watchers.of(resourcePrefix)
     if (groups === undefined) return
@@ -184,7 +184,7 @@ export class WatchHub {
   #send(seen: readonly StorageEvent[], group: WatchGroup<Watcher>, revision: number): void {
     const { view, watchers } = group
     if (view.atOnce !== undefined) return this.#deliver(seen, watchers, revision, view.atOnce)
-    // Who begins to watch while this waits has seen it in the present objects.
+    // A watch that begins while this waits has these events in its initial objects.
     const present = [...watchers]
     const hasSelections = present.some(({ selection }) => selection !== undefined)
     this.#lineOf(group).add(hasSelections ? storedIn({ events: seen }) : seen.map(({ stored }) => stored), (shown) =>
@@ -241,7 +241,7 @@ export class WatchHub {
 /** What a watch begins with. */
 type Missed = { readonly objects: readonly Stored[] } | { readonly events: readonly StorageEvent[] }
 
-/** All that has to be shown to tell of it. */
+/** The stored objects that must be converted to send it. */
 const storedIn = (missed: Missed): readonly Stored[] =>
   "objects" in missed
     ? missed.objects
@@ -263,24 +263,24 @@ function firstFrames(
   return frames
 }
 
-/** The frames of one commit's events to one group of watchers; each is made when the first needs it. */
+/** The frames of one commit for one group of watchers; each is made at its first use. */
 class SharedFrames {
   readonly #events: readonly StorageEvent[]
   readonly #shown: ShowsAtOnce
   #all: WatchBatch | undefined
-  /** By the place of the event, then by what it is to a watcher. */
+  /** Frames by the index of the event, then by its type for a watcher. */
   readonly #frames: Partial<Record<FrameType, WatchFrame>>[] = []
   constructor(events: readonly StorageEvent[], shown: ShowsAtOnce) {
     this.#events = events
     this.#shown = shown
   }
 
-  /** One batch for all watchers without selectors. */
+  /** The batch for watchers without selectors. */
   all(): WatchBatch {
     return (this.#all ??= batchOf(this.#events.map((event, i) => this.#shared(i, frameTypeOf(event)))))
   }
 
-  /** Undefined when the selection has nothing to do with the events. */
+  /** Undefined when the selection matches none of the events. */
   selected(selection: Selection): WatchBatch | undefined {
     const frames: WatchFrame[] = []
     for (let i = 0; i < this.#events.length; i++) {
@@ -295,7 +295,10 @@ class SharedFrames {
   }
 }
 
-/** Most commits are one event, and watchers with different selectors that see it share its bytes too. */
+/**
+ * Returns the shared batch of a single frame: most commits are one event, whose bytes watchers with different selectors
+ * share too.
+ */
 const batchOf = (frames: readonly WatchFrame[]): WatchBatch =>
   frames.length === 1 ? frames[0]!.alone : new WatchBatch(frames)
 
@@ -308,7 +311,7 @@ const FRAME_TYPES = { create: "ADDED", update: "MODIFIED", delete: "DELETED" } a
 const frameTypeOf = (event: StorageEvent): FrameType => FRAME_TYPES[event.type]
 
 /**
- * What an event is to a watcher with selectors: an object that begins to match is ADDED to its view, one that ceases to
+ * The type of an event for a watcher with selectors: an object that begins to match is ADDED, one that ceases to match
  * is DELETED.
  */
 function transition(event: StorageEvent, shown: ShowsAtOnce, selection: Selection): FrameType | undefined {
@@ -318,7 +321,10 @@ function transition(event: StorageEvent, shown: ShowsAtOnce, selection: Selectio
   return after ? (before ? "MODIFIED" : "ADDED") : before ? "DELETED" : undefined
 }
 
-/** A watcher that sees an object leave gets its last matching state, at the revision at which it left. */
+/**
+ * Makes a frame. A watcher whose selection an object leaves gets its last matching state, at the revision at which it
+ * left.
+ */
 function makeFrame(event: StorageEvent, shown: ShowsAtOnce, type: FrameType): WatchFrame {
   if (type !== "DELETED" || event.type === "delete") return new WatchFrame(type, shown(event.stored))
   const left = shown(event.previous!)
@@ -340,7 +346,7 @@ function bookmark({ apiVersion, kind }: Resource, revision: number, initialEnd: 
   return new WatchFrame("BOOKMARK", new ShownObject({ key: "", revision, created: revision, time: 0 }, object))
 }
 
-/** `/registry/core/pods/` of `/registry/core/pods/default/web`. */
+/** Returns `/registry/core/pods/` for `/registry/core/pods/default/web`. */
 function resourcePrefix(key: string): string {
   const group = key.indexOf("/", 1)
   const plural = key.indexOf("/", group + 1)

@@ -2,13 +2,16 @@ import type { Duplex } from "node:stream"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 
-/** The raw connection, of a client that asked to leave HTTP. @throws ApiError of a client that did not */
+/**
+ * Returns the raw connection of a request that asks for another protocol. @throws ApiError when the request does not
+ * ask for that
+ */
 export function upgradeOf({ upgrade }: Exchange): Upgrade {
   if (upgrade === undefined) throw badRequest("Upgrade request required")
   return upgrade
 }
 
-/** Hands the raw connection over. */
+/** Passes on the raw connection. */
 export function accepted<T>(
   { req }: Exchange,
   { answer, socket, head }: Upgrade,

@@ -6,11 +6,11 @@ import type { Query } from "../http/query.ts"
 import { isTrue, type RequestInfo } from "../http/request-info.ts"
 import type { UserInfo } from "../request.ts"
 
-/** Asks admission whether a connection may be made. Gives a promise where a webhook has to be asked. */
+/** Runs admission for a connection. Returns a promise where a webhook is called. */
 export type AdmitConnection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
 
 /**
- * Admission of connections: what it sees is the options of the connection, as an object. Source:
+ * Creates the admission of connections, which sees the options of the connection as an object. Source:
  * endpoints/handlers/rest.go ConnectResource.
  */
 export function connectAdmission(admission: Admission, scheme: Scheme): AdmitConnection {
@@ -38,7 +38,7 @@ export function connectAdmission(admission: Admission, scheme: Scheme): AdmitCon
   }
 }
 
-/** The options of a connection as an object of v1; undefined where there is no admission, as for logs. */
+/** Returns the options of a connection as an object of v1; undefined where there is no admission, as for logs. */
 function optionsOf({ resource, subresource, query, rest }: RequestInfo): KubeObject | undefined {
   const of = OPTIONS[`${resource}/${subresource}`]
   return of === undefined ? undefined : ({ apiVersion: "v1", ...of(query, rest) } as unknown as KubeObject)

@@ -4,16 +4,16 @@ import { noSuchMethod } from "../subresource-verbs.ts"
 import type { UserInfo } from "../request.ts"
 import type { AdmitConnection } from "./connect-admission.ts"
 
-/** Serves a subresource that is a stream and no object. */
+/** Serves a subresource that is a stream. */
 export type Connection = (exchange: Exchange, info: RequestInfo, user: UserInfo) => Promise<void>
 
 /** The streaming subresources, by `<plural>/<subresource>` of the core group. */
 export interface Connections {
-  /** The connection that a request is for; undefined when it is an ordinary request. */
+  /** Returns the handler of a streaming request; undefined for an ordinary request. */
   find(info: RequestInfo): Connection | undefined
   /**
-   * Whether a request starts something, though its method only reads: browsers open WebSockets by GET. It then needs
-   * the right to create as well.
+   * Whether the request starts something although its method is GET, which browsers use to open WebSockets. It then
+   * needs the right to create as well.
    */
   needsCreate(info: RequestInfo): boolean
 }
@@ -21,11 +21,11 @@ export interface Connections {
 export interface ConnectionEntry {
   readonly verbs: readonly string[]
   readonly connect: Connection
-  /** Whether the request runs a command or opens a connection; it does not unless given. */
+  /** Whether a request runs a command or opens a connection; false unless given. */
   readonly starts?: (info: RequestInfo) => boolean
 }
 
-/** `admit` is asked before each connection that somebody may make. */
+/** `admit` is called before each authorized connection. */
 export function createConnections(
   entries: Readonly<Record<string, ConnectionEntry>>,
   admit: AdmitConnection = () => undefined,

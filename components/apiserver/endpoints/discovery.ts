@@ -5,7 +5,7 @@ import type { ListedGroup, ListedGroups } from "../aggregator/groups.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /**
- * What discovery documents say, worked out from the scheme. Sources: apimachinery pkg/apis/meta/v1/types.go,
+ * Discovery documents, computed from the scheme. Sources: apimachinery pkg/apis/meta/v1/types.go,
  * api/apidiscovery/v2/types.go.
  */
 
@@ -17,7 +17,7 @@ interface SubresourceEntry {
   readonly version?: string
 }
 
-/** A resource's subresources in the order of their names; those of custom resources as upstream has them. */
+/** The subresources of a resource, sorted by name; those of custom resources in upstream's order. */
 function subresourcesOf({ kind, subresources, definition }: Resource): readonly SubresourceEntry[] {
   if (subresources === undefined) return []
   const entries: SubresourceEntry[] = Object.entries(subresources.other ?? {}).map(([name, entry]) => ({
@@ -98,7 +98,7 @@ export function apiResourceList(scheme: Scheme, group: string, version: string) 
   }
 }
 
-/** By name; those of custom resources as upstream has them. Source: customresource_discovery_controller.go. */
+/** Sorted by name; those of custom resources in upstream's order. Source: customresource_discovery_controller.go. */
 const inOrder = (verbs: readonly string[], { definition }: Resource): readonly string[] =>
   definition === undefined ? [...verbs].sort() : verbs
 
@@ -110,13 +110,13 @@ const nonEmpty = <K extends string>(
 
 export interface Document {
   readonly text: string
-  /** Quoted, as it stands in the header. */
+  /** The ETag with its quotes, as in the header. */
   readonly etag: string
 }
 
 /**
- * All groups with all their resources in one document: `/api` for the core group, `/apis` for the others. Versions of
- * other servers are shown as these tell of them.
+ * Returns one document of all groups and resources: `/api` for the core group, `/apis` for the others. Versions of
+ * extension API servers are shown as these describe them.
  */
 export function aggregated(
   scheme: Scheme,

@@ -1,13 +1,15 @@
 import { Registry } from "../../../pkg/metrics/registry.ts"
 
-/** What `/metrics/slis` tells: how the checks of the health endpoints went when somebody asked for them. */
+/** The metrics of `/metrics/slis`: the results of health checks at each request for them. */
 export interface HealthSlis {
   readonly registry: Registry
   /** `endpoint`: healthz, livez or readyz. */
   observe(endpoint: string, name: string, isWell: boolean): void
 }
 
-/** `startedAt`: of the process, in ms since the epoch. Source: component-base metrics/prometheus/slis/metrics.go. */
+/**
+ * `startedAt`: start of the process, in ms since the epoch. Source: component-base metrics/prometheus/slis/metrics.go.
+ */
 export function createHealthSlis(startedAt: number): HealthSlis {
   const registry = new Registry()
   const last = registry.gauge(

@@ -4,8 +4,8 @@ import type { Query } from "../http/query.ts"
 import type { HealthSlis } from "./health-slis.ts"
 
 /**
- * What is asked of the server's state: /livez whether it should be started again, /readyz whether to send it requests,
- * /healthz (of old) both.
+ * The health endpoints: /livez says whether the server needs a restart, /readyz whether it can take requests, /healthz
+ * (deprecated) both.
  */
 export type HealthEndpoint = "healthz" | "livez" | "readyz"
 const ENDPOINTS: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"]
@@ -17,12 +17,11 @@ interface Check extends HealthCheck {
 const WELL = () => undefined
 
 /**
- * The named checks behind the health endpoints.
- * Differs from upstream: whoever may ask for a check by itself also finds its reason among all of them. Others find it
- * withheld, as there.
+ * The named checks behind the health endpoints. Differs from upstream: a user who may read a check by itself sees its
+ * reason in the list of all checks too. For other users the reason is withheld, as upstream.
  */
 export class Health {
-  // Log lines are written before the next request is read, so a server that answers has none in its way.
+  // The check "log" always passes: log lines are written before the next request is read.
   #checks: readonly Check[] = [
     { name: "ping", problem: WELL, endpoints: ENDPOINTS },
     { name: "log", problem: WELL, endpoints: ENDPOINTS },
@@ -38,12 +37,12 @@ export class Health {
     this.slis = slis
   }
 
-  /** Set when the program begins to end: from then on no further requests are to be sent to it. */
+  /** Set when the program begins to stop: clients should send it no more requests. */
   shuttingDown = false
 
   /**
-   * `problem` gives why something is not well, or nothing; it is asked at every request and must answer at once.
-   * Returns what takes the check away.
+   * Adds a check. `problem` returns why the check fails, or undefined; it is called at every request and must answer at
+   * once. Returns the function that removes the check.
    */
   add(name: string, problem: () => string | undefined, endpoints: readonly HealthEndpoint[] = ENDPOINTS): () => void {
     const check: Check = { name, problem, endpoints }
@@ -53,15 +52,15 @@ export class Health {
     }
   }
 
-  /** What a check finds; undefined when there is no such check. */
+  /** Runs a check; undefined when there is no such check. */
   find(name: string): { readonly problem: string | undefined } | undefined {
     const check = this.#checks.find((one) => one.name === name)
     return check === undefined ? undefined : { problem: check.problem() }
   }
 
   /**
-   * Answers `/livez`, `/livez/ping` and their like; false when the path is none of them. `mayAsk` tells whether the
-   * sender may read a path.
+   * Serves `/livez`, `/livez/ping` and the like; false when the path is none of them. `mayAsk` says whether the user
+   * may read a path.
    */
   serve(exchange: Exchange, path: string, query: Query, mayAsk: (path: string) => boolean): boolean {
     const endpoint = ENDPOINTS.find((one) => path === `/${one}` || path.startsWith(`/${one}/`))

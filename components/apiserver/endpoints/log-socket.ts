@@ -7,9 +7,9 @@ const BASE64 = "base64.binary.k8s.io"
 const PROTOCOLS = ["binary.k8s.io", BASE64]
 
 /**
- * Sends a log as the messages of a WebSocket: an empty one at once, which tells that it is open, then the bytes as they
- * come, in base64 where the client asked for that. Closes it after the last one. What the client sends is ignored.
- * Source: k8s.io/streaming pkg/httpstream/wsstream/stream.go.
+ * Sends a log as messages of a WebSocket: first an empty one, which shows that the stream is open, then the bytes as
+ * they come, in base64 if the client asked for that. Closes the socket after the last message, and ignores what the
+ * client sends. Source: k8s.io/streaming pkg/httpstream/wsstream/stream.go.
  */
 export async function sendLogOverWebSocket(
   exchange: Exchange,
@@ -30,6 +30,6 @@ export async function sendLogOverWebSocket(
   ws.close(1000)
 }
 
-/** Resolves when the message is on its way, so that a client that reads slowly slows the log down. */
+/** Resolves when the message is sent, so that a slow client slows the log down. */
 const sent = (ws: WebSocket, message: Uint8Array | string): Promise<void> =>
   new Promise((resolve) => ws.send(message, { binary: typeof message !== "string" }, () => resolve()))

@@ -8,26 +8,26 @@ import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
 
-/** The OpenAPI documents of what is served now, as answers. */
+/** The OpenAPI documents of the kinds served now. */
 export interface OpenApiDocuments {
   v2(accept: string | undefined, ifNoneMatch: string | undefined): Promise<Response>
   v3Index(): Promise<Response>
-  /** Undefined when there is no document of that path. */
+  /** Returns undefined when there is no document of that path. */
   v3(path: string, hash: string | undefined, ifNoneMatch: string | undefined): Promise<Response | undefined>
 }
 
-/** Documents of other servers, as far as this one needs them. */
+/** The parts that this server needs of the documents of extension API servers. */
 export type OtherDocuments = Pick<RemoteOpenApi, "generation" | "v2" | "v3" | "v3Hashes">
 
 /**
- * Documents are made when first asked for and forgotten when kinds come or go. Of the v3 ones only the hashes are kept:
- * clients hold the documents themselves, under addresses that carry the hash. Source: kube-openapi pkg/handler and
+ * Creates the documents at their first request; they are dropped when kinds change. Of v3 documents only the hashes are
+ * kept, because clients cache the documents under addresses that contain the hash. Source: kube-openapi pkg/handler and
  * pkg/handler3.
  */
 export function createOpenApi(scheme: Scheme, others: OtherDocuments): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined
   return async () => {
-    // Loaded with the first request: no start needs it.
+    // Loaded at the first request, to keep it out of the start.
     const makers = {
       ...(await import("../../../pkg/apimachinery/openapi/documents.ts")),
       ...(await import("../../../pkg/apimachinery/openapi/gnostic.ts")),
@@ -72,7 +72,10 @@ function documentsOf(
     v2Bodies.set(type, { ...body, generation })
     return body
   }
-  /** A document of another server that cannot be written in every form is left out, so that it hides no other. */
+  /**
+   * Leaves out a document of an extension API server that cannot be encoded in every form, so that the others are
+   * served.
+   */
   const added = (base: Schema, { group, version, document }: RemoteV2): Schema => {
     try {
       const next = merged(base, { document, prefix: `/apis/${group}/${version}/` })
@@ -110,7 +113,7 @@ function documentsOf(
       const make = documents.get(path)
       if (make === undefined) return undefined
       const current = hashOf(path, make)
-      // The document has changed since the client saw the index: it is sent to where the new one is.
+      // The document has changed since the client read the index, so the client is redirected to the new one.
       if (hash !== undefined && hash !== current)
         return new Response(null, { status: 301, headers: { Location: `/openapi/v3/${path}?hash=${current}` } })
       if (ifNoneMatch === `"${current}"`) return unchanged(current)
@@ -125,7 +128,7 @@ function documentsOf(
   }
 }
 
-/** The answer of another server about one of its versions. */
+/** Passes on the response of an extension API server about one of its versions. */
 function passedOn({ code, header, body }: ExtensionAnswer): Response | undefined {
   if (code !== 200) return undefined
   const etag = header("etag")

@@ -22,25 +22,26 @@ import type { OpenApiDocuments } from "./openapi.ts"
 export interface PathsOptions {
   readonly scheme: Scheme
   readonly pipeline: Pipeline
-  /** Which groups there are, those of other servers among them. */
+  /** Returns the served groups, including those of extension API servers. */
   readonly listed: Aggregator["listed"]
   readonly health: Health
   readonly metrics: Registry
-  /** Loaded with the first request: it is large, and no start needs it. */
+  /** Loaded at the first request: it is large, and the start does not need it. */
   readonly openApi: () => Promise<OpenApiDocuments>
   readonly serviceAccounts: { readonly issuer: string; readonly keys: readonly VerifyingKey[] }
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
   readonly clock: Clock
-  /** `host:port` under which clients reach the server; known once it listens. */
+  /** Returns `host:port` of the server for clients, which is known once it listens. */
   readonly serverAddress: () => string
 }
 
 type Env = { Bindings: { readonly exchange: Exchange } }
 
 /**
- * Everything that is no resource: health, version, metrics, discovery, OpenAPI, the keys of service account tokens, and
- * an index of it all at `/`. Routes are by URL shape and the scheme is asked at each request, since kinds come and go.
+ * Serves all paths that are no resources: health, version, metrics, discovery, OpenAPI, the keys of service account
+ * tokens, and the index at `/`. Routes match the shape of the URL, and the scheme is read at each request, because
+ * kinds come and go.
  */
 export function createPaths(
   options: PathsOptions,
@@ -64,20 +65,20 @@ export function createPaths(
 }
 
 /**
- * A URL drops `.` and `..` from its path, so that what is served would be another path than the one that was
- * authorized: nothing is served at such.
+ * Parsing a URL removes `.` and `..` from its path, so the served path would differ from the authorized one: such paths
+ * are refused.
  */
 const DOTS = /\/(\.|%2e){1,2}(\/|$)/i
 
 function urlOf(target: string): string {
   const [path = ""] = target.split("?")
-  // Put after the host, not resolved against it: a path that begins with two slashes would else name another host.
+  // The path is appended to the host instead of resolved: a path with two leading slashes would name another host.
   if (!path.startsWith("/") || path.includes("\\") || DOTS.test(path))
     throw new ApiError("NotFound", "the server could not find the requested resource")
   return `http://localhost${target}`
 }
 
-/** Has the router answer, and sends what it says. */
+/** Runs the router and sends its response. */
 async function respond(app: Hono<Env>, exchange: Exchange): Promise<void> {
   const { req } = exchange
   const headers = new Headers()
@@ -198,13 +199,13 @@ function routes(options: PathsOptions): Hono<Env> {
   return app
 }
 
-/** Whether a path stands below one whose answers are objects of the API, failures among them. */
+/** Whether the responses of a path, failures included, are objects of the API. */
 function isUnderApi(groups: readonly ListedGroup[], path: string): boolean {
   const [, first, second = ""] = path.split("/")
   return first === "api" || first === "version" || (first === "apis" && groups.some(({ name }) => name === second))
 }
 
-/** The aggregated form that is wanted before the plain one, if any. */
+/** Returns the version of aggregated discovery that the client prefers over the plain documents, if any. */
 function aggregatedVersion(accept: string | undefined): "v2" | "v2beta1" | undefined {
   if (accept === undefined || !accept.includes("APIGroupDiscoveryList")) return undefined
   for (const { type, subtype, params } of parseAccept(accept)) {
@@ -222,8 +223,8 @@ function aggregatedVersion(accept: string | undefined): "v2" | "v2beta1" | undef
 }
 
 /**
- * Source: apimachinery pkg/version/types.go. Clients read the Go fields too; what has no meaning here says what it runs
- * on instead.
+ * Source: apimachinery pkg/version/types.go. Clients also read the fields about Go, which name the JavaScript runtime
+ * instead.
  */
 const versionInfo = () => ({
   ...KUBERNETES_MINOR,

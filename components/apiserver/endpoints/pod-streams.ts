@@ -18,8 +18,8 @@ import type { ConnectionEntry } from "./connect.ts"
 import { sendLogOverWebSocket } from "./log-socket.ts"
 
 /**
- * `pods/log`, `exec`, `attach` and `portforward`: what a client asks is checked here, then handed to the node that runs
- * the pod. Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also
+ * Serves `pods/log`, `exec`, `attach` and `portforward`: checks the request and passes it to the node of the pod.
+ * Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also
  * AuthorizePodWebsocketUpgradeCreatePermission).
  */
 export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readonly<Record<string, ConnectionEntry>> {
@@ -73,7 +73,7 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
       async connect(exchange, info) {
         const pod = podOf(info)
         const options = logOptionsOf(info.query, containerOf(pod, info.query.get("container"), { attach: false }))
-        // A pod that nobody runs yet has said nothing. Source: pkg/registry/core/pod/strategy.go LogLocation.
+        // A pod without a node has an empty log. Source: pkg/registry/core/pod/strategy.go LogLocation.
         const isUnassigned = (pod.spec.nodeName ?? "") === ""
         const log = isUnassigned ? noLog() : await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange))
         const { req, upgrade } = exchange
@@ -118,7 +118,7 @@ const targetOf = ({ metadata: { namespace = "", name = "", uid = "" } }: PodKind
 })
 
 /**
- * The container that is meant: the one named, the one annotated as default, the only one. Source:
+ * Returns the container of the request: the one it names, else the one annotated as default, else the only one. Source:
  * pkg/registry/core/pod/strategy.go.
  */
 function containerOf({ metadata, spec }: PodKind, asked: string | undefined, { attach }: { attach: boolean }): string {
@@ -197,7 +197,7 @@ function logOptionsOf(query: Query, container: string): LogOptions {
   }
 }
 
-/** Aborts when the client is gone. */
+/** Returns a signal that aborts when the client goes away. */
 function goneSignal({ res }: Exchange): AbortSignal {
   const gone = new AbortController()
   res.once("close", () => gone.abort())

@@ -3,7 +3,9 @@ import { isHttp2, remoteAddress } from "../../../pkg/runtime/listen.ts"
 import { protocolsWithoutToken } from "../../../pkg/streaming/websocket-token.ts"
 import type { Exchange } from "../http/exchange.ts"
 
-/** Headers about one connection and not about the message. Source: RFC 9110 7.6.1, Go's httputil.ReverseProxy. */
+/**
+ * Headers of a single connection, which a proxy does not pass on. Source: RFC 9110 7.6.1, Go's httputil.ReverseProxy.
+ */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -16,14 +18,11 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "upgrade",
 ])
 
-/** Headers that tell this server who asks. A target that saw them could act as the asker. */
+/** Headers that authenticate the client to this server. A target that got them could act as the client. */
 const isCredential = (name: string): boolean =>
   name === "authorization" || name.startsWith("impersonate-") || /^x-remote-(user|uid|group|extra-.*)$/.test(name)
 
-/**
- * What a target may not say for this server: which other sites may read its answers, and how its answers are found in
- * the audit log.
- */
+/** Response headers that only this server may set: CORS headers and the Audit-Id. */
 const isOurs = (name: string): boolean =>
   name === "audit-id" || /^access-control-allow-(credentials|headers|methods|origin)$/.test(name)
 
@@ -37,7 +36,7 @@ export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHt
   const headers: OutgoingHttpHeaders = {}
   const dropped = namedInConnection(req.headers.connection)
   for (const [name, value] of Object.entries(req.headers)) {
-    // `Expect` has been answered by this server.
+    // This server has answered `Expect` itself.
     if (value === undefined || name.startsWith(":") || name === "expect") continue
     if (HOP_BY_HOP.has(name) || dropped.has(name) || isCredential(name)) continue
     headers[name] = value
@@ -54,15 +53,15 @@ export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHt
   const from = remoteAddress(req)
   const before = req.headers["x-forwarded-for"]
   if (from !== undefined) headers["x-forwarded-for"] = before === undefined ? from : `${String(before)}, ${from}`
-  // Without it the HTTP client would send the body of a DELETE with nothing that tells where it ends. Over HTTP/2 a
-  // body may come without a word.
+  // Without this header the HTTP client would send the body of a DELETE without its length. Over HTTP/2 a body needs no
+  // length.
   const hasBody =
     req.headers["transfer-encoding"] !== undefined || (isHttp2(res) && !["GET", "HEAD"].includes(req.method ?? ""))
   if (hasBody && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked"
   return headers
 }
 
-/** A target's headers as the client gets them. */
+/** Returns the headers of a target's response for the client. */
 export function headersToClient(
   { auditId }: Exchange,
   incoming: Readonly<Record<string, string | string[] | undefined>>,
@@ -74,6 +73,6 @@ export function headersToClient(
   return headers
 }
 
-/** A Connection header may name further headers that end with the connection. */
+/** A Connection header may name more headers of a single connection. */
 const namedInConnection = (value: string | string[] | undefined): ReadonlySet<string> =>
   new Set([value ?? []].flat().flatMap((line) => line.split(",").map((name) => name.trim().toLowerCase())))

@@ -20,8 +20,8 @@ import { hostPort, unreachable, type ProxyTarget } from "./proxy-target.ts"
 import { HtmlLinks } from "./rewrite-html.ts"
 
 /**
- * Passes a request on to a target and its answer back, each as it comes: neither is ever held whole, and a side that
- * does not read stops the other one. Source: apimachinery pkg/util/proxy/transport.go.
+ * Passes a request to a target and streams its response back. Neither is held in memory as a whole, and a slow side
+ * slows down the other. Source: apimachinery pkg/util/proxy/transport.go.
  */
 export function passRequest(exchange: Exchange, info: RequestInfo, target: ProxyTarget): Promise<void> {
   const outgoing = requestTo(target, {
@@ -37,13 +37,13 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
 }
 
 export interface Relayed {
-  /** Passes the target's answer on; what it throws is the failure of the request. */
+  /** Passes the target's response on; an error it throws fails the request. */
   answer(incoming: Incoming): void
-  /** What a client is told of a failed connection. */
+  /** Returns the error for the client when the connection fails. */
   errorOf(err: NodeJS.ErrnoException): unknown
 }
 
-/** Waits for the answer to a request to a target and has it passed on. The promise ends with the client's answer. */
+/** Waits for a target's response and passes it on. The promise resolves when the client's response ends. */
 export function relay(exchange: Exchange, outgoing: ClientRequest, { answer, errorOf }: Relayed): Promise<void> {
   const { res } = exchange
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export function relay(exchange: Exchange, outgoing: ClientRequest, { answer, err
       if (res.headersSent) res.destroy()
       reject(err)
     }
-    // Heard until the end: a connection that has failed can fail again.
+    // The listener stays until the end, because a failed connection can report more errors.
     outgoing.on("error", (err) => failed(errorOf(err)))
     outgoing.once("response", (incoming: IncomingMessage) => {
       res.once("close", () => {
@@ -74,28 +74,22 @@ export function relay(exchange: Exchange, outgoing: ClientRequest, { answer, err
   })
 }
 
-/**
- * Opens a request on a connection of its own. Certificates inside the cluster are nobody's to verify here, as upstream
- * has it.
- */
+/** Opens a request on a new connection. Certificates inside the cluster are not verified, as upstream. */
 export function requestTo(target: ProxyTarget, options: RequestOptions): ClientRequest {
   const all = { host: target.host, port: target.port, agent: false, ...options }
   return target.scheme === "https" ? httpsRequest({ ...all, rejectUnauthorized: false }) : httpRequest(all)
 }
 
-/** What is told where a connection fails: Go's words, which clients of upstream know. */
+/** Describes a failed connection in Go's words, which clients of upstream know. */
 export function dialError(err: NodeJS.ErrnoException, { host, port }: ProxyTarget): ApiError {
   return unreachable(dialFailure(err.code, hostPort(host, port)) ?? err.message)
 }
 
-/** What the target is told that was asked for. */
+/** The URI of the client's request, which the target gets in a header. */
 export const forwardedUri = (exchange: Exchange, info: RequestInfo): string =>
   `${prefixOf(exchange, info)}${info.rest || "/"}`
 
-/**
- * To a pod that no connection leads to. It knows requests and answers only, so a wish to leave HTTP is answered as any
- * other request.
- */
+/** Passes a request to a simulated pod, which has no connections. An upgrade is handled as an ordinary request. */
 export function passToSimulated(
   exchange: Exchange,
   info: RequestInfo,
@@ -116,11 +110,11 @@ export interface FunctionCall {
   readonly url: string
   readonly headers: OutgoingHttpHeaders
   call(request: Request): Response | Promise<Response>
-  /** Passes the answer on. */
+  /** Passes the response on. */
   answer(incoming: Incoming): void
 }
 
-/** Has a function answer a request; its body and that of the answer are streams. */
+/** Lets a function answer a request; both bodies are streams. */
 export async function passToFunction(exchange: Exchange, { url, headers, call, answer }: FunctionCall): Promise<void> {
   const { req, res } = exchange
   const { method = "GET" } = req
@@ -149,7 +143,7 @@ export async function passToFunction(exchange: Exchange, { url, headers, call, a
   await closed
 }
 
-/** A body, read as it is asked for. */
+/** Turns a body into a web stream, which reads it on demand. */
 function webStream(body: AsyncIterable<Buffer>): ReadableStream<Uint8Array> {
   const parts = body[Symbol.asyncIterator]()
   return new ReadableStream({
@@ -161,10 +155,10 @@ function webStream(body: AsyncIterable<Buffer>): ReadableStream<Uint8Array> {
   })
 }
 
-/** What a target has answered. */
+/** The response of a target. */
 export type Incoming = Readable & Pick<IncomingMessage, "statusCode" | "headers">
 
-/** Passes an answer on. The addresses in a page lead through the proxy. */
+/** Passes a response on, and rewrites addresses in HTML so that they lead through the proxy. */
 function passPage(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: Incoming): void {
   const { req } = exchange
   const prefix = prefixOf(exchange, info)
@@ -173,12 +167,12 @@ function passPage(exchange: Exchange, info: RequestInfo, target: ProxyTarget, in
   const headers = headersToClient(exchange, incoming.headers)
   if (typeof headers.location === "string") headers.location = rewrite(headers.location)
   const stages = req.method === "HEAD" ? [] : pageStages(incoming, rewrite)
-  // The length of a page that is being changed is not known yet.
+  // The length of a rewritten page is not known yet.
   if (stages.length > 0) delete headers["content-length"]
   passAnswer(exchange, headers, incoming, stages)
 }
 
-/** Sends an answer as it comes, through `stages`, which may change it. */
+/** Sends a response as it comes, through `stages`, which may rewrite it. */
 export function passAnswer(
   { res }: Exchange,
   headers: OutgoingHttpHeaders,
@@ -187,21 +181,18 @@ export function passAnswer(
 ): void {
   incoming.on("error", () => res.destroy())
   writeHead(res, incoming.statusCode, headers)
-  // An answer may take its time: the client learns at once that it has begun.
+  // The body may come slowly, so the client gets the head at once.
   res.write("")
   pipeline([incoming, ...stages, res], (err) => {
-    // Too late to tell the client anything: it sees the answer break off.
+    // The head is sent, so the client can only see that the response breaks off.
     if (err) res.destroy()
   })
 }
 
-/**
- * Begins an answer with what a target has said, which can be what HTTP has no place for. @throws ApiError
- * ServiceUnavailable
- */
+/** Sends the head of a target's response, which may be invalid in HTTP. @throws ApiError ServiceUnavailable */
 export function writeHead(res: ServerAnswer, status: number | undefined, headers: OutgoingHttpHeaders): void {
   try {
-    // HTTP/2 knows no other codes, and an answer to a request that is over is none of those below 200.
+    // HTTP/2 allows no other codes, and the final response cannot have a code below 200.
     if (status === undefined || status < 200 || status > 599) throw new Error(`status code ${status}`)
     res.writeHead(status, headers)
   } catch (err) {
@@ -210,7 +201,8 @@ export function writeHead(res: ServerAnswer, status: number | undefined, headers
 }
 
 /**
- * What an answer that is a page goes through. One in an encoding other than gzip, or a part of one, goes on as it is.
+ * Returns the stages that rewrite an HTML page. A page in an encoding other than gzip, or a part of a page, is not
+ * rewritten.
  */
 function pageStages(
   { headers, statusCode }: Pick<Incoming, "headers" | "statusCode">,

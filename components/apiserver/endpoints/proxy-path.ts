@@ -5,7 +5,7 @@ import type { RequestInfo } from "../http/request-info.ts"
 export const pathToTarget = ({ rest, query }: RequestInfo): string =>
   query.raw === "" ? rest || "/" : `${rest || "/"}?${query.raw}`
 
-/** The part of the request's path that stands for the target: what links in its pages must begin with. */
+/** Returns the part of the request's path that stands for the target: the prefix of links in its pages. */
 export function prefixOf({ req }: Exchange, { rest }: RequestInfo): string {
   const [path = ""] = (req.url ?? "").split("?")
   return path.slice(0, path.length - rest.length)

@@ -11,14 +11,14 @@ import { KUBELET_PORT } from "../../../pkg/component/node-connector.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 
-/** Where a proxied request goes. */
+/** The target of a proxied request. */
 export interface ProxyTarget {
   readonly scheme: "http" | "https"
-  /** An IP address that is global unicast: names have been resolved, so that what is dialled is what was checked. */
+  /** A global unicast IP address. Names are resolved before, so that the address that was checked is dialled. */
   readonly host: string
   /** From 1 to 65535. */
   readonly port: number
-  /** Where the pod runs that this is an address of. */
+  /** The node of the pod with this address. */
   readonly node?: string | undefined
 }
 
@@ -36,8 +36,8 @@ export function splitProxyName(
 }
 
 /**
- * The pod's address, and the port given or its first one. Source: pkg/registry/core/pod/strategy.go ResourceLocation.
- * Differs from upstream: a port may be given by its name.
+ * Returns the pod's address with the given port, or its first port. Source: pkg/registry/core/pod/strategy.go
+ * ResourceLocation. Differs from upstream: a port may be given by its name.
  */
 export function podTarget({ namespace, name: text }: RequestInfo, objects: ObjectReader): ProxyTarget {
   const { scheme, name, port } = splitProxyName(text, "pod")
@@ -55,7 +55,7 @@ export function podTarget({ namespace, name: text }: RequestInfo, objects: Objec
 }
 
 /**
- * The kubelet of a node, by the node's name, or another port of the machine. Source: pkg/registry/core/node/strategy.go
+ * Returns the address of a node's kubelet, or of another port of the node. Source: pkg/registry/core/node/strategy.go
  * ResourceLocation.
  */
 export async function nodeTarget(
@@ -73,7 +73,7 @@ export async function nodeTarget(
   return { address: { scheme, host, port: number } }
 }
 
-/** The order in which a node's addresses are tried, k3s's. */
+/** The order in which the addresses of a node are tried, which is that of k3s. */
 const ADDRESS_TYPES: readonly string[] = ["InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname"]
 
 function addressOf({ metadata, status: { addresses = [] } }: Node): string {
@@ -85,8 +85,8 @@ function addressOf({ metadata, status: { addresses = [] } }: Node): string {
 }
 
 /**
- * An address that a proxy may go to: the one given, or one that the name given stands for. A kubelet writes its
- * addresses itself, so they can say anything.
+ * Resolves an address and checks that the proxy may connect to it. A kubelet writes the addresses of its Node itself,
+ * so they cannot be trusted.
  */
 async function proxyableAddress(host: string): Promise<string> {
   const addresses =
@@ -104,7 +104,7 @@ async function proxyableAddress(host: string): Promise<string> {
 }
 
 /**
- * One of the service's ready endpoints that is a pod. Source: pkg/registry/core/service/storage/storage.go
+ * Returns one of the service's ready endpoints that is a pod. Source: pkg/registry/core/service/storage/storage.go
  * ResourceLocation.
  */
 export function serviceTarget(
@@ -124,7 +124,7 @@ export function serviceTarget(
 }
 
 /**
- * The addresses behind a port of a service, which is given by its number or name. @throws ApiError ServiceUnavailable
+ * Returns the ready addresses behind a port of a service, given by number or name. @throws ApiError ServiceUnavailable
  * when the service has no such port
  */
 export function readyAddresses(
@@ -140,7 +140,8 @@ export function readyAddresses(
 }
 
 /**
- * A number is one of the service's ports; the endpoints know it by its name only. No port is the one without a name.
+ * Returns the name of a service's port given by number, because endpoints know ports by name only. No port means the
+ * port without a name.
  */
 function portNameOf({ metadata, spec }: Service, port: string): string {
   if (!/^\d+$/.test(port)) return port
@@ -153,7 +154,10 @@ function portNameOf({ metadata, spec }: Service, port: string): string {
   return found.name ?? ""
 }
 
-/** Whoever writes Endpoints must not lead the API server to any other address than that of a pod of the namespace. */
+/**
+ * Whether the address is that of a pod of the namespace: a user who writes Endpoints must not lead the API server
+ * anywhere else.
+ */
 function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, objects: ObjectReader): boolean {
   if (targetRef?.name === undefined || targetRef.namespace !== namespace || !isGlobalUnicast(ip)) return false
   const pod = objects.get(Pod, { namespace, name: targetRef.name })
@@ -163,8 +167,8 @@ function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, obj
 const notAllowed = (): ApiError => badRequest("address not allowed")
 
 /**
- * A port in digits as a number; nothing for a name. @throws ApiError ServiceUnavailable, in the words of a dialer, when
- * no connection can go to the number
+ * Parses a port in digits; undefined for a name. @throws ApiError ServiceUnavailable, in the words of Go's dialer, for
+ * a number that is no port
  */
 function numberOf(port: string, host: string): number | undefined {
   if (!/^\d+$/.test(port)) return undefined
@@ -174,7 +178,7 @@ function numberOf(port: string, host: string): number | undefined {
   return number
 }
 
-/** What a client is told when the target cannot be reached. */
+/** The error for a client when the target cannot be reached. */
 export const unreachable = (why: string): ApiError =>
   new ApiError("ServiceUnavailable", `error trying to reach service: ${why}`)
 

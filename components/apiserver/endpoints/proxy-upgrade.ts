@@ -9,9 +9,9 @@ import { pathToTarget } from "./proxy-path.ts"
 import type { ProxyTarget } from "./proxy-target.ts"
 
 /**
- * Passes a wish to leave HTTP on to a target and joins the two connections once the target has agreed, and not before:
- * as long as they speak HTTP, what the client sends is a request that has to be authorized. A refusal is passed back as
- * the answer, and then the connection is closed. Source: apimachinery pkg/util/proxy/upgradeaware.go tryUpgrade.
+ * Passes an upgrade request to a target, and joins the two connections once the target has agreed. Before that the
+ * client speaks HTTP, and each of its requests must be authorized. A refusal is sent as the response, and the
+ * connection is closed. Source: apimachinery pkg/util/proxy/upgradeaware.go tryUpgrade.
  */
 export function passUpgrade(
   exchange: Exchange,
@@ -27,14 +27,14 @@ export function passUpgrade(
   return joinUpgrade(exchange, upgrade, outgoing, (err) => dialError(err, target))
 }
 
-/** The client's headers of a wish to leave HTTP, as its target gets them. */
+/** Returns the headers of an upgrade request for its target. */
 export function upgradeHeaders(exchange: Exchange, uri: string): OutgoingHttpHeaders {
-  // A body would be taken for what is said after the upgrade.
+  // A body would be read as the first bytes after the upgrade.
   const { "content-length": _length, "transfer-encoding": _encoding, ...headers } = headersToTarget(exchange, uri)
   return { ...headers, connection: "Upgrade", upgrade: exchange.req.headers.upgrade ?? "" }
 }
 
-/** Sends a wish to leave HTTP, and joins the connections when the target agrees. */
+/** Sends an upgrade request, and joins the connections when the target agrees. */
 export function joinUpgrade(
   exchange: Exchange,
   { socket, head, answer }: Upgrade,
@@ -79,14 +79,14 @@ export function joinUpgrade(
   })
 }
 
-/** The head of the target's agreement, as it came. */
+/** Returns the head of the target's response as it came. */
 function headOf({ rawHeaders }: IncomingMessage): string {
   const lines: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`)
   return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`
 }
 
-/** Copies both ways until one side is over; then the other is, too. */
+/** Copies both ways until one side ends; then the other side is ended too. */
 function join(socket: Duplex, remote: Duplex, done: () => void): void {
   const over = () => {
     remote.destroy()

@@ -17,9 +17,8 @@ import { passUpgrade } from "./proxy-upgrade.ts"
 const VERBS = ["get", "create", "update", "patch", "delete", ""]
 
 /**
- * `pods/proxy`, `services/proxy` and `nodes/proxy`: requests passed on as they are to what runs in the cluster,
- * upgrades included. Source: pkg/registry/core/pod/rest/subresources.go ProxyREST,
- * pkg/registry/core/node/rest/proxy.go.
+ * Serves `pods/proxy`, `services/proxy` and `nodes/proxy`: passes requests, upgrades included, to servers in the
+ * cluster. Source: pkg/registry/core/pod/rest/subresources.go ProxyREST, pkg/registry/core/node/rest/proxy.go.
  */
 export function proxies({
   objects,
@@ -32,7 +31,7 @@ export function proxies({
 }): Readonly<Record<string, ConnectionEntry>> {
   const entry = (target: (info: RequestInfo) => ProxyTarget): ConnectionEntry => ({
     verbs: VERBS,
-    // What names no target is a refusal as any other.
+    // An invalid target name is refused like any other fault.
     connect: async (exchange, info) => pass(exchange, info, target(info), nodes),
   })
   return {
@@ -40,7 +39,7 @@ export function proxies({
     "services/proxy": entry((info) => serviceTarget(info, objects, random)),
     "nodes/proxy": {
       verbs: VERBS,
-      // Stricter than upstream, where who may read a kubelet's metrics may also run commands in its pods.
+      // Stricter than upstream, where a user who may read a kubelet's metrics may also run commands in its pods.
       starts: (info) => streamTargetOf(info.rest) !== undefined,
       async connect(exchange, info) {
         const target = await nodeTarget(info, objects)
@@ -60,7 +59,7 @@ function pass(exchange: Exchange, info: RequestInfo, target: ProxyTarget, nodes:
   const { req, res, upgrade } = exchange
   const fetch = nodes.get(target.node ?? "")?.fetch
   if (upgrade !== undefined && fetch === undefined) return passUpgrade(exchange, info, target, upgrade)
-  // Relative links of the page at the root only work under a path that ends in a slash.
+  // Relative links of the root page only work under a path that ends in a slash.
   if (info.rest === "" && (req.method === "GET" || req.method === "HEAD")) {
     res.setHeader("Location", `${prefixOf(exchange, info)}/${info.query.raw === "" ? "" : `?${info.query.raw}`}`)
     exchange.sendText(301, "")
@@ -75,7 +74,7 @@ const notConnected = (node: string): ApiError =>
     `Cannot reach node ${JSON.stringify(node)}: its kubelet is not connected to this server`,
   )
 
-/** exec, attach and port forwarding on the kubelet's own paths. What is refused is told in plain text. */
+/** Serves exec, attach and port forwarding on the kubelet's own paths. Refusals are plain text. */
 async function serveStream(
   exchange: Exchange,
   { query }: RequestInfo,
@@ -100,7 +99,7 @@ async function serveStream(
   }
 }
 
-/** The kubelet's own paths. An answer that takes its time, as a log that is followed does, is handed on as it comes. */
+/** Serves the kubelet's own paths. A response that comes slowly, such as a followed log, is streamed. */
 async function askKubelet(
   exchange: Exchange,
   info: RequestInfo,
@@ -140,6 +139,6 @@ async function askKubelet(
   await passOn(body, res)
 }
 
-/** Of the kubelet's streams. */
+/** The methods of the kubelet's streams. */
 const STREAMED: readonly string[] = ["GET", "POST"]
 const ASKABLE: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

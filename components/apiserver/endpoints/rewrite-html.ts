@@ -29,7 +29,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   video: ["poster", "src"],
 }
 
-/** Elements whose content is text, whatever it looks like. Source: golang.org/x/net/html tokenizer. */
+/** Elements whose content is text even if it looks like tags. Source: golang.org/x/net/html tokenizer. */
 const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
   "iframe",
   "noembed",
@@ -43,19 +43,19 @@ const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
   "xmp",
 ])
 
-/** A tag longer than this goes through as it is, so that a page without an end to its tag does not fill the memory. */
+/** A longer tag is passed on unchanged, so that a page with an unclosed tag does not fill the memory. */
 const LONGEST_TAG = 16 * 1024
 
 const ATTRIBUTE = /([\s/])([a-z-]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)/gi
 
 /**
- * Changes the addresses in the tags of a page while it streams through. Holds back a tag whose end has not come yet,
- * and nothing else. Works on bytes: all that it looks for is ASCII, and everything else goes through as it came.
+ * Rewrites the addresses in the tags of a page while it streams through. Only an incomplete tag is held back. It works
+ * on bytes, because everything it searches for is ASCII.
  */
 export class HtmlLinks extends Transform {
-  /** What has come and cannot be judged yet. */
+  /** The characters that cannot be processed yet. */
   #held = ""
-  /** What ends the text that is being passed over: the end of a comment or the end tag of an element with text. */
+  /** The end of the text that is being skipped: the end of a comment, or the end tag of an element with text. */
   #until: string | undefined
   readonly #rewrite: (address: string) => string
 
@@ -75,20 +75,20 @@ export class HtmlLinks extends Transform {
     callback(null, Buffer.from(this.#held, "latin1"))
   }
 
-  /** How many characters of the text are done with, and what becomes of them. */
+  /** Processes the text; returns how many characters are done, and their replacement. */
   #judge(text: string): readonly [number, string] {
     let at = 0
     let out = ""
     while (at < text.length) {
       if (this.#until !== undefined) {
         const end = indexOfIgnoringCase(text, this.#until, at)
-        // The last characters may be the beginning of what is looked for.
+        // The last characters may be the beginning of the searched end.
         const stop = end < 0 ? Math.max(at, text.length - this.#until.length + 1) : end
         out += text.slice(at, stop)
         at = stop
         if (end < 0) break
         this.#until = undefined
-        // The end tag itself is read as any other.
+        // The end tag itself is read like any other tag.
         out += text[at] ?? ""
         at++
         continue
@@ -111,7 +111,7 @@ export class HtmlLinks extends Transform {
       }
       const end = endOfTag(text, at + 1)
       if (end < 0) {
-        // All that has been looked at goes, so that no character is looked at for a second tag.
+        // All processed characters are dropped, so that none is read for a second tag.
         if (text.length - at > LONGEST_TAG) return [text.length, out + text.slice(at)]
         break
       }
@@ -149,7 +149,7 @@ function endOfTag(text: string, from: number): number {
   return -1
 }
 
-/** As indexOf, for a `wanted` in lower case that begins with a character that has no case. */
+/** As indexOf, ignoring case. `wanted` is in lower case and begins with a character that has no case. */
 function indexOfIgnoringCase(text: string, wanted: string, from: number): number {
   for (let at = text.indexOf(wanted[0]!, from); at >= 0; at = text.indexOf(wanted[0]!, at + 1))
     if (text.slice(at, at + wanted.length).toLowerCase() === wanted) return at

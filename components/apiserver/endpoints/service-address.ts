@@ -1,15 +1,15 @@
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 
-/** Where connections to a Service go. */
+/** The address for connections to a Service. */
 export interface ServiceAddress {
-  /** An IP address, or a name for DNS where the Service is one. */
+  /** An IP address, or a DNS name for an ExternalName Service. */
   readonly host: string
   readonly port: number
 }
 
 /**
- * The address of a Service as this server reaches it, which is its cluster IP; a text, upstream's, where it has none
+ * Returns the address of a Service for this server, which is its cluster IP; upstream's error text when there is none
  * for the port. Source: apiserver pkg/util/proxy/proxy.go ResolveCluster.
  */
 export function serviceAddress(

@@ -1,7 +1,4 @@
-/**
- * What is wrong with the bytes of a body, in the words of Go's decoders. Whoever reads the body says what it should
- * have been.
- */
+/** A fault in the bytes of a body, in the words of Go's decoders. The caller adds what was expected. */
 export class BodyError extends Error {
   override readonly name = "BodyError"
 }

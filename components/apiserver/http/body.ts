@@ -3,20 +3,17 @@ import type { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { ServerRequest } from "../../../pkg/runtime/listen.ts"
 import { shareUsedUp } from "../flowcontrol/too-many-requests.ts"
 
-/** No body may be larger. Source: apiserver pkg/server/config.go MaxRequestBodyBytes. */
+/** Most bytes of a body. Source: apiserver pkg/server/config.go MaxRequestBodyBytes. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024
-/**
- * How many bytes may be held of bodies whose end has not come, of all requests together: a hundred of the largest
- * bodies.
- */
+/** Most bytes held of incomplete bodies of all requests together: a hundred of the largest bodies. */
 export const UNFINISHED_BODY_BYTES = 100 * MAX_BODY_BYTES
 
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Reads the whole body. `unfinished` are the bytes that may wait for the rest of their bodies, of which each user has a
- * share. Rejects with RequestEntityTooLarge as soon as it is known to be, with TooManyRequests when the share is used
- * up, with BadRequest when the client goes away before its end.
+ * Reads the whole body. `unfinished` counts the bytes of incomplete bodies, of which each user has a share. Rejects
+ * with RequestEntityTooLarge as soon as the size is known, with TooManyRequests when the user's share is used up, and
+ * with BadRequest when the client goes away.
  */
 export function readBody(req: ServerRequest, user: string, unfinished: FairShare): Promise<Buffer> {
   const declared = req.headers["content-length"]
@@ -39,13 +36,12 @@ export function readBody(req: ServerRequest, user: string, unfinished: FairShare
       reject(error)
     }
     req.on("data", (chunk: Buffer) => {
-      // What is still to come of a body that was refused is read and dropped, so that the client gets to see the
-      // answer.
+      // The rest of a refused body is read and dropped, so that the client gets to see the response.
       if (settled) return
       length += chunk.length
       chunks.push(chunk)
       if (length > MAX_BODY_BYTES) return refuse(tooLarge())
-      // Most bodies come in one piece, which waits for nothing.
+      // Most bodies come in one piece and are complete at once.
       if (Number(declared) === length) return
       if (unfinished.take(user, chunk.length)) held += chunk.length
       else refuse(shareUsedUp("unfinished request bodies"))

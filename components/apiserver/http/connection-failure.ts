@@ -1,6 +1,6 @@
 import { dialFailure } from "./dial-failure.ts"
 
-/** Why a TLS connection to a host failed, in Go's words, which people look for. */
+/** Describes why a TLS connection to a host failed, in Go's words, which people search for. */
 export function connectionFailure(
   err: NodeJS.ErrnoException,
   { host, port }: { readonly host: string; readonly port: number },

@@ -13,26 +13,25 @@ import { parseJson, type Parsed } from "./json.ts"
 import type { BodyType, Encoding } from "./negotiate.ts"
 import { jsonType, noTypeMeta, wrongTypeMeta } from "./type-meta.ts"
 
-/** Bytes that are no UTF-8 become U+FFFD, as in Go's decoder. A byte order mark is no space. */
+/** Bytes that are no UTF-8 become U+FFFD, as in Go's decoder. A byte order mark is kept and is no white space. */
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
 
-/** YAML is seldom sent and its parser is large: it is loaded with the first body. */
+/** The YAML parser is large and YAML bodies are rare: it is loaded with the first one. */
 const yamlParser = () => import("./yaml.ts")
 
 export interface BodyOptions {
   readonly encoding: Encoding
   readonly scheme: Scheme
-  /** Of the object that is expected, for error messages; undefined for options, whose errors name none. */
+  /** The kind of the expected object, for error messages; undefined for options, whose errors name none. */
   readonly kind: string | undefined
-  /** It must say of itself what it is. */
+  /** Whether the object must name its apiVersion and kind. */
   readonly mustBeTyped?: boolean
-  /** Its fields whose JSON is kept as it was written. */
+  /** Fields whose JSON text is kept as it was sent. */
   readonly rawFields?: readonly string[]
 }
 
 /**
- * The object in a body, as plain JSON. @throws ApiError BadRequest when the bytes are not of the encoding they claim,
- * or no object
+ * Decodes a body into plain JSON. @throws ApiError BadRequest when the bytes do not fit the encoding, or are no object
  */
 export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
   const { kind } = options
@@ -69,7 +68,7 @@ function parsed(bytes: Uint8Array, { encoding, scheme, rawFields = [] }: BodyOpt
 
 const NO_TYPE = "couldn't get version/kind; json parse error: "
 
-/** Null is an object without fields. Source: apimachinery pkg/runtime/serializer/json/meta.go Interpret. */
+/** Null counts as an object without fields. Source: apimachinery pkg/runtime/serializer/json/meta.go Interpret. */
 function objectFrom({ value, faults }: Parsed): Parsed {
   if (value === null) return { value: {}, faults }
   if (!isJsonObject(value)) throw new BodyError(NO_TYPE + noTypeMeta(value))
@@ -81,7 +80,10 @@ function objectFrom({ value, faults }: Parsed): Parsed {
   return { value, faults }
 }
 
-/** Source: apimachinery pkg/runtime/serializer/json/json.go Decode, of what no Go type stands for. */
+/**
+ * Checks that an object without a Go type names its apiVersion and kind. Source: apimachinery
+ * pkg/runtime/serializer/json/json.go Decode.
+ */
 function checkTyped(value: unknown, bytes: Uint8Array): void {
   const { kind, apiVersion } = value as { readonly kind?: unknown; readonly apiVersion?: unknown }
   for (const [name, given] of [
@@ -92,7 +94,7 @@ function checkTyped(value: unknown, bytes: Uint8Array): void {
       throw new BodyError(`Object '${name}' is missing in '${lenient.decode(bytes)}'`)
 }
 
-/** The beginning of a body. Source: endpoints/handlers/rest.go summarizeData. */
+/** Returns the beginning of a body for error messages. Source: endpoints/handlers/rest.go summarizeData. */
 function summary(bytes: Uint8Array): string {
   if (bytes.length === 0) return "<empty>"
   const shown = Buffer.from(bytes.subarray(0, SHOWN_BYTES)).toString(bytes[0] === OPEN_BRACE ? "utf8" : "hex")
@@ -114,7 +116,7 @@ function fromProtobuf(bytes: Uint8Array, scheme: Scheme): unknown {
 }
 const MAGIC_BYTES = 4
 
-/** What `read` gives. @throws BodyError when the bytes are no protobuf */
+/** Returns the result of `read`. @throws BodyError when the bytes are no protobuf */
 function readable<T>(read: () => T): T {
   try {
     return read()
@@ -123,7 +125,7 @@ function readable<T>(read: () => T): T {
   }
 }
 
-/** Options and Status belong to every group. */
+/** Options and Status are served in every group. */
 const EVERYWHERE: Readonly<Record<string, Message>> = { DeleteOptions, Status: StatusMessage }
 
 const messageOf = (apiVersion: string, kind: string, scheme: Scheme): Message | undefined =>
@@ -134,7 +136,7 @@ interface DecodedPatch {
   readonly faults: readonly string[]
 }
 
-/** The patch in a body. Source of the words: endpoints/handlers/patch.go. @throws ApiError BadRequest */
+/** Decodes a patch. Source of the error messages: endpoints/handlers/patch.go. @throws ApiError BadRequest */
 export async function decodePatch(bytes: Uint8Array, type: Exclude<BodyType, Encoding>): Promise<DecodedPatch> {
   switch (type) {
     case "apply-patch":

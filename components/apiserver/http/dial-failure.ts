@@ -1,6 +1,6 @@
 /**
- * Why a connection to an address (`host:port`) could not be opened, in Go's words, which people look for; undefined
- * for other errors. `code` is that of the system's error.
+ * Describes why a connection to an address (`host:port`) could not be opened, in Go's words, which people search for;
+ * undefined for other errors. `code` is that of the system's error.
  */
 export function dialFailure(code: string | undefined, address: string): string | undefined {
   const why = WORDS[code ?? ""]

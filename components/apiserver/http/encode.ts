@@ -20,16 +20,16 @@ export interface Encoded {
 
 export interface EncodeOptions {
   readonly accepted: Accepted
-  /** Indented, for people. */
+  /** Whether JSON is indented. */
   readonly pretty: boolean
   /** Milliseconds since the epoch, for the ages in tables. */
   readonly now: number
-  /** What a table's rows carry of their objects. */
+  /** What the rows of a table contain of their objects. */
   readonly includeObject: "None" | "Metadata" | "Object"
   readonly scheme: Pick<Scheme, "of">
 }
 
-/** The bytes of an answer. Throws NotAcceptable when the answer cannot have the form that was asked for. */
+/** Encodes a response. Throws NotAcceptable when it has no encoding that the client accepts. */
 export function encodeResult(result: ApiResult, resource: Resource, options: EncodeOptions): Encoded {
   const { accepted, pretty } = options
   if (result.kind === "status") return encodeStatus(result.status, accepted.encoding, pretty)
@@ -49,7 +49,7 @@ export function encodeResult(result: ApiResult, resource: Resource, options: Enc
     }
   }
   const { items } = result
-  // Upstream's lists of custom objects always name where to go on.
+  // Upstream's lists of custom objects always have the field continue.
   const metadata = resource.definition === undefined ? result.metadata : { continue: "", ...result.metadata }
   switch (accepted.encoding) {
     case "json":
@@ -80,7 +80,7 @@ export function encodeStatus(status: Status, encoding: Encoding, pretty: boolean
 
 const indented = (value: unknown): string => JSON.stringify(value, undefined, 2) + "\n"
 
-/** The answer of a subresource is of another kind than the resource (Scale, TokenRequest …). */
+/** Encodes the response of a subresource, whose kind may differ from that of the resource (Scale, TokenRequest …). */
 function objectBytes(object: KubeObject, resource: Resource, { scheme }: EncodeOptions): Uint8Array {
   const { apiVersion, kind } = object
   const schema =
@@ -104,7 +104,7 @@ function* objectsOf(items: readonly Stored[]): Iterable<KubeObject> {
   for (const { object } of items) yield object
 }
 
-/** Rows, or metadata alone, in place of the objects. Source: apiserver pkg/endpoints/handlers/response.go. */
+/** Encodes tables, or metadata alone. Source: apiserver pkg/endpoints/handlers/response.go. */
 function encodeTransformed(
   result: Exclude<ApiResult, { kind: "status" }>,
   resource: Resource,

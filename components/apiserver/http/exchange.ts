@@ -9,49 +9,47 @@ import type { RequestInfo } from "./request-info.ts"
 import type { UpgradeAnswer } from "../../../pkg/runtime/upgrade-answer.ts"
 import { Warnings } from "./warnings.ts"
 
-/** The raw connection of a request that asks to leave HTTP. */
+/** The raw connection of a request that asks for another protocol. */
 export interface Upgrade {
   readonly socket: Duplex
-  /** What the client has sent already after the head of the request. */
+  /** Bytes that the client sent after the head of the request. */
   readonly head: Buffer
   readonly answer: UpgradeAnswer
 }
 
-/**
- * Answers smaller than this are not worth compressing. Source: responsewriters/writers.go defaultGzipThresholdBytes.
- */
+/** Smaller responses are not compressed. Source: responsewriters/writers.go defaultGzipThresholdBytes. */
 const GZIP_FROM_BYTES = 128 * 1024
 
 const NO_BODY = new Uint8Array()
 
-/** One request under way and the answer to it: what the stages of server.ts hand on. */
+/** One HTTP request and its response. The stages of server.ts fill it in and pass it on. */
 export class Exchange {
   readonly req: ServerRequest
   readonly res: ServerAnswer
-  /** Names the request in the answer's Audit-Id, the audit log and error logs. */
+  /** Identifies the request in the response's Audit-Id, the audit log and error logs. */
   readonly auditId: string
-  /** Milliseconds of the monotonic clock. */
+  /** Start of the request in milliseconds of the monotonic clock. */
   readonly began: number
   readonly upgrade: Upgrade | undefined
-  /** Filled in by the stages, in this order. The user is another than the sender where that one impersonates. */
+  /** Set by the stages, in this order. The user differs from the sender when the sender impersonates. */
   info: RequestInfo | undefined
   sender: UserInfo | undefined
   user: UserInfo | undefined
-  /** What the client sent after the head, where the verb has a body. */
+  /** The bytes of the body; empty for verbs without one. */
   body: Uint8Array = NO_BODY
-  /** The object in the body. */
+  /** The decoded object of the body. */
   sent: unknown
-  /** What the client is told that went wrong. */
+  /** The Status sent to the client when the request failed. */
   failure: Status | undefined
-  /** How long the request may take, from `began`; undefined for watches and streams. */
+  /** Most time that the request may take, in milliseconds from `began`; undefined for watches and streams. */
   timeoutMs: number | undefined
-  /** The sender may ask, and there is something that answers. */
+  /** Whether the request is authorized and some handler serves it. */
   isServed = false
-  /** By which FlowSchema and at which priority level it is served; undefined without priority and fairness. */
+  /** The FlowSchema and priority level of the request; undefined without priority and fairness. */
   classification: Classification | undefined
-  /** It has been answered, counted and written down, or its time was up: what comes now is too late. */
+  /** Whether the request has been answered, counted and audited, or has timed out. Later results are dropped. */
   isOver = false
-  /** Of the audit event; absent where none is written. */
+  /** The annotations of the audit event; undefined when no audit log is written. */
   annotations: Record<string, string> | undefined
   private warnings: Warnings | undefined
   constructor(req: ServerRequest, res: ServerAnswer, auditId: string, began: number, upgrade?: Upgrade) {
@@ -62,18 +60,18 @@ export class Exchange {
     this.began = began
   }
 
-  /** A Warning header on the answer; the same text is told once. */
+  /** Adds a Warning header to the response; each text once. */
   readonly warn = (text: string): void => {
     this.warnings ??= new Warnings()
     this.warnings.add(text)
   }
 
-  /** Notes something in the audit event. Whoever comes first with a key is right, as upstream has it. */
+  /** Adds an annotation to the audit event. The first value of a key stays, as upstream. */
   readonly annotate = (key: string, value: string): void => {
     if (this.annotations !== undefined) this.annotations[key] ??= value
   }
 
-  /** Notes something in the audit event; absent where none is written. */
+  /** Adds an annotation to the audit event; undefined when no audit log is written. */
   get annotator(): ((key: string, value: string) => void) | undefined {
     return this.annotations === undefined ? undefined : this.annotate
   }
@@ -83,7 +81,7 @@ export class Exchange {
     return Array.isArray(value) ? value[0] : value
   }
 
-  /** The headers that every answer of the API carries. */
+  /** Returns the headers that every response of the API has. */
   headers(contentType: string): OutgoingHttpHeaders {
     const headers: OutgoingHttpHeaders = {
       "Audit-Id": this.auditId,
@@ -99,7 +97,7 @@ export class Exchange {
   }
 
   /**
-   * Answers with `body`, compressed when it is big and the client reads that. A HEAD request gets the headers alone.
+   * Sends the response, compressed when it is large and the client accepts that. The response to HEAD has headers only.
    */
   send(code: number, contentType: string, body: Uint8Array | string, more?: OutgoingHttpHeaders): void {
     const { req, res } = this
@@ -117,7 +115,7 @@ export class Exchange {
     } else answer(res, code, headers, body)
   }
 
-  /** 304: no body, and no type, which a client's cache would take for the type of what it has. */
+  /** Sends 304, without a body and without a type, which a cache would take for the type of the cached body. */
   sendUnchanged(): void {
     const { res } = this
     if (res.headersSent || res.destroyed) return
@@ -139,19 +137,19 @@ export class Exchange {
     this.send(code, "text/plain; charset=utf-8", text, more)
   }
 
-  /** A failed request's answer: in JSON, or as it has been encoded. */
+  /** Sends a Status, as JSON or already encoded. */
   sendStatus(status: Status, encoded?: { readonly contentType: string; readonly bytes: Uint8Array | string }): void {
     const { res } = this
     if (status.details?.retryAfterSeconds !== undefined && !res.headersSent)
       res.setHeader("Retry-After", String(status.details.retryAfterSeconds))
-    // The client may never send what is missing of its body.
+    // The rest of the body may never come, so the connection is closed.
     if (status.code === 504 && !isHttp2(res) && !res.headersSent) res.setHeader("Connection", "close")
     if (encoded === undefined) this.sendJson(status.code ?? 500, status)
     else this.send(status.code ?? 500, encoded.contentType, encoded.bytes)
   }
 
   /**
-   * Whether a person reads the answer: asked for, or a client that people use by hand. Source: negotiate.go
+   * Whether JSON is indented: if the query asks for it, or for curl, wget and browsers. Source: negotiate.go
    * isPrettyPrint.
    */
   pretty(): boolean {

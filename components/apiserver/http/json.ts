@@ -16,26 +16,26 @@ declare global {
   }
 }
 
-/** A parsed body and what was doubtful about its text. */
+/** A parsed body, with the faults found in its text. */
 export interface Parsed {
   readonly value: unknown
-  /** Fields that stand twice, in Kubernetes' words; the last one counts. */
+  /** Errors for fields that stand twice, in Kubernetes' words; the last value counts. */
   readonly faults: readonly string[]
-  /** Of JSON: whether it has numbers or escapes that YAML reads in another way. */
+  /** Whether the JSON has numbers or escapes that YAML reads differently. */
   readonly isUnusual?: boolean
 }
 
 const NO_FAULTS: readonly string[] = []
 
-/** At most so many faults are told. Source: sigs.k8s.io/json strict errors limit. */
+/** Most faults that are reported. Source: sigs.k8s.io/json strict errors limit. */
 const MOST_FAULTS = 100
-/** Deeper nesting is refused, before any recursion over the value. Source: encoding/json maxNestingDepth. */
+/** Most levels of nesting, checked before any recursion over the value. Source: encoding/json maxNestingDepth. */
 const MAX_DEPTH = 10_000
 
 /**
- * Parses JSON text, remembering fields that stand twice, which JSON.parse silently merges. Numbers that JavaScript
- * would change are kept as they were written (ExactNumber), and halves of surrogate pairs become U+FFFD, as Go has it.
- * @throws BodyError when it is no JSON
+ * Parses JSON and reports fields that stand twice, which JSON.parse silently merges. Numbers that JavaScript would
+ * round are kept as text (ExactNumber), and halves of surrogate pairs become U+FFFD, as in Go. @throws BodyError when
+ * it is no JSON
  */
 export function parseJson(text: string): Parsed {
   let value: unknown
@@ -47,16 +47,15 @@ export function parseJson(text: string): Parsed {
   const { colons, unusualNumbers } = survey(text)
   const isUnusual = unusualNumbers || LONG_NUMBER.test(text) || ESCAPED_SURROGATE.test(text)
   if (isUnusual) value = JSON.parse(text, exactly)
-  // A field written twice leaves fewer keys in the value than there are colons in the text: cheap to see, and seldom
-  // true.
+  // If a field stands twice, the value has fewer keys than the text has colons. Counting is cheap, and this is rare.
   return { value, faults: colons === countKeys(value) ? NO_FAULTS : duplicateFields(text), isUnusual }
 }
 
-/** Parses JSON of the store, whose long integers stay what they are. @throws SyntaxError when it is no JSON */
+/** Parses JSON of the store, whose long integers are kept exactly. @throws SyntaxError when it is no JSON */
 export const parseOwnJson = (text: string): unknown =>
   LONG_NUMBER.test(text) ? JSON.parse(text, exactly) : JSON.parse(text)
 
-/** As many digits as a number may have that JavaScript rounds. */
+/** The fewest digits of a number that JavaScript may round. */
 const LONG_NUMBER = /\d{16}/
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
@@ -66,9 +65,9 @@ function exactly(_key: string, value: unknown, { source }: { readonly source?: s
 }
 
 interface Survey {
-  /** Colons outside strings. */
+  /** The number of colons outside of strings. */
   readonly colons: number
-  /** Whether a number has a fraction or an exponent: Go does not take 1.0 for an integer. */
+  /** Whether a number has a fraction or an exponent: Go does not accept 1.0 as an integer. */
   readonly unusualNumbers: boolean
 }
 
@@ -98,7 +97,7 @@ function survey(text: string): Survey {
         break
       case SMALL_E:
       case LARGE_E:
-        // Not that of `true` and `false`.
+        // The e of `true` and `false` does not count.
         unusualNumbers ||= isDigit(text.charCodeAt(i - 1))
     }
   }
@@ -134,7 +133,7 @@ function countKeys(value: unknown): number {
 }
 
 /**
- * Names the fields that stand twice, with their paths: `duplicate field "spec.containers[0].name"`. `text` is valid
+ * Lists the fields that stand twice, with their paths: `duplicate field "spec.containers[0].name"`. `text` is valid
  * JSON.
  */
 function duplicateFields(text: string): readonly string[] {

@@ -1,8 +1,7 @@
 /**
- * Lists in JSON, put together from the bytes that their items have already. An item of a list says nothing of its kind
- * and version, which those of the list tell; nearly always these two stand first in its bytes, and are left out by
- * beginning behind them. Custom objects say both in lists too. Source: apimachinery pkg/runtime/codec.go, which encodes
- * lists of typed items.
+ * Builds lists in JSON from the stored bytes of their items. Items of a list of built-in kinds have no kind and
+ * apiVersion; these nearly always stand first in the stored bytes, and are skipped. Items of custom kinds keep both.
+ * Source: apimachinery pkg/runtime/codec.go, which encodes lists of typed items.
  */
 import { Buffer } from "node:buffer"
 import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
@@ -10,23 +9,23 @@ import { objectJson } from "../../../pkg/apimachinery/object-json.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 
-/** A body that is too large to be put together at once: its pieces in their order. */
+/** A body that is too large to be built at once: its pieces in order. */
 export interface Parts {
-  /** Bytes in all. */
+  /** Bytes of all pieces together. */
   readonly length: number
   readonly pieces: () => Iterable<Uint8Array>
 }
 
-/** Pieces of a list are about this large; a smaller list is one. */
+/** Approximate size of a piece; a smaller list is one piece. */
 const PIECE_BYTES = 256 * 1024
 
-/** Returns the list of the items, as one body or, where that would be large, in parts. */
+/** Returns the list, as one body or, when large, in parts. */
 export function listBytes(resource: Resource, metadata: ListMeta, items: readonly Stored[]): Uint8Array | Parts {
   const { kind, apiVersion } = resource
   const head = Buffer.from(
     `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
   )
-  // Of a brace alone nothing is left out.
+  // Behind a brace alone nothing is left out.
   const heads = saysTypeInLists(resource) ? KEPT : headsOf(resource)
   let length = head.length + TAIL.length + Math.max(0, items.length - 1)
   for (const item of items) length += lengthWithoutType(item, heads)
@@ -49,7 +48,7 @@ function* joined(head: Uint8Array, items: readonly Stored[], heads: readonly Uin
     while (to < items.length && (length < PIECE_BYTES || to === from))
       length += lengthWithoutType(items[to++]!, heads) + 1
     const last = to === items.length
-    // Before each item but the very first stands a comma.
+    // A comma precedes each item except the first.
     const piece = Buffer.allocUnsafe(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
     piece.set(lead)
     let at = lead.length
@@ -70,7 +69,7 @@ function* joined(head: Uint8Array, items: readonly Stored[], heads: readonly Uin
 }
 const NOTHING = new Uint8Array(0)
 
-/** What the bytes of an object of a kind begin with, in either order of the two. */
+/** The possible first bytes of an object of a kind: apiVersion and kind in either order. */
 const knownHeads = new WeakMap<Resource, readonly Uint8Array[]>()
 
 function headsOf(resource: Resource): readonly Uint8Array[] {
@@ -84,7 +83,10 @@ function headsOf(resource: Resource): readonly Uint8Array[] {
   return made
 }
 
-/** How many bytes of an object tell its type, with the brace before them; 0 where they do not stand first. */
+/**
+ * How many bytes at the start of an object, the brace included, are its apiVersion and kind; 0 where they do not stand
+ * first.
+ */
 function typeLength(json: Uint8Array, heads: readonly Uint8Array[]): number {
   for (const head of heads) {
     let i = 0
@@ -107,10 +109,10 @@ function bytesWithoutType(item: Stored): Uint8Array {
   return bytes
 }
 
-/** Whether the items of a list say their kind and version. */
+/** Whether the items of a list have kind and apiVersion. */
 export const saysTypeInLists = ({ definition }: Resource): boolean => definition !== undefined
 
-/** An object as the item of a list of a built-in kind. */
+/** Returns an object as an item of a list of a built-in kind. */
 export function withoutType(object: KubeObject): KubeObject {
   const { kind: _kind, apiVersion: _version, ...item } = object
   return item as KubeObject

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 
-/** The forms in which objects travel. */
+/** The encodings of objects. */
 export type Encoding = "json" | "yaml" | "protobuf"
 
 export const MEDIA_TYPE: Readonly<Record<Encoding, string>> = {
@@ -9,24 +9,24 @@ export const MEDIA_TYPE: Readonly<Record<Encoding, string>> = {
   protobuf: "application/vnd.kubernetes.protobuf",
 }
 
-/** What a client would have an answer be. */
+/** The form of the response that a client asks for. */
 export interface Accepted {
   readonly encoding: Encoding
-  /** Another shape of the same objects: rows for people, or metadata alone. */
+  /** Another shape of the objects: a table, or metadata alone. */
   readonly as: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList" | undefined
-  /** The version of meta.k8s.io in which `as` is wanted. */
+  /** The version of meta.k8s.io for `as`. */
   readonly asVersion: "v1" | "v1beta1"
   readonly pretty: boolean
 }
 
-/** What an endpoint can answer with. */
+/** The forms that an endpoint offers. */
 export interface Offer {
   readonly encodings: readonly Encoding[]
-  /** False where protobuf is only for metadata alone, as of custom objects. */
+  /** False when protobuf is offered for metadata alone, as for custom objects. */
   readonly protobuf?: false
-  /** False where only the object itself can be had, no table and no part of it. */
+  /** False when the objects are offered neither as a table nor as metadata alone. */
   readonly transforms?: false
-  /** The media types that the path says it gives: others are refused before the handler looks. */
+  /** The media types that the path declares: other types are refused before the handler runs. */
   readonly produces: readonly string[] | undefined
 }
 
@@ -36,26 +36,26 @@ const LIST_PRODUCES = [...PRODUCES, ...[MEDIA_TYPE.json, MEDIA_TYPE.protobuf].ma
 export const OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"], produces: PRODUCES }
 export const LISTS: Offer = { encodings: ["json", "yaml", "protobuf"], produces: LIST_PRODUCES }
 /**
- * Reviews, bindings and failures are answers of their own: nothing is there to be tabulated. Source: upstream's REST
- * storages without a TableConvertor.
+ * The offer of reviews, bindings and failures, which have no tables. Source: upstream's REST storages without a
+ * TableConvertor.
  */
 export const PLAIN: Offer = { encodings: ["json", "yaml", "protobuf"], transforms: false, produces: PRODUCES }
-/** Custom objects have no form in protobuf, and their paths declare no media types. */
+/** Custom objects have no protobuf encoding, and their paths declare no media types. */
 export const CUSTOM_OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"], protobuf: false, produces: undefined }
-/** Watches are streams, and YAML has no framing. */
+/** The offer of watches, which are streams: YAML has no framing. */
 export const STREAMS: Offer = { encodings: ["json", "protobuf"], produces: LIST_PRODUCES }
 export const CUSTOM_STREAMS: Offer = { encodings: ["json", "protobuf"], protobuf: false, produces: undefined }
 
 const DEFAULT: Accepted = { encoding: "json", as: undefined, asVersion: "v1", pretty: false }
 
-/** Clients send the same few headers over and over; anybody may send others, so only so many are remembered. */
+/** Size of the cache: clients repeat a few headers, but may send any number of others. */
 const REMEMBERED = 256
 const LONGEST_REMEMBERED = 1024
 const remembered = new WeakMap<Offer, Map<string, Accepted>>()
 
 /**
- * Chooses the form of the answer from an Accept header (RFC 9110, 12.5.1): the client's most preferred clause of which
- * every parameter is understood. Throws NotAcceptable when there is none. Source: apiserver
+ * Chooses the form of the response from an Accept header (RFC 9110, 12.5.1): the client's most preferred clause whose
+ * parameters are all known. Throws NotAcceptable when there is none. Source: apiserver
  * pkg/endpoints/handlers/negotiation.
  */
 export function negotiate(accept: string | undefined, offer: Offer): Accepted {
@@ -81,8 +81,7 @@ export function negotiate(accept: string | undefined, offer: Offer): Accepted {
 }
 
 /**
- * Whether a path gives one of the types that a client names, in so many letters. Source: go-restful route.go
- * matchesAccept.
+ * Whether a path declares one of the types in the header, compared as text. Source: go-restful route.go matchesAccept.
  */
 const isProduced = (accept: string, produces: readonly string[]): boolean =>
   accept.split(",").some((clause) => {
@@ -104,7 +103,7 @@ export interface Clause {
   readonly params: ReadonlyMap<string, string>
 }
 
-/** The clauses of an Accept header, most wanted first: by q, then the more specific, then as they stand. */
+/** Parses an Accept header into its clauses: sorted by q, then the more specific first, then in their order. */
 export function parseAccept(header: string): readonly Clause[] {
   const clauses: Clause[] = []
   for (const text of header.split(",")) {
@@ -148,12 +147,12 @@ function match({ type, subtype, params }: Clause, offer: Offer): Accepted | unde
   if (offer.transforms === false || params.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1"))
     return undefined
   if (as !== "Table" && as !== "PartialObjectMetadata" && as !== "PartialObjectMetadataList") return undefined
-  // Tables have no protobuf form; their rows are of any type.
+  // Tables have no protobuf encoding: their rows hold objects of any type.
   if (as === "Table" && encoding === "protobuf") return undefined
   return { encoding, as, asVersion: version, pretty }
 }
 
-/** Media types of bodies. */
+/** The media types of bodies. */
 export type BodyType = Encoding | "json-patch" | "merge-patch" | "strategic-merge-patch" | "apply-patch"
 
 const BODY_TYPES: Readonly<Record<string, BodyType>> = {
@@ -168,7 +167,7 @@ const BODY_TYPES: Readonly<Record<string, BodyType>> = {
 const OBJECT_BODIES: readonly BodyType[] = ["json", "yaml", "protobuf"]
 const PATCH_BODIES: readonly BodyType[] = ["json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
 
-/** The type of a body that holds an object; JSON where the client did not say. Throws UnsupportedMediaType. */
+/** Returns the encoding of a body with an object; JSON when there is no Content-Type. Throws UnsupportedMediaType. */
 export function objectBody(contentType: string | undefined, encodings: readonly Encoding[]): Encoding {
   const type = bodyType(contentType)
   if (type === undefined || !OBJECT_BODIES.includes(type) || !encodings.includes(type as Encoding))
@@ -176,10 +175,10 @@ export function objectBody(contentType: string | undefined, encodings: readonly 
   return type as Encoding
 }
 
-/** Custom objects have no Go types that would say how strategic merges go. */
+/** Custom kinds have no Go types, which strategic merge patches need. */
 const CUSTOM_PATCH_BODIES = PATCH_BODIES.filter((type) => type !== "strategic-merge-patch")
 
-/** The type of a patch. Throws UnsupportedMediaType. */
+/** Returns the type of a patch. Throws UnsupportedMediaType. */
 export function patchBody(contentType: string | undefined, isCustom = false): Exclude<BodyType, Encoding> {
   const bodies = isCustom ? CUSTOM_PATCH_BODIES : PATCH_BODIES
   const type = contentType === undefined ? undefined : bodyType(contentType)

@@ -16,10 +16,10 @@ import type { RequestOptions } from "../request.ts"
 import type { Query } from "./query.ts"
 import { isTrue } from "./request-info.ts"
 
-/** Nothing was asked for: one value for all the requests without a query. */
+/** The options of all requests without a query. */
 const NONE: RequestOptions = {}
 
-/** The parameters that a verb reads, by their types; others may stand in the query and mean nothing. */
+/** The query parameters that a verb reads, by their types. Other parameters are ignored. */
 interface Parameters {
   readonly texts?: readonly (keyof RequestOptions)[]
   readonly numbers?: readonly (keyof RequestOptions)[]
@@ -55,9 +55,9 @@ const FIELD_VALIDATION: readonly string[] = ["", "Ignore", "Strict", "Warn"]
 const PROPAGATION: readonly string[] = ["Foreground", "Background", "Orphan"]
 
 /**
- * The options in a query, as the verb reads them. `isApply` says of a patch whether it is a server-side apply. Throws
- * BadRequest where a value cannot be read and Invalid where it can but is not allowed. Source: apimachinery
- * pkg/apis/meta/v1 ListOptions, CreateOptions …, and meta/v1/validation.
+ * Parses the options in a query for a verb. `isApply` says whether a patch is a server-side apply. Throws BadRequest
+ * where a value cannot be parsed and Invalid where a value is not allowed. Source: apimachinery pkg/apis/meta/v1
+ * ListOptions, CreateOptions …, and meta/v1/validation.
  */
 export function optionsOf(query: Query, verb: string, isApply = false): RequestOptions {
   if (query.raw === "") return NONE
@@ -73,7 +73,7 @@ export function optionsOf(query: Query, verb: string, isApply = false): RequestO
   }
   for (const name of texts) {
     const value = query.get(name)
-    // A policy without a name is none of those there are; other texts may be empty.
+    // An empty policy is an error; other empty texts are allowed.
     if (value !== undefined && (value !== "" || name === "propagationPolicy")) options[name] = value
   }
   if (!(verb in KIND)) return options
@@ -126,7 +126,7 @@ function fieldManagerFaults({ fieldManager = "" }: RequestOptions): Cause[] {
 const LONGEST_MANAGER = 128
 const PRINTABLE = /^[ \p{L}\p{M}\p{N}\p{P}\p{S}]$/u
 
-/** In the order of upstream's ValidateDeleteOptions. */
+/** Checks DeleteOptions, in the order of upstream's ValidateDeleteOptions. */
 function deleteFaults(options: {
   readonly orphanDependents?: boolean | undefined
   readonly propagationPolicy?: string | undefined
@@ -142,9 +142,7 @@ function deleteFaults(options: {
   return causes
 }
 
-/**
- * What the query of a deletion says of the state that is to be deleted. Source: Convert_url_Values_To_v1_DeleteOptions.
- */
+/** Returns the preconditions in the query of a deletion. Source: Convert_url_Values_To_v1_DeleteOptions. */
 function queryPreconditions(query: Query): Pick<RequestOptions, "preconditions"> {
   const [uid = "", resourceVersion = ""] = [query.get("uid"), query.get("resourceVersion")]
   if (uid === "" && resourceVersion === "") return {}
@@ -153,12 +151,12 @@ function queryPreconditions(query: Query): Pick<RequestOptions, "preconditions">
   }
 }
 
-/** Options may name any group, or that of metadata. Source: apimachinery pkg/apis/meta/internalversion/scheme. */
+/** Options may have the version of any group, or of meta. Source: apimachinery pkg/apis/meta/internalversion/scheme. */
 const OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 /**
- * The options of a deletion that has a body: of those the query gives only what chooses the objects of a collection
- * counts. Throws BadRequest when it holds no DeleteOptions and Invalid where they are not allowed. Source: apiserver
+ * Returns the options of a deletion with a body: of the query only the selectors of a collection count then. Throws
+ * BadRequest when the body is no DeleteOptions and Invalid where they are not allowed. Source: apiserver
  * pkg/endpoints/handlers/delete.go.
  */
 export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): RequestOptions {

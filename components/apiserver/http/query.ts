@@ -1,6 +1,6 @@
 /**
- * The parameters of a request, decoded when first asked for: most requests have none, or have one looked at.
- * A pair that cannot be decoded is passed over, as upstream does. Source: net/url URL.Query.
+ * The parameters of a query, decoded at their first use: most requests have none, or one that is read. A pair that
+ * cannot be decoded is skipped, as upstream. Source: net/url URL.Query.
  */
 export class Query {
   readonly raw: string
@@ -9,7 +9,7 @@ export class Query {
     this.raw = raw
   }
 
-  /** The first value of a parameter. */
+  /** Returns the first value of a parameter. */
   get(name: string): string | undefined {
     return this.raw === "" ? undefined : this.all(name)[0]
   }

@@ -3,12 +3,11 @@ import { noSuchResource } from "../subresource-verbs.ts"
 import { Query } from "./query.ts"
 
 /**
- * What a request line asks for. Kubernetes' paths are so regular that verb, resource and name can be read off before
- * anything is looked up, which is what authorization works with. Source: apiserver
- * pkg/endpoints/request/requestinfo.go.
+ * What a request line says: verb, resource and name, before anything is looked up. Authorization works with this.
+ * Source: apiserver pkg/endpoints/request/requestinfo.go.
  */
 export interface RequestInfo {
-  /** Decoded, without the query. */
+  /** The decoded path, without the query. */
   readonly path: string
   readonly query: Query
   /**
@@ -19,7 +18,7 @@ export interface RequestInfo {
   readonly isResource: boolean
   readonly group: string
   readonly version: string
-  /** The plural. */
+  /** The plural name. */
   readonly resource: string
   readonly subresource: string
   readonly namespace: string
@@ -27,8 +26,8 @@ export interface RequestInfo {
   /** Whether the path begins with the watch prefix of Kubernetes 1.0. */
   readonly legacyWatch: boolean
   /**
-   * What follows the subresource, beginning with its slash: the path that a proxy passes on, still percent-encoded.
-   * Else empty.
+   * The path behind the subresource, with its leading slash and still percent-encoded, which a proxy passes on; else
+   * empty.
    */
   readonly rest: string
 }
@@ -50,7 +49,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
   const parts = rawPath.split("/")
   if (rawPath.charCodeAt(0) !== SLASH)
     throw badRequest(`invalid request target "${url.slice(0, 200)}": must begin with "/"`)
-  // A trailing slash says nothing, so that /api/v1/ is /api/v1.
+  // A trailing slash is ignored: /api/v1/ is /api/v1.
   const end = parts.length > 2 && parts[parts.length - 1] === "" ? parts.length - 1 : parts.length
   const core = parts[1] === "api"
   if (!(core ? end > 3 : parts[1] === "apis" && end > 4)) return nonResource(method, rawPath, query)
@@ -114,7 +113,7 @@ const nonResource = (method: string, rawPath: string, query: Query): RequestInfo
 })
 
 /**
- * A boolean parameter is true unless it says otherwise: `?watch` and `?watch=1` are. Source: apimachinery
+ * A boolean parameter is true unless its value is 0 or false: `?watch` and `?watch=1` are. Source: apimachinery
  * pkg/runtime/conversion.go.
  */
 export const isTrue = (value: string | undefined): boolean =>
@@ -122,7 +121,7 @@ export const isTrue = (value: string | undefined): boolean =>
 
 function segment(raw: string): string {
   const text = decoded(raw)
-  // What percent-encoding hides must not turn into another path.
+  // A percent-encoded slash must not lead to another path.
   if (text !== raw && (text.includes("/") || text.includes("\0"))) throw noSuchResource()
   return text
 }

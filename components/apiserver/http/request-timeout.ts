@@ -5,12 +5,12 @@ import { isHttp2 } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "./exchange.ts"
 import type { Query } from "./query.ts"
 
-/** A request may take so long, unless its URL says less. Source: apiserver pkg/server/config.go RequestTimeout. */
+/** Most time of a request, unless its URL says less. Source: apiserver pkg/server/config.go RequestTimeout. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000
 
 /**
- * Milliseconds that a request may take: what `?timeout=` says, but no more than `mostMs`. 0 and less say nothing.
- * Throws BadRequest for what is no duration. Source: apiserver pkg/endpoints/filters/request_deadline.go.
+ * Returns the milliseconds that a request may take: those of `?timeout=`, but at most `mostMs`. 0 and less are ignored.
+ * Throws BadRequest for an invalid duration. Source: apiserver pkg/endpoints/filters/request_deadline.go.
  */
 export function requestTimeout(query: Query, mostMs: number): number {
   const text = query.get("timeout")
@@ -22,9 +22,9 @@ export function requestTimeout(query: Query, mostMs: number): number {
 }
 
 /**
- * Answers 504 to a request whose time is up, in upstream's way, which takes no notice of what the client accepts: a
- * Status without kind and version, and no content type, so that Go finds it to be text. client-go does not read it, and
- * words the failure itself. Source: apiserver pkg/server/filters/timeout.go.
+ * Answers 504 to a request that has timed out. As upstream, it ignores what the client accepts: the Status has no kind
+ * and version, and no content type, so Go takes it for text and client-go words the failure itself. Source: apiserver
+ * pkg/server/filters/timeout.go.
  */
 export function sendTimedOut(exchange: Exchange): void {
   const error = new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout", {})
@@ -32,5 +32,5 @@ export function sendTimedOut(exchange: Exchange): void {
   exchange.send(504, "text/plain; charset=utf-8", `${JSON.stringify(status)}\n`, closing(exchange))
 }
 
-/** The client may never send what is missing of its body, so an HTTP/1.1 connection ends with the answer. */
+/** The rest of the body may never come, so an HTTP/1.1 connection is closed with the response. */
 const closing = ({ res }: Exchange): OutgoingHttpHeaders => (isHttp2(res) ? {} : { Connection: "close" })

@@ -36,15 +36,15 @@ export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
   readonly scheme: Scheme
   readonly clock: Clock
-  /** How long a watch lasts that names no time; undefined for ever. */
+  /** Returns the seconds of a watch without timeoutSeconds; undefined for no limit. */
   readonly watchSeconds: () => number | undefined
-  /** Counts the events that watches of a resource have written. */
+  /** The counter of events sent to watches of a resource. */
   readonly watchEvents: (resource: Resource) => Value
 }
 
 /**
- * The resource that a path is about, if it takes this verb. Throws NotFound and MethodNotAllowed: told only to who is
- * authorized.
+ * Returns the resource of a path, if it supports the verb. Throws NotFound and MethodNotAllowed. Called after
+ * authorization.
  */
 export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   const resource = scheme.resource(info.group, info.version, info.resource)
@@ -53,7 +53,7 @@ export function resourceOf(info: RequestInfo, scheme: Scheme): Resource {
   // Only proxies have paths below them.
   if (rest !== "" && rest !== "/") throw noSuchResource()
   const namespaced = resource.scope === "Namespaced"
-  // Objects of all namespaces can be listed and watched together, nothing else.
+  // Across all namespaces objects can only be listed and watched.
   if (namespaced && namespace === "" && name !== "") throw noSuchResource()
   if (!namespaced && namespace !== "" && resource.plural !== "namespaces") throw noSuchResource()
   if (subresource === "") {
@@ -75,8 +75,8 @@ function checkNameInPath(name: string): void {
 }
 
 /**
- * Makes a value of a request for a resource, has the pipeline answer it, and sends the answer. Reads are answered in
- * the same turn.
+ * Turns the HTTP request for a resource into an ApiRequest, passes it to the pipeline and sends the response. Reads are
+ * answered in the same turn of the event loop.
  */
 export function serveResource(
   exchange: Exchange,
@@ -88,7 +88,7 @@ export function serveResource(
   const { verb, name } = info
   checkNameInPath(name)
   if (verb === "watch") return serveWatch(exchange, request(exchange, info, user, resource), options)
-  // a form that cannot be had is refused before anything is changed
+  // A response form that does not exist is refused before anything is changed.
   const accepted = negotiate(exchange.header("accept"), offerOf(resource, verb))
   if (accepted.as === "Table") includeObjectOf(exchange)
   switch (verb) {
@@ -106,7 +106,7 @@ export function serveResource(
     case "deletecollection":
       return withDeleteOptions(exchange, request(exchange, info, user, resource), options)
     case "get":
-      // Clients of old ask for an object without what only its cluster gives.
+      // The deprecated ?export asks for an object without the fields that its cluster sets.
       if (info.subresource === "" && isTrue(info.query.get("export")))
         throw badRequest("the export parameter, deprecated since v1.14, is no longer supported")
       return answer(exchange, request(exchange, info, user, resource), options)
@@ -163,7 +163,7 @@ async function withObject(exchange: Exchange, request: ApiRequest, options: Reso
   return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
 
-/** Of the object in the body of a request. */
+/** The kind of the object in the body of a request. */
 function kindOf({ kind, subresources }: Resource, subresource: string | undefined): string {
   if (subresource === undefined) return kind
   return subresources?.other?.[subresource]?.kind ?? (subresource === "scale" ? "Scale" : kind)
@@ -217,7 +217,7 @@ function send(
   exchange.send(code, contentType, body)
 }
 
-/** How much of the objects a table's rows carry. Source: apimachinery TableOptions. */
+/** What the rows of a table contain of their objects. Source: apimachinery TableOptions. */
 function includeObjectOf(exchange: Exchange): "None" | "Metadata" | "Object" {
   const value = exchange.info?.query.get("includeObject")
   if (value === undefined || value === "" || value === "Metadata") return "Metadata"
@@ -243,21 +243,19 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
       watchOverWebSocket(exchange, upgrade, watched(request, options.watchSeconds), options.pipeline, encoder, events),
     )
   const stream = new WatchStream(exchange, encoder, events)
-  // Refusals come out here, while an answer with their code can still be given.
+  // Refusals are thrown here, while a response with their code can still be sent.
   const watch = options.pipeline.watch(watched(request, options.watchSeconds), stream)
   stream.begin()
   return new Promise((done) => tie(watch, exchange.res, done))
 }
 
 /**
- * A watch that names no time ends after 30 to 60 minutes, so that those which began together do not end together.
- * Source: endpoints/handlers/get.go.
+ * Duration of a watch without timeoutSeconds: 30 to 60 minutes, at random, so that watches that began together do not
+ * end together. Source: endpoints/handlers/get.go.
  */
 export const usualWatchSeconds = (random: Random): number => 1800 * (1 + random.next())
 
-/**
- * Gives a watch its time, and makes one under the path of an object, as clients of old ask for it, one with a selector.
- */
+/** Sets the time of a watch. A watch of a single object by its path, which old clients use, gets a field selector. */
 export function watched(request: ApiRequest, watchSeconds: ResourceRequestOptions["watchSeconds"]): ApiRequest {
   const { name, options } = request
   const { timeoutSeconds: asked, ...others } = options

@@ -5,9 +5,9 @@ import type { Parts } from "./list-bytes.ts"
 import { acceptsGzip, type Exchange } from "./exchange.ts"
 
 /**
- * Answers with a large body piece by piece, each made when the client has taken the one before: a list of a hundred
- * megabytes costs the memory of a piece, and other requests are answered in between. Lists are of immutable objects, so
- * it is the same list to its end.
+ * Sends a large body piece by piece; each piece is made when the client has read the one before. A list of a hundred
+ * megabytes costs the memory of one piece, and other requests are answered in between. The objects of a list are
+ * immutable, so the list stays consistent.
  */
 export async function sendParts(
   exchange: Exchange,

@@ -1,13 +1,10 @@
 import { ExactNumber } from "../../../pkg/apimachinery/exact-number.ts"
 
-/**
- * What Go's decoder says of JSON that can have no apiVersion and kind. Source: apimachinery
- * pkg/runtime/serializer/json/meta.go.
- */
+/** The error of Go's decoder for JSON that is no object. Source: apimachinery pkg/runtime/serializer/json/meta.go. */
 export const noTypeMeta = (value: unknown, goType = TYPE_META): string =>
   `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goType}`
 
-/** What it says of an object in which one of the two is no text; undefined when both can be read. */
+/** The error for an object whose apiVersion or kind is no text; undefined when both are. */
 export function wrongTypeMeta(object: Readonly<Record<string, unknown>>): string | undefined {
   for (const name of ["apiVersion", "kind"]) {
     const value = object[name]
@@ -19,7 +16,7 @@ export function wrongTypeMeta(object: Readonly<Record<string, unknown>>): string
 
 const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`
 
-/** The type of a JSON value as Go's decoder calls it. */
+/** Returns the name of a JSON type in Go's decoder. */
 export function jsonType(value: unknown): string {
   if (Array.isArray(value)) return "array"
   if (typeof value === "boolean") return "bool"

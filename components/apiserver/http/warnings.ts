@@ -1,14 +1,14 @@
 /**
- * Characters of all warnings of an answer, and of each once they do not all fit. Source: apiserver
+ * Most characters of all warnings of a response; each is cut to 256 if they do not fit. Source: apiserver
  * pkg/endpoints/filters/warning.go.
  */
 const MOST_CHARACTERS = 4096
 const MOST_OF_EACH = 256
 
 /**
- * The Warning headers (RFC 7234, 5.5) of an answer, each text once. Clients give up on answers with too large a head,
- * so there are no more than fit into
- * 4,096 characters; where they do not fit each is cut to 256, and what comes after is left out.
+ * The Warning headers (RFC 7234, 5.5) of a response, each text once. Clients refuse responses with too large a head:
+ * all warnings together have at most 4,096 characters. If they do not fit, each is cut to 256 characters, and those
+ * beyond the limit are left out.
  */
 export class Warnings {
   readonly #given = new Set<string>()
@@ -27,7 +27,7 @@ export class Warnings {
     } else this.#keep(this.#cutting ? cut(text) : text)
   }
 
-  /** Values of the headers. */
+  /** Returns the values of the headers. */
   headers(): string[] {
     return this.#kept.map((text) => `299 - ${quoted(text)}`)
   }
@@ -38,12 +38,12 @@ export class Warnings {
   }
 }
 
-/** In code points, as Go counts runes. */
+/** The length in code points, as Go counts runes. */
 const lengthOf = (text: string): number => Array.from(text).length
 const cut = (text: string): string =>
   text.length <= MOST_OF_EACH ? text : Array.from(text).slice(0, MOST_OF_EACH).join("")
 
-/** A quoted-string of RFC 9110: what may not stand in a header is dropped or escaped. */
+/** Formats a quoted-string of RFC 9110: characters that a header may not have are dropped or escaped. */
 const quoted = (text: string): string =>
   `"${text
     .replaceAll(/[\x00-\x1f\x7f]/g, " ")

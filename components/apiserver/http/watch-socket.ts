@@ -9,12 +9,14 @@ import type { FrameEncoder } from "./watch.ts"
 
 const MAX_BEHIND_BYTES = 16 * 1024 * 1024
 
-/** A browser that has to prove itself in a subprotocol has to offer another one beside it. */
+/**
+ * The subprotocols that a watch accepts. A browser that sends its token as a subprotocol must offer one of these too.
+ */
 const PROTOCOLS = ["binary.k8s.io", "base64.binary.k8s.io", "v4.channel.k8s.io"]
 
 /**
- * A watch over a WebSocket: a message each event, text for JSON and binary for protobuf. Resolves when it is over.
- * Source: apiserver pkg/endpoints/handlers/watch.go HandleWS.
+ * Serves a watch over a WebSocket: one message for each event, text for JSON and binary for protobuf. Resolves when the
+ * watch ends. Source: apiserver pkg/endpoints/handlers/watch.go HandleWS.
  */
 export async function watchOverWebSocket(
   { req }: Exchange,
@@ -39,7 +41,7 @@ export async function watchOverWebSocket(
     socket.close(1000)
   }
   const sink: WatchSink = {
-    // Until the handshake is through, batches wait.
+    // Until the handshake is complete, batches wait.
     send: (batch) => (ws === undefined ? waiting.push(batch) > 0 : ws.readyState === ws.OPEN && write(ws, batch)),
     end(error) {
       ended = true
@@ -47,7 +49,7 @@ export async function watchOverWebSocket(
       if (ws !== undefined) close(ws)
     },
   }
-  // Refusals come out here, while an answer with their code can still be given.
+  // Refusals are thrown here, while a response with their code can still be sent.
   const watch = pipeline.watch(request, sink)
   answer.upgraded()
   try {

@@ -10,22 +10,22 @@ import type { Exchange } from "./exchange.ts"
 import type { FrameEncoder } from "./watch.ts"
 
 /**
- * A client that reads so much slower than events come is cut off, and resumes or lists again: its memory is ours.
- * The first frames (all there is, when asked for) may be larger than this and do not count.
+ * Most bytes that wait for a slow client. Beyond it the watch is closed, and the client resumes or lists again. The
+ * initial events may be larger than this and do not count.
  */
 const MAX_BEHIND_BYTES = 16 * 1024 * 1024
 
 /**
- * Writes a watch's frames into the body of an answer: HTTP/1.1 chunks or HTTP/2 data, one write for all the frames of a
- * commit.
+ * Writes the frames of a watch into the body of a response, as HTTP/1.1 chunks or HTTP/2 data: one write for all frames
+ * of a commit.
  */
 export class WatchStream implements WatchSink {
   private readonly exchange: Exchange
   private readonly encoder: FrameEncoder
   private readonly events: Value
   /**
-   * Where there is one. An event to thousands touches little more than this of each: what each has in memory of its own
-   * is what the event costs.
+   * The socket of an HTTP/1.1 connection. An event to thousands of watchers touches little more than this field of
+   * each, because memory access dominates its cost.
    */
   private chunks: DirectSocket | undefined
   private allowed: number | undefined
@@ -36,7 +36,7 @@ export class WatchStream implements WatchSink {
     this.events = events
   }
 
-  /** Sends the head of the answer at once, so that the client knows the watch is open though nothing happens. */
+  /** Sends the head of the response at once, so that the client knows that the watch is open. */
   begin(): void {
     const { res } = this.exchange
     if (res.headersSent || res.destroyed) return
@@ -62,7 +62,7 @@ export class WatchStream implements WatchSink {
     return res.destroyed || res.writableEnded
   }
 
-  /** Gives the number of bytes that wait for the client to read. */
+  /** Returns the number of bytes that wait for the client. */
   private written(bytes: Uint8Array): number {
     const { res } = this.exchange
     res.write(bytes)
@@ -79,14 +79,14 @@ export class WatchStream implements WatchSink {
     this.begin()
     const { res } = this.exchange
     if (this.isOver()) return
-    // An orderly end would wait behind all that the client does not read.
+    // An orderly end would wait until the client has read everything.
     if (this.behind) res.destroy()
     else if (error === undefined) res.end()
     else res.end(this.encoder.error(error))
   }
 }
 
-/** Ends the watch when the client is gone, and tells `done` when the answer is over for whatever reason. */
+/** Ends the watch when the client goes away; calls `done` when the response ends for any reason. */
 export function tie(watch: Watch, res: ServerAnswer, done: () => void): void {
   const over = () => {
     watch.close()

@@ -10,17 +10,17 @@ import { PartialObjectMetadata, partial } from "./encode.ts"
 import { MEDIA_TYPE, type Accepted } from "./negotiate.ts"
 
 /**
- * How the frames of watches are written. Where they are the same for every watcher so is the encoder, and what it makes
- * of a frame or batch is made once.
+ * Encodes the frames of watches. Watchers with the same form share the encoder, so each frame and batch is encoded
+ * once.
  */
 export interface FrameEncoder {
   readonly contentType: string
   /** Whether frames are text, for WebSocket messages. */
   readonly text: boolean
   frame(frame: WatchFrame): Uint8Array
-  /** All frames of a batch. */
+  /** Encodes all frames of a batch. */
   body(batch: WatchBatch): Uint8Array
-  /** The same as a chunk of an HTTP/1.1 body. */
+  /** Encodes a batch as a chunk of an HTTP/1.1 body. */
   chunk(batch: WatchBatch): Uint8Array
   error(error: ApiError): Uint8Array
 }
@@ -34,7 +34,7 @@ export interface FrameOptions {
 
 const shared = new WeakMap<Resource, Map<string, FrameEncoder>>()
 
-/** The encoder that fits what was asked for. Source: apiserver pkg/endpoints/handlers/watch.go. */
+/** Returns the encoder for a form. Source: apiserver pkg/endpoints/handlers/watch.go. */
 export function frameEncoder(options: FrameOptions): FrameEncoder {
   const { accepted, resource } = options
   if (accepted.as === "Table") return tableFrames(options)
@@ -96,7 +96,7 @@ const partialProtobufFrame =
       encodeProtobuf(PartialObjectMetadata, stored.object, { apiVersion, kind: "PartialObjectMetadata" }),
     )
 
-/** Each event is a table of one row; only the first tells the columns. */
+/** Encodes each event as a table of one row; only the first has the columns. */
 function tableFrames({ accepted, resource, includeObject, now }: FrameOptions): FrameEncoder {
   let first = true
   const frame = ({ type, stored: { object } }: WatchFrame): Uint8Array => {

@@ -3,7 +3,7 @@ import { parseYaml as readYaml, YamlError } from "../../../pkg/yaml/yaml.ts"
 import { BodyError } from "./body-error.ts"
 import { parseJson, type Parsed } from "./json.ts"
 
-/** Parses one YAML document as Kubernetes reads it. @throws BodyError when it is no YAML, or cannot be made JSON */
+/** Parses one YAML document as Kubernetes does. @throws BodyError when it is no YAML, or cannot be expressed in JSON */
 export function parseYaml(bytes: Uint8Array): Parsed {
   try {
     const text = textOf(bytes)
@@ -16,7 +16,10 @@ export function parseYaml(bytes: Uint8Array): Parsed {
   }
 }
 
-/** Clients mostly apply JSON, which is YAML too and read much faster. Undefined where the two could differ. */
+/**
+ * Parses the text as JSON, which clients mostly send as YAML and which is much faster. Undefined where the results
+ * could differ.
+ */
 function fromJson(text: string): Parsed | undefined {
   if (text[0] !== "{") return undefined
   try {

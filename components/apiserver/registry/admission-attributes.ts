@@ -3,7 +3,7 @@ import type { AdmissionAttributes, Operation } from "../admission/admission.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
-/** What admission is told of a request. `name` is given where it is the object's and stands not in the path. */
+/** Returns the attributes of a request for admission. `name` is given when the name is not in the path. */
 export const admissionAttributes = (
   { resource, subresource, namespace, name: asked = "", user, options, warn, annotate }: ApiRequest,
   operation: Operation,
@@ -24,13 +24,13 @@ export const admissionAttributes = (
   annotate,
 })
 
-/** The request as one about the whole object: what a subresource makes or takes away is that. */
+/** Returns the request as one about the whole object, for subresources that create or delete it. */
 export const aboutWhole = (request: ApiRequest): ApiRequest =>
   request.subresource === undefined ? request : { ...request, subresource: undefined }
 
 /**
- * Admission of a POST to a subresource, whose body is an object of a kind of its own: a binding, an eviction. Gives the
- * body as admission leaves it.
+ * Runs admission for a POST to a subresource, whose body is an object of its own kind: a binding, an eviction. Returns
+ * the body as admission leaves it.
  */
 export async function admitBody<T extends KubeObject>(
   { admission }: RegistryContext,

@@ -14,7 +14,7 @@ import type { FlowControl } from "../flowcontrol/flow-control.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { TemplateSharing } from "./template-sharing.ts"
 
-/** What the verbs of the registry work with. */
+/** What the verbs of the registry need. */
 export interface RegistryContext {
   readonly storage: Storage
   readonly hub: WatchHub
@@ -24,20 +24,20 @@ export interface RegistryContext {
   readonly random: Random
   readonly authorizer: Authorizer
   readonly admission: Admission
-  /** Lets new objects of one template share their equal parts. */
+  /** Shares equal parts among new objects of one template. */
   readonly sharing: TemplateSharing
-  /** All on unless given. */
+  /** Feature gates; all on unless given. */
   readonly features?: Features
-  /** Decides when a request of this process is served; undefined without priority and fairness. */
+  /** Flow control for requests of this process; undefined without priority and fairness. */
   readonly flow?: FlowControl | undefined
-  /** What a kind adds to the generic way, if anything. */
+  /** Returns the hooks of a kind, if it has any. */
   hooks(resource: Resource): KindHooks | undefined
 }
 
-/** Something that was taken for an object before its write: an address, a port. */
+/** Something allocated for an object before its write, such as an address or a port. */
 export interface Reservation {
   readonly object: KubeObject
-  /** Called once the write has happened or failed. */
+  /** Called once the write has succeeded or failed. */
   settle(written: boolean): void
 }
 

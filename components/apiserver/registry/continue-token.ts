@@ -4,11 +4,11 @@ import { jsonFault } from "../../../pkg/apimachinery/json-fault.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
 import { jsonType } from "../http/type-meta.ts"
 
-/** Where a list that was given in parts goes on. */
+/** The position at which a chunked list continues. */
 export interface ListPosition {
-  /** The revision whose objects the list shows; -1 for the present one, when that of the parts before has expired. */
+  /** The revision that the list shows; -1 for the present one, when the revision of the earlier chunks has expired. */
   readonly revision: number
-  /** The last key already given, without the prefix of the collection. */
+  /** The last key sent, without the prefix of the collection. */
   readonly after: string | undefined
 }
 
@@ -19,7 +19,7 @@ export const encodeToken = ({ revision, after }: ListPosition): string =>
   )
 
 /**
- * Reads the token of a client. @throws ApiError BadRequest. Source: apiserver pkg/storage/continue.go DecodeContinue.
+ * Decodes the token of a client. @throws ApiError BadRequest. Source: apiserver pkg/storage/continue.go DecodeContinue.
  */
 export function decodeToken(text: string): ListPosition {
   const { v = "", rv = 0, start = "" } = fieldsOf(text)
@@ -27,7 +27,7 @@ export function decodeToken(text: string): ListPosition {
   if (rv === 0) throw wrong(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
   if (start === "") throw wrong(": encoded start key empty (version meta.k8s.io/v1)")
   const key = start.startsWith("/") ? start : `/${start}`
-  // A key that leads out of the collection must not become one of another collection.
+  // A key must not lead out of the collection into another one.
   if (key !== "/" && key.split("/").some((part, i) => i > 0 && (part === "" || part === "." || part === "..")))
     throw wrong(`: ${start}`)
   return { revision: rv, after: key.slice(1).replace(/\u0000$/, "") }

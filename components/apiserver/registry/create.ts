@@ -21,12 +21,12 @@ import { warnAbout } from "./warn-about.ts"
 import { writeAlong } from "./write-along.ts"
 
 /**
- * Tries with a new random name when a generated one is taken. Source: registry/generic/registry/store.go
+ * Attempts with a new random suffix when a generated name is taken. Source: registry/generic/registry/store.go
  * maxNameGenerationCreateAttempts.
  */
 const NAME_ATTEMPTS = 8
 
-/** POST of an object. Order of the steps: endpoints/handlers/create.go, registry/rest/create.go upstream. */
+/** POST of an object. The order of the steps is upstream's: endpoints/handlers/create.go, registry/rest/create.go. */
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const sent = withDistinctOwners(request, decodeBody(request))
@@ -39,12 +39,12 @@ export async function create(context: RegistryContext, request: ApiRequest): Pro
 }
 
 /**
- * A version that the store could have given. Other text counts as none. Source: etcd3/store.go Create, which a dry run
- * does not reach.
+ * Whether a text is a resourceVersion of the store; other texts are ignored. Source: etcd3/store.go Create, which a dry
+ * run does not reach.
  */
 const isVersion = (version: string | undefined): boolean => version !== undefined && /^0*[1-9]\d*$/.test(version)
 
-/** Creates a decoded object: for POST, and for an update or apply of something that is not there. */
+/** Creates a decoded object: for POST, and for an update or apply of an object that does not exist. */
 export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
   (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
     ? createGenerated(context, request, sent)
@@ -77,7 +77,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   // Admission must not move the object to another namespace.
   if (left !== undefined && left !== object) object = inNamespace(left, request)
   object = prepare(context, request, withSystemFields(context, object))
-  // for a dry run too: it shows what would be given, or why not
+  // A dry run allocates too, to show the result or the refusal.
   const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true)
   let settledAttributes: AdmissionAttributes | undefined
   let written = false
@@ -128,8 +128,8 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
 }
 
 /**
- * Adds uid and creationTimestamp, which only the server gives, after what admission may still change. Source:
- * registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate.
+ * Sets uid and creationTimestamp after admission has changed the object. Source: registry/rest/meta.go
+ * FillObjectMetaSystemFields, create.go BeforeCreate.
  */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject): KubeObject {
   const { metadata } = object
@@ -139,8 +139,8 @@ function withSystemFields({ clock, random }: RegistryContext, object: KubeObject
 }
 
 /**
- * An object without what a client may send but not decide. Nearly always nothing of it was sent, and nothing is copied.
- * Source: registry/rest/meta.go WipeObjectMetaSystemFields.
+ * Removes the metadata that only the server sets. Usually none was sent, and nothing is copied. Source:
+ * registry/rest/meta.go WipeObjectMetaSystemFields.
  */
 function withoutSystemFields(object: KubeObject): KubeObject {
   const { metadata } = object
@@ -159,10 +159,10 @@ const SYSTEM_FIELDS = [
   "deletionGracePeriodSeconds",
 ] as const
 
-/** A generated name has at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
+/** Generates a name of at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
 const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix
 
-/** What the kind drops and sets at creation. */
+/** Runs the kind's `prepareForCreate` and clears what clients may not set. */
 function prepare(context: RegistryContext, request: ApiRequest, sent: KubeObject): KubeObject {
   const { resource } = request
   let object = sent

@@ -5,17 +5,17 @@ import type { ApiRequest } from "../request.ts"
 import { foreignKind } from "./foreign-kind.ts"
 
 /**
- * The body of a create or update as an object: typed, defaulted, in the namespace of the request. Unknown fields are
- * refused, warned of or dropped as asked. Values that it shares with `old`, a stored object, are not decoded again:
- * components change what they were given and send it back.
+ * Decodes the body of a create or update into an object with defaults, in the namespace of the request. Unknown fields
+ * are refused, warned about or dropped as the request says. Values that the body shares with `old`, a stored object,
+ * are not decoded again: components change a cached object and send it back.
  */
 export function decodeBody(request: ApiRequest, resource: Resource = request.resource, old?: KubeObject): KubeObject {
   return inNamespace(decodeSent(resource, request.body, request, old), request)
 }
 
 /**
- * JSON that a client sent as an object of a kind, which need not be that of the request; unknown fields are refused,
- * warned of or dropped as the request asks.
+ * Decodes JSON that a client sent into an object of a kind, which may differ from that of the request. Unknown fields
+ * are refused, warned about or dropped as the request says.
  */
 export function decodeSent<T extends KubeObject>(
   resource: Resource<T>,
@@ -36,8 +36,8 @@ export function decodeSent<T extends KubeObject>(
 }
 
 /**
- * Tells a client of what Strict would refuse, unless it asked not to be told. Those of a YAML parser come in one, a
- * line each.
+ * Warns a client about faults that Strict would refuse, unless it asked to ignore them. The faults of the YAML parser
+ * come as one text with a line for each.
  */
 export function warnOf(faults: readonly string[], { options, warn }: ApiRequest): void {
   if (options.fieldValidation === "Ignore") return
@@ -62,8 +62,8 @@ export function inNamespace(
 }
 
 /**
- * The name in an object that is to be at the request's path. @throws ApiError BadRequest where it is another, or none.
- * Source: endpoints/handlers/rest.go checkName.
+ * Checks the name of an object against the path. @throws ApiError BadRequest when the name differs or is empty. Source:
+ * endpoints/handlers/rest.go checkName.
  */
 export function checkName({ metadata }: KubeObject, { name = "" }: Pick<ApiRequest, "name">): void {
   if ((metadata.name ?? "") === "")
@@ -74,7 +74,7 @@ export function checkName({ metadata }: KubeObject, { name = "" }: Pick<ApiReque
 
 const emptyStatuses = new WeakMap<Resource, unknown>()
 
-/** The status of an object that has none yet: the defaults of its fields. */
+/** Returns the status of an object without one: the defaults of its fields. */
 export function emptyStatus(resource: Resource): unknown {
   if (!emptyStatuses.has(resource))
     emptyStatuses.set(resource, (decodeObject(resource, {}).object as { readonly status?: unknown }).status)

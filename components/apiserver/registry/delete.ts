@@ -12,8 +12,8 @@ const ORPHAN = "orphan"
 const FOREGROUND = "foregroundDeletion"
 
 /**
- * DELETE of an object. It goes at once, or is marked and goes later: when its grace period is over, when its last
- * finalizer is taken away.
+ * DELETE of an object. The object is removed at once, or marked and removed later: after its grace period, or with its
+ * last finalizer.
  */
 export async function deleteOne(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource, name = "", options } = request
@@ -31,7 +31,10 @@ export async function deleteOne(context: RegistryContext, request: ApiRequest): 
   }
 }
 
-/** Order of the steps: registry/generic/registry/store.go Delete, registry/rest/delete.go BeforeDelete upstream. */
+/**
+ * The order of the steps is upstream's: registry/generic/registry/store.go Delete, registry/rest/delete.go
+ * BeforeDelete.
+ */
 export async function deleteObject(
   context: RegistryContext,
   request: ApiRequest,
@@ -63,12 +66,12 @@ export async function deleteObject(
 const NONE: readonly string[] = []
 
 interface Deletion {
-  /** The object as the deletion marks it; itself where it goes without being marked. */
+  /** The object as the deletion marks it; the unchanged object where it is removed without a mark. */
   readonly object: KubeObject
   readonly goes: boolean
 }
 
-/** What a deletion makes of an object now. */
+/** Returns what a deletion does to an object now. */
 function afterDeletion(
   context: RegistryContext,
   resource: Resource,
@@ -95,7 +98,7 @@ function afterDeletion(
       deletionTimestamp: at,
       deletionGracePeriodSeconds: seconds,
       ...(finalizers.length > 0 ? { finalizers } : { finalizers: undefined }),
-      // Controllers behave differently from now on, so whoever observes generations must see a new one.
+      // The object's meaning changes for its controller, so the generation rises.
       ...(first && (metadata.generation ?? 0) > 0 ? { generation: metadata.generation! + 1 } : {}),
     },
   }
@@ -103,8 +106,8 @@ function afterDeletion(
 }
 
 /**
- * The end of a graceful deletion. "none": the kind has no grace, or it is over. "pending": one is under way and this
- * deletion does not shorten it.
+ * The state of a graceful deletion. "none": the kind has no grace period, or it has passed. "pending": a deletion is in
+ * progress and this one does not shorten it.
  */
 function graceOf(
   context: RegistryContext,
@@ -114,7 +117,7 @@ function graceOf(
 ): "none" | "pending" | { readonly seconds: number; readonly at: string } {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
   if (resource.gracefulDeletion === undefined) return "none"
-  // Negative values stand for one second, as upstream reads them.
+  // Upstream reads negative values as one second.
   const requested =
     options.gracePeriodSeconds !== undefined && options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds
   const now = context.clock.now()
@@ -122,7 +125,7 @@ function graceOf(
     if (deletionGracePeriodSeconds === 0) return "none"
     if (requested === undefined || requested >= deletionGracePeriodSeconds) return "pending"
     const end = Date.parse(deletionTimestamp) + (requested - deletionGracePeriodSeconds) * 1000
-    // Where all the time has passed already, whoever looks after the object is still given a moment.
+    // If the whole time has passed already, the kubelet still gets a moment.
     if (end < now) return { seconds: Math.min(requested, 1), at: instant(now) }
     return { seconds: requested, at: instant(end) }
   }
@@ -133,7 +136,7 @@ function graceOf(
 const instant = (ms: number): string => new Date(ms).toISOString().slice(0, 19) + "Z"
 
 /**
- * Finalizers that have the garbage collector deal with dependents first. Source: store.go
+ * Returns the finalizers by which the garbage collector handles dependents first. Source: store.go
  * deletionFinalizersForGarbageCollection.
  */
 function finalizersFor(
@@ -142,7 +145,7 @@ function finalizersFor(
   options: RequestOptions,
 ): readonly string[] {
   const others = finalizers.filter((name) => name !== ORPHAN && name !== FOREGROUND)
-  // The garbage collector does not look at such objects: they would wait for it for ever.
+  // The garbage collector ignores such objects, which would wait for ever.
   if (defaultGarbageCollectionPolicy === "Unsupported") return others
   const asked =
     policyOf(options) ??
@@ -156,13 +159,13 @@ const POLICY_OF: Readonly<Record<string, RequestOptions["propagationPolicy"]>> =
   [FOREGROUND]: "Foreground",
 }
 
-/** What the deletion says of dependents; undefined where it says nothing. */
+/** Returns the propagation policy of a deletion; undefined when it names none. */
 const policyOf = ({ propagationPolicy, orphanDependents }: RequestOptions): RequestOptions["propagationPolicy"] =>
   orphanDependents === undefined ? propagationPolicy : orphanDependents ? "Orphan" : "Background"
 
 /**
- * Refuses options that contradict each other, and warns of a default that may surprise. Source: apimachinery
- * pkg/apis/meta/v1/validation ValidateDeleteOptions.
+ * Refuses contradicting options, and warns about a surprising default. Source: apimachinery pkg/apis/meta/v1/validation
+ * ValidateDeleteOptions.
  */
 export function checkOptions({ resource, options, warn }: ApiRequest): void {
   const { group, defaultPolicyWarning } = resource
@@ -185,8 +188,8 @@ export function checkOptions({ resource, options, warn }: ApiRequest): void {
 }
 
 /**
- * @throws ApiError Conflict, which names the kind where others name the resource, when the object is another than the
- * request is for
+ * @throws ApiError Conflict when the object does not meet the preconditions. Its message names the kind, where other
+ * messages name the resource.
  */
 export function checkPreconditions(
   { group, kind: plural }: Resource,

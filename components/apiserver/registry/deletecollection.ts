@@ -5,8 +5,8 @@ import { checkOptions, deleteObject } from "./delete.ts"
 import { list } from "./list.ts"
 
 /**
- * DELETE of a collection: all that the selectors match, each as a DELETE of its own would. Answers with the list of
- * what there was. Source: registry Store.DeleteCollection.
+ * DELETE of a collection: deletes every object that the selectors match, as a DELETE of its own would. Returns the list
+ * of deleted objects. Source: registry Store.DeleteCollection.
  */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   checkOptions(request)
@@ -18,7 +18,7 @@ export async function deleteCollection(context: RegistryContext, request: ApiReq
         const { namespace, name } = metadata
         await deleteObject(context, { ...request, verb: "delete", namespace, name })
       } catch (err) {
-        // Somebody else was faster, which is what was wanted.
+        // Another request has deleted the object, which is the wanted result.
         if (!isNotFound(err)) throw err
       }
     }),

@@ -3,7 +3,7 @@ import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { StorageError } from "../../../pkg/storage/storage.ts"
 
 /**
- * A failure of the store as clients are told of it. The one place where the two meet. Source: apiserver
+ * Turns an error of the store into an ApiError. This is the only place that does. Source: apiserver
  * pkg/storage/errors/storage.go.
  */
 export function apiErrorFrom(err: unknown, resource: Resource, name: string): ApiError {

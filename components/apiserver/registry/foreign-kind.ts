@@ -3,15 +3,14 @@ import { notRegistered } from "../../../pkg/apimachinery/decode.ts"
 import { internalType } from "../../../pkg/apimachinery/internal-type.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
-/** Kinds that every group knows. Source: apimachinery pkg/apis/meta/v1/register.go AddToGroupVersion. */
+/** Kinds of every group. Source: apimachinery pkg/apis/meta/v1/register.go AddToGroupVersion. */
 const OF_EVERY_GROUP = ["DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "GetOptions", "ListOptions"]
 /** Kinds of `v1` that are no resources. */
 const OF_CORE = ["Status", "List", "APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "WatchEvent"]
 
 /**
- * Returns why an object that says to be of another kind cannot be read as one of the resource, in the words of
- * upstream. Undefined where it is another version of the same kind. Source: apimachinery pkg/runtime/scheme.go, and
- * pkg/conversion/converter.go.
+ * Returns why an object of another kind cannot be decoded as one of the resource, in upstream's words. Undefined when
+ * it is another version of the same kind. Source: apimachinery pkg/runtime/scheme.go, and pkg/conversion/converter.go.
  */
 export function foreignKind(resource: Resource, apiVersion: string, kind: string): string | undefined {
   const found = [...RESOURCES, ...SUBRESOURCE_KINDS].find(

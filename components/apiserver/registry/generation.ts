@@ -2,13 +2,13 @@ import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
 import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
-/** metadata.generation of a new object, to be spread over its metadata: nothing for kinds that do not count. */
+/** Returns metadata.generation of a new object, to be spread into its metadata; empty for kinds without generations. */
 export function firstGeneration({ generation }: Resource): Pick<ObjectMeta, "generation"> {
   if (generation === undefined || (generation !== true && generation.first === "sent")) return {}
   return generation !== true && generation.first === 0 ? { generation: undefined } : { generation: 1 }
 }
 
-/** A changed object with the generation that it has now. */
+/** Returns a changed object with its new generation. */
 export function withGeneration({ generation }: Resource, object: KubeObject, old: KubeObject): KubeObject {
   if (generation === undefined) return object
   const counts = generation === true ? undefined : generation.counts

@@ -5,7 +5,7 @@ import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
-/** GET of one object. Memory is never behind the log, so every resourceVersion that exists is fresh enough. */
+/** GET of one object. Memory is never behind the log, so it satisfies every resourceVersion that exists. */
 export function get(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   const version = versionOfRead(request.options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, context.storage.revision)
@@ -21,7 +21,7 @@ export function get(context: RegistryContext, request: ApiRequest): ApiResult | 
 
 const answered = (stored: Stored): ApiResult => ({ kind: "object", code: 200, object: stored.object, stored })
 
-/** The stored object that a request names. @throws ApiError NotFound */
+/** Returns the stored object that a request names. @throws ApiError NotFound */
 export function getStored(
   { storage }: Pick<RegistryContext, "storage">,
   { resource, namespace, name }: Pick<ApiRequest, "resource" | "namespace" | "name">,

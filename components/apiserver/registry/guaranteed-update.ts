@@ -8,34 +8,34 @@ import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
-/** What an attempt wants done with the state it was shown. */
+/** What an attempt does with the stored object. */
 export type Attempt =
   | { readonly write: KubeObject; /** Called when the write has happened or failed. */ settle?(written: boolean): void }
-  /** Nothing changes; the object as it is is the answer. */
+  /** Nothing changes; the response shows the object as it is. */
   | { readonly keep: Stored }
   | Removal
-  /** A dry run: this is what would have been written. */
+  /** A dry run: the object that would have been written. */
   | { readonly pretend: Stored }
 
-/** The object goes. */
+/** Removes the object. */
 interface Removal {
   readonly remove: true
-  /** The state in which watchers see it before it goes. */
+  /** The state that watchers see before the object is removed. */
   readonly marked?: KubeObject
   /**
-   * What the answer shows instead of the last state: an update that lets the object go answers with the updated object.
+   * The object in the response instead of the last state: an update that removes the object returns the updated object.
    */
   readonly shown?: KubeObject
   settle?(written: boolean): void
 }
 
-/** What came of it. `removed` has the last state. */
+/** The result of an update. `removed` has the last state of a removed object. */
 export interface Outcome {
   readonly stored: Stored
   readonly removed: boolean
 }
 
-/** Lost races after which a write gives up, so that no request runs for ever. */
+/** Attempts after which a write gives up, so that no request runs for ever. */
 const ATTEMPTS = 100
 
 /**
@@ -99,7 +99,7 @@ export async function guaranteedUpdate(
   }
 }
 
-/** Writes the object as a deletion marks it and removes it, in one transaction. */
+/** Writes the marked object and removes it, in one transaction. */
 async function removeMarked(storage: Storage, write: Write, others: readonly Write[] = []): Promise<Stored> {
   const [, removed] = await storage.writeAll([write, { ...write, object: null, expected: undefined }, ...others])
   return removed!
@@ -108,10 +108,10 @@ async function removeMarked(storage: Storage, write: Write, others: readonly Wri
 const isRace = (err: unknown): err is StorageError =>
   err instanceof StorageError && (err.code === "conflict" || err.code === "exists" || err.code === "missing")
 
-/** The ends of the lines that wait for a key. */
+/** For each key, the end of the queue of writers. */
 const lines = new WeakMap<Storage, Map<string, Promise<void>>>()
 
-/** Resolves when all that came before have left; gives how to leave. */
+/** Resolves when all earlier writers of the key have finished; returns the function that lets the next one in. */
 async function myTurn(storage: Storage, key: string): Promise<() => void> {
   let waiting = lines.get(storage)
   if (waiting === undefined) lines.set(storage, (waiting = new Map<string, Promise<void>>()))

@@ -10,8 +10,8 @@ import type { RegistryContext } from "./context.ts"
 import { decodeToken, encodeToken, type ListPosition } from "./continue-token.ts"
 
 /**
- * GET of a collection: all of it, or a part and a token for the rest. All parts show the collection as it was when the
- * first was asked for.
+ * GET of a collection: all of it, or a chunk and a token for the rest. All chunks show the collection at the revision
+ * of the first.
  */
 export function list(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   const { resource, options } = request
@@ -28,7 +28,7 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
   const { limit = 0 } = options
   const from = start(context, request)
   const all = candidates(context, request, selection, from)
-  // Without selectors no other objects need to be shown than those of this part.
+  // Without selectors only the objects of this chunk need to be converted.
   const part = selection.everything && limit > 0 && all.length > limit ? all.slice(0, limit) : all
   const shown = viewOf(resource).allShown(part)
   const answer = (objects: readonly Stored[]): ApiResult =>
@@ -36,7 +36,7 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
   return shown instanceof Promise ? shown.then(answer) : answer(shown)
 }
 
-/** How many more match is not counted with selectors, as upstream does not. */
+/** With selectors the remaining objects are not counted, as upstream. */
 function selected(
   request: ApiRequest,
   from: ListPosition,
@@ -49,7 +49,7 @@ function selected(
   return listed(request, from, isPart ? found.slice(0, limit) : found, isPart ? undefined : found.length)
 }
 
-/** The answer with `items`, which are all that there are or the first of them; `count` is unknown with selectors. */
+/** Returns the response with `items`, the first of `count` objects; `count` is unknown with selectors. */
 function listed(
   { resource, namespace }: ApiRequest,
   { revision }: ListPosition,
@@ -78,13 +78,13 @@ function start({ storage }: RegistryContext, { options }: ApiRequest): ListPosit
     return token.revision < 0 ? { ...token, revision } : token
   }
   const wanted = versionOfList(resourceVersion)
-  // A part of a list is of the very version that was asked for, as it was before there was a match to ask for.
+  // A chunked list with a resourceVersion shows exactly that revision, as it did before resourceVersionMatch existed.
   const isExact = match === "Exact" || (match === "" && limit > 0 && wanted !== undefined && wanted > 0)
   if (wanted !== undefined) checkNotFuture(wanted, revision, isExact ? 0 : 1)
   return { revision: isExact ? wanted! : revision, after: undefined }
 }
 
-/** The stored objects of which the selection chooses. */
+/** Returns the stored objects among which the selection chooses. */
 function candidates(
   { storage, history }: RegistryContext,
   { resource, namespace }: ApiRequest,

@@ -9,8 +9,8 @@ import type { RegistryContext } from "./context.ts"
 import { inNamespace, warnOf } from "./decode.ts"
 
 /**
- * Notes in metadata.managedFields what a create (`old` undefined) or an update changes. Done before admission, so what
- * admission adds belongs to nobody. An apply has noted it already.
+ * Records in metadata.managedFields what a create (`old` undefined) or an update changes. This comes before admission,
+ * so that fields set by admission have no manager. An apply has recorded its fields already.
  */
 export function recordUpdate(
   { clock }: RegistryContext,
@@ -28,8 +28,8 @@ export function recordUpdate(
 }
 
 /**
- * Server-side apply of `body` on what is stored; `old` undefined makes a new object. @throws ApiError Conflict,
- * BadRequest
+ * Applies `body` to the stored object by server-side apply; without `old` it makes a new object. @throws ApiError
+ * Conflict, BadRequest
  */
 export function applyFields(
   { clock }: RegistryContext,

@@ -5,10 +5,10 @@ import type { Write } from "../../../pkg/storage/storage.ts"
 
 /** Source: etcd server/embed/config.go DefaultMaxRequestBytes; upstream stores objects in their protobuf form. */
 const MOST_BYTES = 1.5 * 1024 * 1024
-/** Tags and lengths, or a number. */
+/** Most bytes around a value: its tag and length, or a number. */
 const MOST_BYTES_AROUND = 12
 const MOST_BYTES_A_CHARACTER = 3
-/** In JSON a value takes two bytes at least, and each of its characters one. */
+/** In JSON a value takes at least two bytes, and each of its characters at least one. */
 const MOST_BYTES_A_JSON_BYTE = MOST_BYTES_AROUND / 2 + MOST_BYTES_A_CHARACTER
 
 class ObjectTooLarge extends ApiError {
@@ -18,9 +18,9 @@ class ObjectTooLarge extends ApiError {
 }
 
 /**
- * Writes an object with a check of its size; without its managedFields where only those make it too large, as upstream
- * has it in endpoints/handlers/{create,update,patch}.go.
- * @throws ApiError 500 in etcd's words when it is larger than etcd would take
+ * Writes an object with a check of its size. If only its managedFields make it too large, they are dropped, as upstream
+ * does in endpoints/handlers/{create,update,patch}.go. @throws ApiError 500 in etcd's words when etcd would refuse the
+ * size
  */
 export async function writeWithinSize<T, K extends KubeObject>(
   resource: Resource,
@@ -45,8 +45,8 @@ const sizeCheck =
   }
 
 /**
- * What is left of `room` bytes beside the protobuf form of a value, which takes at most what is counted here. Negative,
- * and not counted to its end, where that is too large.
+ * Returns how many of `room` bytes the protobuf form of a value leaves; the size is estimated upwards. Once negative it
+ * is not counted further.
  */
 function roomBeside(value: unknown, room: number): number {
   let left = room - MOST_BYTES_AROUND
@@ -61,7 +61,7 @@ function roomBeside(value: unknown, room: number): number {
   return left
 }
 
-/** Field sets are half of many objects, and many objects share them. */
+/** Cached sizes of field sets, which make up half of many objects and are shared by many. */
 const fieldSets = new WeakMap<object, number>()
 
 function takenByFieldSet(set: unknown): number {

@@ -4,8 +4,8 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest } from "../request.ts"
 
 /**
- * The object with each of its owner references once. Whoever sent one twice is warned; `when` says at which stage it
- * was found. Source: endpoints/handlers/rest.go dedupOwnerReferencesAndAddWarning.
+ * Returns the object with each owner reference once, and warns about duplicates; `when` names the stage that found
+ * them. Source: endpoints/handlers/rest.go dedupOwnerReferencesAndAddWarning.
  */
 export function withDistinctOwners<T extends KubeObject>(
   { warn }: ApiRequest,

@@ -8,8 +8,8 @@ import { patched, type PlainPatch } from "./patched.ts"
 import { changeObject } from "./update.ts"
 
 /**
- * PATCH of an object or its status: the patched object then goes the way of a PUT. Only an apply may create. Source:
- * endpoints/handlers/patch.go.
+ * PATCH of an object or its status: the patched object is then handled like a PUT. Only an apply may create an object.
+ * Source: endpoints/handlers/patch.go.
  */
 export async function patch(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { patch, subresource } = request
@@ -30,7 +30,7 @@ export async function patch(context: RegistryContext, request: ApiRequest): Prom
   )
 }
 
-/** `old` with the patch on it, as an object of the request's name and namespace. */
+/** Applies the patch to `old`; the result has the request's name and namespace. */
 function patchedObject(request: ApiRequest, patch: PlainPatch, old: KubeObject): KubeObject {
   const object = patched(request, request.resource, patch, old)
   checkName(object, request)

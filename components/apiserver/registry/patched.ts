@@ -18,8 +18,7 @@ import { foreignKind } from "./foreign-kind.ts"
 export type PlainPatch = Patch & { readonly type: "json" | "merge" | "strategic" }
 
 /**
- * An object as a patch makes it: what came out is checked as a body would be, and what is wrong with it is told as a
- * fault of the patch.
+ * Applies a patch to an object. The result is checked like a body, and its faults are reported as faults of the patch.
  * @throws ApiError Invalid when the result is no such object. Source: endpoints/handlers/patch.go
  * applyPatchToCurrentObject.
  */
@@ -42,7 +41,7 @@ export function patched<T extends KubeObject>(
     refuse,
     foreign: foreignKind,
   })
-  // Go's patches lose the order of fields, so faults are told in that of their names.
+  // Go's patches lose the order of fields, so faults are sorted by name.
   const faults = decoded.faults.toSorted()
   if (fieldValidation === "Strict" && faults.length > 0) throw refuse(`strict decoding error: ${faults.join(", ")}`)
   warnOf(faults, request)
@@ -50,7 +49,7 @@ export function patched<T extends KubeObject>(
 }
 
 /**
- * A fault of Go's JSON decoder in the words of its converter, which reads the result of a strategic merge patch.
+ * Rewords a fault of Go's JSON decoder as its converter does, which reads the result of a strategic merge patch.
  * Source: apimachinery pkg/runtime/converter.go.
  */
 function converted(why: string): string {
@@ -61,7 +60,7 @@ function converted(why: string): string {
   if (goType.startsWith("[]")) return `cannot restore slice from ${from}`
   if (goType.startsWith("map[")) return `cannot restore map from ${from}`
   if (goType.includes(".")) return `cannot restore struct from: ${from}`
-  // Go could make a character of a number, which the converter refuses in words of its own.
+  // Go could make a character of a number, so the converter has another message for it.
   return given === "number" && goType === "string" ? "cannot convert int64 to string" : `unrecognized type: ${goType}`
 }
 const FROM: Readonly<Record<string, string>> = {
@@ -72,7 +71,7 @@ const FROM: Readonly<Record<string, string>> = {
   object: "map",
 }
 
-/** What a fault of the result shows: of a strategic merge patch the patch, of others the result. */
+/** What a fault shows: the patch for strategic merge patches, the result for others. */
 const shown = ({ schema }: Resource, { type, body }: PlainPatch, json: unknown, old: unknown): string =>
   type === "strategic" ? goText(body) : JSON.stringify(asGoPatches(typeOf(schema), json, old))
 /** Undefined for custom resources, which Go holds as maps. */
@@ -80,8 +79,8 @@ const typeOf = (schema: Message): Type | undefined =>
   schema.rules.structural === undefined ? { kind: "message", message: () => schema } : undefined
 
 /**
- * The result of a patch as Go shows it: fields of what the patch has changed stand in the order of their names, what it
- * left as it was in that of Go's types. Source: gopkg.in/evanphx/json-patch.v4.
+ * Returns the result of a patch in the field order of Go: changed objects are sorted by field name, unchanged ones have
+ * the order of Go's types. Source: gopkg.in/evanphx/json-patch.v4.
  */
 function asGoPatches(type: Type | undefined, json: unknown, old: unknown): unknown {
   if (json === old && type !== undefined) return plain(type, json)
@@ -115,7 +114,7 @@ function changed({ schema, apiVersion, kind }: Resource, { type, body }: PlainPa
       return applyMergePatch(old, body)
     case "strategic": {
       const made = applyStrategicMergePatch(schema, old, body) as Partial<KubeObject>
-      // What it says of kind and version is passed over.
+      // kind and apiVersion in the patch are ignored.
       if (made.kind === kind && made.apiVersion === apiVersion) return made
       return typeof made.kind === "string" && typeof made.apiVersion === "string"
         ? { ...made, apiVersion, kind }

@@ -10,7 +10,7 @@ import { patch } from "./patch.ts"
 import { scale } from "./scale.ts"
 import { strategyOf, update } from "./update.ts"
 
-/** Carries a request out that is authorized. Reads answer at once. */
+/** Executes an authorized request. Reads return in the same turn. */
 export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   const settled = WRITES.has(request.verb) ? context.hooks(request.resource)?.settled : undefined
   if (settled === undefined) return dispatch(context, request)

@@ -10,9 +10,8 @@ import {
 import { entriesFrom, entryOf, sorted, withSet, type Entry } from "../../../pkg/apimachinery/patch/apply/managers.ts"
 
 /**
- * Who owns the number of replicas, told of a workload and of its Scale. A write through /scale changes the owners in
- * the Scale, and these are then carried over to the workload. Source: apimachinery
- * pkg/util/managedfields/scalehandler.go.
+ * The managers of the number of replicas, in a workload and in its Scale. A write to /scale changes the managers in the
+ * Scale, which are then copied to the workload. Source: apimachinery pkg/util/managedfields/scalehandler.go.
  */
 const IN_SCALE: FieldSet = { "f:spec": { "f:replicas": LEAF } }
 

@@ -3,21 +3,22 @@ import { MAX_SCORE, SKIP, SUCCESS, type Plugin } from "../framework.ts"
 const NAME = "ImageLocality"
 const MB = 1024 * 1024
 /**
- * Source: plugins/imagelocality: below the first nothing is gained, above the second (for each container) nothing more.
+ * Source: plugins/imagelocality. Images smaller than the first limit score nothing; above the second limit, for each
+ * container, the score does not rise.
  */
 const MIN_BYTES = 23 * MB
 const MAX_BYTES = 1000 * MB
 
-/** Image name → how many nodes have it, and the most bytes that it takes on any. */
+/** Image name → number of nodes that have it, and its largest size in bytes. */
 export type ImageSpread = ReadonlyMap<string, { readonly nodes: number; readonly bytes: number }>
 
 /**
- * Rather where the images are already; an image that few nodes have counts less, so that pods do not crowd there.
- * Source: plugins/imagelocality.
+ * Prefers nodes that have the pod's images; an image that few nodes have counts less, so that pods do not crowd on
+ * them. Source: plugins/imagelocality.
  */
 export const imageLocality = (known: ImageSpread): Plugin => ({
   name: NAME,
-  // Images that are nowhere yet, or so small that no node gains by them, make no difference.
+  // Images that no node has, or that are too small to count, make no difference.
   preScore(state, { spec }, _nodes, { list }) {
     let most = 0
     const images = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => {
@@ -42,10 +43,10 @@ export const imageLocality = (known: ImageSpread): Plugin => ({
 
 interface Wanted {
   readonly name: string
-  /** The part of all nodes that have the image, 0 to 1. */
+  /** The fraction of all nodes that have the image, 0 to 1. */
   readonly spread: number
 }
 
-/** An image without a tag is the latest. */
+/** An image without a tag has the tag latest. */
 const normalizedName = (image: string): string =>
   image.lastIndexOf(":") <= image.lastIndexOf("/") ? `${image}:latest` : image

@@ -12,16 +12,16 @@ import {
 import { termsOf, TopologyCounts, type NamespaceLabels, type PodTerm } from "./pod-terms.ts"
 
 const NAME = "InterPodAffinity"
-/** What a pod that must be near the new one counts in the score, beside preferences. Source: HardPodAffinityWeight. */
+/** Weight in the score of an existing pod that requires to be near the new one. Source: HardPodAffinityWeight. */
 const HARD_WEIGHT = 1
 
-/** Counted once for each pod to be placed. */
+/** Counted once for each pod. */
 interface State {
   readonly near: readonly PodTerm[]
   readonly away: readonly PodTerm[]
   /**
-   * Places of pods that match every `near` term, of pods that match an `away` term, and of pods that want to be away
-   * from this one.
+   * Topology values with pods that match every affinity term, with pods that match an anti-affinity term, and with pods
+   * whose anti-affinity matches this pod.
    */
   readonly nearPlaces: TopologyCounts
   readonly awayPlaces: TopologyCounts
@@ -30,7 +30,7 @@ interface State {
 }
 
 /**
- * Pods go near those they must be near, and never where one of two does not want the other. Source:
+ * Places pods by their affinity and anti-affinity to other pods, and by the anti-affinity of those. Source:
  * plugins/interpodaffinity.
  */
 export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
@@ -79,8 +79,8 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
     const { near, away, nearPlaces, awayPlaces, refusedPlaces, matchesItself } = state.get(NAME) as State
     const labels = node.metadata.labels ?? {}
     const isNear = near.every(({ topologyKey }) => nearPlaces.get(topologyKey, labels[topologyKey]) > 0)
-    // The first of a group that wants to be together may go anywhere that has the labels: there is nobody yet to be
-    // near to.
+    // The first pod of a group with affinity to itself may go to any node with the topology labels, because no pod
+    // matches yet.
     const isFirst =
       nearPlaces.empty && matchesItself && near.every(({ topologyKey }) => labels[topologyKey] !== undefined)
     if (!isNear && !isFirst) return unresolvable("node(s) didn't match pod affinity rules")
@@ -107,7 +107,10 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
   },
 })
 
-/** Weights of places by the wishes of the pod and of those that are there; undefined where nobody wishes anything. */
+/**
+ * Returns weights of topology values by the preferences of the pod and of existing pods; undefined where there are
+ * none.
+ */
 function preferredPlaces(pod: Pod, nodes: NodeList, namespaceLabels: NamespaceLabels): TopologyCounts | undefined {
   const weighted = (of: Pod) => {
     const { podAffinity, podAntiAffinity } = of.spec.affinity ?? {}

@@ -4,7 +4,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 /**
- * A pod goes to nodes that its nodeSelector and node affinity ask for. Source: plugins/nodeaffinity, component-helpers
+ * Filters nodes by the pod's nodeSelector and node affinity. Source: plugins/nodeaffinity, component-helpers
  * nodeaffinity.
  */
 export const nodeAffinity: Plugin = {
@@ -14,7 +14,7 @@ export const nodeAffinity: Plugin = {
   preFilter(_state, pod) {
     const terms = requiredTerms(pod.spec)
     if (pod.spec.nodeSelector === undefined && terms === undefined) return SKIP
-    // Where every term names its nodes (daemon pods do), only these need a look.
+    // If every term names its nodes, as for daemon pods, only these are filtered.
     const named = terms?.map(namedNodes)
     return named === undefined || named.some((names) => names === undefined)
       ? SUCCESS
@@ -33,7 +33,7 @@ export const nodeAffinity: Plugin = {
 
 const preferred = (pod: Pod) => pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution
 
-/** The names a term pins by `metadata.name In [one]`; undefined when it does not. */
+/** Returns the node names of a term with `metadata.name In [one]`; undefined for other terms. */
 const namedNodes = ({ matchFields }: NodeSelectorTerm): readonly string[] | undefined =>
   matchFields?.find(({ key, operator, values }) => key === "metadata.name" && operator === "In" && values?.length === 1)
     ?.values

@@ -1,6 +1,6 @@
 import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
-/** A pod that names its node goes nowhere else. Source: plugins/nodename. */
+/** Filters out every node except the one in spec.nodeName. Source: plugins/nodename. */
 export const nodeName: Plugin = {
   name: "NodeName",
   eventsToRegister: ["Node/Add"],

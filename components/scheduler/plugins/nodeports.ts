@@ -3,7 +3,7 @@ import { SKIP, SUCCESS, unschedulable, type Plugin } from "../framework.ts"
 
 const NAME = "NodePorts"
 
-/** Two pods cannot take the same port of a node. Source: plugins/nodeports. */
+/** Filters out nodes on which a host port of the pod is taken. Source: plugins/nodeports. */
 export const nodePorts: Plugin = {
   name: NAME,
   eventsToRegister: ["Node/Add", "AssignedPod/Delete"],

@@ -3,7 +3,7 @@ import type { NodeInfo } from "../node-info.ts"
 import { requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
-/** All that `requestsOf` reads. */
+/** Everything that `requestsOf` reads. */
 const signature = ({ spec }: Pod): unknown => [
   spec.containers.map(({ resources }) => resources.requests),
   spec.initContainers?.map(({ resources, restartPolicy }) => [resources.requests, restartPolicy]),
@@ -12,8 +12,8 @@ const signature = ({ spec }: Pod): unknown => [
 ]
 
 /**
- * A pod goes only where its requests fit, and rather where more stays free. Source: plugins/noderesources/fit.go,
- * least_allocated.go.
+ * Filters out nodes that lack the requested resources, and prefers nodes with more free. Source:
+ * plugins/noderesources/fit.go, least_allocated.go.
  */
 export const nodeResourcesFit: Plugin = {
   name: "NodeResourcesFit",
@@ -43,7 +43,10 @@ export const nodeResourcesFit: Plugin = {
   },
 }
 
-/** Rather where CPU and memory are used to the same degree. Source: plugins/noderesources/balanced_allocation.go. */
+/**
+ * Prefers nodes whose CPU and memory would be used to the same fraction. Source:
+ * plugins/noderesources/balanced_allocation.go.
+ */
 export const balancedAllocation: Plugin = {
   name: "NodeResourcesBalancedAllocation",
   signature,
@@ -53,7 +56,7 @@ export const balancedAllocation: Plugin = {
   },
 }
 
-/** Parts of a node's CPU and memory in use with the pod on it; above 1 when it does not fit. */
+/** Returns the used fractions of a node's CPU and memory with the pod on it; above 1 when it does not fit. */
 const fractions = (
   wanted: { readonly cpu: number; readonly memory: number },
   { scored, allocatable }: NodeInfo,

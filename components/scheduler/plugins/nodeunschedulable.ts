@@ -1,7 +1,7 @@
 import { TAINT, tolerates } from "../../../pkg/api/core/v1/node/taints.ts"
 import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
-/** Cordoned nodes take only pods that tolerate it. Source: plugins/nodeunschedulable. */
+/** Filters out cordoned nodes, unless the pod tolerates that. Source: plugins/nodeunschedulable. */
 export const nodeUnschedulable: Plugin = {
   name: "NodeUnschedulable",
   eventsToRegister: ["Node/Add", "Node/UpdateTaint", "Pod/Update"],

@@ -11,12 +11,12 @@ import type { VolumeObjects } from "./volumebinding.ts"
 
 const TOO_MANY = "node(s) exceed max volume count"
 
-/** A volume that is attached to nodes, by what tells it from all others: `<driver>/<handle>`. */
+/** Attached volumes by their identity, `<driver>/<handle>`. */
 type Attached = Map<string, { readonly driver: string }>
 
 /**
- * A node takes no more volumes of a CSI driver than its CSINode says. Counted are those of the node's pods, each once,
- * those that VolumeAttachments name, and claims that are not bound yet, by their class. Source:
+ * Limits the volumes of a CSI driver on a node to the count in its CSINode. It counts the volumes of the node's pods,
+ * each once, those that VolumeAttachments name, and unbound claims by their class. Source:
  * plugins/nodevolumelimits/csi.go.
  */
 export const nodeVolumeLimits = (objects: VolumeObjects): Plugin => ({
@@ -56,7 +56,7 @@ export const nodeVolumeLimits = (objects: VolumeObjects): Plugin => ({
 const isCounted = (volume: Volume): boolean =>
   volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined || inTreeDisk(volume) !== undefined
 
-/** The most volumes of each driver; none where it names no count. Source: getVolumeLimits. */
+/** Returns the most volumes of each driver; a driver without a count has no limit. Source: getVolumeLimits. */
 const limitsOf = (csiNode: CSINode | undefined): ReadonlyMap<string, number> =>
   new Map(
     (csiNode?.spec.drivers ?? []).flatMap(({ name, allocatable }) =>
@@ -65,7 +65,7 @@ const limitsOf = (csiNode: CSINode | undefined): ReadonlyMap<string, number> =>
   )
 
 /**
- * Adds the volumes of a pod. Returns why the pod cannot be placed: only a new one needs its claims to be there. Source:
+ * Adds the volumes of a pod. Returns why the pod cannot be placed: only a new pod needs its claims to exist. Source:
  * filterAttachableVolumes.
  */
 function collect(
@@ -106,7 +106,7 @@ interface Disk {
   readonly handle: string
 }
 
-/** Undefined for what no CSI driver attaches. Source: getCSIDriverInfo. */
+/** Undefined for volumes that no CSI driver attaches. Source: getCSIDriverInfo. */
 function diskOf(claim: PersistentVolumeClaim, csiNode: CSINode | undefined, objects: VolumeObjects): Disk | undefined {
   const volume = objects.volume(claim.spec.volumeName ?? "")
   if (volume === undefined) return diskToBe(claim, csiNode, objects)
@@ -115,7 +115,7 @@ function diskOf(claim: PersistentVolumeClaim, csiNode: CSINode | undefined, obje
   return csiNode === undefined ? undefined : inTreeDisk(volume.spec)
 }
 
-/** What will be made for a claim that is not bound. Source: getCSIDriverInfoFromSC. */
+/** Returns the volume that will be provisioned for an unbound claim. Source: getCSIDriverInfoFromSC. */
 function diskToBe(
   claim: PersistentVolumeClaim,
   csiNode: CSINode | undefined,
@@ -134,7 +134,7 @@ type Sources = Pick<
   "awsElasticBlockStore" | "gcePersistentDisk" | "azureDisk" | "cinder" | "portworxVolume"
 >
 
-/** Disks of drivers that were part of Kubernetes, and the CSI drivers that they became. Source: csi-translation-lib. */
+/** Volume types that were part of Kubernetes, and the CSI drivers that replaced them. Source: csi-translation-lib. */
 const IN_TREE: readonly {
   readonly plugin: string
   readonly driver: string

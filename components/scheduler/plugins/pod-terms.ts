@@ -2,16 +2,16 @@ import type { PodAffinityTerm } from "../../../pkg/api/core/v1/pod/affinity.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { fromLabelSelector, type LabelMatcher, type Labels } from "../../../pkg/apimachinery/labels.ts"
 
-/** The labels of a namespace, for terms that pick namespaces by label. */
+/** Returns the labels of a namespace, for terms that select namespaces by label. */
 export type NamespaceLabels = (namespace: string) => Labels | undefined
 
-/** A term about other pods, ready to be asked. Source: framework/types.go AffinityTerm. */
+/** An affinity term, compiled. Source: framework/types.go AffinityTerm. */
 export interface PodTerm {
   readonly topologyKey: string
   matches(pod: Pod): boolean
 }
 
-/** The terms of `pod`; which namespaces they mean follows from the pod where they do not say. */
+/** Compiles affinity terms of `pod`; a term without namespaces means the pod's own. */
 export const termsOf = (
   pod: Pod,
   terms: readonly PodAffinityTerm[] | undefined,
@@ -35,7 +35,7 @@ export const termsOf = (
     }
   })
 
-/** How often something was counted for each value of each topology key. */
+/** Counts by topology key and value. */
 export class TopologyCounts {
   private readonly counts = new Map<string, number>()
 

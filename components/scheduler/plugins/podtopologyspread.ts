@@ -12,7 +12,7 @@ const SPREAD = "node(s) didn't match pod topology spread constraints"
 const HOSTNAME = "kubernetes.io/hostname"
 const ZONE = "topology.kubernetes.io/zone"
 
-/** One constraint with how many matching pods each place has. */
+/** A constraint, with the number of matching pods for each topology value. */
 interface Counted {
   readonly topologyKey: string
   readonly maxSkew: number
@@ -21,7 +21,7 @@ interface Counted {
   readonly places: ReadonlyMap<string, number>
 }
 
-/** Pods of a group are spread over zones, nodes or other places. Source: plugins/podtopologyspread. */
+/** Spreads the pods of a group over zones, nodes or other topologies. Source: plugins/podtopologyspread. */
 export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
   name: NAME,
   eventsToRegister: [
@@ -83,11 +83,11 @@ export const podTopologySpread = (siblings = new Siblings()): Plugin => ({
 
 /** How a score counts one topology. Source: scoring.go scoreForCount. */
 interface Spread {
-  /** Matching pods in the node's place; undefined for a node without the topology's label. */
+  /** Matching pods in the node's topology value; undefined for a node without the label. */
   readonly countAt: (node: NodeInfo) => number | undefined
-  /** Places weigh more the more of them there are. */
+  /** The weight of the topology, which rises with the number of its values. */
   readonly weight: number
-  /** A larger allowed skew makes small differences matter less. */
+  /** A larger maxSkew makes small differences matter less. */
   readonly tolerance: number
 }
 
@@ -103,7 +103,7 @@ const spreadOf = ({ topologyKey, maxSkew, places }: Counted): Spread => ({
 })
 
 /**
- * Counts pods of the same namespace that the constraint selects, on nodes that the pod could use and that have all the
+ * Counts the pods that the constraint selects in the pod's namespace, on nodes that the pod could use and that have all
  * topology labels.
  */
 function count(
@@ -183,13 +183,13 @@ function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[], siblings: Siblings
 interface SiblingPlace {
   readonly hasHostname: boolean
   readonly zone: string | undefined
-  /** Pods of the same controller there. */
+  /** Pods of the same controller on the node. */
   readonly count: number
 }
 
 /**
- * The nodes as places of a controller's pods, kept until the node changes. Looking them up anew for every pod took
- * 5 % of the time of 1,000 nodes.
+ * The number of a controller's pods on each node, cached until the node changes. Without the cache, counting took 5 %
+ * of the time of 1,000 nodes.
  */
 class Siblings {
   readonly #byOwner = new RecentGroups<PerNode<SiblingPlace>>()

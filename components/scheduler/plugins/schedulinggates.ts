@@ -1,6 +1,6 @@
 import { SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
-/** A pod with gates waits until they are removed. Source: plugins/schedulinggates. */
+/** Keeps a pod with scheduling gates out of the active queue. Source: plugins/schedulinggates. */
 export const schedulingGates: Plugin = {
   name: "SchedulingGates",
   eventsToRegister: ["Pod/Update"],

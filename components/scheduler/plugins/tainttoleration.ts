@@ -2,8 +2,8 @@ import { isSoft, tolerates, untolerated } from "../../../pkg/api/core/v1/node/ta
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 /**
- * A pod goes only where it tolerates the taints, and rather where fewer soft ones bite. Source:
- * plugins/tainttoleration.
+ * Filters out nodes with a taint that the pod does not tolerate, and prefers nodes with fewer such PreferNoSchedule
+ * taints. Source: plugins/tainttoleration.
  */
 export const taintToleration: Plugin = {
   name: "TaintToleration",
@@ -16,7 +16,7 @@ export const taintToleration: Plugin = {
       : // evicting pods would not help
         unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`)
   },
-  // Without any soft taint all nodes are alike.
+  // Without any PreferNoSchedule taint all nodes score alike.
   preScore: (_state, _pod, _nodes, { withSoftTaints }) => (withSoftTaints.size > 0 ? SUCCESS : SKIP),
   score: (_state, pod, { node }) =>
     (node.spec.taints ?? []).filter(

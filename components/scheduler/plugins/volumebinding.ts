@@ -15,30 +15,30 @@ import type { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachm
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 
-/** Where the plugin finds what pods ask for. */
+/** The objects that the plugin reads. */
 export interface VolumeObjects {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined
   volume(name: string): PersistentVolume | undefined
   volumes(): readonly PersistentVolume[]
   storageClass(name: string): StorageClass | undefined
   csiNode(nodeName: string): CSINode | undefined
-  /** What is attached to the node, or is to be. */
+  /** Returns the VolumeAttachments of a node, attached or not. */
   attachments(nodeName: string): readonly VolumeAttachment[]
 }
 
-/** What a pod's claims mean for its nodes. */
+/** The claims of a pod, by what they mean for its nodes. */
 interface Volumes {
-  /** Undefined where a bound volume is missing. */
+  /** Undefined where a bound volume does not exist. */
   readonly bound: readonly (PersistentVolume | undefined)[]
-  /** Claims that are bound once their pod has a node. */
+  /** Claims that are bound after their pod has a node. */
   readonly delayed: readonly PersistentVolumeClaim[]
 }
 
-/** How the delayed claims of a pod are bound on a node. */
+/** How the delayed claims of a pod would be bound on a node. */
 export interface VolumePlan {
-  /** Volumes that are there, each for a claim. */
+  /** Existing volumes, each with its claim. */
   readonly bindings: readonly { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }[]
-  /** Claims for which a volume is made. */
+  /** Claims for which a volume is to be provisioned. */
   readonly provisions: readonly PersistentVolumeClaim[]
 }
 
@@ -75,16 +75,15 @@ export const volumeBinding = (objects: VolumeObjects): Plugin => ({
   },
 })
 
-/** Returns the pod's claims that are to be bound now that it has a node. */
+/** Returns the pod's claims that are bound after the pod has a node. */
 export function delayedClaims(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeClaim[] {
   const claims = claimsOf(pod, objects)
   return "code" in claims ? [] : claims.filter((claim) => !isBound(claim) && waitsForPod(claim, objects))
 }
 
 /**
- * Returns how the claims can be bound for a pod on the node: the smallest first, each to a volume that is there, else
- * to
- * one that is made. Undefined when one of them cannot be. Source: FindPodVolumes.
+ * Returns how the claims can be bound on the node: the smallest claim first, each to an existing volume or to a
+ * provisioned one. Undefined when one cannot be bound. Source: FindPodVolumes.
  */
 export function planFor(
   claims: readonly PersistentVolumeClaim[],
@@ -111,7 +110,7 @@ export function planFor(
   return { bindings, provisions }
 }
 
-/** Whether somebody makes volumes of the class that the node reaches. Source: checkVolumeProvisions. */
+/** Whether volumes of the class are provisioned on the node. Source: checkVolumeProvisions. */
 function isProvisioned(storageClass: StorageClass | undefined, node: Node): boolean {
   if (storageClass === undefined) return false
   const { provisioner, allowedTopologies = [] } = storageClass
@@ -157,11 +156,11 @@ function claimsOf(pod: Pod, objects: VolumeObjects): readonly PersistentVolumeCl
   return claims
 }
 
-/** Whether claim and volume have found each other. Source: isPVCFullyBound. */
+/** Whether claim and volume are bound to each other. Source: isPVCFullyBound. */
 export const isBound = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
   (spec.volumeName ?? "") !== "" && metadata.annotations?.[BIND_COMPLETED] !== undefined
 
-/** Source: IsDelayBindingMode. One whose volume is named already is not chosen for a node. */
+/** Source: IsDelayBindingMode. A claim that names its volume is not delayed. */
 const waitsForPod = ({ spec }: PersistentVolumeClaim, { storageClass }: VolumeObjects): boolean =>
   (spec.volumeName ?? "") === "" &&
   storageClass(spec.storageClassName ?? "")?.volumeBindingMode === "WaitForFirstConsumer"

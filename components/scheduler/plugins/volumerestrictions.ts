@@ -6,13 +6,13 @@ import type { VolumeObjects } from "./volumebinding.ts"
 const TAKEN = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 
 /**
- * A claim with the access mode ReadWriteOncePod is for one pod in the whole cluster; a more important pod may take it
- * away. Source: plugins/volumerestrictions, KEP-2485.
+ * Allows one pod in the whole cluster for a claim with the access mode ReadWriteOncePod; a pod of higher priority may
+ * preempt it. Source: plugins/volumerestrictions, KEP-2485.
  */
 export const volumeRestrictions = (objects: VolumeObjects): Plugin => ({
   name: "VolumeRestrictions",
   eventsToRegister: ["AssignedPod/Delete", "Volume/Change", "Pod/Update"],
-  // Preemption tries it again without each set of victims.
+  // Preemption runs preFilter again for each set of victims.
   looksAtAllNodes: true,
   preFilter(state, pod, nodes) {
     const { namespace = "" } = pod.metadata
@@ -26,7 +26,7 @@ export const volumeRestrictions = (objects: VolumeObjects): Plugin => ({
   filter: (state) => ((state.get("VolumeRestrictions") as number) > 0 ? unschedulable(TAKEN) : SUCCESS),
 })
 
-/** How many pods on nodes use one of the claims. Looked for among all pods, since such claims are rare. */
+/** Counts the pods on nodes that use one of the claims. It searches all pods, because such claims are rare. */
 function usersOf(claims: readonly string[], namespace: string, { list }: NodeList): number {
   const uses = (pod: Pod) =>
     pod.metadata.namespace === namespace && claimNamesOf(pod).some((name) => claims.includes(name))

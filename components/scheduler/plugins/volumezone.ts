@@ -11,14 +11,14 @@ const ZONES: Readonly<Record<string, string>> = {
 
 interface Place {
   readonly label: string
-  /** As it is called today. */
+  /** The current name of the label. */
   readonly current: string
   readonly values: readonly string[]
 }
 
 /**
- * A pod goes to the zone and the region that labels of its bound volumes name; several are separated by `__`. Nodes
- * without such labels are in none. Source: plugins/volumezone.
+ * Filters nodes by the zone and region labels of the pod's bound volumes; several values are separated by `__`. Nodes
+ * without such labels are in no zone. Source: plugins/volumezone.
  */
 export const volumeZone = (objects: VolumeObjects): Plugin => ({
   name: "VolumeZone",

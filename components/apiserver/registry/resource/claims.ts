@@ -91,7 +91,9 @@ function statusCauses(
   return causes
 }
 
-/** `binding` is asked for everywhere, `driver` in the namespace and by the driver's name. */
+/**
+ * Asks the authorizer about `binding` in all namespaces, and about `driver` in the namespace and by the driver's name.
+ */
 function mayWrite(
   { authorizer }: Tools,
   { user, namespace, resource: { group, version } }: ApiRequest,
@@ -103,7 +105,7 @@ function mayWrite(
   return authorizer.authorize({ user, verb, group, version, resource: "resourceclaims", subresource, ...place }).allowed
 }
 
-/** A driver may write about its own node with less than about all. */
+/** Returns the verbs that allow a write: a driver needs less to write about its own node than about all nodes. */
 function driverVerbs({ user, verb }: ApiRequest, { nodeSelector }: AllocationResult): readonly string[] {
   const [term, ...others] = nodeSelector?.nodeSelectorTerms ?? []
   const [field, ...more] = term?.matchFields ?? []

@@ -1,4 +1,6 @@
-/** Questions to the authorizer, answered and not stored. Source: pkg/registry/authorization. */
+/**
+ * Access reviews: questions to the authorizer, which are answered and not stored. Source: pkg/registry/authorization.
+ */
 import { LocalSubjectAccessReview } from "../../../../pkg/api/authorization/v1/localsubjectaccessreview.ts"
 import { SelfSubjectAccessReview } from "../../../../pkg/api/authorization/v1/selfsubjectaccessreview.ts"
 import { SelfSubjectRulesReview } from "../../../../pkg/api/authorization/v1/selfsubjectrulesreview.ts"
@@ -91,7 +93,7 @@ export function accessReviews(
           const nonResourceRules = rules
             .filter(({ nonResourceURLs }) => (nonResourceURLs ?? []).length > 0)
             .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }))
-          // What the node authorizer allows hangs on what pods use and cannot be listed.
+          // The decisions of the node authorizer depend on the pods of the node, so its rules cannot be listed.
           const more =
             nodeOf(request.user) === undefined
               ? { incomplete: false }

@@ -1,4 +1,7 @@
-/** Questions to the authenticator, answered and not stored. Source: pkg/registry/authentication. */
+/**
+ * Identity reviews: questions to the authenticator, which are answered and not stored. Source:
+ * pkg/registry/authentication.
+ */
 import { SelfSubjectReview } from "../../../../pkg/api/authentication/v1/selfsubjectreview.ts"
 import { TokenReview } from "../../../../pkg/api/authentication/v1/tokenreview.ts"
 import { invalid } from "../../../../pkg/apimachinery/errors.ts"
@@ -6,7 +9,7 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { UserInfo } from "../../request.ts"
 import type { KindHooks } from "../context.ts"
 
-/** Judges a token; what the authenticator's chain of token authenticators gives. */
+/** Authenticates a token by the chain of token authenticators. */
 export type ReviewToken = (
   token: string,
   audiences: readonly string[] | undefined,

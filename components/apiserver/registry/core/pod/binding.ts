@@ -11,7 +11,7 @@ import { checkUid } from "../../uid-precondition.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /**
- * POST pods/binding: ties a pod to a node, once. Source: pkg/registry/core/pod/storage/storage.go
+ * POST pods/binding: assigns a pod to a node, once. Source: pkg/registry/core/pod/storage/storage.go
  * BindingREST.assignPod.
  */
 export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {

@@ -12,13 +12,13 @@ import { checkPreconditions, deleteObject } from "../../delete.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /**
- * Evicted pods that the disruption controller has not seen yet; more than this and it is too far behind. Source:
+ * Most evicted pods that the disruption controller has not seen yet; beyond it evictions are refused. Source:
  * eviction.go MaxDisruptedPodSize.
  */
 const MOST_UNSEEN = 2000
 
 /**
- * POST pods/eviction: deletes a pod if the disruption budget that covers it has room. Source:
+ * POST pods/eviction: deletes a pod if its disruption budget allows it. Source:
  * pkg/registry/core/pod/storage/eviction.go.
  */
 export async function evict(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
@@ -81,7 +81,7 @@ async function tellPod(
 }
 
 /**
- * Clients before 1.22 evict in policy/v1beta1, which reads the same, and which pods/eviction never ceased to accept.
+ * Accepts policy/v1beta1, which clients before 1.22 send, has the same fields, and is still served for pods/eviction.
  * Source: eviction.go AcceptsGroupVersion.
  */
 const inThisVersion = (body: unknown): unknown =>

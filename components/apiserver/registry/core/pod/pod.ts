@@ -3,10 +3,7 @@ import type { KindHooks, SubresourceHandler } from "../../context.ts"
 import { bind } from "./binding.ts"
 import { evict } from "./eviction.ts"
 
-/**
- * What pods have beside the generic verbs. log, exec, attach, portforward and proxy are streams and served by
- * endpoints/.
- */
+/** The hooks of pods. log, exec, attach, portforward and proxy are streams, which endpoints/ serves. */
 export const podHooks: KindHooks = {
   subresources: { binding: onlyCreate(bind), eviction: onlyCreate(evict) },
 }

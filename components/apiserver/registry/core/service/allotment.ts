@@ -3,8 +3,8 @@ import type { Random } from "../../../../../pkg/clock/random.ts"
 export type Refusal = "taken" | "out of range"
 
 /**
- * Numbers of a range, each held by one owner at most: addresses, node ports. Automatic ones are drawn from above a band
- * at the low end that is left to those who ask for a certain number, until the upper part is full. Source:
+ * Allocates numbers of a range, such as node ports, each to one owner. Automatic numbers come from above the static
+ * band, the low end that is kept for users who name a number, until the rest is full. Source:
  * pkg/registry/core/service/{ipallocator,portallocator}, KEP-3070, KEP-3668.
  */
 export class Allotment {
@@ -31,7 +31,7 @@ export class Allotment {
     this.#random = random
   }
 
-  /** A number nobody holds, now held by `owner`; nothing when all are taken. */
+  /** Allocates a free number to `owner`; undefined when every number is taken. */
   draw(owner: string): number | undefined {
     const upper = this.#first + this.#band
     const drawn = this.#free(upper, this.#last) ?? this.#free(this.#first, upper - 1)
@@ -47,7 +47,7 @@ export class Allotment {
     return undefined
   }
 
-  /** What was found in the store counts, even where two claim one number: then the first keeps it. */
+  /** Takes over an allocation found in the store. Where two owners have one number, the first keeps it. */
   restore(number: number, owner: string): void {
     if (!this.#owners.has(number)) this.#owners.set(number, owner)
   }
@@ -59,7 +59,7 @@ export class Allotment {
     return this.#owners.get(number)
   }
 
-  /** From a random place on, so that numbers are seldom used again soon. */
+  /** Starts at a random number, so that a released number is seldom used again soon. */
   #free(first: number, last: number): number | undefined {
     const count = last - first + 1
     if (count <= 0) return undefined

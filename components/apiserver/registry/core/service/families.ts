@@ -1,5 +1,5 @@
 /**
- * Which address families a Service has. One is served here, IPv4. Source: pkg/registry/core/service/storage/alloc.go
+ * The address families of a Service; only IPv4 is supported. Source: pkg/registry/core/service/storage/alloc.go
  * initIPFamilyFields.
  */
 import { clusterIPFaults, familyOf } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
@@ -10,7 +10,7 @@ import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.t
 
 const SERVED = "IPv4"
 
-/** The spec with its families and their policy settled, or why they cannot be. */
+/** Returns the spec with its families and their policy set, or the faults. */
 export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec | readonly Cause[] {
   if (sent.type === "ExternalName" || keepsPreference(sent, old)) return sent
   const takesAnyEndpoints = sent.clusterIP === "None" && Object.keys(sent.selector ?? {}).length === 0
@@ -36,7 +36,7 @@ export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): S
   )
   if (foreign.length > 0) return foreign
   const ipFamilies = [...(spec.ipFamilies ?? []), ...inferred.map(familyOf)]
-  // A headless Service without selector takes whatever endpoints it is given, of whatever family.
+  // A headless Service without selector accepts endpoints of any family.
   if (takesAnyEndpoints)
     return { ...spec, ipFamilies: bothUnlessSingle(ipFamilies.length === 0 ? [SERVED] : ipFamilies, ipFamilyPolicy) }
   const unserved = [
@@ -50,7 +50,7 @@ export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): S
   return unserved.length > 0 ? unserved : { ...spec, ipFamilies: ipFamilies.length === 0 ? [SERVED] : ipFamilies }
 }
 
-/** A Service that would like two families keeps what it has, until its addresses or families are changed. */
+/** A Service with PreferDualStack keeps what it has until its addresses or families are changed. */
 const keepsPreference = (spec: ServiceSpec, old: ServiceSpec | undefined): boolean =>
   old !== undefined &&
   spec.ipFamilyPolicy === "PreferDualStack" &&
@@ -59,7 +59,7 @@ const keepsPreference = (spec: ServiceSpec, old: ServiceSpec | undefined): boole
 const sameLists = (spec: ServiceSpec, old: ServiceSpec): boolean =>
   deepEqual(spec.clusterIPs ?? [], old.clusterIPs ?? []) && deepEqual(spec.ipFamilies ?? [], old.ipFamilies ?? [])
 
-/** Going back to one family by its policy alone drops the second address and family. */
+/** Changing the policy to SingleStack drops the second address and family. */
 function reduced(spec: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec {
   if (old === undefined || spec.ipFamilyPolicy !== "SingleStack" || !sameLists(spec, old)) return spec
   return {

@@ -1,9 +1,9 @@
 /** IPv4 addresses of a CIDR as numbers, and back. */
 export interface IpRange {
   readonly cidr: string
-  /** The network's own address. */
+  /** The network address. */
   readonly base: number
-  /** How many addresses there are, network and broadcast address included. */
+  /** The number of addresses, including the network and broadcast address. */
   readonly size: number
 }
 

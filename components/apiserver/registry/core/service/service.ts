@@ -1,7 +1,7 @@
 /**
- * What a Service is given when it is written: families, cluster IPs, node ports. Node ports are held in memory only:
- * what is taken is what stored Services say, read at the start and followed by events, so nothing can leak or drift. In
- * between stands a reservation, from the choice of a number to the commit of its Service. Source:
+ * Allocates what a Service gets when it is written: families, cluster IPs, node ports. Allocated node ports are kept in
+ * memory only: they are read from the stored Services at the start and follow the store's events, so none can leak.
+ * From the choice of a port to the commit of its Service a reservation holds it. Source:
  * pkg/registry/core/service/storage/alloc.go.
  */
 import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
@@ -58,13 +58,13 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     const key = keyOfService(service)
     const name = service.metadata.name ?? ""
     /**
-     * What ends the reservations: addresses whatever comes of them, since the store has them then; ports when they are
-     * not wanted after all.
+     * Ends the reservations: `settled` runs after every write, because the store holds the addresses then; `undo`
+     * releases ports when the write failed.
      */
     const settled: (() => void)[] = []
     const undo: (() => void)[] = []
     const causes: Cause[] = []
-    /** Node ports this Service asks for itself: two protocols may ask for the same. */
+    /** Node ports that this Service names: two protocols may name the same. */
     const asked = new Set<number>()
     const before = old === undefined ? [] : portsOf(old)
     const settle = (written: boolean) => {
@@ -86,7 +86,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       if (spec.type === "ExternalName")
         return spec.internalTrafficPolicy === undefined ? spec : without(spec, "internalTrafficPolicy")
       if (spec.clusterIP === "None") return { ...spec, clusterIPs: ["None"] }
-      // An address is for life: validation refuses another one.
+      // The address never changes: validation refuses another one.
       if (addressesOf(old).length > 0) return spec
       const wish = spec.clusterIP || undefined
       const ip = wish ?? addresses.draw()
@@ -111,7 +111,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       const list = spec.ports?.map((port, i) => {
         if (port.nodePort) {
           if (spec.type !== "NodePort" && spec.type !== "LoadBalancer") {
-            // A Service that is no longer exposed gives back the ports it had; others were not its to ask for.
+            // A Service that is no longer exposed releases its ports; it may not name other ones.
             return before.includes(port.nodePort) ? without(port, "nodePort") : port
           }
           if (byPort.get(port.port) !== port.nodePort) takePort(port.nodePort, at("spec.ports", i, "nodePort"))
@@ -125,7 +125,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
         byPort.set(port.port, nodePort)
         return { ...port, nodePort }
       })
-      /** What a later port of the same number asks for: two protocols share it. */
+      /** Returns the node port that a later port of the same number names: two protocols share it. */
       function requestedFor(number: number, i: number): number | undefined {
         const wish = old === undefined && spec.ports?.find(({ port, nodePort }) => port === number && nodePort)
         if (!wish) return undefined
@@ -156,12 +156,12 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     }
 
     function takePort(port: number, field: string): number {
-      // as upstream's, which ends with the first that cannot be had
+      // Upstream also stops at the first port that cannot be allocated.
       if (causes.length > 0) return port
       if (before.includes(port) === true || (old !== undefined && asked.has(port))) return port
-      // A new Service asks for each port once.
+      // A new Service allocates each port once.
       const refusal = asked.has(port) ? "taken" : ports.take(port, key)
-      // As upstream's, a dry run takes a port from outside the range for granted.
+      // As upstream, a dry run accepts a port outside of the range.
       if (refusal === "out of range" && dryRun) {
         asked.add(port)
         return port

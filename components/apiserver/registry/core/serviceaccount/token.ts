@@ -17,13 +17,13 @@ import type { KindHooks, RegistryContext } from "../../context.ts"
 
 export interface TokenOptions {
   readonly issuer: TokenIssuer
-  /** For whom a token is when the request does not say. */
+  /** The audiences of a token whose request names none. */
   readonly audiences: readonly string[]
 }
 
 /**
- * Tokens asked for this long belong to pods' mounted volumes: they live longer than asked, so that old clients need not
- * reread them. Source: pkg/serviceaccount/claims.go.
+ * This many seconds identify a token of a pod's mounted volume, which lives longer than requested, so that old clients
+ * need not reread it. Source: pkg/serviceaccount/claims.go.
  */
 const INJECTED_SECONDS = 3607
 const EXTENDED_SECONDS = 365 * 24 * 3600
@@ -75,7 +75,7 @@ async function issue(
     }
   const { token, expiresAt, id } = issuer.issue(claims)
   request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${id}`)
-  // The answer tells the time that was asked for, so that clients refresh in time.
+  // The response shows the requested time, so that clients refresh the token in time.
   const expirationTimestamp = formatTime(extended ? clock.now() + expirationSeconds * 1000 : expiresAt)
   return {
     kind: "object",
