@@ -72,7 +72,9 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
     firstNodeRange: firstNodeRange(flags["cluster-cidr"]),
     clusterDomain: flags["cluster-domain"],
     ...(disable.includes("dns") ? {} : { dns: { address: clusterDns, upstreams: nameServers(resolvConf) } }),
-    kubeProxy: !disable.includes("kube-proxy"),
+    ...(disable.includes("kube-proxy")
+      ? {}
+      : { kubeProxy: flags["proxy-mode"] === undefined ? {} : { mode: flags["proxy-mode"] } }),
     networkPolicy: !disable.includes("network-policy"),
     ...(disable.includes("local-storage")
       ? {}

@@ -6,6 +6,7 @@ import { z } from "zod"
 import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
+import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
@@ -182,6 +183,15 @@ export const serverFlags = {
     placeholder: "NAME=BOOL,…",
     defaultText: "all on",
   }),
+  "proxy-mode": value(
+    z.enum(PROXY_MODES, { error: `must be ${PROXY_MODES.join(" or ")}` }).optional(),
+    "How Services are served on this node",
+    {
+      placeholder: "MODE",
+      choices: PROXY_MODES,
+      defaultText: "nftables where the machine allows it, else iptables",
+    },
+  ),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(z.enum(OPTIONAL_PARTS, { error: `must be one of ${OPTIONAL_PARTS.join(", ")}` }), "Leave a part out", {
     choices: OPTIONAL_PARTS,

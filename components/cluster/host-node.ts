@@ -11,7 +11,7 @@ import { BRIDGE } from "../containerd/network/cni.ts"
 import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
 import { createDns } from "../dns/dns.ts"
-import { createKubeProxy } from "../kube-proxy/proxier.ts"
+import { createKubeProxy, type KubeProxyConfig } from "../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../ingress/ingress.ts"
 import {
   createNetworkPolicy,
@@ -42,7 +42,8 @@ export interface HostNodeConfig {
   readonly clusterDomain: string
   /** The address of the cluster's DNS, which answers here; absent for none. */
   readonly dns?: { readonly address: string; readonly upstreams: readonly string[] }
-  readonly kubeProxy: boolean
+  /** How Services are served; absent where nobody serves them here. */
+  readonly kubeProxy?: Pick<KubeProxyConfig, "mode">
   /** How Ingresses are served; absent where they are not. */
   readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog">
   /** Whether NetworkPolicies are enforced. */
@@ -142,13 +143,14 @@ export function hostNode(
       }),
       apiServer.name,
     )
-  if (config.kubeProxy)
+  const { kubeProxy } = config
+  if (kubeProxy !== undefined)
     add(
       new Part({
         name: "kube-proxy",
         clients,
         user: { name: "system:kube-proxy" },
-        create: (context) => createKubeProxy(context, { nodeName, clusterCidr, metrics }),
+        create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidr, metrics }),
       }),
       apiServer.name,
     )

@@ -2,6 +2,7 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
 import type { ProxyMetrics } from "./metrics.ts"
+import type { ServiceChange } from "./rule-writer.ts"
 import { concerns, serviceKeyOf, servicePorts, type ServicePort } from "./service-ports.ts"
 
 const byService: Index<EndpointSlice> = {
@@ -59,22 +60,33 @@ export class Changes {
     return () => off.forEach((end) => end())
   }
 
-  /** All ports as they are now, and the triggers of what has changed since this was last called. */
-  take(): { readonly ports: readonly ServicePort[]; readonly triggers: readonly number[] } {
+  /** All ports as they are now: as they were when `take` was last called. */
+  all(): readonly ServicePort[] {
+    return [...this.#ports.values()].flat()
+  }
+
+  of(key: string): readonly ServicePort[] {
+    return this.#ports.get(key) ?? []
+  }
+
+  /** What has changed since this was last called, by Service, and when it was triggered. */
+  take(): { readonly changes: ReadonlyMap<string, ServiceChange>; readonly triggers: readonly number[] } {
     const { informers, nodeName, metrics } = this.#parts
+    const changes = new Map<string, ServiceChange>()
     for (const key of this.#dirty) {
       const service = informers.of(Service).get(key)
       const slices = informers.of(EndpointSlice).by(byService, key)
-      const found = service === undefined ? [] : servicePorts(service, slices, nodeName)
-      if (found.length === 0) this.#ports.delete(key)
-      else this.#ports.set(key, found)
+      const after = service === undefined ? [] : servicePorts(service, slices, nodeName)
+      changes.set(key, { before: this.of(key), after })
+      if (after.length === 0) this.#ports.delete(key)
+      else this.#ports.set(key, after)
     }
     this.#dirty.clear()
     metrics.endpointChangesPending.set(0)
     metrics.serviceChangesPending.set(0)
     const triggers = [...this.#triggers.values()].flat()
     this.#triggers = new Map()
-    return { ports: [...this.#ports.values()].flat(), triggers }
+    return { changes, triggers }
   }
 
   #note(key: string): void {

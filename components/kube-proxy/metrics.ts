@@ -7,21 +7,18 @@ const steps = (start: number, width: number, count: number): readonly number[] =
 const PROGRAMMING_BUCKETS = [...steps(0.25, 0.25, 2), ...steps(1, 1, 59), ...steps(60, 5, 12), ...steps(120, 30, 7)]
 
 const FAMILY = "IPv4"
+const name = (rest: string) => `kubeproxy_${rest}`
+const counter = (registry: Registry, rest: string, help: string) =>
+  registry.counter(name(rest), help, "ip_family").with(FAMILY)
 
 /**
- * What the proxy tells of itself, by upstream's names. Times are in seconds. Source: pkg/proxy/metrics/metrics.go for
- * the iptables mode.
+ * What the proxy tells of itself in every mode, by upstream's names. Times are in seconds. Source:
+ * pkg/proxy/metrics/metrics.go.
  */
 export function proxyMetrics(registry: Registry) {
-  const name = (rest: string) => `kubeproxy_${rest}`
   const histogram = (rest: string, help: string, buckets = SYNC_BUCKETS) =>
     registry.histogram(name(rest), help, buckets, "ip_family").with(FAMILY)
   const gauge = (rest: string, help: string) => registry.gauge(name(rest), help, "ip_family").with(FAMILY)
-  const counter = (rest: string, help: string) => registry.counter(name(rest), help, "ip_family").with(FAMILY)
-  const perTable = (rest: string, help: string) => {
-    const family = registry.gauge(name(rest), help, "table", "ip_family")
-    return { nat: family.with("nat", FAMILY), filter: family.with("filter", FAMILY) }
-  }
   const noLocalEndpoints = registry.gauge(
     name("sync_proxy_rules_no_local_endpoints_total"),
     "Service ports whose traffic policy is Local and that have no endpoint on this node",
@@ -63,16 +60,6 @@ export function proxyMetrics(registry: Registry) {
         "Changes of Services that no synchronisation has taken up",
       )
       .with(),
-    rules: perTable("sync_proxy_rules_iptables_total", "iptables rules that are kube-proxy's"),
-    rulesWritten: perTable("sync_proxy_rules_iptables_last", "iptables rules that the last synchronisation wrote"),
-    restoreFailures: counter(
-      "sync_proxy_rules_iptables_restore_failures_total",
-      "Times that iptables-restore did not take the rules",
-    ),
-    partialRestoreFailures: counter(
-      "sync_proxy_rules_iptables_partial_restore_failures_total",
-      "Times that iptables-restore did not take changed rules, so that all were written anew",
-    ),
     noLocalEndpoints: {
       internal: noLocalEndpoints.with("internal", FAMILY),
       external: noLocalEndpoints.with("external", FAMILY),
@@ -82,9 +69,46 @@ export function proxyMetrics(registry: Registry) {
       "Seconds that it took to have the kernel forget connections that lead nowhere any more",
     ),
     conntrackDeleted: counter(
+      registry,
       "conntrack_reconciler_deleted_entries_total",
       "Connections that the kernel was made to forget",
     ),
   }
 }
 export type ProxyMetrics = ReturnType<typeof proxyMetrics>
+
+/** The same in the iptables mode alone. */
+export function iptablesMetrics(registry: Registry) {
+  const perTable = (rest: string, help: string) => {
+    const family = registry.gauge(name(rest), help, "table", "ip_family")
+    return { nat: family.with("nat", FAMILY), filter: family.with("filter", FAMILY) }
+  }
+  return {
+    rules: perTable("sync_proxy_rules_iptables_total", "iptables rules that are kube-proxy's"),
+    rulesWritten: perTable("sync_proxy_rules_iptables_last", "iptables rules that the last synchronisation wrote"),
+    restoreFailures: counter(
+      registry,
+      "sync_proxy_rules_iptables_restore_failures_total",
+      "Times that iptables-restore did not take the rules",
+    ),
+    partialRestoreFailures: counter(
+      registry,
+      "sync_proxy_rules_iptables_partial_restore_failures_total",
+      "Times that iptables-restore did not take changed rules, so that all were written anew",
+    ),
+  }
+}
+
+/** The same in the nftables mode alone. */
+export const nftablesMetrics = (registry: Registry) => ({
+  syncFailures: counter(
+    registry,
+    "sync_proxy_rules_nftables_sync_failures_total",
+    "Times that nft did not take a transaction",
+  ),
+  cleanupFailures: counter(
+    registry,
+    "sync_proxy_rules_nftables_cleanup_failures_total",
+    "Times that chains nobody uses any more could not be removed",
+  ),
+})

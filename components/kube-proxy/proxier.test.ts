@@ -4,19 +4,21 @@ import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
+import { silent } from "../../pkg/log/log.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
-import { cleanUp } from "./iptables.ts"
+import { chooseMode, cleanUp } from "./mode.ts"
 import { createKubeProxy } from "./proxier.ts"
+import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
 
 const NETNS = `k3ts-proxy-test-${process.pid}`
 const able =
   process.getuid?.() === 0 &&
-  ["ip", "iptables-restore"].every(
+  ["ip", "iptables-restore", "nft"].every(
     (program) => Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) !== null,
   )
-if (!able) console.warn("SKIPPED: kube-proxy in a network namespace needs root, ip and iptables")
+if (!able) console.warn("SKIPPED: kube-proxy in a network namespace needs root, ip, iptables and nft")
 
 /** A cluster without controllers, and a Service `web` at 10.43.7.7 whose one endpoint the test moves about. */
 async function withService(protocol: "TCP" | "UDP" = "TCP") {
@@ -38,10 +40,11 @@ async function withService(protocol: "TCP" | "UDP" = "TCP") {
   return {
     cluster,
     figures: () => registry.text(),
-    proxy(host: Host) {
+    proxy(host: Host, mode: ProxyMode = "iptables") {
       const proxy = createKubeProxy(context, {
         nodeName: "node-0",
         clusterCidr: "10.42.0.0/16",
+        mode,
         host,
         metrics: registry,
       })
@@ -195,6 +198,68 @@ describe("kube-proxy", () => {
   })
 })
 
+describe("the mode of kube-proxy", () => {
+  const answering = (nft: string | undefined): Host => ({
+    run: (command) =>
+      command === "nft" && nft === undefined ? Promise.reject(new Error("ENOENT")) : Promise.resolve(nft ?? ""),
+    feed: async () => undefined,
+  })
+  const NEW = "nftables v1.0.6 (X)"
+  const OLD = "nftables v0.9.8 (X)"
+  test.each([
+    { title: "nftables where the machine allows it", nft: NEW, asked: undefined, wants: "nftables" },
+    { title: "iptables where nft is too old", nft: OLD, asked: undefined, wants: "iptables" },
+    { title: "iptables where there is no nft", nft: undefined, asked: undefined, wants: "iptables" },
+    { title: "iptables where it is asked for", nft: NEW, asked: "iptables" as const, wants: "iptables" },
+    { title: "nftables where it is asked for", nft: NEW, asked: "nftables" as const, wants: "nftables" },
+  ])("is $title", async ({ nft, asked, wants }) => {
+    expect(await chooseMode(asked, answering(nft), silent)).toBe(wants as ProxyMode)
+  })
+
+  test("is refused, with the mend, where it is asked for and cannot be", async () => {
+    await expect(chooseMode("nftables", answering(undefined), silent)).rejects.toThrow(
+      "Cannot serve Services by nftables: nft is not on the PATH; apt-get install nftables",
+    )
+  })
+})
+
+describe("kube-proxy by nftables", () => {
+  test("writes everything a second after a transaction was not taken, and counts that", async () => {
+    // given a machine that takes the first rules
+    await using web = await withService()
+    const fed: string[] = []
+    let refusals = 0
+    const host: Host = {
+      run: async (_command, args) => (args[0] === "--version" ? "nftables v1.0.6 (X)" : ""),
+      async feed(_command, _args, input) {
+        fed.push(input)
+        if (refusals-- > 0) throw new Error("nft failed with code 1")
+      },
+    }
+    const proxy = web.proxy(host, "nftables")
+    await proxy.start(new AbortController().signal)
+    // when it does not take a change once
+    refusals = 1
+    await web.point("10.42.0.6")
+    await web.cluster.settle()
+    expect(proxy.problem?.()).toContain("code 1")
+    expect(fed.at(-1)).toBe(
+      [
+        "delete element ip k3ts-proxy endpoint-ips-tcp { 10.43.7.7 . 80 . 0 }",
+        'add element ip k3ts-proxy endpoint-ips-tcp { 10.43.7.7 . 80 . 0 comment "default/web -> 10.42.0.6:8080" ' +
+          ": 10.42.0.6 . 8080 }",
+        "",
+      ].join("\n"),
+    )
+    await web.cluster.advance("1s")
+    // then
+    expect(proxy.problem?.()).toBeUndefined()
+    for (const command of ["add chain ip k3ts-proxy nat-prerouting", ": 10.42.0.6 . 8080"])
+      expect(fed.at(-1)).toContain(command)
+    expect(web.figures()).toContain('kubeproxy_sync_proxy_rules_nftables_sync_failures_total{ip_family="IPv4"} 1\n')
+  })
+})
+
 describe.skipIf(!able)("kube-proxy in a network namespace", () => {
   const host = hostIn(NETNS)
   beforeAll(() => void execFileSync("ip", ["netns", "add", NETNS]))
@@ -218,6 +283,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), {
       nodeName: "node-0",
       clusterCidr: "10.42.0.0/16",
+      mode: "iptables",
       host,
     })
 
@@ -282,64 +348,75 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     await cleanUp(host)
   })
 
-  test("has 99 of 100 changes in the kernel within five seconds, while many come at once and flows are forgotten", async () => {
-    // given a proxy on the machine's own time
-    await using cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
-    const { client } = cluster
-    const registry = new Registry()
-    const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
-    const proxy = createKubeProxy(context, { nodeName: "node-0", clusterCidr: "10.42.0.0/16", host, metrics: registry })
-    await proxy.start(new AbortController().signal)
-    await Bun.sleep(2) // times are counted from after its start
-    const programmed = (upTo: string) =>
-      Number(
-        registry
-          .text()
-          .split("\n")
-          .find(
-            (line) =>
-              line.startsWith("kubeproxy_network_programming_duration_seconds_bucket") && line.includes(`le="${upTo}"`),
-          )
-          ?.split(" ")[1],
+  test.each(PROXY_MODES)(
+    "has 99 of 100 changes in the kernel within five seconds by %s, while many come at once and flows are forgotten",
+    async (mode) => {
+      // given a proxy on the machine's own time
+      await using cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
+      const { client } = cluster
+      const registry = new Registry()
+      const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
+      const proxy = createKubeProxy(context, {
+        nodeName: "node-0",
+        clusterCidr: "10.42.0.0/16",
+        mode,
+        host,
+        metrics: registry,
+      })
+      await proxy.start(new AbortController().signal)
+      await Bun.sleep(2) // times are counted from after its start
+      const programmed = (upTo: string) =>
+        Number(
+          registry
+            .text()
+            .split("\n")
+            .find(
+              (line) =>
+                line.startsWith("kubeproxy_network_programming_duration_seconds_bucket") &&
+                line.includes(`le="${upTo}"`),
+            )
+            ?.split(" ")[1],
+        )
+      // when 60 Services of UDP get endpoints, and each moves twice
+      const metadata = (name: string) => ({
+        name,
+        namespace: "default",
+        labels: { "kubernetes.io/service-name": name },
+        annotations: { "endpoints.kubernetes.io/last-change-trigger-time": new Date().toISOString() },
+      })
+      const names = Array.from({ length: 60 }, (_, i) => `s${i}`)
+      await Promise.all(
+        names.map(async (name, i) => {
+          await client.create(Service, {
+            metadata: { name, namespace: "default" },
+            spec: { clusterIP: `10.43.8.${i + 1}`, ports: [{ port: 53, protocol: "UDP" }] },
+          })
+          let slice: EndpointSlice | undefined
+          for (const hop of [1, 2, 3]) {
+            const endpoints = [{ addresses: [`10.42.${hop}.${i + 1}`] }]
+            slice =
+              slice === undefined
+                ? await client.create(EndpointSlice, {
+                    metadata: metadata(name),
+                    addressType: "IPv4",
+                    endpoints,
+                    ports: [{ port: 53, protocol: "UDP" }],
+                  })
+                : await client.update(EndpointSlice, {
+                    ...slice,
+                    metadata: { ...slice.metadata, ...metadata(name) },
+                    endpoints,
+                  })
+            await Bun.sleep(hop * 40)
+          }
+        }),
       )
-    // when 60 Services of UDP get endpoints, and each moves twice
-    const metadata = (name: string) => ({
-      name,
-      namespace: "default",
-      labels: { "kubernetes.io/service-name": name },
-      annotations: { "endpoints.kubernetes.io/last-change-trigger-time": new Date().toISOString() },
-    })
-    const names = Array.from({ length: 60 }, (_, i) => `s${i}`)
-    await Promise.all(
-      names.map(async (name, i) => {
-        await client.create(Service, {
-          metadata: { name, namespace: "default" },
-          spec: { clusterIP: `10.43.8.${i + 1}`, ports: [{ port: 53, protocol: "UDP" }] },
-        })
-        let slice: EndpointSlice | undefined
-        for (const hop of [1, 2, 3]) {
-          const endpoints = [{ addresses: [`10.42.${hop}.${i + 1}`] }]
-          slice =
-            slice === undefined
-              ? await client.create(EndpointSlice, {
-                  metadata: metadata(name),
-                  addressType: "IPv4",
-                  endpoints,
-                  ports: [{ port: 53, protocol: "UDP" }],
-                })
-              : await client.update(EndpointSlice, {
-                  ...slice,
-                  metadata: { ...slice.metadata, ...metadata(name) },
-                  endpoints,
-                })
-          await Bun.sleep(hop * 40)
-        }
-      }),
-    )
-    await cluster.eventually(() => programmed("+Inf") === 180)
-    // then
-    expect(programmed("5")).toBeGreaterThanOrEqual(178)
-    await proxy.stop()
-    await cleanUp(host)
-  }, 60_000)
+      await cluster.eventually(() => programmed("+Inf") === 180)
+      // then
+      expect(programmed("5")).toBeGreaterThanOrEqual(178)
+      await proxy.stop()
+      await cleanUp(host)
+    },
+    60_000,
+  )
 })

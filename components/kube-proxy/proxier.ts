@@ -9,15 +9,20 @@ import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
 import { staleConnections } from "./conntrack.ts"
 import { FlowCleaner } from "./flow-cleaner.ts"
-import { ensureJumps, intact, restore } from "./iptables.ts"
+import { IptablesWriter } from "./iptables/writer.ts"
 import { proxyMetrics } from "./metrics.ts"
-import { transition, writtenRules } from "./restore.ts"
-import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
+import { chooseMode, cleanUpMode } from "./mode.ts"
+import { NftablesWriter } from "./nftables/writer.ts"
+import { PROXY_MODES, type ProxyMode, type RuleWriter } from "./rule-writer.ts"
 import type { ServicePort } from "./service-ports.ts"
 
-export interface KubeProxyConfig extends Pick<RulesConfig, "clusterCidr"> {
+export interface KubeProxyConfig {
   readonly nodeName: string
-  /** Where iptables acts; the machine itself unless given. */
+  /** Pod addresses of the whole cluster: what comes from elsewhere and enters a Service is masqueraded. */
+  readonly clusterCidr: string
+  /** By what rules are written; unless given nftables where the machine allows it, and iptables where not. */
+  readonly mode?: ProxyMode
+  /** Where nft, iptables and conntrack act; the machine itself unless given. */
   readonly host?: Host
   /** The program's metrics, for what the proxy tells of itself. */
   readonly metrics?: Registry
@@ -33,15 +38,16 @@ const RETRY_MS = 1000
 const LONG_MS = 5000
 
 /**
- * Keeps the kernel's NAT rules in step with Services and their endpoints. Source: pkg/proxy/iptables/proxier.go.
- * One synchronisation runs at a time; changes meanwhile are taken up by the next. Only chains that differ are written.
- * A synchronisation waits for iptables-restore and for nothing else.
+ * Keeps the kernel's NAT rules in step with Services and their endpoints. Source: pkg/proxy/nftables/proxier.go,
+ * pkg/proxy/iptables/proxier.go. One synchronisation runs at a time; changes meanwhile are taken up by the next. Only
+ * what differs is written. A synchronisation waits for nft or iptables-restore and for nothing else.
  */
 export function createKubeProxy(context: ComponentContext, config: KubeProxyConfig): Component {
   const { informers, clock } = context
   const log = context.log.child({ component: "kube-proxy" })
   const host = config.host ?? hostIn()
-  const metrics = proxyMetrics(config.metrics ?? new Registry())
+  const registry = config.metrics ?? new Registry()
+  const metrics = proxyMetrics(registry)
   const changes = new Changes({
     informers,
     nodeName: config.nodeName,
@@ -50,11 +56,13 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
     changed: () => request(),
   })
   let cleaner = new FlowCleaner({ host, clock, log, metrics })
-  let applied: Ruleset | undefined
-  let known: readonly ServicePort[] = []
+  let writer: RuleWriter | undefined
+  /** By Service, the ports that the rules in the kernel were made of, where these are others now. */
+  const before = new Map<string, readonly ServicePort[]>()
   /** When the changes were triggered that no rules in the kernel follow from yet. */
   let triggers: readonly number[] = []
   let syncing: Promise<void> | undefined
+  let leaving: Promise<void> | undefined
   let wanted = false
   let timer: Timer | undefined
   let unsubscribe: (() => void)[] = []
@@ -78,74 +86,75 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   }
 
   async function work(): Promise<void> {
-    while (wanted && !stopped) {
+    while (wanted && !stopped && writer !== undefined) {
       wanted = false
       const began = clock.monotonic()
-      const isFull = applied === undefined
+      const { mode, isFull } = writer
       try {
-        await sync()
+        await sync(writer)
         problem = undefined
       } catch (err) {
         problem = err instanceof Error ? err.message : String(err)
-        log.error("Could not write iptables rules; will retry", { err })
-        metrics.restoreFailures.inc()
-        if (!isFull) metrics.partialRestoreFailures.inc()
-        applied = undefined // unknown what was written: write all
+        log.error("Could not write Service rules; will retry", { mode, err })
         clock.setTimeout(request, RETRY_MS)
       }
       const tookMs = clock.monotonic() - began
       for (const latency of [metrics.sync, isFull ? metrics.fullSync : metrics.partialSync])
         latency.observe(tookMs / 1000)
-      if (tookMs > LONG_MS)
-        log.warn("Writing iptables rules took long", { ms: Math.round(tookMs), servicePorts: known.length, isFull })
+      if (tookMs > LONG_MS) log.warn("Writing Service rules took long", { mode, ms: Math.round(tookMs), isFull })
     }
   }
 
-  async function sync(): Promise<void> {
+  async function sync(by: RuleWriter): Promise<void> {
     const taken = changes.take()
     triggers = [...triggers, ...taken.triggers]
+    for (const [key, change] of taken.changes) if (!before.has(key)) before.set(key, change.before)
     const serviceCidrs = informers
       .of(ServiceCIDR)
       .list()
       .flatMap(({ spec }) => spec.cidrs ?? [])
-    const rules = rulesFor(taken.ports, { clusterCidr: config.clusterCidr, serviceCidrs })
-    const text = transition(applied, rules)
-    if (text !== undefined) {
-      const first = applied === undefined
-      await restore(host, text)
-      if (first) await ensureJumps(host)
-      applied = rules
-      cleaner.forget(staleConnections(known, taken.ports))
-      known = taken.ports
-    }
-    tell(rules, text ?? "")
+    const isWritten = await by.write({ ports: () => changes.all(), changes: taken.changes, serviceCidrs })
+    if (isWritten) for (const [key, ports] of before) cleaner.forget(staleConnections(ports, changes.of(key)))
+    before.clear()
+    tell()
   }
 
-  function tell(rules: Ruleset, written: string): void {
+  function tell(): void {
     const now = clock.now()
     for (const time of triggers) metrics.programming.observe(Math.max(0, now - time) / 1000)
     triggers = []
     metrics.lastSync.set(now / 1000)
-    const last = writtenRules(written)
-    for (const table of ["nat", "filter"] as const) {
-      metrics.rules[table].set([...rules[table].values()].reduce((sum, { length }) => sum + length, 0))
-      metrics.rulesWritten[table].set(last[table])
-    }
-    const lacking = known.filter(({ cluster, local }) => cluster.length > 0 && local.length === 0)
+    const lacking = changes.all().filter(({ cluster, local }) => cluster.length > 0 && local.length === 0)
     metrics.noLocalEndpoints.internal.set(lacking.filter(({ internalLocal }) => internalLocal).length)
     metrics.noLocalEndpoints.external.set(lacking.filter(({ externalLocal }) => externalLocal).length)
   }
 
-  function watchForFlushes(): void {
+  function makeWriter(mode: ProxyMode): RuleWriter {
+    const { clusterCidr } = config
+    return mode === "iptables"
+      ? new IptablesWriter({ clusterCidr, host, metrics: registry })
+      : new NftablesWriter({ clusterCidr, host, clock, log, metrics: registry })
+  }
+
+  /** Rules that an earlier start wrote in another mode go once ours are there, so that Services are always served. */
+  async function leaveOtherModes(mode: ProxyMode): Promise<void> {
+    for (const other of PROXY_MODES)
+      if (other !== mode)
+        await cleanUpMode(other, host).catch((err: unknown) =>
+          log.warn("Cannot remove the rules of another mode", { mode: other, err }),
+        )
+  }
+
+  function watchForFlushes(of: RuleWriter): void {
     timer = clock.setTimeout(() => {
-      void intact(host).then((fine) => {
+      void of.intact().then((fine) => {
         if (stopped) return
         if (!fine && syncing === undefined) {
-          log.warn("The iptables rules were removed by somebody; writing them again")
-          applied = undefined
+          log.warn("The Service rules were removed by somebody; writing them again", { mode: of.mode })
+          of.forget()
           request()
         }
-        watchForFlushes()
+        watchForFlushes(of)
       })
     }, CHECK_MS)
   }
@@ -159,6 +168,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
         informers.of(EndpointSlice).whenSynced(),
         informers.of(ServiceCIDR).whenSynced(),
       ])
+      writer = makeWriter(await chooseMode(config.mode, host, log))
       signal.throwIfAborted()
       stopped = false
       cleaner = new FlowCleaner({ host, clock, log, metrics })
@@ -173,8 +183,9 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       wanted = true
       run()
       await syncing
-      if (problem !== undefined) throw new Error(`Cannot program iptables: ${problem}`)
-      watchForFlushes()
+      if (problem !== undefined) throw new Error(`Cannot write Service rules: ${problem}`)
+      leaving = leaveOtherModes(writer.mode)
+      watchForFlushes(writer)
     },
     /** Rules stay, so that traffic goes on while k3ts restarts. */
     async stop() {
@@ -182,7 +193,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       timer?.cancel()
       for (const off of unsubscribe) off()
       unsubscribe = []
-      await Promise.all([syncing, cleaner.stop()])
+      await Promise.all([syncing, leaving, cleaner.stop()])
     },
   }
 }

@@ -70,7 +70,10 @@ export function servicePorts(
       loadBalancerIps: (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) =>
         ip?.includes(".") && ipMode !== "Proxy" ? [ip] : [],
       ),
-      sourceRanges: spec.loadBalancerSourceRanges ?? [],
+      // Ranges of the other family say nothing about ours.
+      sourceRanges: (spec.loadBalancerSourceRanges ?? [])
+        .map((range) => range.trim())
+        .filter((range) => range.includes(".")),
       affinitySeconds:
         spec.sessionAffinity === "ClientIP"
           ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800)

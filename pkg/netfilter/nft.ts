@@ -10,14 +10,19 @@ export type NftSupport =
 const OLDEST_NFT = [1, 0, 1] as const
 const OLDEST_KERNEL = [5, 13] as const
 
-/** What the tables of k3ts are made of: verdict maps with several keys, sets that packets fill, numbers by chance. */
+/**
+ * What the tables of k3ts are made of: maps with several keys and of verdicts, sets that packets fill, numbers by
+ * chance within a key.
+ */
 const TRIAL = `add table ip k3ts-trial
 add chain ip k3ts-trial hooked { type nat hook prerouting priority -100 ; }
 add chain ip k3ts-trial endpoint
 add map ip k3ts-trial services { type ipv4_addr . inet_proto . inet_service : verdict ; }
 add set ip k3ts-trial clients { type ipv4_addr ; flags dynamic, timeout ; timeout 10s ; }
 add rule ip k3ts-trial endpoint update @clients { ip saddr }
-add rule ip k3ts-trial endpoint meta l4proto tcp dnat to 192.0.2.1:80
+add map ip k3ts-trial endpoints { typeof ip daddr . tcp dport . numgen random mod 2 : ip daddr . tcp dport ; }
+add element ip k3ts-trial endpoints { 192.0.2.1 . 80 . 1 : 192.0.2.2 . 80 }
+add rule ip k3ts-trial endpoint meta l4proto tcp dnat ip to ip daddr . tcp dport . numgen random mod 2 map @endpoints
 add rule ip k3ts-trial hooked fib daddr type local ip daddr . meta l4proto . th dport vmap @services
 add rule ip k3ts-trial hooked numgen random mod 2 vmap { 0 : goto endpoint, 1 : goto endpoint }
 `

@@ -8,7 +8,7 @@ import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import type { InputOfResource } from "../../pkg/apimachinery/resource.ts"
-import { BUSYBOX, describeOnNode, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
+import { BUSYBOX, describeOnNode, serviceRules, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 
 const CLIENT = "client"
@@ -34,11 +34,10 @@ describeOnNode("Services and DNS", () => {
   /** Resolves when kube-proxy has written a rule that contains `text`, or has none any more. */
   const rules = async (text: string, there = true) => {
     const deadline = performance.now() + 10_000
-    while ((await run("iptables-save", [])).out.includes(text) !== there) {
+    while ((await serviceRules()).includes(text) !== there) {
       if (performance.now() > deadline)
         throw new Error(
-          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n` +
-            `${(await run("iptables-save", ["-t", "nat"])).out}`,
+          `After 10 s ${text} is ${there ? "not yet" : "still"} in the rules:\n` + `${await serviceRules()}`,
         )
       await Bun.sleep(20)
     }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { describeOnNode, startCluster, type Cluster } from "../harness/cluster.ts"
+import { describeOnNode, serviceRules, startCluster, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 
 const MANIFEST = join(import.meta.dirname, "../../manifests/examples/web.yaml")
@@ -118,6 +118,6 @@ describeOnNode("the walk-through", () => {
     expect(await ok(["delete", "-f", MANIFEST])).toContain('deployment.apps "web" deleted')
     await ok("wait --for=delete pod -l app=web --timeout=30s")
     expect(await ok("get all -l app=web -o name")).toBe("")
-    while ((await run("iptables-save", [])).out.includes("default/web")) await Bun.sleep(20)
+    while ((await serviceRules()).includes("default/web")) await Bun.sleep(20)
   })
 })

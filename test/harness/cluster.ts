@@ -12,7 +12,7 @@ import type { Client } from "../../pkg/client/client.ts"
 import { createHttpsTransport, type HttpsTransport } from "../../pkg/client/https.ts"
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
-import { Kubectl } from "./kubectl.ts"
+import { Kubectl, run } from "./kubectl.ts"
 import { startServer, type TestServer } from "./server.ts"
 
 /** Holds k3ts.local/busybox:1 and k3ts.local/web:1 and :2. */
@@ -34,6 +34,12 @@ function missing(): readonly string[] {
     ...(existsSync(IMAGES) ? [] : ["dist/images (hack/build.sh makes it)"]),
   ]
 }
+
+/** All rules of this machine that serve Services, in either mode of kube-proxy, as text in which they are named. */
+export const serviceRules = async (): Promise<string> =>
+  (await Promise.all([run("iptables-save", []), run("nft", ["list", "ruleset", "ip"])]))
+    .map(({ out }) => out)
+    .join("\n")
 
 /** A `describe` that is skipped, with a line that says why, where no node can run. */
 export function describeOnNode(title: string, body: () => void): void {

@@ -22,6 +22,7 @@ test.each<[string, string[], boolean]>([
   ],
   ["server --disable k", ["kube-proxy"], false],
   ["server --log-format=j", ["--log-format=json"], false],
+  ["server --proxy-mode=n", ["--proxy-mode=nftables"], false],
   ["server --data-dir ", [], true],
   ["server --debug --log-f", ["--log-format"], false],
   ["images ", ["import", "list", "remove"], false],

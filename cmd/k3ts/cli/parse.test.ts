@@ -141,6 +141,7 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [["--debug=maybe"], 'invalid value "maybe" for --debug: must be true or false'],
     [["--log-format", "xml"], 'invalid value "xml" for --log-format: must be text or json'],
+    [["--proxy-mode", "ipvs"], 'invalid value "ipvs" for --proxy-mode: must be nftables or iptables'],
     [
       ["--cluster-cidr", "10.42.0.1/16"],
       'invalid value "10.42.0.1/16" for --cluster-cidr: must be an IPv4 range whose address ends where its ' +

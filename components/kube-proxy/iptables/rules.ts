@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import type { Endpoint, ServicePort } from "./service-ports.ts"
+import type { Endpoint, ServicePort } from "../service-ports.ts"
 
 /** The chains of one table, each with its rules as iptables-restore takes them, without `-A CHAIN`. */
 export type Chains = Map<string, string[]>
@@ -75,6 +75,7 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
 function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, filter: Chains): void {
   const hash = hashOf(port.name, port.protocol)
   const [svc, svl, ext] = [`KUBE-SVC-${hash}`, `KUBE-SVL-${hash}`, `KUBE-EXT-${hash}`]
+  const firewall = `KUBE-FW-${hash}`
   const to = (ip: string) => `-m ${port.protocol} -p ${port.protocol} -d ${ip} --dport ${port.port}`
   const toNodePort = `-m ${port.protocol} -p ${port.protocol} --dport ${port.nodePort}`
   const outsideIps = [...new Set([...port.externalIps, ...port.loadBalancerIps])]
@@ -89,16 +90,14 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
       .get("KUBE-SERVICES")!
       .push(
         `${nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")} ${to(port.clusterIp)} ` +
-          `${refuse(port.cluster)}`,
+          `${refuse(port)}`,
       )
   const fromOutside = port.externalLocal ? port.local : port.cluster
   if (outside && fromOutside.length === 0) {
     const what = nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")
-    for (const ip of outsideIps) filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} ${to(ip)} ${refuse(port.cluster)}`)
+    for (const ip of outsideIps) filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} ${to(ip)} ${refuse(port)}`)
     if (port.nodePort !== undefined)
-      filter
-        .get("KUBE-EXTERNAL-SERVICES")!
-        .push(`${what} -m addrtype --dst-type LOCAL ${toNodePort} ${refuse(port.cluster)}`)
+      filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} -m addrtype --dst-type LOCAL ${toNodePort} ${refuse(port)}`)
   }
   if (port.healthCheckNodePort !== undefined) {
     filter
@@ -116,18 +115,22 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   if (outside) {
     for (const ip of port.externalIps)
       nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} external IP`)} ${to(ip)} -j ${ext}`)
+    // What loadBalancerSourceRanges do not let in keeps its destination, by which the filter table knows it.
+    const isFirewalled = port.sourceRanges.length > 0
     for (const ip of port.loadBalancerIps) {
-      nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -j ${ext}`)
-      if (port.sourceRanges.length > 0) {
-        for (const range of port.sourceRanges)
-          filter
-            .get("KUBE-PROXY-FIREWALL")!
-            .push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -s ${range} -j RETURN`)
+      nat
+        .get("KUBE-SERVICES")!
+        .push(`${comment(`${port.name} loadbalancer IP`)} ${to(ip)} -j ${isFirewalled ? firewall : ext}`)
+      if (isFirewalled)
         filter
           .get("KUBE-PROXY-FIREWALL")!
           .push(`${comment(`${port.name} traffic not accepted by loadBalancerSourceRanges`)} ${to(ip)} -j DROP`)
-      }
     }
+    if (isFirewalled && port.loadBalancerIps.length > 0)
+      nat.set(
+        firewall,
+        port.sourceRanges.map((range) => `${comment(`${port.name} loadbalancer IP`)} -s ${range} -j ${ext}`),
+      )
     if (port.nodePort !== undefined) nat.get("KUBE-NODEPORTS")!.push(`${comment(port.name)} ${toNodePort} -j ${ext}`)
     nat.set(ext, externalChain(port, clusterCidr, svc, svl))
   }
@@ -157,10 +160,18 @@ function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig,
           "KUBE-CLUSTER-IPS",
       )
   const addresses = [...new Set(ports.map(({ clusterIp }) => clusterIp))].sort()
-  filter.set("KUBE-CLUSTER-IPS", [...addresses.map((ip) => `-d ${ip} -j REJECT`), "-j DROP"])
+  filter.set("KUBE-CLUSTER-IPS", [
+    ...addresses.flatMap((ip) => [`-d ${ip} -p tcp -j REJECT --reject-with tcp-reset`, `-d ${ip} -j REJECT`]),
+    "-j DROP",
+  ])
 }
 
-const refuse = (cluster: readonly Endpoint[]): string => (cluster.length === 0 ? "-j REJECT" : "-j DROP")
+/**
+ * Differs from upstream, which refuses TCP by ICMP too: a client on this node gets that while it still sends, does not
+ * see it, and is refused a second later only.
+ */
+const refuse = ({ cluster, protocol }: ServicePort): string =>
+  cluster.length > 0 ? "-j DROP" : protocol === "tcp" ? "-j REJECT --reject-with tcp-reset" : "-j REJECT"
 
 /**
  * Traffic from outside: masqueraded and spread over all, or (externalTrafficPolicy Local) kept here with its source

@@ -1,4 +1,4 @@
-import type { Host } from "../../pkg/netfilter/host.ts"
+import type { Host } from "../../../pkg/netfilter/host.ts"
 import { JUMPS, OUR_CHAIN } from "./restore.ts"
 
 /** Seconds to wait for the lock that other users of iptables may hold. */

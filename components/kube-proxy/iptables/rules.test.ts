@@ -1,31 +1,11 @@
 import { describe, expect, test } from "bun:test"
-import { staleConnections } from "./conntrack.ts"
+import { staleConnections } from "../conntrack.ts"
 import { transition } from "./restore.ts"
 import { rulesFor, type Chains } from "./rules.ts"
-import type { Endpoint, ServicePort } from "./service-ports.ts"
+import { sampleEndpoint, samplePort } from "../service-port.sample.ts"
+import type { Endpoint, ServicePort } from "../service-ports.ts"
 
 const CONFIG = { clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] }
-const endpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, local })
-function portOf(more: Partial<ServicePort> = {}): ServicePort {
-  const cluster = more.cluster ?? [endpoint("10.42.0.5"), endpoint("10.42.1.6", false)]
-  return {
-    name: "default/web:http",
-    protocol: "tcp",
-    clusterIp: "10.43.0.9",
-    port: 80,
-    nodePort: undefined,
-    externalIps: [],
-    loadBalancerIps: [],
-    sourceRanges: [],
-    affinitySeconds: undefined,
-    internalLocal: false,
-    externalLocal: false,
-    healthCheckNodePort: undefined,
-    cluster,
-    local: cluster.filter(({ local }) => local),
-    ...more,
-  }
-}
 /** Rules of all chains, with hashes of chain names taken out. */
 const lines = (chains: Chains): string[] =>
   [...chains].flatMap(([chain, rules]) =>
@@ -38,7 +18,7 @@ const c = (text: string) => `-m comment --comment "${text}"`
 
 describe("rules of a Service port", () => {
   test("send its address to each endpoint with the same chance", () => {
-    expect(natOf(portOf())).toEqual([
+    expect(natOf(samplePort())).toEqual([
       `KUBE-SERVICES ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j KUBE-SVC`,
       `KUBE-SVC ${c("default/web:http cluster IP")} -m tcp -p tcp -d 10.43.0.9 --dport 80 ! -s 10.42.0.0/16 ` +
         "-j KUBE-MARK-MASQ",
@@ -50,12 +30,16 @@ describe("rules of a Service port", () => {
       `KUBE-SEP ${c("default/web:http")} -s 10.42.1.6 -j KUBE-MARK-MASQ`,
       `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination 10.42.1.6:8080`,
     ])
-    expect(filterOf(portOf())).toEqual([])
+    expect(filterOf(samplePort())).toEqual([])
   })
 
   test("refuse ports that no Service has at a Service's address, and drop what goes to an address of none", () => {
     const { filter } = rulesFor(
-      [portOf(), portOf({ name: "a/b", clusterIp: "10.43.0.8" }), portOf({ name: "a/b:2", clusterIp: "10.43.0.8" })],
+      [
+        samplePort(),
+        samplePort({ name: "a/b", clusterIp: "10.43.0.8" }),
+        samplePort({ name: "a/b:2", clusterIp: "10.43.0.8" }),
+      ],
       {
         clusterCidr: "10.42.0.0/16",
         serviceCidrs: ["10.43.0.0/16", "fd00::/108", "10.44.0.0/24"],
@@ -68,21 +52,27 @@ describe("rules of a Service port", () => {
           "KUBE-CLUSTER-IPS",
       ),
     )
-    expect(filter.get("KUBE-CLUSTER-IPS")).toEqual(["-d 10.43.0.8 -j REJECT", "-d 10.43.0.9 -j REJECT", "-j DROP"])
+    expect(filter.get("KUBE-CLUSTER-IPS")).toEqual([
+      "-d 10.43.0.8 -p tcp -j REJECT --reject-with tcp-reset",
+      "-d 10.43.0.8 -j REJECT",
+      "-d 10.43.0.9 -p tcp -j REJECT --reject-with tcp-reset",
+      "-d 10.43.0.9 -j REJECT",
+      "-j DROP",
+    ])
   })
 
   test("refuse connections while nobody serves it", () => {
-    const port = portOf({ cluster: [], nodePort: 30_080 })
+    const port = samplePort({ cluster: [], nodePort: 30_080 })
     expect(natOf(port)).toEqual([])
     expect(filterOf(port)).toEqual([
-      `KUBE-SERVICES ${c("default/web:http has no endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j REJECT`,
+      `KUBE-SERVICES ${c("default/web:http has no endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j REJECT --reject-with tcp-reset`,
       `KUBE-EXTERNAL-SERVICES ${c("default/web:http has no endpoints")} -m addrtype --dst-type LOCAL -m tcp ` +
-        "-p tcp --dport 30080 -j REJECT",
+        "-p tcp --dport 30080 -j REJECT --reject-with tcp-reset",
     ])
   })
 
   test("masquerade what comes in by a node port or an external address", () => {
-    const rules = natOf(portOf({ nodePort: 30_080, externalIps: ["192.0.2.1"] }))
+    const rules = natOf(samplePort({ nodePort: 30_080, externalIps: ["192.0.2.1"] }))
     expect(rules).toContain(`KUBE-NODEPORTS ${c("default/web:http")} -m tcp -p tcp --dport 30080 -j KUBE-EXT`)
     expect(rules).toContain(
       `KUBE-SERVICES ${c("default/web:http external IP")} -m tcp -p tcp -d 192.0.2.1 --dport 80 -j KUBE-EXT`,
@@ -94,7 +84,7 @@ describe("rules of a Service port", () => {
   })
 
   test("keep traffic from outside on the node, with its source, under externalTrafficPolicy Local", () => {
-    const rules = natOf(portOf({ nodePort: 30_080, externalLocal: true }))
+    const rules = natOf(samplePort({ nodePort: 30_080, externalLocal: true }))
     expect(rules.filter((rule) => rule.startsWith("KUBE-EXT")).at(-1)).toBe("KUBE-EXT -j KUBE-SVL")
     expect(rules.filter((rule) => rule.startsWith("KUBE-SVL"))).toEqual([
       `KUBE-SVL ${c("default/web:http -> 10.42.0.5:8080")} -j KUBE-SEP`,
@@ -102,11 +92,11 @@ describe("rules of a Service port", () => {
   })
 
   test("drop traffic that must stay on a node without endpoints", () => {
-    const port = portOf({
+    const port = samplePort({
       internalLocal: true,
       externalLocal: true,
       nodePort: 30_080,
-      cluster: [endpoint("10.42.1.6", false)],
+      cluster: [sampleEndpoint("10.42.1.6", false)],
     })
     expect(filterOf(port)).toEqual([
       `KUBE-SERVICES ${c("default/web:http has no local endpoints")} -m tcp -p tcp -d 10.43.0.9 --dport 80 -j DROP`,
@@ -116,7 +106,7 @@ describe("rules of a Service port", () => {
   })
 
   test("bring a client back to its endpoint under session affinity", () => {
-    const rules = natOf(portOf({ affinitySeconds: 60, cluster: [endpoint("10.42.0.5")] }))
+    const rules = natOf(samplePort({ affinitySeconds: 60, cluster: [sampleEndpoint("10.42.0.5")] }))
     expect(rules.filter((rule) => rule.startsWith("KUBE-SVC"))[1]).toBe(
       `KUBE-SVC ${c("default/web:http -> 10.42.0.5:8080")} -m recent --name KUBE-SEP --rcheck --seconds 60 ` +
         "--reap -j KUBE-SEP",
@@ -131,9 +121,9 @@ describe("rules of a Service port", () => {
 describe("transition", () => {
   test("names only chains that differ, and removes those that are gone", () => {
     // given two Services, of which one loses an endpoint
-    const other = portOf({ name: "default/other", clusterIp: "10.43.0.10" })
-    const before = rulesFor([portOf(), other], CONFIG)
-    const after = rulesFor([portOf({ cluster: [endpoint("10.42.0.5")] }), other], CONFIG)
+    const other = samplePort({ name: "default/other", clusterIp: "10.43.0.10" })
+    const before = rulesFor([samplePort(), other], CONFIG)
+    const after = rulesFor([samplePort({ cluster: [sampleEndpoint("10.42.0.5")] }), other], CONFIG)
     // when
     const text = transition(before, after)!
     // then
@@ -144,15 +134,18 @@ describe("transition", () => {
   })
 
   test("is nothing when nothing differs", () => {
-    expect(transition(rulesFor([portOf()], CONFIG), rulesFor([portOf()], CONFIG))).toBeUndefined()
+    expect(transition(rulesFor([samplePort()], CONFIG), rulesFor([samplePort()], CONFIG))).toBeUndefined()
   })
 })
 
 describe("stale connections", () => {
-  const udp = (cluster: readonly Endpoint[]) => portOf({ protocol: "udp", cluster, nodePort: 30_053 })
+  const udp = (cluster: readonly Endpoint[]) => samplePort({ protocol: "udp", cluster, nodePort: 30_053 })
   test("are those to UDP endpoints that are gone", () => {
     expect(
-      staleConnections([udp([endpoint("10.42.0.5"), endpoint("10.42.0.6")])], [udp([endpoint("10.42.0.6")])]),
+      staleConnections(
+        [udp([sampleEndpoint("10.42.0.5"), sampleEndpoint("10.42.0.6")])],
+        [udp([sampleEndpoint("10.42.0.6")])],
+      ),
     ).toEqual([
       ["-D", "-p", "udp", "--orig-dst", "10.43.0.9", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
       ["-D", "-p", "udp", "--dport", "30053", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
@@ -160,16 +153,16 @@ describe("stale connections", () => {
   })
   test("are those to another port of an endpoint, too", () => {
     expect(
-      staleConnections([udp([endpoint("10.42.0.5")])], [udp([{ ...endpoint("10.42.0.5"), port: 9090 }])]),
+      staleConnections([udp([sampleEndpoint("10.42.0.5")])], [udp([{ ...sampleEndpoint("10.42.0.5"), port: 9090 }])]),
     ).toHaveLength(2)
   })
   test("are all of a Service that had no endpoint until now", () => {
-    expect(staleConnections([udp([])], [udp([endpoint("10.42.0.6")])])).toEqual([
+    expect(staleConnections([udp([])], [udp([sampleEndpoint("10.42.0.6")])])).toEqual([
       ["-D", "--orig-dst", "10.43.0.9", "-p", "udp"],
       ["-D", "-p", "udp", "--dport", "30053"],
     ])
   })
   test("are never those of TCP", () => {
-    expect(staleConnections([portOf()], [])).toEqual([])
+    expect(staleConnections([samplePort()], [])).toEqual([])
   })
 })

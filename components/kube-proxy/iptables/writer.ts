@@ -1,0 +1,62 @@
+import type { Registry } from "../../../pkg/metrics/registry.ts"
+import type { Host } from "../../../pkg/netfilter/host.ts"
+import { iptablesMetrics } from "../metrics.ts"
+import type { RuleInput, RuleWriter } from "../rule-writer.ts"
+import { ensureJumps, intact, restore } from "./iptables.ts"
+import { transition, writtenRules } from "./restore.ts"
+import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
+
+export interface IptablesWriterConfig extends Pick<RulesConfig, "clusterCidr"> {
+  readonly host: Host
+  readonly metrics: Registry
+}
+
+/** Services as iptables rules: works out all of them, and writes the chains that differ. */
+export class IptablesWriter implements RuleWriter {
+  readonly mode = "iptables"
+  readonly #config: IptablesWriterConfig
+  readonly #metrics: ReturnType<typeof iptablesMetrics>
+  #applied: Ruleset | undefined
+
+  constructor(config: IptablesWriterConfig) {
+    this.#config = config
+    this.#metrics = iptablesMetrics(config.metrics)
+  }
+
+  get isFull(): boolean {
+    return this.#applied === undefined
+  }
+
+  async write({ ports, serviceCidrs }: RuleInput): Promise<boolean> {
+    const { host, clusterCidr } = this.#config
+    const { isFull } = this
+    const rules = rulesFor(ports(), { clusterCidr, serviceCidrs })
+    const text = transition(this.#applied, rules)
+    if (text !== undefined) {
+      try {
+        await restore(host, text)
+        if (isFull) await ensureJumps(host)
+      } catch (err) {
+        this.#metrics.restoreFailures.inc()
+        if (!isFull) this.#metrics.partialRestoreFailures.inc()
+        this.forget() // unknown what was written
+        throw err
+      }
+      this.#applied = rules
+    }
+    const last = writtenRules(text ?? "")
+    for (const table of ["nat", "filter"] as const) {
+      this.#metrics.rules[table].set([...rules[table].values()].reduce((sum, { length }) => sum + length, 0))
+      this.#metrics.rulesWritten[table].set(last[table])
+    }
+    return text !== undefined
+  }
+
+  intact(): Promise<boolean> {
+    return intact(this.#config.host)
+  }
+
+  forget(): void {
+    this.#applied = undefined
+  }
+}

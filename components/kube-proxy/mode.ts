@@ -1,0 +1,34 @@
+import type { Logger } from "../../pkg/log/log.ts"
+import type { Host } from "../../pkg/netfilter/host.ts"
+import { findNft, removeTable } from "../../pkg/netfilter/nft.ts"
+import { cleanUp as cleanUpIptables } from "./iptables/iptables.ts"
+import { TABLE } from "./nftables/names.ts"
+import type { ProxyMode } from "./rule-writer.ts"
+
+/**
+ * The mode that is asked for, or else nftables where `nft` and the kernel allow it, and iptables where not.
+ *
+ * @throws Error where nftables is asked for and cannot be
+ */
+export async function chooseMode(asked: ProxyMode | undefined, host: Host, log: Logger): Promise<ProxyMode> {
+  if (asked === "iptables") return asked
+  const found = await findNft(host)
+  if (found.usable) {
+    log.info("Services are served by nftables", { nft: found.version })
+    return "nftables"
+  }
+  const { reason, mend } = found
+  if (asked === "nftables") throw new Error(`Cannot serve Services by nftables: ${reason}; ${mend}`)
+  log.info("Services are served by iptables, since nftables cannot be used", { reason, mend })
+  return "iptables"
+}
+
+/** Removes all rules that the proxy wrote in a mode, and nothing else. Where there are none, nothing is done. */
+export const cleanUpMode = (mode: ProxyMode, host: Host): Promise<void> =>
+  mode === "iptables" ? cleanUpIptables(host) : removeTable(host, "ip", TABLE)
+
+/** Removes all rules of the proxy, whatever wrote them. */
+export async function cleanUp(host: Host): Promise<void> {
+  await cleanUpMode("nftables", host)
+  await cleanUpMode("iptables", host)
+}

@@ -1,0 +1,134 @@
+import type { Element, Parts } from "./parts.ts"
+
+/** Somebody who asks for an entry of a map, and for what. */
+interface Wish {
+  readonly owner: string
+  readonly value: string
+  readonly next: Wish | undefined
+}
+
+/** How often something is asked for, and for what. */
+interface Shared<T> {
+  readonly value: T
+  count: number
+}
+
+/** What changed since the table was last written, with what it had before; undefined where that was nothing. */
+export interface Delta {
+  readonly elements: readonly {
+    readonly container: string
+    readonly key: string
+    readonly before: string | undefined
+  }[]
+  readonly chains: ReadonlyMap<string, readonly string[] | undefined>
+  readonly affinities: ReadonlyMap<string, number | undefined>
+}
+
+/**
+ * What the table is to hold, of all Services together. A change costs as much as the Services that change have parts,
+ * however many others there are. Where two Services ask for different values under one key, as with the same external
+ * IP and port, the one that comes first by namespace and name gets it.
+ */
+export class Desired {
+  readonly #elements = new Map<string, Map<string, Wish>>()
+  readonly #chains = new Map<string, Shared<readonly string[]>>()
+  readonly #affinities = new Map<string, Shared<number>>()
+  #touched = new Map<string, Element & { readonly before: string | undefined }>()
+  #touchedChains = new Map<string, readonly string[] | undefined>()
+  #touchedAffinities = new Map<string, number | undefined>()
+
+  /** `owner` is `<namespace>/<name>` of a Service. */
+  change(owner: string, before: Parts, after: Parts): void {
+    for (const element of before.elements) this.#set(element, (wish) => without(wish, owner))
+    for (const element of after.elements) this.#set(element, (wish) => withWish(wish, owner, element.value))
+    exchange(this.#chains, this.#touchedChains, before.chains, after.chains)
+    exchange(this.#affinities, this.#touchedAffinities, before.affinities, after.affinities)
+  }
+
+  value(container: string, key: string): string | undefined {
+    return this.#elements.get(container)?.get(key)?.value
+  }
+
+  chain(name: string): readonly string[] | undefined {
+    return this.#chains.get(name)?.value
+  }
+
+  affinity(name: string): number | undefined {
+    return this.#affinities.get(name)?.value
+  }
+
+  get chains(): ReadonlyMap<string, Shared<readonly string[]>> {
+    return this.#chains
+  }
+
+  get affinities(): ReadonlyMap<string, Shared<number>> {
+    return this.#affinities
+  }
+
+  /** All entries of a set or map. */
+  *entries(container: string): Generator<readonly [key: string, value: string]> {
+    for (const [key, { value }] of this.#elements.get(container) ?? []) yield [key, value]
+  }
+
+  /** What changed since this was last called. */
+  takeDelta(): Delta {
+    const delta: Delta = {
+      elements: [...this.#touched.values()].filter(
+        ({ container, key, before }) => this.value(container, key) !== before,
+      ),
+      chains: changedOf(this.#touchedChains, this.#chains),
+      affinities: changedOf(this.#touchedAffinities, this.#affinities),
+    }
+    this.#touched = new Map()
+    this.#touchedChains = new Map()
+    this.#touchedAffinities = new Map()
+    return delta
+  }
+
+  #set(element: Element, step: (wish: Wish | undefined) => Wish | undefined): void {
+    const { container, key } = element
+    let entries = this.#elements.get(container)
+    if (entries === undefined) this.#elements.set(container, (entries = new Map<string, Wish>()))
+    const had = entries.get(key)
+    const id = `${container} ${key}`
+    if (!this.#touched.has(id)) this.#touched.set(id, { container, key, value: "", before: had?.value })
+    const has = step(had)
+    if (has === undefined) entries.delete(key)
+    else entries.set(key, has)
+  }
+}
+
+function without(wish: Wish | undefined, owner: string): Wish | undefined {
+  if (wish === undefined) return undefined
+  return wish.owner === owner ? wish.next : { ...wish, next: without(wish.next, owner) }
+}
+
+/** In the order of owners; of one owner's wishes for a key the first holds. */
+function withWish(wish: Wish | undefined, owner: string, value: string): Wish {
+  if (wish === undefined || owner < wish.owner) return { owner, value, next: wish }
+  return wish.owner === owner ? wish : { ...wish, next: withWish(wish.next, owner, value) }
+}
+
+function exchange<T>(
+  all: Map<string, Shared<T>>,
+  touched: Map<string, T | undefined>,
+  before: ReadonlyMap<string, T>,
+  after: ReadonlyMap<string, T>,
+): void {
+  for (const name of new Set([...before.keys(), ...after.keys()]))
+    if (!touched.has(name)) touched.set(name, all.get(name)?.value)
+  for (const name of before.keys()) {
+    const shared = all.get(name)
+    if (shared !== undefined && --shared.count === 0) all.delete(name)
+  }
+  for (const [name, value] of after) all.set(name, { value, count: (all.get(name)?.count ?? 0) + 1 })
+}
+
+const changedOf = <T>(
+  touched: ReadonlyMap<string, T | undefined>,
+  now: ReadonlyMap<string, Shared<T>>,
+): ReadonlyMap<string, T | undefined> =>
+  new Map([...touched].filter(([name, before]) => !isSame(now.get(name)?.value, before)))
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, i) => each === b[i]))

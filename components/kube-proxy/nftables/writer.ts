@@ -1,0 +1,136 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import type { Registry } from "../../../pkg/metrics/registry.ts"
+import type { Host } from "../../../pkg/netfilter/host.ts"
+import { tableNames, transact } from "../../../pkg/netfilter/nft.ts"
+import { nftablesMetrics } from "../metrics.ts"
+import type { RuleInput, RuleWriter } from "../rule-writer.ts"
+import { Desired } from "./desired.ts"
+import { TABLE } from "./names.ts"
+import { partsOf } from "./parts.ts"
+import { skeletonOf, type Skeleton } from "./skeleton.ts"
+import {
+  deletionOf,
+  existingIn,
+  fullTransaction,
+  partialTransaction,
+  staleChainsOf,
+  type Existing,
+} from "./transaction.ts"
+
+export interface NftablesWriterConfig {
+  /** Pod addresses of the whole cluster. */
+  readonly clusterCidr: string
+  readonly host: Host
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Registry
+}
+
+/**
+ * Before 6.2 the kernel notices only a while after an entry of a map is gone that nothing leads to the entry's chain
+ * any more, and refuses to remove the chain. Source: syncProxyRules in pkg/proxy/nftables/proxier.go.
+ */
+const STALE_MS = 1000
+
+/** Services as entries of nftables maps: writes what differs, in one transaction. */
+export class NftablesWriter implements RuleWriter {
+  readonly mode = "nftables"
+  readonly #config: NftablesWriterConfig
+  readonly #metrics: ReturnType<typeof nftablesMetrics>
+  readonly #desired = new Desired()
+  /** By name, when chains were emptied that are still to be removed. */
+  readonly #stale = new Map<string, number>()
+  /** As it was written last; undefined when it is unknown what the table holds. */
+  #skeleton: Skeleton | undefined
+  #serviceCidrs = ""
+
+  constructor(config: NftablesWriterConfig) {
+    this.#config = config
+    this.#metrics = nftablesMetrics(config.metrics)
+  }
+
+  get isFull(): boolean {
+    return this.#skeleton === undefined
+  }
+
+  async write({ changes, serviceCidrs }: RuleInput): Promise<boolean> {
+    for (const [owner, { before, after }] of changes) this.#desired.change(owner, partsOf(before), partsOf(after))
+    const ranges = serviceCidrs.filter((cidr) => cidr.includes("."))
+    if (ranges.join() !== this.#serviceCidrs) this.forget()
+    this.#serviceCidrs = ranges.join()
+    try {
+      if (this.#skeleton === undefined) {
+        await this.#writeAll(skeletonOf({ clusterCidr: this.#config.clusterCidr, serviceCidrs: ranges }))
+        return true
+      }
+      await this.#removeStale()
+      return await this.#writeChanges()
+    } catch (err) {
+      this.#metrics.syncFailures.inc()
+      this.forget()
+      throw err
+    }
+  }
+
+  async intact(): Promise<boolean> {
+    return (await tableNames(this.#config.host, "ip")).includes(TABLE)
+  }
+
+  forget(): void {
+    this.#skeleton = undefined
+  }
+
+  async #writeChanges(): Promise<boolean> {
+    const delta = this.#desired.takeDelta()
+    const text = partialTransaction(this.#desired, delta)
+    if (text === "") return false
+    await transact(this.#config.host, text)
+    for (const name of delta.chains.keys()) this.#noteStale(name)
+    return true
+  }
+
+  async #writeAll(skeleton: Skeleton): Promise<void> {
+    const { host, log } = this.#config
+    const existing = await this.#existing()
+    this.#desired.takeDelta()
+    this.#stale.clear()
+    try {
+      await transact(host, fullTransaction(skeleton, this.#desired, existing))
+      for (const name of staleChainsOf(skeleton, this.#desired, existing)) this.#noteStale(name)
+    } catch (err) {
+      if (existing === undefined) throw err
+      log.warn("The table of Service rules cannot be taken over; making it anew", { table: TABLE, err })
+      await transact(host, fullTransaction(skeleton, this.#desired, undefined))
+    }
+    this.#skeleton = skeleton
+  }
+
+  /** What the table holds; undefined where there is none. */
+  async #existing(): Promise<Existing | undefined> {
+    const { host } = this.#config
+    if (!(await tableNames(host, "ip")).includes(TABLE)) return undefined
+    return existingIn(await host.run("nft", ["-t", "list", "table", "ip", TABLE]))
+  }
+
+  #noteStale(chain: string): void {
+    if (this.#desired.chain(chain) === undefined) this.#stale.set(chain, this.#config.clock.monotonic())
+    else this.#stale.delete(chain)
+  }
+
+  /** What cannot be removed yet is tried again with a later change: empty chains do no harm. */
+  async #removeStale(): Promise<void> {
+    const { clock, host, log } = this.#config
+    const until = clock.monotonic() - STALE_MS
+    const old = [...this.#stale].filter(([chain, at]) => at <= until && this.#desired.chain(chain) === undefined)
+    if (old.length === 0) return
+    try {
+      await transact(host, deletionOf(old.map(([chain]) => chain)))
+      for (const [chain] of old) this.#stale.delete(chain)
+    } catch (err) {
+      this.#metrics.cleanupFailures.inc()
+      log.warn("Cannot remove unused chains; will retry", { chains: old.length, err })
+      for (const [chain] of old) this.#stale.set(chain, clock.monotonic())
+    }
+  }
+}

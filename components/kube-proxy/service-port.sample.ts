@@ -1,0 +1,26 @@
+import type { Endpoint, ServicePort } from "./service-ports.ts"
+
+/** An endpoint at port 8080, for tests. */
+export const sampleEndpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, local })
+
+/** Port `http` of a Service `default/web` with an endpoint here and one elsewhere, for tests. */
+export function samplePort(more: Partial<ServicePort> = {}): ServicePort {
+  const cluster = more.cluster ?? [sampleEndpoint("10.42.0.5"), sampleEndpoint("10.42.1.6", false)]
+  return {
+    name: "default/web:http",
+    protocol: "tcp",
+    clusterIp: "10.43.0.9",
+    port: 80,
+    nodePort: undefined,
+    externalIps: [],
+    loadBalancerIps: [],
+    sourceRanges: [],
+    affinitySeconds: undefined,
+    internalLocal: false,
+    externalLocal: false,
+    healthCheckNodePort: undefined,
+    cluster,
+    local: cluster.filter(({ local }) => local),
+    ...more,
+  }
+}
