@@ -5,12 +5,15 @@
 export interface UsageMeter {
   machine(): Promise<MachineUsage>
   /** Of a cgroup that the kubelet made, by its path in parts; undefined when it is not there. */
-  group(path: readonly string[]): Promise<Usage | undefined>
+  group(path: readonly string[], detail?: Detail): Promise<Usage | undefined>
   /** Of a container in a pod's cgroup, by the runtime's id of it. */
-  container(pod: readonly string[], id: string): Promise<Usage | undefined>
+  container(pod: readonly string[], id: string, detail?: Detail): Promise<Usage | undefined>
   /** Of the network that a pod has to itself, found through its sandbox. None where it has not. */
   interfaces(pod: readonly string[], sandboxId: string): Promise<readonly InterfaceUsage[]>
 }
+
+/** How much is read, all unless told: cpu time and memory are a quarter of the work, and what metrics servers want. */
+export type Detail = "all" | "cpu and memory"
 
 export interface Usage {
   readonly cpu?: CpuUsage | undefined

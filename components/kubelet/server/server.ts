@@ -54,12 +54,14 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
   const exact: Readonly<Record<string, Handler>> = {
     "/pods": () => Response.json(knownPods(parts.workers, parts.status)),
     "/runningpods": () => Response.json(runningPods(parts.cache)),
-    "/stats/summary": async (_, { searchParams }) =>
-      Response.json(await summary(await takeSample(parts), isTrue(searchParams.get("only_cpu_and_memory")))),
+    "/stats/summary": async (_, { searchParams }) => {
+      const isHalf = isTrue(searchParams.get("only_cpu_and_memory"))
+      return Response.json(await summary(await takeSample(parts, isHalf ? "cpu and memory" : "all"), isHalf))
+    },
     "/metrics": () => metricsText(metrics.kubelet.text()),
     "/metrics/probes": () => metricsText(metrics.probes.text()),
     "/metrics/resource": async () => {
-      const sample = await takeSample(parts)
+      const sample = await takeSample(parts, "cpu and memory")
       return metricsText(exposition(resourceMetrics(await summary(sample, true), sample.at)))
     },
     "/metrics/cadvisor": async () => {

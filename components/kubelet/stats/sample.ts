@@ -6,7 +6,7 @@ import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { RuntimeContainer, RuntimeSandbox } from "../pod/runtime-pod.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
-import type { InterfaceUsage, MachineUsage, Usage } from "../runtime/usage.ts"
+import type { Detail, InterfaceUsage, MachineUsage, Usage } from "../runtime/usage.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
 
 /** What everything on the node uses at one moment: what the summary and the metrics are made of. */
@@ -53,15 +53,23 @@ export interface StatsParts {
   readonly volumes: Pick<VolumeManager, "mounted">
 }
 
-/** Asks kernel and runtime for everything at once. Nothing is asked unless somebody wants to know. */
-export async function takeSample({ context, cache, workers }: StatsParts): Promise<Sample> {
+/**
+ * Asks kernel and runtime for everything at once. Nothing is asked unless somebody wants to know: with `cpu and memory`
+ * there is nothing of disks and networks in it.
+ */
+export async function takeSample({ context, cache, workers }: StatsParts, detail: Detail = "all"): Promise<Sample> {
   const { runtime, clock } = context
-  const [machine, pods, stats] = await Promise.all([
+  const isAll = detail === "all"
+  let stats: Promise<ReadonlyMap<string | undefined, CriContainerStats>> | undefined
+  const byId = () =>
+    (stats ??= runtime.containers
+      .listContainerStats()
+      .then((all) => new Map(all.map((one) => [one.attributes?.id, one]))))
+  const [machine, pods] = await Promise.all([
     runtime.usage.machine(),
-    runtime.usage.group(["kubepods"]),
-    runtime.containers.listContainerStats(),
+    runtime.usage.group(["kubepods"], detail),
+    isAll ? byId() : undefined,
   ])
-  const byId = new Map(stats.map((one) => [one.attributes?.id, one]))
   const each = await Promise.all(
     workers.pods().map(async (pod): Promise<PodSample | undefined> => {
       const { sandboxes = [], containers = [] } = cache.get(pod.metadata.uid!) ?? {}
@@ -70,9 +78,13 @@ export async function takeSample({ context, cache, workers }: StatsParts): Promi
       const cgroup = podCgroup(pod)
       const running = containers.filter(({ state }) => state === "running")
       const [usage, interfaces, samples] = await Promise.all([
-        runtime.usage.group(cgroup),
-        sandbox.hostNetwork ? [] : runtime.usage.interfaces(cgroup, sandbox.id),
-        Promise.all(running.map((run) => containerSample(context, cgroup, run, byId.get(run.id)))),
+        runtime.usage.group(cgroup, detail),
+        sandbox.hostNetwork || !isAll ? [] : runtime.usage.interfaces(cgroup, sandbox.id),
+        Promise.all(
+          running.map((run) =>
+            isAll ? containerSample(context, cgroup, run, byId) : usedBy(context, cgroup, run, byId),
+          ),
+        ),
       ])
       return { pod, sandbox, cgroup, usage, interfaces, containers: samples }
     }),
@@ -80,16 +92,33 @@ export async function takeSample({ context, cache, workers }: StatsParts): Promi
   return { at: clock.now(), machine, pods, each: each.filter((one) => one !== undefined) }
 }
 
+/** What the runtime says of containers, which is asked for once, when it is first wanted. */
+type CriStats = () => Promise<ReadonlyMap<string | undefined, CriContainerStats>>
+
+/** Cpu time and memory alone. The runtime is asked only of a container whose cgroup is elsewhere. */
+async function usedBy(
+  { runtime }: KubeletContext,
+  cgroup: readonly string[],
+  run: RuntimeContainer,
+  byId: CriStats,
+): Promise<ContainerSample> {
+  const counted = await runtime.usage.container(cgroup, run.id, "cpu and memory")
+  const usage = counted ?? usageFrom((await byId()).get(run.id))
+  return { run, usage, writableLayer: undefined, logBytes: undefined }
+}
+
 async function containerSample(
   { runtime }: KubeletContext,
   cgroup: readonly string[],
   run: RuntimeContainer,
-  stats: CriContainerStats | undefined,
+  byId: CriStats,
 ): Promise<ContainerSample> {
-  const [counted, logBytes] = await Promise.all([
+  const [counted, logBytes, all] = await Promise.all([
     runtime.usage.container(cgroup, run.id),
     run.logPath === "" ? undefined : runtime.files.size(run.logPath),
+    byId(),
   ])
+  const stats = all.get(run.id)
   return { run, usage: counted ?? usageFrom(stats), writableLayer: stats?.writableLayer, logBytes }
 }
 

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import type { CpuUsage, DeviceUsage, MemoryUsage, Usage } from "../../usage.ts"
+import type { CpuUsage, Detail, DeviceUsage, MemoryUsage } from "../../usage.ts"
 import type { DeviceNames } from "./devices.ts"
+import type { ReadCgroup } from "./read-cgroup.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
 const TICK_NS = 1e7
@@ -12,7 +13,7 @@ const NO_LIMIT = 2 ** 62
  * Reads cgroups with a hierarchy for each controller, mounted below `root`. Source of what is counted from what:
  * cadvisor container/libcontainer/handler.go.
  */
-export function cgroupV1(root: string, deviceNames: DeviceNames): (folder: string) => Promise<Usage | undefined> {
+export function cgroupV1(root: string, deviceNames: DeviceNames): ReadCgroup {
   const hierarchy = (...names: readonly string[]) =>
     names.map((name) => join(root, name)).find((path) => existsSync(path)) ?? join(root, names[0]!)
   const [cpuacct, cpu, memory, pids, blkio] = [
@@ -22,10 +23,18 @@ export function cgroupV1(root: string, deviceNames: DeviceNames): (folder: strin
     hierarchy("pids"),
     hierarchy("blkio"),
   ]
-  return async (folder) => {
+  return async (folder, detail) => {
+    if (detail === "cpu and memory") {
+      const [nanoseconds, memoryUsage] = await Promise.all([
+        readNumber(join(cpuacct, folder, "cpuacct.usage")),
+        readMemory(join(memory, folder), detail),
+      ])
+      const cpuUsage = nanoseconds === undefined ? undefined : { nanoseconds }
+      return cpuUsage === undefined && memoryUsage === undefined ? undefined : { cpu: cpuUsage, memory: memoryUsage }
+    }
     const [cpuUsage, memoryUsage, processes, io] = await Promise.all([
       readCpu(join(cpuacct, folder), join(cpu, folder)),
-      readMemory(join(memory, folder)),
+      readMemory(join(memory, folder), detail),
       readNumber(join(pids, folder, "pids.current")),
       readIo(join(blkio, folder), deviceNames),
     ])
@@ -60,13 +69,14 @@ async function readCpu(accounting: string, bandwidth: string): Promise<CpuUsage 
   }
 }
 
-async function readMemory(folder: string): Promise<MemoryUsage | undefined> {
-  const [usage, limit, peak, failures, stat] = await Promise.all([
+async function readMemory(folder: string, detail: Detail): Promise<MemoryUsage | undefined> {
+  const [stat, usage, limit, peak, failures] = await Promise.all([
+    readTable(join(folder, "memory.stat")),
     readNumber(join(folder, "memory.usage_in_bytes")),
     readNumber(join(folder, "memory.limit_in_bytes")),
-    readNumber(join(folder, "memory.max_usage_in_bytes")),
-    readNumber(join(folder, "memory.failcnt")),
-    readTable(join(folder, "memory.stat")),
+    ...(detail === "all"
+      ? [readNumber(join(folder, "memory.max_usage_in_bytes")), readNumber(join(folder, "memory.failcnt"))]
+      : [undefined, undefined]),
   ])
   if (usage === undefined) return undefined
   // With `total_` the cgroups below are counted too.

@@ -1,6 +1,7 @@
 import { join } from "node:path"
-import type { CpuUsage, DeviceUsage, MemoryUsage, Usage } from "../../usage.ts"
+import type { CpuUsage, Detail, DeviceUsage, MemoryUsage } from "../../usage.ts"
 import type { DeviceNames } from "./devices.ts"
+import type { ReadCgroup } from "./read-cgroup.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
 /**
@@ -8,12 +9,16 @@ import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
  * container/libcontainer/handler.go.
  */
 export const cgroupV2 =
-  (root: string, deviceNames: DeviceNames) =>
-  async (folder: string): Promise<Usage | undefined> => {
+  (root: string, deviceNames: DeviceNames): ReadCgroup =>
+  async (folder, detail) => {
     const path = join(root, folder)
+    if (detail === "cpu and memory") {
+      const [cpu, memory] = await Promise.all([readCpu(path), readMemory(path, detail)])
+      return cpu === undefined && memory === undefined ? undefined : { cpu, memory }
+    }
     const [cpu, memory, processes, io] = await Promise.all([
       readCpu(path),
-      readMemory(path),
+      readMemory(path, detail),
       readNumber(join(path, "pids.current")),
       readIo(path, deviceNames),
     ])
@@ -40,14 +45,15 @@ async function readCpu(folder: string): Promise<CpuUsage | undefined> {
   }
 }
 
-async function readMemory(folder: string): Promise<MemoryUsage | undefined> {
+async function readMemory(folder: string, detail: Detail): Promise<MemoryUsage | undefined> {
+  const isAll = detail === "all"
   const [usage, limit, peak, swap, stat, events] = await Promise.all([
     readNumber(join(folder, "memory.current")),
     readNumber(join(folder, "memory.max")),
-    readNumber(join(folder, "memory.peak")),
+    isAll ? readNumber(join(folder, "memory.peak")) : undefined,
     readNumber(join(folder, "memory.swap.current")),
     readTable(join(folder, "memory.stat")),
-    readTable(join(folder, "memory.events")),
+    isAll ? readTable(join(folder, "memory.events")) : undefined,
   ])
   if (usage === undefined) return undefined
   const of = (name: string): number => stat.get(name) ?? 0
@@ -62,7 +68,7 @@ async function readMemory(folder: string): Promise<MemoryUsage | undefined> {
     limit,
     pageFaults: of("pgfault"),
     majorPageFaults: of("pgmajfault"),
-    failures: events.get("max") ?? 0,
+    failures: events?.get("max") ?? 0,
   }
 }
 

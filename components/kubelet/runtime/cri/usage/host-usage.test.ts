@@ -91,7 +91,14 @@ test("a container's cgroup is read from the hierarchies of v1", async () => {
   })
   // and its network is that of its first process, without loopback
   expect((await meter.interfaces(POD, "c1"))[0]).toEqual(eth0)
+  // and where only cpu time and memory are wanted, no more is read
+  expect(await meter.container(POD, "c1", "cpu and memory")).toMatchObject({
+    cpu: { nanoseconds: 5_000_000 },
+    memory: { usage: 4096, workingSet: 3000, rss: 1500, pageFaults: 12, peak: undefined },
+  })
+  expect(await meter.container(POD, "c1", "cpu and memory")).not.toHaveProperty("io")
   expect(await meter.container(POD, "gone")).toBeUndefined()
+  expect(await meter.container(POD, "gone", "cpu and memory")).toBeUndefined()
   expect(await meter.interfaces(POD, "gone")).toEqual([])
   expect(await meter.group(["kubepods", "podnone"])).toBeUndefined()
 })

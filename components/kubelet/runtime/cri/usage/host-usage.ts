@@ -35,10 +35,10 @@ export function hostUsage(driver: CgroupDriver, { cgroups, proc }: KernelFolders
 
   return {
     machine: () => machineUsage(proc),
-    group: (path) => read(cgroupFolder(path, driver)),
-    async container(pod, id) {
+    group: (path, detail = "all") => read(cgroupFolder(path, driver), detail),
+    async container(pod, id, detail = "all") {
       const folder = await folderOf(pod, id)
-      return folder === undefined ? undefined : read(folder)
+      return folder === undefined ? undefined : read(folder, detail)
     },
     async interfaces(pod, sandboxId) {
       const folder = await folderOf(pod, sandboxId)

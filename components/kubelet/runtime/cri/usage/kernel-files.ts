@@ -17,6 +17,11 @@ export async function readNumber(path: string): Promise<number | undefined> {
 
 /** Lines of a name and a number, `name 123` or `name: 123 kB`, in the unit that the file has. */
 export async function readTable(path: string): Promise<ReadonlyMap<string, number>> {
-  const text = await readKernelFile(path)
-  return new Map([...text.matchAll(/^(\S+?):?\s+(\d+)\b/gm)].map(([, name, value]) => [name!, Number(value)]))
+  const table = new Map<string, number>()
+  for (const line of (await readKernelFile(path)).split("\n")) {
+    const end = line.indexOf(" ")
+    const value = Number.parseInt(line.slice(end + 1), 10)
+    if (end > 0 && value >= 0) table.set(line.slice(0, line[end - 1] === ":" ? end - 1 : end), value)
+  }
+  return table
 }
