@@ -11,6 +11,7 @@ import { Registry } from "../../pkg/metrics/registry.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import type { Admission } from "./admission/admission.ts"
 import { defaultChain } from "./admission/chain.ts"
+import { matchConditionMetrics } from "./admission/policies/match-condition-metrics.ts"
 import { policyMetrics } from "./admission/policies/metrics.ts"
 import { httpsCaller } from "./webhooks/https-caller.ts"
 import { webhookMetrics } from "./admission/webhooks/metrics.ts"
@@ -173,8 +174,10 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   })
   const custom = customHooks(() => registrar)
   const hooks = (resource: Resource) => custom(resource) ?? builtinHooks(resource)
+  const conditions = matchConditionMetrics(metrics)
   const webhooks = {
     caller,
+    conditions,
     metrics: webhookMetrics(metrics),
     scheme,
     log,
@@ -182,7 +185,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const admission = defaultChain(
     { objects, storage, clock, random, authorizer },
     webhooks,
-    { scheme, metrics: policyMetrics(metrics) },
+    { scheme, conditions, metrics: policyMetrics(metrics) },
     options.disabledAdmission,
     features,
   )

@@ -218,4 +218,26 @@ describe("a ValidatingAdmissionPolicy", () => {
           `policy="policy",policy_binding="everywhere"} 2`,
       )
   })
+
+  test("counts how its match conditions fail and are not met", async () => {
+    await using cluster = await clusterWith(
+      policy({
+        failurePolicy: "Ignore",
+        matchConditions: [
+          { name: "error", expression: "object.data.none == 'x'" },
+          { name: "name", expression: "object.metadata.name != 'left-out'" },
+        ],
+        validations: [{ expression: "true" }],
+      }),
+      binding(),
+    )
+    await cluster.client.create(ConfigMap, configMap("a", { x: "y" }))
+    await cluster.client.create(ConfigMap, configMap("left-out", { x: "y" }))
+    const metrics = await metricsOf(cluster)
+    const of = '{kind="policy",name="policy",operation="CREATE",type="validate"}'
+    expect(metrics).toContain(`apiserver_admission_match_condition_evaluation_errors_total${of} 2`)
+    expect(metrics).toContain(`apiserver_admission_match_condition_evaluation_seconds_count${of} 2`)
+    // as Kubernetes counts requests that webhooks are not asked about, and no others
+    expect(metrics).not.toContain("match_condition_exclusions_total{")
+  })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { metricsOf } from "./cluster.fixtures.ts"
 import {
   ConfigMap,
   MutatingWebhookConfiguration,
@@ -44,6 +45,29 @@ const failure = (promise: Promise<unknown>): Promise<ApiError> =>
 const add = (path: string, value: unknown) => [{ op: "add", path, value }]
 
 describe("a validating webhook", () => {
+  test("is not asked about what its conditions leave out, which is counted", async () => {
+    let asked = 0
+    const matchConditions = [{ name: "not-left-out", expression: "object.metadata.name != 'left-out'" }]
+    await using cluster = await clusterWith(
+      {
+        "hooks/policy/ask": () => {
+          asked++
+          return { allowed: true }
+        },
+      },
+      validating(webhook("policy", { matchConditions })),
+    )
+    // when
+    for (const name of ["a", "left-out"]) await cluster.client.create(ConfigMap, configMap(name))
+    // then
+    expect(asked).toBe(1)
+    const of = '{kind="webhook",name="policy.example.com",operation="CREATE",type="validating"}'
+    const metrics = await metricsOf(cluster)
+    expect(metrics).toContain(`apiserver_admission_match_condition_exclusions_total${of} 1`)
+    expect(metrics).toContain(`apiserver_admission_match_condition_evaluation_seconds_count${of} 1`)
+    expect(metrics).not.toContain("match_condition_evaluation_errors_total{")
+  })
+
   test("is asked with the whole review, and what it refuses is not stored", async () => {
     const asked: AdmissionRequest[] = []
     await using cluster = await clusterWith(

@@ -1,7 +1,9 @@
 import type { ExpressionScope } from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
 import type { MatchCondition } from "../../../../pkg/api/admissionregistration/v1/webhook.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { BOOL } from "../../../../pkg/cel/type.ts"
 import { Budget, compileSet, evaluate, MATCH_CONDITIONS_BUDGET, OutOfBudget, type CompiledSet } from "./evaluation.ts"
+import type { ConditionsOf, MatchConditionMetrics } from "./match-condition-metrics.ts"
 
 const WITHOUT_PARAMS: ExpressionScope = { hasParams: false, hasAuthorizer: true }
 const compiled = new WeakMap<readonly MatchCondition[], CompiledSet>()
@@ -12,14 +14,36 @@ const compiled = new WeakMap<readonly MatchCondition[], CompiledSet>()
  */
 export type Matching = { readonly matches: boolean } | { readonly error: string }
 
-/** Source: webhook/matchconditions/matcher.go. */
+/** How the evaluation of conditions is counted. */
+export interface ObservedConditions {
+  readonly of: ConditionsOf
+  readonly metrics: MatchConditionMetrics
+  readonly clock: Pick<Clock, "monotonic">
+}
+
+/** Source: webhook/matchconditions/matcher.go. Conditions that all hold are not counted, as upstream has it. */
 export function conditionsMatch(
   conditions: readonly MatchCondition[],
   failurePolicy: string,
   activation: () => Readonly<Record<string, unknown>>,
+  { of, metrics, clock }: ObservedConditions,
   scope: ExpressionScope = WITHOUT_PARAMS,
 ): Matching {
   if (conditions.length === 0) return { matches: true }
+  const began = clock.monotonic()
+  const { errors = 0, ...matching } = judged(conditions, failurePolicy, activation, scope)
+  if (!("matches" in matching && matching.matches))
+    metrics.evaluated(of, { seconds: (clock.monotonic() - began) / 1000, errors })
+  return matching
+}
+
+/** `errors`: how many conditions could not be evaluated. */
+function judged(
+  conditions: readonly MatchCondition[],
+  failurePolicy: string,
+  activation: () => Readonly<Record<string, unknown>>,
+  scope: ExpressionScope,
+): Matching & { readonly errors?: number } {
   let set = compiled.get(conditions)
   if (set === undefined) {
     set = compileSet(
@@ -37,13 +61,14 @@ export function conditionsMatch(
     for (const [i, expression] of expressions.entries()) {
       const outcome = evaluate(expression, sources[i]!, variables, budget)
       if ("error" in outcome) errors.push(outcome.error)
-      else if (outcome.value === false) return { matches: false }
+      else if (outcome.value === false) return { matches: false, errors: errors.length }
     }
   } catch (err) {
     if (!(err instanceof OutOfBudget)) throw err
-    errors.splice(0, errors.length, err.message)
+    // That there is no budget left is the failure of no condition.
+    return failurePolicy === "Ignore" ? { matches: false } : { error: err.message }
   }
   if (errors.length === 0) return { matches: true }
-  if (failurePolicy === "Ignore") return { matches: false }
-  return { error: errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]` }
+  if (failurePolicy === "Ignore") return { matches: false, errors: errors.length }
+  return { error: errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`, errors: errors.length }
 }

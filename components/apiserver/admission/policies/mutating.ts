@@ -29,7 +29,10 @@ const NAME = "MutatingAdmissionPolicy"
  * MutatingAdmissionPolicy: changes objects as the policies say that are bound, one after the other. Source:
  * policy/mutating/dispatcher.go.
  */
-export function mutatingPolicies(context: AdmissionContext, { scheme, metrics }: PolicyDependencies): AdmissionPlugin {
+export function mutatingPolicies(
+  context: AdmissionContext,
+  { scheme, metrics, conditions }: PolicyDependencies,
+): AdmissionPlugin {
   const source = new PolicySource(context, {
     policies: MutatingAdmissionPolicy,
     bindings: MutatingAdmissionPolicyBinding,
@@ -66,7 +69,11 @@ export function mutatingPolicies(context: AdmissionContext, { scheme, metrics }:
           ...activationOf({ attributes, authorizer, resource, ...sight }),
           params: params ?? null,
         })
-        const matching = conditionsMatch(matchConditions, failurePolicy, () => see(seen), compiled.scope)
+        // Upstream counts them as those of a step that validates, too.
+        const { operation } = attributes
+        const of = { name: policy.metadata.name!, kind: "policy", type: "validate", operation } as const
+        const observed = { of, metrics: conditions, clock }
+        const matching = conditionsMatch(matchConditions, failurePolicy, () => see(seen), observed, compiled.scope)
         if ("error" in matching) {
           failures.add({ policy, binding, why: matching.error, isInvalid: true })
           continue

@@ -35,7 +35,7 @@ const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failur
  */
 export function validatingPolicies(
   context: AdmissionContext,
-  { scheme, metrics }: PolicyDependencies,
+  { scheme, metrics, conditions }: PolicyDependencies,
 ): AdmissionPlugin {
   const source = new PolicySource(context, {
     policies: ValidatingAdmissionPolicy,
@@ -81,7 +81,17 @@ export function validatingPolicies(
       }
       for (const param of params) {
         const began = clock.monotonic()
-        const { decisions, annotations } = decide(inForce, activationOn(resource, sight), { params: param, namespace })
+        const activation = activationOn(resource, sight)
+        const { decisions, annotations } = decide(
+          inForce,
+          activation,
+          { params: param, namespace },
+          {
+            of: { name: policy.metadata.name!, kind: "policy", type: "validate", operation: attributes.operation },
+            metrics: conditions,
+            clock,
+          },
+        )
         const observe = ({ message }: Pick<Decision, "message">, action: Enforcement): void =>
           metrics.checked({
             policy: policy.metadata.name!,

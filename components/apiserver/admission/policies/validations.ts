@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { shownNamespace, withoutAuthorizer, type Activation } from "./activation.ts"
 import type { CompiledValidations } from "./compiled-validations.ts"
 import { Budget, evaluate, LazyVariables, OutOfBudget, POLICY_BUDGET, type Outcome } from "./evaluation.ts"
-import { conditionsMatch } from "./match-conditions.ts"
+import { conditionsMatch, type ObservedConditions } from "./match-conditions.ts"
 
 /** What came of one of a policy's conditions that did not hold, or that could not be evaluated. */
 export interface Decision {
@@ -38,6 +38,7 @@ export function decide(
   { policy, compiled }: { readonly policy: ValidatingAdmissionPolicy; readonly compiled: CompiledValidations },
   activation: Activation,
   { params, namespace }: { readonly params: KubeObject | undefined; readonly namespace: KubeObject | undefined },
+  observed: ObservedConditions,
 ): Decisions {
   const { failurePolicy, matchConditions = [] } = policy.spec
   const failure = (message: string, index = 0): Decision => ({
@@ -46,7 +47,7 @@ export function decide(
     index,
   })
   const plain = { ...activation, params: params ?? null }
-  const matching = conditionsMatch(matchConditions, failurePolicy, () => plain, compiled.scope)
+  const matching = conditionsMatch(matchConditions, failurePolicy, () => plain, observed, compiled.scope)
   if ("error" in matching) return { decisions: [failure(matching.error)], annotations: [] }
   if (!matching.matches) return NOTHING
   try {

@@ -10,6 +10,7 @@ import type { Logger } from "../../../../pkg/log/log.ts"
 import type { AdmissionAttributes, AdmissionPlugin, Operation } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { activationOf } from "../policies/activation.ts"
+import type { MatchConditionMetrics } from "../policies/match-condition-metrics.ts"
 import { conditionsMatch } from "../policies/match-conditions.ts"
 import { ask, type Asking } from "./asking.ts"
 import { allSeenAs, convertBetween, equivalentsIn, seenAs, type Seen } from "./equivalents.ts"
@@ -23,6 +24,7 @@ import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
 export interface WebhookDependencies {
   readonly caller: WebhookCaller
   readonly metrics: WebhookMetrics
+  readonly conditions: MatchConditionMetrics
   readonly scheme: Scheme
   readonly log: Logger
 }
@@ -49,7 +51,11 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       const id = `${configuration}/${webhook.name}`
       if (resource === undefined) continue
       const seen = await seenAs(current, resource)
-      if (!meetsConditions(context, webhook, { resource, seen }, current) || !reinvocation.asks(id)) continue
+      if (
+        !meetsConditions(context, dependencies, { type: "admit", webhook, resource, seen }, current) ||
+        !reinvocation.asks(id)
+      )
+        continue
       const patch = await ask(asking, configured, resource, current, { round, index })
       const object = patch.length === 0 ? current.object : await patchedBy(webhook.name, patch, resource, current)
       const changed = object !== current.object && !deepEqual(object, current.object)
@@ -141,7 +147,12 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
     seen: ReadonlyMap<Resource, Seen>,
   ): Promise<void> | undefined {
     const calls = matched.filter(({ configured, resource }) =>
-      meetsConditions(context, configured.webhook, { resource, seen: seen.get(resource)! }, attributes),
+      meetsConditions(
+        context,
+        dependencies,
+        { type: "validating", webhook: configured.webhook, resource, seen: seen.get(resource)! },
+        attributes,
+      ),
     )
     if (calls.length === 0) return undefined
     return Promise.allSettled(
@@ -159,21 +170,22 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
  * @throws ApiError Forbidden where they cannot be evaluated and the webhook's failures count.
  */
 function meetsConditions(
-  { authorizer }: AdmissionContext,
-  webhook: Webhook,
-  { resource, seen }: { readonly resource: Resource; readonly seen: Seen },
+  { authorizer, clock }: AdmissionContext,
+  { conditions: metrics }: WebhookDependencies,
+  {
+    type,
+    webhook,
+    resource,
+    seen,
+  }: { readonly type: Asking["type"]; readonly webhook: Webhook; readonly resource: Resource; readonly seen: Seen },
   attributes: AdmissionAttributes,
 ): boolean {
-  const { matchConditions = [], failurePolicy } = webhook
-  const matching = conditionsMatch(matchConditions, failurePolicy, () =>
-    activationOf({
-      attributes,
-      authorizer,
-      resource,
-      ...seen,
-    }),
-  )
+  const { matchConditions = [], failurePolicy, name } = webhook
+  const of = { name, kind: "webhook", type, operation: attributes.operation } as const
+  const activation = () => activationOf({ attributes, authorizer, resource, ...seen })
+  const matching = conditionsMatch(matchConditions, failurePolicy, activation, { of, metrics, clock })
   if ("error" in matching) throw forbidden(attributes.resource, attributes.name, matching.error)
+  if (!matching.matches) metrics.excluded(of)
   return matching.matches
 }
 
