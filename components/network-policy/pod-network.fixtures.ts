@@ -3,6 +3,7 @@
  * bridge as CNI's plugin does it. Needs root, `ip` and `nft`.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process"
+import { once } from "node:events"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Answer, Command } from "./pod-program.fixtures.ts"
@@ -45,6 +46,25 @@ export class PodNetwork {
     return ip("netns", "exec", this.machine, program, ...args)
   }
 
+  /** Something on the machine that says `machine` to whoever connects. */
+  listenOnMachine(address: string, port: number): { readonly ready: Promise<unknown> } & AsyncDisposable {
+    const code = `require("node:net").createServer((s) => s.end("machine")).listen(${port}, "${address}", () => console.log(1))`
+    const child = spawn("ip", ["netns", "exec", this.machine, process.execPath, "-e", code])
+    return {
+      ready: once(child.stdout, "data"),
+      async [Symbol.asyncDispose]() {
+        child.kill("SIGKILL")
+        await once(child, "exit")
+      },
+    }
+  }
+
+  /** Addresses of a pod that begin so. */
+  addressesOf(pod: string, start: string): readonly string[] {
+    const text = ip("-n", this.pod(pod).namespace, "-o", "addr", "show", "dev", "eth0")
+    return [...text.matchAll(/ inet6? ([^/]+)/g)].map(([, address]) => address!).filter((one) => one.startsWith(start))
+  }
+
   pod(name: string): TestPod {
     return this.#pods.find((pod) => pod.name === name && !pod.isGone)!
   }
@@ -66,7 +86,7 @@ export class PodNetwork {
     this.run("ip", "link", "set", device, "master", "cni0", "up")
     this.run("bridge", "link", "set", "dev", device, "hairpin", "on")
     for (const args of [
-      ["addr", "add", `${address}/24`, "dev", "eth0"],
+      ["addr", "add", `${address}/24`, "brd", "+", "dev", "eth0"],
       ["link", "set", "eth0", "up"],
       ["link", "set", "lo", "up"],
       ["route", "add", "default", "via", "10.42.0.1"],

@@ -16,14 +16,19 @@ export interface Probe {
 /** Opens a connection that stays, on which both sides say something again and again; or ends it. */
 export interface Hold {
   readonly id: number
-  readonly hold: { readonly address: string; readonly port: number } | "ask" | "end"
+  readonly hold: { readonly address: string; readonly port: number } | "ask" | "listen" | "end"
+}
+/** Sends a datagram to all, and tells the names of who answered. */
+export interface Broadcast {
+  readonly id: number
+  readonly broadcast: { readonly address: string; readonly port: number }
 }
 /** Connects again and again, from the very first moment, until it is told to end. */
 export interface Hammer {
   readonly id: number
   readonly hammer: { readonly address: string; readonly port: number } | "end"
 }
-export type Command = Probe | Hold | Hammer
+export type Command = Probe | Hold | Hammer | Broadcast
 export interface Answer {
   readonly id: number
   /** What the other end said; absent when it said nothing in time. */
@@ -83,7 +88,7 @@ function hold({ id, hold: what }: Hold): void {
     held?.destroy()
     return tell({ id })
   }
-  if (what !== "ask") {
+  if (typeof what === "object") {
     held = connect({ host: what.address, port: what.port })
     held.on("error", () => undefined)
     held.once("data", (bytes) => tell({ id, said: bytes.toString() }))
@@ -97,7 +102,21 @@ function hold({ id, hold: what }: Hold): void {
     clearTimeout(timer)
     tell({ id, said: bytes.toString() })
   })
-  held!.write("?")
+  if (what === "ask") held!.write("?")
+}
+
+function broadcast({ id, broadcast: { address, port } }: Broadcast): void {
+  const socket = createSocket("udp4")
+  const names = new Set<string>()
+  socket.on("message", (bytes) => names.add(bytes.toString()))
+  socket.bind(0, () => {
+    socket.setBroadcast(true)
+    socket.send("?", port, address)
+  })
+  setTimeout(() => {
+    socket.close()
+    tell({ id, said: [...names].join(" ") })
+  }, 300)
 }
 
 let hammering = false
@@ -126,6 +145,7 @@ function hammer({ id, hammer: what }: Hammer): void {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const command = JSON.parse(line) as Command
   if ("hold" in command) hold(command)
+  else if ("broadcast" in command) broadcast(command)
   else if ("hammer" in command) hammer(command)
   else probe(command)
 })

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { PolicyTable } from "./policy-table.ts"
-import { isAllowed, type World } from "./is-allowed.fixtures.ts"
-import { CASES, expects, PORTS, PROTOCOLS } from "./truth-tables.fixtures.ts"
+import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
+import { seededRandom, type Random } from "../../pkg/clock/random.ts"
+import { isAllowed, type Labels, type PeerInput, type PortInput, type World } from "./is-allowed.fixtures.ts"
+import { Mirror } from "./mirror.fixtures.ts"
+import { CASES, expects, NAMESPACES, PODS, PORTS, PROTOCOLS } from "./truth-tables.fixtures.ts"
 import { isForwarded } from "./verdict.fixtures.ts"
 import { applyTo, changed, keyOf, ninePods, NO_WORLD, podOf } from "./world.fixtures.ts"
 
@@ -44,5 +47,97 @@ describe("upstream's truth tables", () => {
       // and the table says of all pods, ports and protocols what the policies say
       expect(differences(table, world)).toEqual([])
     }
+  })
+})
+
+/** A world that differs from the last one in one thing, by chance: any field of a policy may stand there. */
+function grown(world: World, random: Random): World {
+  const pick = <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)]!
+  const some = <T>(of: readonly T[]): T[] => of.filter(() => random.next() < 0.5)
+  const selector = (key: string, values: readonly string[]): LabelSelector =>
+    pick<LabelSelector>([
+      {},
+      { matchLabels: { [key]: pick(values) } },
+      { matchExpressions: [{ key, operator: pick(["In", "NotIn"]), values: [pick(values), pick(values)] }] },
+      { matchExpressions: [{ key: pick([key, "extra"]), operator: pick(["Exists", "DoesNotExist"]) }] },
+    ])
+  const pods = () => selector("pod", PODS)
+  const namespaces = () => selector("kubernetes.io/metadata.name", NAMESPACES)
+  const peer = (): PeerInput =>
+    pick<() => PeerInput>([
+      () => ({ podSelector: pods() }),
+      () => ({ namespaceSelector: namespaces() }),
+      () => ({ podSelector: pods(), namespaceSelector: namespaces() }),
+      () => ({ ipBlock: { cidr: `10.42.0.${pick([8, 10, 12, 16])}/${pick([28, 29, 30, 32])}` } }),
+      () => ({
+        ipBlock: {
+          cidr: "10.42.0.0/27",
+          except: [`10.42.0.${pick([8, 12, 16])}/${pick([29, 30, 31])}`, "10.42.0.14/32"],
+        },
+      }),
+    ])()
+  const port = (): PortInput =>
+    pick<() => PortInput>([
+      () => ({ protocol: pick(PROTOCOLS) }),
+      () => ({ port: pick([80, 81, 79]), protocol: pick(PROTOCOLS) }),
+      () => ({ port: pick([1, 80]), endPort: pick([80, 81, 65535]) }),
+      () => ({ port: pick(["serve-80-tcp", "serve-81-udp", "serve-80-sctp"]), protocol: pick(PROTOCOLS) }),
+    ])()
+  const peers = () => Array.from({ length: pick([0, 1, 1, 2]) }, peer)
+  const ports = () => Array.from({ length: pick([0, 0, 1, 2, 3]) }, port)
+  const rules = <T>(rule: () => T): T[] => Array.from({ length: pick([0, 1, 2]) }, rule)
+  return pick<() => World>([
+    () =>
+      changed(world, {
+        policy: {
+          namespace: pick(NAMESPACES),
+          name: pick(["one", "two", "three"]),
+          podSelector: pods(),
+          policyTypes: pick([["Ingress"], ["Egress"], ["Ingress", "Egress"]] as const),
+          ingress: rules(() => ({ from: peers(), ports: ports() })),
+          egress: rules(() => ({ to: peers(), ports: ports() })),
+        },
+      }),
+    () => ({ ...world, policies: some(world.policies) }),
+    () =>
+      changed(world, { pod: keyOf(pick(world.pods)), labels: pick<Labels>([{ extra: "yes" }, { pod: pick(PODS) }]) }),
+    () => changed(world, { namespace: pick(NAMESPACES), labels: { extra: pick(["yes", "no"]) } }),
+    // One pod goes, and another comes with its address.
+    () => {
+      const gone = pick(world.pods)
+      return {
+        ...world,
+        pods: [...world.pods.filter((one) => one !== gone), { ...gone, name: `${gone.name}x`.slice(-3) }],
+      }
+    },
+  ])()
+}
+
+describe("a table that follows changes by chance", () => {
+  test.each([1, 2, 3])("says what the policies say, and writes no more than the difference (seed %d)", (seed) => {
+    const random = seededRandom(seed)
+    const table = new PolicyTable(OPTIONS)
+    const mirror = new Mirror()
+    let world = ninePods()
+    applyTo(table, NO_WORLD, world)
+    mirror.take(table.table.whole())
+    for (let i = 0; i < 40; i++) {
+      const before = world
+      world = grown(world, random)
+      applyTo(table, before, world)
+      // then
+      expect([i, differences(table, world)]).toEqual([i, []])
+      // and the commands lead a kernel that takes nothing wrong to the same content
+      mirror.take(table.table.changes())
+      const whole = new Mirror()
+      whole.take(table.table.whole())
+      expect([i, mirror.content()]).toEqual([i, whole.content()])
+    }
+    // when all is gone, then so are its sets and chains
+    applyTo(table, world, NO_WORLD)
+    mirror.take(table.table.changes())
+    const empty = new Mirror()
+    empty.take(new PolicyTable(OPTIONS).table.whole())
+    expect(mirror.content()).toEqual(empty.content())
   })
 })

@@ -1,0 +1,248 @@
+/**
+ * What truth tables do not tell: connections that are there already, pods that come and go, and ways round an address.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import type { PodInput, PolicyInput, World } from "./is-allowed.fixtures.ts"
+import { enforcing, podObject } from "./packets.fixtures.ts"
+import { ableToMakePods, PodNetwork } from "./pod-network.fixtures.ts"
+import { addressOf } from "./truth-tables.fixtures.ts"
+import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { keyOf, ninePods } from "./world.fixtures.ts"
+
+const SERVER = addressOf("x/a")
+const PORTS = [80, 81]
+const DENY: PolicyInput = {
+  namespace: "x",
+  name: "web",
+  podSelector: { matchLabels: { pod: "a" } },
+  policyTypes: ["Ingress"],
+}
+const ALLOW_B: PolicyInput = { ...DENY, ingress: [{ from: [{ podSelector: { matchLabels: { pod: "b" } } }] }] }
+const podNamed = (namespace: string, name: string, address: string): PodInput => ({
+  namespace,
+  name,
+  labels: { pod: name },
+  address,
+  ports: [],
+})
+const objectOf = (pod: PodInput): Pod => decodeObject(Pod, podObject(pod)).object
+
+describe.skipIf(!ableToMakePods)("connections under policies", () => {
+  const nine = ninePods()
+  const world: World = { ...nine, pods: nine.pods.filter((pod) => ["x/a", "x/b", "y/a"].includes(keyOf(pod))) }
+  let network: PodNetwork
+  let cluster: Awaited<ReturnType<typeof enforcing>>
+  const ask = (from: string, address = SERVER, port = 80, protocol: "TCP" | "UDP" = "TCP") =>
+    network.pod(from).tell({ address, port, protocol, timeoutMs: 300 })
+  const enforce = async (policy: PolicyInput) => {
+    await cluster.set(policy)
+    await cluster.settled()
+  }
+  const rules = () => cluster.host.run("nft", ["list", "table", "inet", "k3ts-network-policy"])
+
+  beforeAll(async () => {
+    network = await PodNetwork.make(Object.fromEntries(world.pods.map((pod) => [keyOf(pod), pod.address])), PORTS)
+    cluster = await enforcing(network)
+    await cluster.write(world)
+  }, 20_000)
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]()
+    network?.[Symbol.dispose]()
+  })
+
+  test("that are established end in both directions when a policy forbids them, and go on when it is gone", async () => {
+    // given
+    await network.pod("y/a").tell({ hold: { address: SERVER, port: 80 } })
+    await network.pod("x/b").tell({ hold: { address: SERVER, port: 80 } })
+    expect(await network.pod("y/a").tell({ hold: "ask" })).toBe("x/a")
+    // when
+    await enforce(ALLOW_B)
+    // then
+    expect(await network.pod("y/a").tell({ hold: "ask" })).toBeUndefined()
+    expect(await network.pod("x/b").tell({ hold: "ask" })).toBe("x/a")
+    // and what the server says by itself does not come through either
+    expect(await network.pod("y/a").tell({ hold: "listen" })).toBeUndefined()
+    // when
+    await cluster.reset(world)
+    // then TCP sends again what was lost
+    let said: string | undefined
+    for (let i = 0; i < 20 && said === undefined; i++) said = await network.pod("y/a").tell({ hold: "ask" })
+    expect(said).toContain("x/a")
+    for (const pod of ["y/a", "x/b"]) await network.pod(pod).tell({ hold: "end" })
+  }, 20_000)
+
+  test("of the node to its pods are let through, and answers of a pod that may not ask", async () => {
+    await enforce({ ...DENY, policyTypes: ["Ingress", "Egress"] })
+    expect(network.run("bash", "-c", `exec 3<>/dev/tcp/${SERVER}/80; head -c 3 <&3`)).toBe("x/a")
+    // a pod that is isolated both ways reaches nobody
+    expect(await ask("x/a", addressOf("x/b"))).toBeUndefined()
+    await enforce({ ...DENY, policyTypes: ["Egress"] })
+    expect(await ask("y/a")).toBe("x/a")
+    expect(await ask("y/a", SERVER, 80, "UDP")).toBe("x/a")
+    await cluster.reset(world)
+  })
+
+  test("of a pod that may not go out do not reach the node either, but for its answers", async () => {
+    await using listening = network.listenOnMachine("10.42.0.1", 8443)
+    await listening.ready
+    expect(await ask("y/a", "10.42.0.1", 8443)).toBe("machine")
+    await enforce({ ...DENY, namespace: "y", policyTypes: ["Egress"] })
+    expect(await ask("y/a", "10.42.0.1", 8443)).toBeUndefined()
+    await enforce({
+      ...DENY,
+      namespace: "y",
+      policyTypes: ["Egress"],
+      egress: [{ to: [{ ipBlock: { cidr: "10.42.0.1/32" } }], ports: [{ port: 8443 }] }],
+    })
+    expect(await ask("y/a", "10.42.0.1", 8443)).toBe("machine")
+    await cluster.reset(world)
+  })
+
+  test("through a Service are judged by the pod behind it and by the true client", async () => {
+    // given a Service whose connections get the node's address as their source, and one that leads a pod to itself
+    network.run(
+      "nft",
+      `table ip service {
+        chain in { type nat hook prerouting priority dstnat; ip daddr 10.43.0.9 tcp dport 8080 dnat to ${SERVER}:80; }
+        chain out { type nat hook postrouting priority srcnat; ct original ip daddr 10.43.0.9 masquerade; }
+      }`.replaceAll("; }", ";\n}"),
+    )
+    await enforce(ALLOW_B)
+    // then
+    expect(await ask("y/a", "10.43.0.9", 8080)).toBeUndefined()
+    expect(await ask("x/b", "10.43.0.9", 8080)).toBe("x/a")
+    expect(await ask("x/a", "10.43.0.9", 8080)).toBe("x/a")
+    // and the other way round
+    await enforce({
+      ...DENY,
+      namespace: "y",
+      policyTypes: ["Egress"],
+      egress: [{ to: [{ namespaceSelector: {}, podSelector: { matchLabels: { pod: "a" } } }], ports: [{ port: 80 }] }],
+    })
+    await enforce({ ...DENY, ingress: [{}] })
+    expect(await ask("y/a", "10.43.0.9", 8080)).toBe("x/a")
+    await cluster.reset(world)
+    network.run("nft", "delete table ip service")
+  })
+
+  test("find no way round by addresses of the link, or by broadcast", async () => {
+    await enforce(DENY)
+    const [linkLocal] = network.addressesOf("x/a", "fe80::")
+    expect(linkLocal).toMatch(/^fe80::/)
+    expect(await ask("y/a", `${linkLocal}%eth0`)).toBeUndefined()
+    expect(await network.pod("y/a").tell({ broadcast: { address: "10.42.0.255", port: 80 } })).not.toContain("x/a")
+    await cluster.reset(world)
+    // without a policy both are there
+    await cluster.settled()
+    await until(async () => (await ask("y/a", `${linkLocal}%eth0`)) === "x/a")
+    expect(await network.pod("y/a").tell({ broadcast: { address: "10.42.0.255", port: 80 } })).toContain("x/a")
+  }, 20_000)
+
+  test("of ports in the hundreds and thousands are told apart", async () => {
+    await enforce({
+      ...DENY,
+      ingress: [
+        {
+          ports: [
+            { port: 70, endPort: 80 },
+            { port: 256, endPort: 20_736 },
+          ],
+        },
+      ],
+    })
+    expect(await ask("y/a", SERVER, 80)).toBe("x/a")
+    // 81 is 0x0051, 20736 is 0x5100
+    expect(await ask("y/a", SERVER, 81)).toBeUndefined()
+    await cluster.reset(world)
+  })
+
+  test("of a pod that starts are judged from its first packet, though its address was a friend's before", async () => {
+    // given a friend that goes, and policies by which a stranger may neither reach the server nor be reached
+    const address = "10.42.0.77"
+    const friend = podNamed("x", "b2", address)
+    await enforce({
+      ...ALLOW_B,
+      ingress: [
+        { from: [{ podSelector: { matchExpressions: [{ key: "pod", operator: "In", values: ["b", "b2"] }] } }] },
+      ],
+    })
+    await cluster.addPod(friend)
+    await cluster.component.admit(objectOf(friend), [address])
+    expect(await rules()).toContain(address)
+    // when a stranger's sandbox has its address, while the API still shows the friend
+    const stranger = podNamed("y", "late", address)
+    await cluster.addPod(stranger, { isReported: false })
+    const sandbox = network.sandbox("y/late", address)
+    await cluster.set({
+      namespace: "y",
+      name: "late",
+      podSelector: { matchLabels: { pod: "late" } },
+      policyTypes: ["Ingress"],
+    })
+    await network.pod("x/b").tell({ hammer: { address, port: 80 } })
+    await cluster.component.admit(objectOf(stranger), [address])
+    await sandbox.start(PORTS)
+    await sandbox.tell({ hammer: { address: SERVER, port: 80 } })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    // then nothing got through, in either direction
+    expect(await sandbox.tell({ hammer: "end" })).toBe("0")
+    expect(await network.pod("x/b").tell({ hammer: "end" })).toBe("0")
+    // and the friend's object takes nothing back
+    await cluster.client.patch(Pod, friend, { type: "merge", body: { metadata: { labels: { more: "yes" } } } })
+    await cluster.settled()
+    expect(await sandbox.tell({ address: SERVER, port: 80, protocol: "TCP", timeoutMs: 300 })).toBeUndefined()
+    await cluster.reset(world)
+    sandbox.stop()
+  }, 20_000)
+
+  test("are judged over a restart, and so is a pod whose address no status shows yet", async () => {
+    // given a pod that runs, of which only the kubelet knows the address
+    const address = "10.42.0.78"
+    const fresh = podNamed("x", "a2", address)
+    const pod = await network.add("x/a2", address, PORTS)
+    await enforce({ ...DENY, podSelector: {} })
+    await cluster.addPod(fresh, { isReported: false })
+    await cluster.component.admit(objectOf(fresh), [address])
+    expect(await ask("y/a", address)).toBeUndefined()
+    // when
+    await network.pod("y/a").tell({ hammer: { address, port: 80 } })
+    await cluster.restart()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    // then
+    expect(await network.pod("y/a").tell({ hammer: "end" })).toBe("0")
+    expect(await ask("y/a")).toBeUndefined()
+    // when the kubelet tells of it, and the policy lets it be reached
+    await cluster.component.admit(objectOf(fresh), [address])
+    await enforce({ ...DENY, podSelector: {}, ingress: [{}] })
+    expect(await ask("y/a", address)).toBe("x/a2")
+    await cluster.reset(world)
+    pod.stop()
+  }, 20_000)
+
+  test("of a pod that has ended are nobody's: its address leaves the sets", async () => {
+    await enforce(ALLOW_B)
+    expect(await rules()).toContain(addressOf("x/b"))
+    await cluster.client.patch(
+      Pod,
+      { namespace: "x", name: "b" },
+      { type: "merge", body: { status: { phase: "Succeeded" } } },
+      { subresource: "status" },
+    )
+    await cluster.settled()
+    expect(await rules()).not.toContain(`${addressOf("x/b")} `)
+    expect(await ask("x/b")).toBeUndefined()
+    await cluster.client.patch(
+      Pod,
+      { namespace: "x", name: "b" },
+      { type: "merge", body: { status: { phase: "Running" } } },
+      { subresource: "status" },
+    )
+    await cluster.reset(world)
+  })
+})
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 40; i++) if (await holds()) return
+  throw new Error("it did not come to hold")
+}
