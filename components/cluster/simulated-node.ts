@@ -68,6 +68,8 @@ export interface SimulatedKubeletOptions {
   readonly staticPods: string
   /** See KubeletOptions; in memory unless given. */
   readonly serving?: KubeletOptions["serving"]
+  /** See KubeletOptions. */
+  readonly networkReady?: KubeletOptions["networkReady"]
 }
 
 /** The real kubelet over a machine in memory. Nothing of the host is touched. */

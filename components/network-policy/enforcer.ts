@@ -51,7 +51,7 @@ export class Enforcer {
   /** A table may be in the kernel that this process has not written. */
   #isLeftOver = true
   #unenforceable: string | undefined
-  #isJudged = false
+  #filtersBridges = false
   #problem: string | undefined
   #wanted = false
   #syncing: Promise<void> | undefined
@@ -191,7 +191,6 @@ export class Enforcer {
 
   async #sync(): Promise<void> {
     const { host } = this.#parts
-    if (this.#table !== undefined && !this.#isJudged) await this.#judge()
     const table = this.#table
     if (table === undefined) {
       this.#check?.cancel()
@@ -206,21 +205,31 @@ export class Enforcer {
       return
     }
     if (this.#isLeftOver) for (const address of await this.#leftOver()) table.closeUnknown(address)
-    await transact(host, table.table.whole())
+    try {
+      await transact(host, table.table.whole())
+    } catch (err) {
+      // Whether the machine can do it at all is asked only where it has not done it.
+      const why = await unenforceable(host)
+      if (why === undefined) throw err
+      this.#unenforceable = why
+      return this.#tell(why)
+    }
     this.#isLeftOver = false
     this.#isWritten = true
     this.#watchForFlushes()
+    await this.#filterBridges()
   }
 
-  async #judge(): Promise<void> {
-    const { host, ownsMachine, log } = this.#parts
-    this.#unenforceable = await unenforceable(host)
-    // Between pods of other nodes, and with the world, policies hold without.
-    const half = this.#unenforceable === undefined && ownsMachine ? await filterBridges() : undefined
-    this.#isJudged = true
-    const why = this.#unenforceable ?? half
-    if (why === undefined) return
-    log.warn("Network policies are not enforced", { why })
+  /** Once. With pods of other nodes, and with the world, policies hold without. */
+  async #filterBridges(): Promise<void> {
+    if (this.#filtersBridges || !this.#parts.ownsMachine) return
+    this.#filtersBridges = true
+    const why = await filterBridges()
+    if (why !== undefined) this.#tell(why)
+  }
+
+  #tell(why: string): void {
+    this.#parts.log.warn("Network policies are not enforced", { why })
     this.#parts.unenforceable(why)
   }
 

@@ -140,7 +140,8 @@ class NetworkPolicies implements NetworkPolicyComponent {
     for (const loser of this.#owners.claim(key, addresses)) this.#place(loser)
     // Of two versions of the pod the newer one is that of the informer, which may not have heard of it yet.
     const known = this.#context.informers.of(Pod).get(key)
-    this.#enforcer.setPod(podFacts(known?.metadata.uid === pod.metadata.uid ? known! : pod, addresses))
+    const newest = known !== undefined && known.metadata.uid === pod.metadata.uid ? known : pod
+    this.#enforcer.setPod(podFacts(newest, addresses))
     await this.#enforcer.inForce()
   }
 

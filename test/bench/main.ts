@@ -5,6 +5,7 @@ import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { customResources } from "./custom-resources.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
+import { networkPolicy } from "./network-policy.ts"
 import { node } from "./node.ts"
 import { soak } from "./soak.ts"
 import { largest, testing } from "./testing.ts"
@@ -25,6 +26,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   cel,
   customResources,
   admission,
+  networkPolicy,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))

@@ -1,0 +1,218 @@
+/** What the component asks of a machine, which only remembers it. */
+import { describe, expect, test } from "bun:test"
+import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
+import { startCluster } from "../cluster/testing/cluster.ts"
+import { createNetworkPolicy } from "./network-policy.ts"
+import { podObject } from "./packets.fixtures.ts"
+
+const OLD = "table inet k3ts-network-policy\n"
+
+async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "" } = {}) {
+  const cluster = await startCluster({
+    components: { scheduler: false, controllers: false },
+    admission: { disabled: ["ServiceAccount"] },
+  })
+  const { client } = cluster
+  const machine = {
+    /** What nft was asked. */
+    asked: [] as string[],
+    /** What was written. */
+    written: [] as string[],
+    tables,
+    refuses: false,
+    chain: "vmap @egress-ip",
+  }
+  const component = createNetworkPolicy(cluster.contextFor("test:network-policy", ["system:masters"]), {
+    nodeName: "node-0",
+    families: ["IPv4"],
+    bridge: "cni0",
+    dnsAddress: "10.43.0.10",
+    host: {
+      run(_program, args) {
+        machine.asked.push(args.join(" "))
+        if (args[0] === "--version") return nft === "" ? Promise.reject(new Error("ENOENT")) : Promise.resolve(nft)
+        return Promise.resolve(args[1] === "tables" ? machine.tables : args[1] === "chain" ? machine.chain : "")
+      },
+      feed(_program, args, input) {
+        if (nft === "") return Promise.reject(new Error("ENOENT"))
+        if (args.includes("--check")) return Promise.resolve()
+        if (machine.refuses) return Promise.reject(new Error("nft failed with code 1: Device or resource busy"))
+        machine.written.push(input)
+        return Promise.resolve()
+      },
+    },
+  })
+  await component.start(new AbortController().signal)
+  await client.create(Namespace, { metadata: { name: "x" } })
+  return {
+    cluster,
+    client,
+    machine,
+    component,
+    /** Writes a pod; `address` is what its status shows. */
+    async pod(name: string, labels: Record<string, string>, address?: string): Promise<Pod> {
+      const pod = await client.create(Pod, podObject({ namespace: "x", name, labels, address: "", ports: [] }))
+      if (address === undefined) return pod
+      const body = { status: { phase: "Running", podIP: address } }
+      return client.patch(Pod, pod.metadata, { type: "merge", body }, { subresource: "status" })
+    },
+    policy: (name: string, labels: Record<string, string>) =>
+      client.create(NetworkPolicy, {
+        metadata: { name, namespace: "x" },
+        spec: {
+          podSelector: { matchLabels: labels },
+          ingress: [{ from: [{ podSelector: { matchLabels: { role: "friend" } } }] }],
+        },
+      }),
+    async [Symbol.asyncDispose]() {
+      await component.stop()
+      await cluster.stop()
+    },
+  }
+}
+
+describe("a machine without policies", () => {
+  test("is asked once what an earlier run has left, and pods wait for nothing", async () => {
+    await using on = await onMachine()
+    const pod = await on.pod("a", {})
+    await on.component.admit(pod, ["10.42.0.5"])
+    await on.cluster.settle()
+    await on.cluster.advance("1h")
+    expect([on.machine.asked, on.machine.written]).toEqual([["list tables inet"], []])
+  })
+
+  test("loses the table of an earlier run", async () => {
+    await using on = await onMachine({ tables: OLD })
+    await on.cluster.settle()
+    expect(on.machine.written).toEqual([`delete table inet k3ts-network-policy\n`])
+  })
+
+  test("loses its table with the last policy", async () => {
+    await using on = await onMachine()
+    await on.policy("web", {})
+    await on.cluster.settle()
+    on.machine.tables = OLD
+    await on.client.delete(NetworkPolicy, { name: "web", namespace: "x" })
+    await on.cluster.settle()
+    expect(on.machine.written.at(-1)).toBe("delete table inet k3ts-network-policy\n")
+    expect(on.component.problem?.()).toBeUndefined()
+  })
+})
+
+describe("a pod that starts", () => {
+  test("is a matter of elements, and goes on when the kernel has them", async () => {
+    // given a policy, and a pod that it isolates
+    await using on = await onMachine()
+    await on.policy("web", { app: "web" })
+    await on.pod("web-1", { app: "web" }, "10.42.0.5")
+    await on.cluster.settle()
+    on.machine.written.length = 0
+    // when
+    const pod = await on.pod("web-2", { app: "web", role: "friend" })
+    await on.component.admit(pod, ["10.42.0.6"])
+    // then
+    const table = "inet k3ts-network-policy"
+    expect(
+      on.machine.written
+        .join("")
+        .replaceAll(/group-\d+/g, "group")
+        .trim()
+        .split("\n"),
+    ).toEqual([
+      `add element ${table} ingress-ip { 10.42.0.6 : goto group }`,
+      `add element ${table} selves-ip { 10.42.0.6 . 10.42.0.6 }`,
+      expect.stringMatching(/^add element inet k3ts-network-policy pods-ip-\d+ \{ 10\.42\.0\.6 \}$/),
+    ])
+    // and a second time it waits for nothing
+    await on.component.admit(pod, ["10.42.0.6"])
+    expect(on.machine.written).toHaveLength(1)
+  })
+
+  test("waits ten seconds for a kernel that takes nothing, and then says why", async () => {
+    await using on = await onMachine()
+    await on.policy("web", { app: "web" })
+    await on.cluster.settle()
+    // given
+    on.machine.refuses = true
+    const pod = await on.pod("web-1", { app: "web" })
+    const outcome = on.component.admit(pod, ["10.42.0.6"]).catch((err: Error) => err.message)
+    await on.cluster.settle()
+    expect(on.component.problem?.()).toContain("Device or resource busy")
+    // when
+    await on.cluster.advance("10s")
+    // then
+    expect(await outcome).toBe(
+      "network policies are not in force after 10 s: nft failed with code 1: Device or resource busy",
+    )
+    // and when the kernel takes rules again, all are written, with the pod
+    on.machine.refuses = false
+    await on.cluster.advance("1s")
+    expect(on.machine.written.at(-1)).toStartWith("add table inet k3ts-network-policy\ndelete table")
+    expect(on.machine.written.at(-1)).toContain("10.42.0.6 : goto")
+    expect(on.component.problem?.()).toBeUndefined()
+  })
+})
+
+describe("a machine that cannot enforce policies", () => {
+  test("says so on each of them, and starts pods", async () => {
+    await using on = await onMachine({ nft: "" })
+    await on.policy("early", {})
+    await on.cluster.settle()
+    await on.policy("late", {})
+    await on.component.admit(await on.pod("a", {}), ["10.42.0.5"])
+    await on.cluster.settle()
+    const { items } = await on.client.list(Event, { namespace: "x" })
+    const told = items.map(({ involvedObject, reason, message }) => [involvedObject.name, reason, message])
+    expect(told.sort(([a = ""], [b = ""]) => a.localeCompare(b))).toEqual(
+      ["early", "late"].map((name) => [
+        name,
+        "NotEnforced",
+        "The policy is not enforced on this node: nft is not on the PATH: apt-get install nftables",
+      ]),
+    )
+    expect(on.machine.written).toEqual([])
+  })
+})
+
+test("rules that somebody has removed are written again within half a minute", async () => {
+  await using on = await onMachine()
+  await on.policy("web", {})
+  await on.cluster.settle()
+  await on.cluster.advance("30s")
+  expect(on.machine.written).toHaveLength(1)
+  on.machine.chain = ""
+  await on.cluster.advance("30s")
+  expect(on.machine.written).toHaveLength(2)
+  expect(on.machine.written[1]).toBe(on.machine.written[0]!)
+})
+
+test("the cluster's DNS is a pod like CoreDNS to policies", async () => {
+  await using on = await onMachine()
+  await on.client.create(NetworkPolicy, {
+    metadata: { name: "names", namespace: "x" },
+    spec: {
+      podSelector: {},
+      policyTypes: ["Egress"],
+      egress: [
+        {
+          to: [
+            {
+              namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "kube-system" } },
+              podSelector: { matchLabels: { "k8s-app": "kube-dns" } },
+            },
+          ],
+          ports: [{ protocol: "UDP", port: "dns" }],
+        },
+      ],
+    },
+  })
+  await on.cluster.settle()
+  const sets = on.machine.written
+    .at(-1)!
+    .split("\n")
+    .filter((line) => line.startsWith("add element"))
+  expect(sets.map((line) => line.replace(/^.*\{ (.*) \}$/, "$1"))).toEqual(["10.43.0.10", "10.43.0.10 . 53"])
+})
