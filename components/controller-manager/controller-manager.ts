@@ -4,15 +4,15 @@ import type { ControllerObserver, RunningController } from "../../pkg/controller
 import { controllers, type ControllersConfig } from "./controllers.ts"
 
 export interface ControllerManagerConfig extends ControllersConfig {
-  /** Names of controllers that are not to run. */
+  /** Names of the controllers that are off. */
   readonly disabled?: ReadonlySet<string>
-  /** A client that acts as this service account of kube-system, e.g. replicaset-controller. */
+  /** Returns a client that acts as this service account of kube-system, e.g. replicaset-controller. */
   readonly clientFor: (account: string) => Client
   readonly observer?: ControllerObserver
 }
 
 export interface ControllerManager extends Component {
-  /** No controller has anything to do. */
+  /** No controller is reconciling or has keys to reconcile. */
   readonly idle: boolean
 }
 
@@ -33,7 +33,7 @@ export function createControllerManager(context: ComponentContext, config: Contr
       const starting = entries.map(async (entry) => {
         const client = entry.account === undefined ? context.client : config.clientFor(entry.account)
         const controller = await entry.start({ ...context, client }, config.observer)
-        // One that is ready only when the others have been stopped already is to stop too.
+        // A controller that becomes ready after the others were stopped is stopped too.
         if (stopped) await controller.stop()
         else running.push(controller)
       })

@@ -45,46 +45,46 @@ import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
 import { policyStatusController } from "./validatingadmissionpolicystatus/validatingadmissionpolicystatus.ts"
 
 export interface ControllersConfig {
-  /** Kinds that are served now; custom ones come and go. */
+  /** Returns the kinds served now; custom kinds come and go. */
   readonly resources: () => readonly Resource[]
-  /** Says when kinds have come, gone or changed. */
+  /** Registers a listener for changes of the served kinds. */
   readonly onResources: (listener: () => void) => () => void
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
-  /** Asks aggregated APIs for metrics. */
+  /** Requests metrics from aggregated APIs. */
   readonly askMetrics: AskMetrics
-  /** How often autoscalers look at their metrics, in milliseconds; every 15 s unless given. */
+  /** Interval in which autoscalers read metrics, in milliseconds; 15 s unless given. */
   readonly autoscalerSyncMs?: number
-  /** Kinds of other servers; none unless given. */
+  /** Kinds of extension API servers; none unless given. */
   readonly remote?: RemoteConfig
   /** PEM of the authority that signed the API server's certificate. */
   readonly caPem: () => string
-  /** Makes the token that a Secret holds. */
+  /** Signs the token for a token Secret. */
   readonly signToken: (request: LegacyTokenRequest) => string
-  /** Signs what CertificateSigningRequests ask for. */
+  /** Signs certificates for CertificateSigningRequests. */
   readonly certify: Certify
-  /** All on unless given. */
+  /** Feature gates; all on unless given. */
   readonly features?: Features
-  /** Nodes are simulated, and so are the volumes that are made for claims. */
+  /** Whether nodes are simulated, and so are the volumes provisioned for claims. */
   readonly simulatedVolumes?: boolean
-  /** Addresses of pods, e.g. 10.42.0.0/16. */
+  /** The range of pod addresses, e.g. 10.42.0.0/16. */
   readonly clusterCidr: string
 }
 
-/** What other servers have, as far as they tell. */
+/** The kinds of extension API servers, as far as they could be discovered. */
 export interface RemoteConfig {
   readonly resources: readonly Resource[]
-  /** Versions, as `<group>/<version>`, whose server cannot say what it has. */
+  /** Versions, as `<group>/<version>`, whose server cannot be asked for its kinds. */
   readonly stale: readonly string[]
-  /** Says when kinds have come or gone. */
+  /** Registers a listener for changes of these kinds. */
   subscribe(listener: () => void): () => void
 }
 
-/** A controller by its name, and how it is started. */
+/** A controller with its name and the function that starts it. */
 export interface ControllerEntry {
   readonly name: string
   /**
-   * Its service account in kube-system, to which the bootstrap roles give what it needs; without one it acts as the
-   * controller manager itself.
+   * Its service account in kube-system, to which the bootstrap roles grant its rights; without one it acts as the
+   * controller manager.
    */
   readonly account: string | undefined
   start(context: ComponentContext, observer?: ControllerObserver): Promise<RunningController>
@@ -97,8 +97,8 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
 })
 
 /**
- * Each kind of objects in one version: the others show the same objects. It is the one in which they are stored where
- * that is served, so that no webhook needs to convert what only has to be counted or deleted.
+ * Returns each kind in one version, because other versions show the same objects: the storage version if it is served,
+ * so that no webhook has to convert objects that are only counted or deleted.
  */
 function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
   const chosen = new Map<string, Resource>()
@@ -112,8 +112,7 @@ function oneVersionEach(resources: readonly Resource[]): readonly Resource[] {
 
 /** Every controller, in the order in which they start. Names are upstream's (cmd/kube-controller-manager/names). */
 export function controllers(config: ControllersConfig): readonly ControllerEntry[] {
-  // What lives for a time only, an Event, owns nothing and is owned by nobody. Source:
-  // garbagecollector.DefaultIgnoredResources.
+  // Kinds with a time to live (Events) own nothing and have no owner. Source: garbagecollector.DefaultIgnoredResources.
   const { remote } = config
   const all = () => oneVersionEach([...config.resources(), ...(remote?.resources ?? [])])
   const collected = () =>

@@ -1,21 +1,21 @@
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 
-/** So many pods more than thrice the wanted number may be made in a row at full speed. */
+/** Pods beyond three times the wanted number that may be created in a row at full speed. */
 const FREE = 50
-/** As workqueue.DefaultControllerRateLimiter, but for the longest wait, after which a node may well have room again. */
+/** As workqueue.DefaultControllerRateLimiter, except for the longest delay, after which a node may have room again. */
 const FIRST_MS = 5
 const LONGEST_MS = 60_000
-/** A row ends when nothing was made for so long, or for twice the last wait. */
+/** A row ends when no pod was created for this time, or for twice the last delay. */
 const QUIET_MS = 10_000
-/** After which every row is over. */
+/** The longest time until a row ends. */
 const LONGEST_ROW_MS = 2 * LONGEST_MS
 
 interface Row {
   made: number
-  /** How often it has been slowed down. */
+  /** How many times creation has been delayed in this row. */
   slowed: number
-  /** When the last pod was made, and from when on the next may be. */
+  /** When the last pod was created, and from when on the next one may be. */
   last: number
   next: number
 }
@@ -34,12 +34,12 @@ export class CreationPace {
     this.#clock = clock
   }
 
-  /** How many owners are remembered. */
+  /** The number of owners that are tracked. */
   get size(): number {
     return this.#rows.size
   }
 
-  /** Milliseconds until `owner`, which wants so many pods, may make more; 0 for now. */
+  /** Returns the milliseconds until `owner`, which wants `wanted` pods, may create more; 0 for now. */
   wait({ metadata: { uid = "" } }: KubeObject, wanted: number): number {
     const row = this.#rows.get(uid)
     if (row === undefined) return 0
@@ -53,14 +53,14 @@ export class CreationPace {
     return Math.max(0, row.next - now)
   }
 
-  /** Notes that `count` pods were made. */
+  /** Records that `count` pods were created. */
   made({ metadata: { uid = "" } }: KubeObject, count = 1): void {
     if (count === 0) return
     const now = this.#clock.monotonic()
     const row = this.#rows.get(uid) ?? { made: 0, slowed: 0, last: now, next: now }
     row.made += count
     row.last = row.next = now
-    // The one that made pods last is the last in the map, so that those whose row is over are its first.
+    // The owner moves to the end of the map, so that the owners whose row has ended are at its start.
     this.#rows.delete(uid)
     this.#rows.set(uid, row)
     for (const [other, { last }] of this.#rows) {

@@ -20,13 +20,13 @@ import { servicesOfPod } from "./endpointslice/services-of-pod.ts"
 
 const MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 const OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
-/** Source: maxCapacity. Larger Services are only whole in their EndpointSlices. */
+/** Most addresses of an Endpoints object; the EndpointSlices of larger Services have all. Source: maxCapacity. */
 const MAX_ADDRESSES = 1000
 
 type Subset = NonNullable<Endpoints["subsets"]>[number]
 
 /**
- * Keeps the Endpoints object of each Service with a selector, for clients that know no EndpointSlices. Source:
+ * Keeps the Endpoints of each Service with a selector, for clients that do not read EndpointSlices. Source:
  * pkg/controller/endpoint.
  */
 export const endpointController = defineController<Service>({
@@ -38,7 +38,8 @@ export const endpointController = defineController<Service>({
     const service = informers.of(Service).get(key)
     const existing = informers.of(Endpoints).get(key)
     if (service === undefined) {
-      // Endpoints have no owner reference; they go with the Service of their name, if it was this controller's.
+      // Endpoints have no owner reference: they are deleted with the Service of their name if this controller created
+      // them.
       if (existing?.metadata.labels?.[MANAGED_BY] !== "endpoint-controller") return
       await client.delete(Endpoints, { namespace, name }).catch((err: unknown) => {
         if (!isNotFound(err)) throw err
@@ -92,7 +93,7 @@ export const endpointController = defineController<Service>({
 })
 
 /**
- * Pods with the same ports make one subset; addresses and ports in a fixed order, so that equal sets are equal text.
+ * Groups pods with the same ports into subsets. Addresses and ports are sorted, so that equal subsets are equal text.
  */
 function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
   const groups = new Map<

@@ -9,7 +9,7 @@ import { podsByClaim } from "./persistentvolume/indexes.ts"
 type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
 
 /**
- * Makes the claims of pods' ephemeral volumes; the pod owns them, so they go with it. Source:
+ * Creates the claims of pods' ephemeral volumes. The pod owns them, so they are deleted with it. Source:
  * pkg/controller/volume/ephemeral.
  */
 export const ephemeralVolumes = defineController<Pod>({

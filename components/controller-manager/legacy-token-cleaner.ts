@@ -19,7 +19,10 @@ import type { Informers } from "../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
 const DAY_MS = 24 * 3_600_000
-/** How long a token may stay unused, and then how long it stays marked. Source: LegacySATokenCleaner.CleanUpPeriod. */
+/**
+ * How long a token may be unused before it is marked, and then until it is deleted. Source:
+ * LegacySATokenCleaner.CleanUpPeriod.
+ */
 const UNUSED_DAYS = 365
 
 /**
@@ -36,7 +39,7 @@ export const legacyTokenCleaner = defineController<ConfigMap>({
     if (tracking === undefined) return
     const since = startOfDay(tracking.data?.[TRACKED_SINCE])
     const again = { requeueAfter: DAY_MS, kind: "upkeep" } as const
-    // The day on which it began is not a whole one.
+    // The first day of tracking is not a whole day.
     if (since === undefined || context.clock.now() < since + (1 + UNUSED_DAYS) * DAY_MS) return again
     for (const secret of context.informers.of(Secret).list())
       if (isUnused(secret, context)) await discard(secret, context)
@@ -53,7 +56,7 @@ function isUnused({ type, metadata }: Secret, { clock, informers }: ReconcileCon
   return isGenerated(metadata, informers) && !isMounted(metadata, informers)
 }
 
-/** What a user made is not listed by the account, and is kept. */
+/** A token Secret that a user created is not listed in the service account, and is kept. */
 function isGenerated({ namespace, name, annotations = {} }: Secret["metadata"], informers: Informers): boolean {
   const account = informers.of(ServiceAccount).get(`${namespace}/${annotations[SERVICE_ACCOUNT_NAME]}`)
   const uid = annotations[SERVICE_ACCOUNT_UID] ?? ""

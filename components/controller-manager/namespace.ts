@@ -6,12 +6,12 @@ import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
 /**
- * How soon to look again at a namespace that is not empty yet; pods are given their grace period. Source:
+ * Delay before a namespace that is not empty is checked again; pods have their grace period. Source:
  * namespaced_resources_deleter.go.
  */
 const LOOK_AGAIN_MS = 15_000
 
-/** What is left of one kind. */
+/** The remaining objects of one kind. */
 interface Remaining {
   readonly resource: Resource
   readonly count: number
@@ -31,7 +31,7 @@ export const namespaceController = (
   defineController<Namespace>({
     name: "namespace-controller",
     reconciles: Namespace,
-    // Pods end in their own time; the last one to go is what a deletion usually waits for.
+    // Pods end in their own time; a deletion usually waits for the last one.
     watches: [
       {
         resource: Pod,
@@ -50,7 +50,7 @@ export const namespaceController = (
       const failures: string[] = []
       const hidden = undiscovered()
       let remaining = await empty(Pod, key, context, failures)
-      // The rest stays while pods run: they may need their config, secrets and network policies to end well.
+      // Other objects stay while pods run: pods may need their config, secrets and network policies to end properly.
       const others =
         remaining.length === 0
           ? resources().filter((resource) => resource.kind !== "Pod" && resource.verbs.includes("delete"))
@@ -77,7 +77,7 @@ export const namespaceController = (
     },
   })
 
-/** Deletes all of one kind in a namespace and tells what is left. */
+/** Deletes all objects of one kind in a namespace, and returns what remains. */
 async function empty(
   resource: Resource,
   namespace: string,
@@ -105,7 +105,7 @@ async function empty(
   }
 }
 
-/** What is gone already needs no deletion. */
+/** A deletion of an object that is gone succeeds. */
 const deleted = (deletion: Promise<unknown>): Promise<unknown> =>
   deletion.catch((err: unknown) => {
     if (!isNotFound(err)) throw err
@@ -116,15 +116,15 @@ const discoveryFailure = (hidden: readonly string[]): string =>
   "unable to retrieve the complete list of server APIs: " +
   hidden.map((version) => `${version}: stale GroupVersion discovery: ${version}`).join(", ")
 
-/** How far the emptying of a namespace has come. */
+/** The progress of emptying a namespace. */
 interface Progress {
   readonly remaining: readonly Remaining[]
   readonly failures: readonly string[]
-  /** Versions of which nobody can say which kinds they have. */
+  /** Versions whose kinds cannot be discovered. */
   readonly hidden: readonly string[]
 }
 
-/** Gives the namespace as stored afterwards; undefined when it is gone. */
+/** Writes the conditions. Returns the stored namespace; undefined when it is gone. */
 async function writeConditions(
   namespace: Namespace,
   { remaining, failures, hidden }: Progress,

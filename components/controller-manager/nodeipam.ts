@@ -2,7 +2,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
 import { terminal } from "../../pkg/controller/start.ts"
 
-/** Each node's share of the cluster CIDR. Source: --node-cidr-mask-size-ipv4. */
+/** The prefix length of each node's range. Source: --node-cidr-mask-size-ipv4. */
 const NODE_MASK = 24
 
 /**
@@ -33,7 +33,7 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
         return
       const cidr = ranges.firstFree()
       if (cidr !== undefined) {
-        // Without a revision: a range that somebody else gave meanwhile is not changed, since the API refuses that.
+        // Patched without a resourceVersion: the API refuses to change a range that was set meanwhile.
         await client.patch(Node, { name: key }, { type: "merge", body: { spec: { podCIDR: cidr, podCIDRs: [cidr] } } })
         return
       }
@@ -44,15 +44,15 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
 }
 
 /**
- * Which ranges nodes have. Looking through all nodes for each node that came was half of the time in which 2,000 start.
+ * The pod ranges of the nodes. Searching all nodes for each new node took half of the time in which 2,000 nodes start.
  */
 class NodeRanges {
   readonly #byNode = new Map<string, readonly string[]>()
-  /** Range → how many nodes have it; two may where a person gave them. */
+  /** Range → number of nodes with it; users may have set one twice. */
   readonly #taken = new Map<string, number>()
   readonly #rangeAt: (index: number) => string
   readonly #count: number
-  /** All ranges before this one are taken. */
+  /** All ranges before this index are taken. */
   #first = 0
 
   constructor(rangeAt: (index: number) => string, count: number) {
@@ -60,7 +60,7 @@ class NodeRanges {
     this.#count = count
   }
 
-  /** A node has these ranges now; none when it is gone. */
+  /** Records the ranges of a node; none when it is deleted. */
   note(node: string, ranges: readonly string[]): void {
     const before = this.#byNode.get(node) ?? []
     if (before === ranges || (before.length === 0 && ranges.length === 0)) return
@@ -74,7 +74,7 @@ class NodeRanges {
     }
   }
 
-  /** The first range that no node has. */
+  /** Returns the first range that no node has. */
   firstFree(): string | undefined {
     for (; this.#first < this.#count; this.#first++) {
       const range = this.#rangeAt(this.#first)
@@ -84,7 +84,7 @@ class NodeRanges {
   }
 }
 
-/** `10.42.0.0/16` → its first address as a number, and its bits. */
+/** Parses `10.42.0.0/16` into its first address as a number, and its prefix length. */
 function parse(cidr: string): readonly [number, number] {
   const [address = "", bits = ""] = cidr.split("/")
   const number = address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)

@@ -8,18 +8,18 @@ import type { Informers } from "../../pkg/client/informer.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
-/** Ended pods that are kept for a look at their logs. Source: --terminated-pod-gc-threshold. */
+/** Most ended pods that are kept, for their logs. Source: --terminated-pod-gc-threshold. */
 const KEPT_TERMINATED = 12_500
-/** A node may be registered anew right after it was deleted. Source: quarantineTime. */
+/** A deleted node may be registered again within this time. Source: quarantineTime. */
 const QUARANTINE_MS = 40_000
 
 /**
- * Removes pods that nobody else will: on nodes that are gone or out of service, deleted before they were scheduled, and
- * the oldest of too many ended ones. Source: pkg/controller/podgc/gc_controller.go. Differs from upstream: woken by
- * events on pods and nodes, not every 20 seconds.
+ * Deletes pods that no kubelet will delete: on nodes that are gone or out of service, deleted before they were
+ * scheduled, and the oldest of too many ended pods. Source: pkg/controller/podgc/gc_controller.go. Differs from
+ * upstream: it runs on events of pods and nodes, not every 20 seconds.
  */
 export const podGarbageCollector = (): Controller<Pod> => {
-  /** Pods whose node is not there → when that was first seen, in milliseconds. */
+  /** Pods whose node does not exist → when that was first seen, in milliseconds. */
   const orphans = new Map<string, number>()
   return defineController<Pod>({
     name: "pod-garbage-collector-controller",
@@ -70,7 +70,7 @@ export const podGarbageCollector = (): Controller<Pod> => {
 }
 
 /**
- * No kubelet will change its phase, so it is made Failed first: a Job counts it by that. Source:
+ * Deletes a pod after setting its phase to Failed, which no kubelet will do and which Jobs count. Source:
  * markFailedAndDeletePod.
  */
 async function remove(pod: Pod, why: string | undefined, { client, clock }: ReconcileContext): Promise<void> {

@@ -22,7 +22,7 @@ interface Protection<T extends KubeObject> {
   inUse(object: T, context: ReconcileContext): boolean
 }
 
-/** Gives objects a finalizer that goes, once they are deleted, when nobody uses them any more. */
+/** Sets a finalizer on objects, and removes it from deleted objects that are not in use. */
 function protecting<T extends KubeObject>({
   name,
   resource,

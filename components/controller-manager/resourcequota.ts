@@ -10,7 +10,7 @@ import { inScope, usageOf } from "../../pkg/quota/quota-usage.ts"
 
 const isPods = ({ group, plural }: Resource): boolean => group === "" && plural === "pods"
 
-/** The kinds, of those given, that an entry of a quota's `hard` counts. */
+/** Returns which of the kinds an entry of a quota's `hard` counts. */
 function countedBy(entry: string, resources: readonly Resource[]): readonly Resource[] {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(entry)
   if (counted !== null)
@@ -25,7 +25,7 @@ function countedBy(entry: string, resources: readonly Resource[]): readonly Reso
 }
 
 /**
- * Shows in each ResourceQuota's status what of it is used. Admission counts for itself, so this is for people and
+ * Writes to each ResourceQuota's status how much of it is used. Admission counts for itself, so this is for users and
  * tools. Only kinds that some quota counts are watched. Source:
  * pkg/controller/resourcequota/resource_quota_controller.go.
  */
@@ -33,7 +33,7 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
   const watched = new Set<string>()
   let enqueue: (key: Key) => void = () => undefined
 
-  /** Counts quotas of a namespace anew when what an object takes of them has changed. */
+  /** Recounts the quotas of a namespace when the usage of an object has changed. */
   function watch(resource: Resource, { informers }: ReconcileContext): void {
     if (watched.has(resource.prefix)) return
     watched.add(resource.prefix)

@@ -17,7 +17,7 @@ import { claim } from "./pod-control/claim.ts"
  * pkg/controller/daemon/update.go.
  */
 
-/** On pods, and on the revisions of DaemonSets. */
+/** A label of pods, and of the revisions of DaemonSets. */
 export const REVISION_LABEL = "controller-revision-hash"
 
 export interface Revisioned extends KubeObject {
@@ -30,23 +30,23 @@ export interface Revisioned extends KubeObject {
 }
 
 export interface History {
-  /** The version that the object has now. */
+  /** The revision of the current template. */
   readonly update: ControllerRevision
-  /** All versions, oldest first, with the present one. */
+  /** All revisions, oldest first, including the current one. */
   readonly all: readonly ControllerRevision[]
   readonly collisionCount: number | undefined
 }
 
 /**
- * The form in which kubectl's `rollout undo` applies it, byte for byte as upstream's controllers write it. Source:
- * getPatch in daemon/update.go.
+ * The data of a revision, which kubectl's `rollout undo` applies, byte for byte as upstream writes it. Source: getPatch
+ * in daemon/update.go.
  */
 const dataOf = ({ spec: { template } }: Revisioned): RawJson =>
   RawJson.of({ spec: { template: { ...template, $patch: "replace" } } })
 
 const templates = new WeakMap<ControllerRevision, PodTemplateSpec>()
 
-/** The template of a revision, whoever wrote it: upstream before 1.34 wrote `creationTimestamp: null` too. */
+/** Returns the template of a revision, also of one that upstream before 1.34 wrote with `creationTimestamp: null`. */
 export function templateOf(revision: ControllerRevision): PodTemplateSpec {
   let template = templates.get(revision)
   if (template === undefined) {
@@ -58,7 +58,7 @@ export function templateOf(revision: ControllerRevision): PodTemplateSpec {
   return template
 }
 
-/** Whether it is the revision of that template. Somebody may have written anything into one. */
+/** Whether a revision has this template. Users may have written invalid data into it. */
 function isOf(revision: ControllerRevision, template: PodTemplateSpec): boolean {
   try {
     return deepEqual(templateOf(revision), template)
@@ -68,16 +68,16 @@ function isOf(revision: ControllerRevision, template: PodTemplateSpec): boolean 
   }
 }
 
-/** What is particular to the revisions of a kind. */
+/** How the revisions of a kind differ from those of others. */
 export interface RevisionKind<T extends Revisioned> {
   readonly resource: Resource<T>
-  /** On revisions: their hash. */
+  /** The label of revisions with their hash. */
   readonly label: string
-  /** The end of a revision's name. */
+  /** Returns the last part of a revision's name. */
   hash(template: PodTemplateSpec, data: RawJson, collisionCount: number | undefined): string
 }
 
-/** Finds or makes the revision of the object's present template; one that comes back gets the newest number. */
+/** Finds or creates the revision of the object's current template; a template that returns gets the newest number. */
 export async function syncHistory<T extends Revisioned>(
   owner: T,
   kind: RevisionKind<T>,
@@ -112,7 +112,8 @@ export async function syncHistory<T extends Revisioned>(
   }
   for (let collisions = collisionCount; ; collisions = (collisions ?? 0) + 1) {
     const made = revisionOf(owner, kind, number, collisions)
-    // What an owner that is going has is collected: a new version would be collected too, and made again.
+    // The garbage collector deletes the revisions of a deleted owner: a new one would be deleted too, and created
+    // again.
     if (owner.metadata.deletionTimestamp !== undefined) return { update: made, all: revisions, collisionCount }
     try {
       const update = await client.create(ControllerRevision, made)
@@ -149,7 +150,7 @@ function revisionOf<T extends Revisioned>(
   }
 }
 
-/** Deletes the oldest revisions that are `live` no more, beyond revisionHistoryLimit. */
+/** Deletes the oldest revisions that are not `live`, beyond revisionHistoryLimit. */
 export async function trimRevisions(
   owner: Revisioned,
   all: readonly ControllerRevision[],

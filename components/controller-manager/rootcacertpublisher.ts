@@ -12,8 +12,8 @@ const DESCRIPTION = {
 }
 
 /**
- * Every namespace has the cluster's CA certificate, which pods mount to trust the API server. Source:
- * pkg/controller/certificates/rootcacertpublisher.
+ * Creates in every namespace the ConfigMap with the cluster's CA certificate, which pods mount to trust the API server.
+ * Source: pkg/controller/certificates/rootcacertpublisher.
  */
 export const rootCaCertPublisher = (caPem: () => string): Controller<Namespace> =>
   defineController<Namespace>({
@@ -33,7 +33,7 @@ export const rootCaCertPublisher = (caPem: () => string): Controller<Namespace> 
         else if (existing.data?.["ca.crt"] !== data["ca.crt"] || Object.keys(existing.data).length !== 1)
           await client.update(ConfigMap, { ...existing, data })
       } catch (err) {
-        // the namespace is going or gone
+        // The namespace is being deleted or is gone.
         if (!isAlreadyExists(err) && !isReason(err, "NotFound", "Forbidden")) throw err
       }
     },

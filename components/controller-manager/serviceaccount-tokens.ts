@@ -15,7 +15,7 @@ export interface TokensControllerOptions {
   readonly signToken: (request: LegacyTokenRequest) => string
 }
 
-/** The account that a Secret names; its uid as far as it is known. */
+/** The service account that a Secret names, with its uid if known. */
 interface AccountRef {
   readonly name: string
   readonly uid: string | undefined
@@ -26,7 +26,7 @@ interface AccountRef {
  * deletes those whose account is gone. Source: pkg/controller/serviceaccount/tokens_controller.go.
  */
 export function serviceAccountTokens(options: TokensControllerOptions): Controller<Secret> {
-  /** Accounts of the Secrets that were there, for when they are gone. */
+  /** Service accounts of known Secrets, for when a Secret is deleted. */
   const accounts = new Map<Key, AccountRef>()
   return defineController<Secret>({
     name: "serviceaccount-token-controller",
@@ -72,7 +72,7 @@ const accountOf = ({ metadata: { annotations = {} } }: Secret): AccountRef => ({
   uid: annotations[SERVICE_ACCOUNT_UID] || undefined,
 })
 
-/** An account may be newer than what the informer has seen. */
+/** Reads the service account from the API when the informer does not show it yet. */
 async function findAccount(
   { metadata: { namespace } }: Secret,
   { name, uid }: AccountRef,
@@ -129,12 +129,12 @@ async function fill(
       },
     })
   } catch (err) {
-    // Somebody changed it meanwhile: that change's event comes here again.
+    // Another write came first; its event leads here again.
     if (!isNotFound(err) && !isConflict(err)) throw err
   }
 }
 
-/** Takes a Secret that is gone out of its account's list. */
+/** Removes a deleted Secret from the list of its service account. */
 async function removeReference(
   key: Key,
   { name, uid }: AccountRef,

@@ -4,7 +4,8 @@ import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
 
 /**
- * Every namespace has a service account `default`. Source: pkg/controller/serviceaccount/serviceaccounts_controller.go.
+ * Creates the service account `default` in every namespace. Source:
+ * pkg/controller/serviceaccount/serviceaccounts_controller.go.
  */
 export const serviceAccountController = defineController<Namespace>({
   name: "serviceaccount-controller",

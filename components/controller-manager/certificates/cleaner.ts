@@ -11,13 +11,14 @@ import { defineController } from "../../../pkg/controller/controller.ts"
 import { pemBlocks } from "../../../pkg/pki/pem.ts"
 
 const HOUR = 3_600_000
-/** How long a request stays when it was signed, denied or has failed, and while nothing came of it. */
+/** How long a request is kept after it was signed, denied or failed, and while it is pending. */
 const DONE = HOUR
 const PENDING = 24 * HOUR
 
 /**
- * Deletes requests some time after they came to their end, and those that nobody decides about. Differs from upstream,
- * which looks once an hour: each goes when its time is over. Source: pkg/controller/certificates/cleaner/cleaner.go.
+ * Deletes requests some time after they were decided, and those that are never decided. Differs from upstream, which
+ * checks once an hour: each request is deleted when its time ends. Source:
+ * pkg/controller/certificates/cleaner/cleaner.go.
  */
 export const certificateCleaner = defineController<CertificateSigningRequest>({
   name: "certificatesigningrequest-cleaner-controller",
@@ -41,7 +42,7 @@ export const certificateCleaner = defineController<CertificateSigningRequest>({
   },
 })
 
-/** When a request is to go, in milliseconds since the epoch; Infinity where nothing says. */
+/** Returns when a request is to be deleted, in milliseconds since the epoch; Infinity for never. */
 export function endOf({ metadata, status: { conditions = [], certificate } }: CertificateSigningRequest): number {
   if (conditions.length === 0) return Date.parse(metadata.creationTimestamp ?? "") + PENDING
   let end = Infinity

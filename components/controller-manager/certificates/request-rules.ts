@@ -9,13 +9,13 @@ import {
 } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { readCertificateRequest, type CertificateRequest } from "../../../pkg/pki/certificate-request.ts"
 
-/** What the cluster's own signers certify. Source: pkg/apis/certificates/helpers.go, signer/signer.go. */
+/** Which requests the cluster's own signers sign. Source: pkg/apis/certificates/helpers.go, signer/signer.go. */
 
 const NODES = "system:nodes"
 const NODE_PREFIX = "system:node:"
 const KEY_USAGES = ["digital signature", "key encipherment"]
 
-/** The PKCS #10 request in it. @throws CertificateRequestError never for a stored one: it was checked at creation */
+/** Parses the PKCS #10 request. A stored request was validated at its creation, so this does not throw. */
 export const certificateRequestOf = ({ spec }: CertificateSigningRequest): CertificateRequest =>
   readCertificateRequest(Buffer.from(spec.request, "base64").toString("latin1"))
 
@@ -28,17 +28,17 @@ export const hasFailed = (request: CertificateSigningRequest): boolean =>
 const has = ({ status }: CertificateSigningRequest, wanted: string): boolean =>
   status.conditions?.some(({ type }) => type === wanted) === true
 
-/** Why a signer refuses a request, and by which authority it signs; undefined for other people's signers. */
+/** A signer: why it refuses a request, and the authority it signs with. */
 export interface Signer {
   readonly authority: "client-ca" | "server-ca"
   refusal(request: CertificateRequest, usages: readonly string[]): string | undefined
 }
 
-/** kubernetes.io/legacy-unknown is not among them: no request can name it any more. */
+/** kubernetes.io/legacy-unknown is left out, because requests cannot name it any more. */
 const SIGNERS: Readonly<Record<string, Signer>> = {
   [CLIENT_SIGNER]: { authority: "client-ca", refusal: (_request, usages) => clientUsageRefusal(usages) },
   [KUBELET_CLIENT_SIGNER]: { authority: "client-ca", refusal: kubeletClientRefusal },
-  // what servers show must not let anybody in as a client
+  // A serving certificate must not authenticate a client, so another authority signs it.
   [KUBELET_SERVING_SIGNER]: { authority: "server-ca", refusal: kubeletServingRefusal },
 }
 
@@ -51,7 +51,7 @@ function clientUsageRefusal(usages: readonly string[]): string | undefined {
   return usages.includes("client auth") ? undefined : "missing required usage for client certificate: client auth"
 }
 
-/** Why a request is none for the client certificate of a kubelet. */
+/** Returns why a request does not fit the client certificate of a kubelet; undefined when it does. */
 export function kubeletClientRefusal(request: CertificateRequest, usages: readonly string[]): string | undefined {
   if (!isOfNodes(request)) return "subject organization is not system:nodes"
   if (request.dnsNames.length > 0) return "DNS subjectAltNames are not allowed"
@@ -75,7 +75,7 @@ const isOfNodes = ({ organizations }: CertificateRequest): boolean =>
 const nameRefusal = ({ commonName }: CertificateRequest): string | undefined =>
   commonName.startsWith(NODE_PREFIX) ? undefined : "subject common name does not begin with system:node:"
 
-/** Exactly these usages; keys that are not RSA encipher no other keys. */
+/** Checks for exactly these usages; keys that are not RSA need no key encipherment. */
 function usageRefusal(usages: readonly string[], auth: string): string | undefined {
   const wanted = new Set([...KEY_USAGES, auth])
   const given = new Set(usages)

@@ -7,7 +7,7 @@ import type { Validity } from "../../../pkg/pki/certificate.ts"
 import type { CertificateRequest } from "../../../pkg/pki/certificate-request.ts"
 import { certificateRequestOf, hasFailed, isApproved, signerOf } from "./request-rules.ts"
 
-/** Certifies a request with one of the cluster's authorities; gives the certificate as PEM. */
+/** Signs a request with one of the cluster's authorities; returns the certificate as PEM. */
 export type Certify = (
   authority: "client-ca" | "server-ca",
   request: CertificateRequest,
@@ -15,15 +15,15 @@ export type Certify = (
 ) => string
 
 const MINUTE = 60_000
-/** A certificate begins earlier than now, for clocks that are behind. */
+/** A certificate is valid from a little before now, for clocks that are behind. */
 const BACKDATE = 5 * MINUTE
-/** Of those that live shorter, no life is lost for that. */
+/** A certificate with a shorter life is extended by the backdating. */
 const SHORT = 8 * 60 * MINUTE
 const LONGEST = 365 * 24 * 60 * MINUTE
 const SHORTEST = 10 * MINUTE
 
 /**
- * Signs approved requests for the signers that Kubernetes has by itself, or says why it does not. Source:
+ * Signs approved requests for the signers that are built into Kubernetes, or records why not. Source:
  * pkg/controller/certificates/signer/signer.go.
  */
 export const certificateSigner = (certify: Certify): Controller<CertificateSigningRequest> =>

@@ -18,7 +18,7 @@ import { deleteJob, endOf, trimHistory } from "./history.ts"
 
 const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
-/** The schedule a CronJob had when it was last seen, and since when. */
+/** The last seen schedule of a CronJob, and since when it has it. */
 interface Known {
   readonly text: string
   readonly since: number
@@ -27,7 +27,7 @@ interface Known {
 
 const ofCronJob = owned(Job, CronJob)
 
-/** A Job concerns its CronJob when it comes, ends and goes; what it counts meanwhile does not. */
+/** A Job event concerns its CronJob when the Job is created, ends or is deleted, not when its counters change. */
 const ownJobs = watching(Job, (job, context, old, deleted) =>
   old !== undefined && isSameToCronJob(job, old) ? [] : ofCronJob.keys(job, context, old, deleted),
 )
@@ -47,9 +47,9 @@ function isSameToCronJob(job: Job, old: Job): boolean {
 }
 
 /**
- * Starts Jobs at given times. Between two of them it sleeps on one timer of the clock. Source:
- * pkg/controller/cronjob/cronjob_controllerv2.go. Differs from upstream: timers are exact, so none of its 100 ms are
- * added to them; without a zone schedules are read in UTC.
+ * Starts Jobs on schedule. Between two runs it sleeps on one timer. Source:
+ * pkg/controller/cronjob/cronjob_controllerv2.go. Differs from upstream: timers are exact, so upstream's extra 100 ms
+ * are left out; schedules without a zone are in UTC.
  */
 export function cronJobController(): Controller<CronJob> {
   const known = new Map<Key, Known>()
@@ -65,7 +65,7 @@ export function cronJobController(): Controller<CronJob> {
       }
       const text = `${cron.spec.timeZone ?? ""} ${cron.spec.schedule}`
       const before = known.get(key)
-      // A new schedule counts from its coming: times that it would have had before are not missed runs.
+      // A new schedule counts from when it was set: earlier times are not missed runs.
       const current =
         before?.text === text
           ? before
@@ -94,13 +94,13 @@ async function sync(
   return round.requeueAfter === undefined ? undefined : { requeueAfter: round.requeueAfter }
 }
 
-/** What one round comes to; filled as it goes, so that what was done is written even when a later step fails. */
+/** The result of one reconcile, filled step by step, so that the status is written even if a later step fails. */
 interface Round {
   status: CronJobStatus
   requeueAfter: number | undefined
 }
 
-/** The status by the Jobs that are there: without those that have ended or gone. */
+/** Updates the status from the existing Jobs: active Jobs that have ended or are gone are removed. */
 function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileContext): CronJobStatus {
   const before = cron.status.active ?? []
   let { lastSuccessfulTime } = cron.status
@@ -135,7 +135,7 @@ function takeStock(cron: CronJob, jobs: readonly Job[], { events }: ReconcileCon
   }
 }
 
-/** Why there is no timetable is told as an event; a change of the CronJob brings it back. */
+/** Returns the parsed schedule. An invalid one is reported in an event and not retried until the CronJob changes. */
 function timetableOf(cron: CronJob, { parsed }: Known, { events }: ReconcileContext): Timetable | undefined {
   const { schedule: text, timeZone } = cron.spec
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
@@ -222,8 +222,8 @@ async function startDue(
 }
 
 /**
- * The Job for one time, whose name follows from the time, so that it is never made twice. Undefined where a stranger
- * has taken the name.
+ * Creates the Job of one scheduled time. Its name derives from the time, so it is never created twice. Undefined when
+ * another object has the name.
  */
 async function createJob(
   cron: CronJob,
@@ -249,7 +249,7 @@ async function createJob(
     return job
   } catch (err) {
     if (isAlreadyExists(err)) {
-      // Made in an earlier round whose status was not written?
+      // An earlier reconcile may have created the Job without writing the status.
       const job = await client.get(Job, { name, namespace })
       return controllerOf(job)?.uid === cron.metadata.uid ? job : undefined
     }

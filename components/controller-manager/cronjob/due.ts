@@ -2,27 +2,27 @@ import type { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { nextRun } from "../../../pkg/cron/next.ts"
 import type { CronInterval, CronSchedule } from "../../../pkg/cron/schedule.ts"
 
-/** A parsed schedule and the zone in which it is read. */
+/** A parsed schedule with its time zone. */
 export interface Timetable {
   readonly schedule: CronSchedule | CronInterval
   readonly zone: string
 }
 
 export interface Due {
-  /** The newest time that has come and has not been served, in milliseconds. */
+  /** The newest scheduled time that has passed and has not run, in milliseconds. */
   readonly at: number | undefined
-  /** So many have been missed that the clock or the deadline is to be suspected. */
+  /** Whether so many runs were missed that the clock or the deadline is probably wrong. */
   readonly tooManyMissed: boolean
-  /** The time after that, or undefined if the schedule never comes. */
+  /** The next scheduled time; undefined if there is none. */
   readonly next: number | undefined
 }
 
 const MANY = 100
 
 /**
- * What is due of a CronJob. Times before `floor` are no concern: those of an older schedule. Where several have been
- * missed only the newest counts. Source: mostRecentScheduleTime in pkg/controller/cronjob/utils.go. Differs from
- * upstream: `@every` keeps its beat from the last run whatever startingDeadlineSeconds says.
+ * Returns what is due of a CronJob. Times before `floor`, those of an older schedule, are ignored. Of several missed
+ * times only the newest counts. Source: mostRecentScheduleTime in pkg/controller/cronjob/utils.go. Differs from
+ * upstream: `@every` always counts from the last run, regardless of startingDeadlineSeconds.
  */
 export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: Timetable, now: number, floor = 0): Due {
   const { startingDeadlineSeconds } = spec
@@ -44,15 +44,12 @@ export function dueOf({ metadata, spec, status }: CronJob, { schedule, zone }: T
   return { at, tooManyMissed: missed > MANY, next: after(at) }
 }
 
-/**
- * Of each schedule the run that was worked out last: between two runs a CronJob is looked at several times. Schedules
- * are values.
- */
+/** The last computed run of each schedule: a CronJob is reconciled several times between two runs. */
 const worked = new WeakMap<CronSchedule, { readonly zone: string; readonly after: number; readonly run: number }>()
 
 function runAfter(schedule: CronSchedule, zone: string, time: number): number | undefined {
   const last = worked.get(schedule)
-  // No other run lies between a time and the first one after it.
+  // No other run lies between a time and the run that follows it.
   if (last !== undefined && last.zone === zone && last.after <= time && time < last.run) return last.run
   const run = nextRun(schedule, time, zone)
   if (run !== undefined) worked.set(schedule, { zone, after: time, run })
@@ -60,8 +57,8 @@ function runAfter(schedule: CronSchedule, zone: string, time: number): number | 
 }
 
 /**
- * The last time up to `now`. Looks near the end first, and further back each time nothing is found there, for intervals
- * need not be equal.
+ * Returns the last time up to `now`. It searches near the end first, and further back while it finds nothing, because
+ * intervals need not be equal.
  */
 function newestUpTo(now: number, first: number, interval: number, after: (time: number) => number | undefined): number {
   for (let back = interval; ; back *= 2) {

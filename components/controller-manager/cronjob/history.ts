@@ -5,7 +5,7 @@ import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 
 type CronJobContext = Pick<ReconcileContext, "client" | "events">
 
-/** Which way a Job has ended, if it has. */
+/** Returns how a Job has ended; undefined while it runs. */
 export function endOf({ status }: Job): "Complete" | "Failed" | undefined {
   for (const { type, status: value } of status.conditions ?? [])
     if ((type === "Complete" || type === "Failed") && value === "True") return type
@@ -29,7 +29,7 @@ export async function trimHistory(cron: CronJob, jobs: readonly Job[], context: 
   }
 }
 
-/** Deletes a Job with its pods, and tells about it in events. */
+/** Deletes a Job with its pods, and records an event. */
 export async function deleteJob(cron: CronJob, job: Job, { client, events }: CronJobContext): Promise<void> {
   try {
     await client.delete(Job, job.metadata, { propagationPolicy: "Background" })
@@ -41,7 +41,7 @@ export async function deleteJob(cron: CronJob, job: Job, { client, events }: Cro
   }
 }
 
-/** Those not started yet come last. */
+/** Sorts by start time; Jobs that have not started come last. */
 function byStart(a: Job, b: Job): number {
   const [x, y] = [a.status.startTime ?? "~", b.status.startTime ?? "~"]
   if (x !== y) return x < y ? -1 : 1

@@ -24,7 +24,7 @@ import { byAge, planPods, type Daemons, type Plan } from "./manage.ts"
 import { nodeOf, placementOn, templateFor } from "./placement.ts"
 import { hashOf, planUpdate } from "./rolling.ts"
 
-/** Source: BurstReplicas in pkg/controller/daemon. */
+/** Most pods created or deleted at once. Source: BurstReplicas in pkg/controller/daemon. */
 const BURST = 250
 
 const REVISIONS: RevisionKind<DaemonSet> = {
@@ -33,7 +33,7 @@ const REVISIONS: RevisionKind<DaemonSet> = {
   hash: (template, _data, collisionCount) => templateHash(template, collisionCount),
 }
 
-/** Keeps a pod on every node that is to have one. Source: pkg/controller/daemon/{daemon_controller,update}.go. */
+/** Keeps a pod on every node that fits the DaemonSet. Source: pkg/controller/daemon/{daemon_controller,update}.go. */
 export function daemonSetController(): Controller<DaemonSet> {
   let failed: FailedPodBackoff | undefined
   let pace: CreationPace | undefined
@@ -116,7 +116,7 @@ async function sync(
   if (set.metadata.deletionTimestamp !== undefined) return
   const { update, all, collisionCount } = await syncHistory(set, REVISIONS, context)
   const hash = update.metadata.labels?.[REVISION_LABEL] ?? ""
-  // What has ended and is going already makes room for its successor.
+  // A pod that has ended and is being deleted can be replaced already.
   const daemons: Daemons = {
     set,
     hash,
@@ -128,7 +128,7 @@ async function sync(
   const plan = wait > 0 ? { ...planned, create: [], retryIn: Math.min(wait, planned.retryIn ?? wait) } : planned
   let failure = await carryOut(set, hash, plan, context)
   pace.made(set, plan.create.length)
-  // An update waits until that is seen.
+  // An update waits until the informer shows these writes.
   if (
     failure === undefined &&
     plan.remove.length + plan.create.length === 0 &&
@@ -156,7 +156,7 @@ function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   return map
 }
 
-/** Gives the first failure. */
+/** Executes a plan. Returns the first failure. */
 async function carryOut(
   set: DaemonSet,
   hash: string,

@@ -5,8 +5,8 @@ const FIRST_MS = 1000
 const LONGEST_MS = 900_000
 
 /**
- * Slows down the replacing of failed pods, since a kubelet that rejects one will reject the next: 1 s, doubling, at
- * most 15 minutes; starts over when twice the longest delay has passed. Source: failedPodsBackoff in
+ * Delays the replacement of failed pods, because a kubelet that rejects one pod rejects the next: 1 s, doubling, at
+ * most 15 minutes. The delay starts over when twice the longest delay has passed. Source: failedPodsBackoff in
  * pkg/controller/daemon, client-go util/flowcontrol Backoff.
  */
 export class FailedPodBackoff {
@@ -17,7 +17,10 @@ export class FailedPodBackoff {
     this.#clock = clock
   }
 
-  /** 0 when the pod on this node may be replaced now, which is noted; else the milliseconds until then. */
+  /**
+   * Returns 0 and records the replacement when the pod on this node may be replaced now; else the milliseconds until
+   * then.
+   */
   wait({ metadata, status }: DaemonSet, node: string): number {
     const key = `${metadata.uid}/${status.observedGeneration ?? 0}/${node}`
     const now = this.#clock.now()
@@ -28,7 +31,7 @@ export class FailedPodBackoff {
     return 0
   }
 
-  /** Forgets DaemonSets that are gone. */
+  /** Drops the state of deleted DaemonSets. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const key of this.#entries.keys()) if (!uids.has(key.slice(0, key.indexOf("/")))) this.#entries.delete(key)
   }

@@ -7,7 +7,7 @@ import type { FailedPodBackoff } from "./failed-pods.ts"
 import { placementOn } from "./placement.ts"
 import { hashOf, surges } from "./rolling.ts"
 
-/** What is to be done: pods to delete, nodes that get a pod. */
+/** Pods to delete, and nodes that get a pod. */
 export interface Plan {
   readonly remove: readonly Pod[]
   readonly create: readonly string[]
@@ -17,13 +17,16 @@ export interface Plan {
 
 export interface Daemons {
   readonly set: DaemonSet
-  /** Of the present revision. */
+  /** The hash of the current revision. */
   readonly hash: string
   readonly nodes: readonly Node[]
   readonly podsOn: ReadonlyMap<string, readonly Pod[]>
 }
 
-/** Oldest first, and of equally old ones those that are on their node. Source: podByCreationTimestampAndPhase. */
+/**
+ * Sorts by age, the oldest first; of equally old pods those on a node come first. Source:
+ * podByCreationTimestampAndPhase.
+ */
 export const byAge = (a: Pod, b: Pod): number => {
   const key = ({ metadata, spec }: Pod): string =>
     `${spec.nodeName ? 0 : 1} ${metadata.creationTimestamp ?? ""} ${metadata.name}`
@@ -31,7 +34,7 @@ export const byAge = (a: Pod, b: Pod): number => {
 }
 
 /**
- * One pod on each node that is to have one, and none elsewhere. Source: manage and podsShouldBeOnNode in
+ * Plans one pod on each node that should have one, and none elsewhere. Source: manage and podsShouldBeOnNode in
  * pkg/controller/daemon/daemon_controller.go.
  */
 export function planPods(
@@ -63,13 +66,13 @@ export function planPods(
       }
       if (!surges(set)) remove.push(...running.toSorted(byAge).slice(1))
       else if (running.length === 0 && run) {
-        // Differs from upstream: beside one that has failed and waits to be replaced, none is made, which would fail as
-        // well, again and again.
+        // Differs from upstream: while a failed pod waits to be replaced, no other pod is created on its node, which
+        // would fail too.
         if (!held) create.push(name)
       } else remove.push(...surplus(set, running.toSorted(byAge), hash, context.clock.now()))
     }
   }
-  // The scheduler waits for ever for a node that has gone.
+  // The scheduler would wait for ever for a deleted node.
   const known = new Set(nodes.map(({ metadata }) => metadata.name))
   for (const [name, pods] of podsOn)
     if (!known.has(name))
@@ -95,7 +98,7 @@ function tellEnded(set: DaemonSet, { metadata, status }: Pod, node: string, { ev
     )
 }
 
-/** While surging an old pod may stay beside the new one, until the new one is available or the old one is not ready. */
+/** With maxSurge an old pod may stay beside the new one until the new one is available or the old one is not ready. */
 function surplus(set: DaemonSet, pods: readonly Pod[], hash: string, now: number): readonly Pod[] {
   const newest = pods.find((pod) => hashOf(pod) === hash)
   const old = pods.find((pod) => hashOf(pod) !== hash)

@@ -8,11 +8,12 @@ import type { Toleration } from "../../../pkg/api/core/v1/pod/tolerations.ts"
 import { REVISION_LABEL } from "../revisions.ts"
 import { TEMPLATE_GENERATION_LABEL, templateGeneration } from "../../../pkg/api/apps/v1/template-generation.ts"
 
-/** Where a DaemonSet's pods go. Source: NodeShouldRunDaemonPod in pkg/controller/daemon, pkg/controller/daemon/util. */
-
 /**
- * A daemon stays with its node in bad times: whatever is wrong with the node, it may be the one to tell or to mend it.
+ * Which nodes get the pods of a DaemonSet. Source: NodeShouldRunDaemonPod in pkg/controller/daemon,
+ * pkg/controller/daemon/util.
  */
+
+/** The tolerations of daemon pods, which stay on nodes with problems: they may be the ones to report or repair them. */
 const tolerationsOf = ({ template }: DaemonSet["spec"]): readonly Toleration[] => {
   const bearing = (key: string, effect: "NoSchedule" | "NoExecute"): Toleration => ({ key, operator: "Exists", effect })
   const added = [
@@ -32,9 +33,9 @@ const tolerationsOf = ({ template }: DaemonSet["spec"]): readonly Toleration[] =
 }
 
 export interface Placement {
-  /** A pod is to be there. */
+  /** Whether the node should get a pod. */
   readonly run: boolean
-  /** A pod that is there may stay. */
+  /** Whether an existing pod may stay. */
   readonly stay: boolean
 }
 
@@ -48,7 +49,7 @@ export function placementOn(node: Node, { spec }: DaemonSet): Placement {
   return { run: false, stay: untolerated(node.spec.taints, tolerations, ["NoExecute"]) === undefined }
 }
 
-/** The template of the pod for one node, which the scheduler is left no choice about. */
+/** Returns the template of the pod for one node, with an affinity to that node only. */
 export function templateFor(set: DaemonSet, hash: string, node: string): PodTemplateSpec {
   const { spec } = set
   const { metadata, spec: pod } = spec.template
@@ -71,7 +72,7 @@ export function templateFor(set: DaemonSet, hash: string, node: string): PodTemp
   }
 }
 
-/** The node a daemon pod is on or meant for. */
+/** Returns the node that a daemon pod is on or is bound for. */
 export function nodeOf({ spec }: Pod): string | undefined {
   if (spec.nodeName) return spec.nodeName
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []

@@ -32,14 +32,16 @@ interface Pair {
   readonly old: Pod | undefined
 }
 
-/** Which old pods to delete, or which nodes to give a new pod beside the old, within maxUnavailable and maxSurge. */
+/**
+ * Plans which old pods to delete, or which nodes get a new pod beside the old one, within maxUnavailable and maxSurge.
+ */
 export function planUpdate(daemons: Daemons, now: number): Plan {
   const { set, hash, nodes, podsOn } = daemons
   const desired = nodes.filter((node) => placementOn(node, set).run)
   const { maxSurge, maxUnavailable } = limits(set, desired.length)
   const names = new Set([...desired.map(({ metadata }) => metadata.name ?? ""), ...podsOn.keys()])
   const pairs: Pair[] = []
-  /** Nodes with several pods of a kind, which the next round puts in order. */
+  /** The number of nodes with several new or several old pods, which the next reconcile cleans up. */
   let disordered = 0
   for (const node of names) {
     const pods = (podsOn.get(node) ?? []).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -87,7 +89,7 @@ function planSurge(
     } else if (!runsOn.has(node)) (isAvailable(old) ? misplaced : remove).push(old)
     else (isAvailable(old) ? candidates : broken).push(node)
   }
-  // Pods on nodes that are to have none stay until as many as wanted are available elsewhere.
+  // Pods on nodes that should have none stay until enough pods are available elsewhere.
   return {
     remove: [...remove, ...misplaced.slice(0, Math.max(0, available - desired))],
     create: [...broken, ...candidates.slice(0, Math.max(0, room))],

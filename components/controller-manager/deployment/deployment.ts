@@ -38,7 +38,7 @@ export const deploymentController = defineController<Deployment>({
         .filter(({ spec }) => fromLabelSelector(spec.selector).matches(rs.metadata.labels))
         .map(keyOfDeployment),
     ),
-    // A Recreate rollout goes on when the last old pod is gone.
+    // A Recreate rollout continues when the last old pod is gone.
     watching(Pod, (pod, { informers }, _old, deleted) => {
       const owner = controllerOf(pod)
       if (owner?.kind !== "ReplicaSet" || !(deleted || isPodTerminal(pod))) return []
@@ -94,7 +94,7 @@ export const deploymentController = defineController<Deployment>({
 
 const keyOfDeployment = ({ metadata }: Deployment): string => `${metadata.namespace}/${metadata.name}`
 
-/** A paused Deployment, or one that was just scaled, keeps its versions and changes only their sizes. */
+/** Changes only the sizes of the ReplicaSets of a Deployment that is paused or was just scaled. */
 async function scaleOnly(
   deployment: Deployment,
   sets: ReplicaSets,
@@ -126,7 +126,10 @@ async function rollOut(
   return progress(deployment, sets, context, hadCurrent)
 }
 
-/** Recreate: the old version goes entirely before the new one comes. True while it is still going. */
+/**
+ * For strategy Recreate: scales the old ReplicaSets to zero before the new one starts. Returns true while old pods
+ * exist.
+ */
 async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<boolean> {
   for (const rs of sets.old.filter(isActive)) await scaleReplicaSet(deployment, rs, 0, context)
   const pods = context.informers.of(Pod)
@@ -134,8 +137,8 @@ async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: Reco
 }
 
 /**
- * Writes the status with the state of the rollout. A ReplicaSet that was just made or found shows as a reason of its
- * own.
+ * Writes the status with the state of the rollout. If the new ReplicaSet was just created or found, the Progressing
+ * condition says so.
  */
 function progress(
   deployment: Deployment,
@@ -189,15 +192,14 @@ async function writeStatus(
     return undefined
   }
   const left = deadlineLeft(deployment, status, clock)
-  // A second later than due, so that whole-second timestamps cannot make it a moment too early. Source:
-  // requeueStuckDeployment.
+  // The check comes a second late, because timestamps have whole seconds. Source: requeueStuckDeployment.
   return left === undefined || left === 0 ? undefined : { requeueAfter: left + 1000 }
 }
 
 const withoutZeros = (status: DeploymentStatus): object =>
   Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0 && value !== undefined))
 
-/** Deletes the oldest ended ReplicaSets beyond revisionHistoryLimit. */
+/** Deletes the oldest ReplicaSets without pods beyond revisionHistoryLimit. */
 async function cleanUp(deployment: Deployment, sets: ReplicaSets, { client }: ReconcileContext): Promise<void> {
   const limit = deployment.spec.revisionHistoryLimit
   if (limit === undefined) return

@@ -14,8 +14,8 @@ import {
 } from "./replicasets.ts"
 
 /**
- * Was the Deployment itself scaled since its active ReplicaSets were? Source: isScalingEvent. Differs from upstream:
- * one that recreates, with several active sets, was not. Nothing is scaled then, so upstream comes back to this for
+ * Whether the Deployment was scaled since its active ReplicaSets were. Source: isScalingEvent. Differs from upstream:
+ * false for a Recreate Deployment with several active sets, for which nothing is scaled, so that upstream checks for
  * ever.
  */
 export function wasScaled(deployment: Deployment, sets: ReplicaSets): boolean {
@@ -55,8 +55,8 @@ const isSaturated = (deployment: Deployment, rs: ReplicaSet): boolean =>
   rs.status.availableReplicas === deployment.spec.replicas
 
 /**
- * The new size of each active set; rounding leftovers go to the largest (the newest of equals when growing, the oldest
- * when shrinking).
+ * Returns the new size of each active set. The remainder of rounding goes to the largest set: the newest of equals when
+ * growing, the oldest when shrinking.
  */
 export function shares(deployment: Deployment, active: readonly ReplicaSet[]): ReadonlyMap<ReplicaSet, number> {
   const allowed = deployment.spec.replicas > 0 ? deployment.spec.replicas + bounds(deployment).maxSurge : 0
@@ -76,7 +76,7 @@ export function shares(deployment: Deployment, active: readonly ReplicaSet[]): R
   return sizes
 }
 
-/** What a set should gain (or lose) so that it keeps its part of the whole. */
+/** Returns how many replicas a set gains or loses to keep its proportion. */
 function fraction(deployment: Deployment, rs: ReplicaSet): number {
   if (deployment.spec.replicas === 0) return -rs.spec.replicas
   const total = deployment.spec.replicas + bounds(deployment).maxSurge

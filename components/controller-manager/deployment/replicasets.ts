@@ -15,7 +15,7 @@ const REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
 const DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 const MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 const HASH_LABEL = "pod-template-hash"
-/** Annotations that belong to the Deployment alone and are not handed down to its ReplicaSets. */
+/** Annotations of the Deployment that are not copied to its ReplicaSets. */
 const NOT_HANDED_DOWN = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   REVISION,
@@ -25,7 +25,7 @@ const NOT_HANDED_DOWN = new Set([
   "deprecated.deployment.rollback.to",
 ])
 
-/** The ReplicaSets of a Deployment: the one with its present template (if made yet), and the others, oldest first. */
+/** The ReplicaSets of a Deployment: the one with its current template, if it exists, and the others, oldest first. */
 export interface ReplicaSets {
   readonly current: ReplicaSet | undefined
   readonly old: readonly ReplicaSet[]
@@ -39,13 +39,10 @@ export const availableReplicas = (sets: readonly ReplicaSet[]): number =>
   sets.reduce((sum, rs) => sum + (rs.status.availableReplicas ?? 0), 0)
 export const revisionOf = ({ metadata }: ReplicaSet): bigint => asRevision(metadata.annotations?.[REVISION])
 
-/** Revisions are 64-bit numbers, and clients may begin far up. */
+/** Parses a revision, a 64-bit number that clients may set to a large value. */
 const asRevision = (text = ""): bigint => (/^\d{1,19}$/.test(text) ? BigInt(text) : 0n)
 
-/**
- * How many pods may be there beyond the wanted ones during a rolling update, and how many may be missing; never both
- * zero.
- */
+/** Returns maxSurge and maxUnavailable as numbers of pods; never both zero. */
 export function bounds(deployment: Deployment): { readonly maxSurge: number; readonly maxUnavailable: number } {
   const { strategy, replicas } = deployment.spec
   if (strategy.type !== "RollingUpdate") return { maxSurge: 0, maxUnavailable: 0 }
@@ -56,7 +53,7 @@ export function bounds(deployment: Deployment): { readonly maxSurge: number; rea
 
 export function sortOut(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSets {
   const byAge = [...sets].sort(byCreation)
-  // The oldest wins where two have the same template, so that every run picks the same.
+  // Of two sets with the same template the oldest counts, so that every reconcile picks the same.
   const current = byAge.find((rs) => deepEqual(withoutHash(rs.spec.template), deployment.spec.template))
   return { current, old: byAge.filter((rs) => rs !== current) }
 }
@@ -67,9 +64,8 @@ export const byCreation = (a: ReplicaSet, b: ReplicaSet): number => {
 }
 
 /**
- * Gives the Deployment's present ReplicaSet the next revision and the annotations of the Deployment; makes it when it
- * is missing and `create` is set. Also notes the revision on the Deployment. Gives the Deployment and sets as they are
- * now.
+ * Sets the next revision and the Deployment's annotations on its current ReplicaSet; creates it when it is missing and
+ * `create` is set. Writes the revision to the Deployment too. Returns the Deployment and sets as stored.
  */
 export async function syncRevision(
   deployment: Deployment,
@@ -166,7 +162,7 @@ async function createReplicaSet(
     const there = await client.get(ReplicaSet, { name, namespace: deployment.metadata.namespace })
     if (controllerOf(there)?.uid === deployment.metadata.uid && deepEqual(withoutHash(there.spec.template), template))
       return there
-    // Another template with the same hash: count the collision, which changes the hash of the next try.
+    // Another template has the same hash: the collision count changes the hash of the next attempt.
     await client.updateStatus(Deployment, {
       ...deployment,
       status: { ...deployment.status, collisionCount: (deployment.status.collisionCount ?? 0) + 1 },
@@ -175,7 +171,7 @@ async function createReplicaSet(
   }
 }
 
-/** How many replicas the current ReplicaSet should have next. Source: NewRSNewReplicas. */
+/** Returns the next number of replicas of the current ReplicaSet. Source: NewRSNewReplicas. */
 export function newReplicas(deployment: Deployment, sets: ReplicaSets): number {
   const wanted = deployment.spec.replicas
   if (deployment.spec.strategy.type === "Recreate") return wanted
@@ -185,8 +181,8 @@ export function newReplicas(deployment: Deployment, sets: ReplicaSets): number {
 }
 
 /**
- * Sets the replicas of a ReplicaSet, and notes what the Deployment wanted at that time, on which proportional scaling
- * relies.
+ * Sets the replicas of a ReplicaSet, and records the Deployment's wanted replicas in an annotation for proportional
+ * scaling.
  */
 export async function scaleReplicaSet(
   deployment: Deployment,
@@ -210,7 +206,7 @@ export async function scaleReplicaSet(
   return resized
 }
 
-/** What the Deployment wanted when the set was last scaled; undefined when not noted. */
+/** Returns the Deployment's wanted replicas when the set was last scaled; undefined when not recorded. */
 export const desiredNoted = (rs: ReplicaSet): number | undefined => noted(rs, DESIRED_REPLICAS)
 export const maxNoted = (rs: ReplicaSet): number | undefined => noted(rs, MAX_REPLICAS)
 const noted = (rs: ReplicaSet, annotation: string): number | undefined => {

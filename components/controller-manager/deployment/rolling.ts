@@ -13,8 +13,8 @@ import {
 } from "./replicasets.ts"
 
 /**
- * One step of a rolling update: first up, then down, each within maxSurge and maxUnavailable. Gives whether anything
- * was scaled. Source: pkg/controller/deployment/rolling.go.
+ * Does one step of a rolling update: scales up, then down, within maxSurge and maxUnavailable. Returns whether it
+ * scaled anything. Source: pkg/controller/deployment/rolling.go.
  */
 export async function rollingStep(
   deployment: Deployment,
@@ -46,15 +46,14 @@ async function shrinkOld(deployment: Deployment, sets: ReplicaSets, context: Rec
   const minAvailable = deployment.spec.replicas - bounds(deployment).maxUnavailable
   const currentUnavailable =
     sets.current === undefined ? 0 : sets.current.spec.replicas - (sets.current.status.availableReplicas ?? 0)
-  // Pods that can go without ever falling below minAvailable, counting on none of the new ones that are not available
-  // yet.
+  // Pods that can be deleted without falling below minAvailable; new pods that are not available do not count.
   const room = specReplicas(all(sets)) - minAvailable - currentUnavailable
   if (room <= 0) return false
 
   const plan = new Map(old.map((rs) => [rs, rs.spec.replicas]))
   let left = room
   for (const rs of old) {
-    // those that are not available serve nobody: they go first
+    // Unavailable pods are deleted first, because they serve no requests.
     const unavailable = rs.spec.replicas - (rs.status.availableReplicas ?? 0)
     const fewer = Math.min(left, Math.max(0, unavailable))
     plan.set(rs, rs.spec.replicas - fewer)

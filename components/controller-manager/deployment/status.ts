@@ -20,7 +20,7 @@ export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock
     updatedReplicas: sets.current?.status.replicas ?? 0,
     readyReplicas: sum((rs) => rs.status.readyReplicas),
     availableReplicas: available,
-    // Can briefly be more available than there are, while pods end.
+    // While pods end, more can briefly be available than the status counts.
     unavailableReplicas: Math.max(0, sum((rs) => rs.spec.replicas) - available),
     collisionCount: deployment.status.collisionCount,
     conditions: withCondition(
@@ -36,7 +36,7 @@ export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock
   }
 }
 
-/** All wanted replicas are of the current template and available, and no old one is left. */
+/** Whether all wanted replicas have the current template and are available, and no old replica is left. */
 export const isComplete = ({ spec, metadata }: Deployment, status: DeploymentStatus): boolean =>
   status.updatedReplicas === spec.replicas &&
   status.replicas === spec.replicas &&
@@ -46,7 +46,7 @@ export const isComplete = ({ spec, metadata }: Deployment, status: DeploymentSta
 const hasDeadline = ({ spec }: Deployment): boolean =>
   spec.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== 2 ** 31 - 1
 
-/** The status with the Progressing and ReplicaFailure conditions brought up to date. */
+/** Returns the status with updated Progressing and ReplicaFailure conditions. */
 export function withProgress(
   deployment: Deployment,
   sets: ReplicaSets,
@@ -122,7 +122,9 @@ function hasProgressed(before: DeploymentStatus, after: DeploymentStatus): boole
   )
 }
 
-/** Milliseconds until a rollout that stands still has failed, 0 when it has; undefined when no deadline applies. */
+/**
+ * Returns the milliseconds until a rollout without progress fails, 0 when it has failed; undefined without a deadline.
+ */
 export function deadlineLeft(deployment: Deployment, status: DeploymentStatus, clock: Clock): number | undefined {
   const progressing = find(status, "Progressing")
   if (!hasDeadline(deployment) || deployment.spec.paused || progressing === undefined) return undefined
@@ -135,8 +137,8 @@ export function deadlineLeft(deployment: Deployment, status: DeploymentStatus, c
 }
 
 /**
- * Progressing turns Unknown when a Deployment is paused or resumed, so that paused time does not count. Undefined:
- * nothing to change.
+ * Sets Progressing to Unknown when a Deployment is paused or resumed, so that paused time does not count. Undefined
+ * when nothing changes.
  */
 export function pausedCondition(deployment: Deployment, clock: Clock): readonly DeploymentCondition[] | undefined {
   const progressing = find(deployment.status, "Progressing")
@@ -167,8 +169,8 @@ type NewCondition = Pick<DeploymentCondition, "type" | "status" | "reason" | "me
 }
 
 /**
- * Sets a condition; one with the same status and reason stays as it is, and one with the same status keeps its
- * transition time.
+ * Sets a condition. A condition with the same status and reason is kept; with the same status the transition time is
+ * kept.
  */
 export function withCondition(
   conditions: readonly DeploymentCondition[],

@@ -1,7 +1,7 @@
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
 import { canonicalJson, type RawJson } from "../../../pkg/apimachinery/raw-json.ts"
 
-/** Characters that may stand in a name and make no words. Source: apimachinery pkg/util/rand SafeEncodeString. */
+/** Characters for names that spell no words. Source: apimachinery pkg/util/rand SafeEncodeString. */
 const SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 /**
@@ -26,7 +26,7 @@ export function revisionHash(data: RawJson, collisionCount: number): string {
   return safeText(hash)
 }
 
-/** Of FNV with 32 bits. */
+/** Constants of 32-bit FNV. */
 const OFFSET = 0x811c9dc5
 const PRIME = 0x01000193
 

@@ -13,17 +13,17 @@ import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { expectationOf } from "./expected.ts"
 
-/** How long an eviction that was granted may take to show as a deletion. Source: DeletionTimeout. */
+/** How long a granted eviction may take until the pod is deleted. Source: DeletionTimeout. */
 const EVICTION_TIMEOUT_MS = 120_000
 
-/** Kept at hand for the question how many pods their owners want; their changes show in their pods. */
+/** Kinds watched for the number of pods that owners want; a change of it shows in their pods. */
 const SCALED = [ReplicaSet, Deployment, ReplicationController, StatefulSet].map((resource) => ({
   resource,
   keys: () => [],
 }))
 
 /**
- * Says in each PodDisruptionBudget's status how many of its pods may be evicted now. Source:
+ * Writes the status of each PodDisruptionBudget: how many of its pods may be evicted now. Source:
  * pkg/controller/disruption/disruption.go.
  */
 export const disruptionController = defineController<PodDisruptionBudget>({
@@ -106,7 +106,7 @@ async function sync(
       disrupted[pod.metadata.name ?? ""] === undefined &&
       isPodReady(pod),
   ).length
-  // Nothing expected means nothing seen yet: the first pods must not be evicted before they are counted.
+  // If no pods are expected, none has been seen yet: the first pods must not be evicted before they are counted.
   const disruptionsAllowed = expected <= 0 ? 0 : Math.max(0, healthy - desired)
   await write(
     budget,
@@ -130,7 +130,7 @@ async function sync(
   return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }
 
-/** Where the count cannot be made no eviction is allowed. */
+/** Allows no eviction when the pods cannot be counted. */
 async function failSafe(budget: PodDisruptionBudget, err: unknown, context: ReconcileContext): Promise<void> {
   const message = err instanceof Error ? err.message : String(err)
   context.events.event(

@@ -10,17 +10,17 @@ import type { Informers } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 
 export interface Expectation {
-  /** How many pods there should be. */
+  /** The number of pods that the owners want. */
   readonly expected: number
   /** How many of them must be healthy. */
   readonly desired: number
-  /** Some pods have no controller, and cannot be reckoned with. */
+  /** Whether some pods have no controller, and cannot be counted. */
   readonly unmanaged: boolean
 }
 
 /**
- * What a budget demands of its pods. Percentages and maxUnavailable are of what the pods' owners want. Source:
- * getExpectedPodCount.
+ * Returns what a budget demands of its pods. Percentages and maxUnavailable refer to the number that the pods' owners
+ * want. Source: getExpectedPodCount.
  */
 export function expectationOf(
   { spec: { minAvailable, maxUnavailable } }: PodDisruptionBudget,
@@ -61,7 +61,7 @@ function scaleOf(
   const object = informers.of<ReplicaSet | ReplicationController | StatefulSet>(resource).get(key(owner.name))
   if (object === undefined || object.metadata.uid !== owner.uid)
     throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
-  // A Deployment says how many it wants over all its ReplicaSets.
+  // A Deployment tells the number for all of its ReplicaSets.
   const above = controllerOf(object)
   const deployment = above?.kind === "Deployment" ? informers.of(Deployment).get(key(above.name)) : undefined
   if (deployment !== undefined && deployment.metadata.uid === above!.uid)

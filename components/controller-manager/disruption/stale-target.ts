@@ -8,7 +8,7 @@ import { defineController } from "../../../pkg/controller/controller.ts"
 const STALE_AFTER_MS = 120_000
 
 /**
- * Takes back that a pod is about to be disrupted when nothing has come of it. Source: syncStalePodDisruption in
+ * Removes the condition DisruptionTarget of a pod that was not deleted after all. Source: syncStalePodDisruption in
  * pkg/controller/disruption.
  */
 export const staleDisruptionTargets = defineController<Pod>({
@@ -19,7 +19,7 @@ export const staleDisruptionTargets = defineController<Pod>({
     const pod = informers.of(Pod).get(key)
     const target = pod === undefined ? undefined : podCondition(pod, "DisruptionTarget")
     if (pod === undefined || target?.status !== "True" || !target.lastTransitionTime) return
-    // A kubelet may take any time from saying so to doing it.
+    // A kubelet may take any time from setting the condition to ending the pod.
     if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod) || target.reason === "TerminationByKubelet")
       return
     const left = Date.parse(target.lastTransitionTime) + STALE_AFTER_MS - clock.now()

@@ -3,7 +3,7 @@ import { isPodReady, isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { Service, ServicePort } from "../../../pkg/api/core/v1/service/service.ts"
 
 /**
- * What both the endpoints and the endpointslice controller ask of pods and Services. Source:
+ * What the endpoints and the endpointslice controllers read of pods and Services. Source:
  * k8s.io/endpointslice/util/controller_utils.go.
  */
 
@@ -14,7 +14,7 @@ export interface ResolvedPort {
   readonly appProtocol: string | undefined
 }
 
-/** The number behind a Service port on this pod; undefined when the pod has no port of that name. */
+/** Returns the number of a Service's target port on this pod; undefined when the pod has no port of that name. */
 function targetPortOf(pod: Pod, { targetPort, port, protocol }: ServicePort): number | undefined {
   if (targetPort === undefined || targetPort === 0 || targetPort === "") return port
   if (typeof targetPort === "number") return targetPort
@@ -26,7 +26,7 @@ function targetPortOf(pod: Pod, { targetPort, port, protocol }: ServicePort): nu
   return undefined
 }
 
-/** The Service's ports as this pod serves them; ports it does not serve are left out. */
+/** Returns the Service's ports with their numbers on this pod, without those that the pod does not serve. */
 export const portsOn = (pod: Pod, service: Service): readonly ResolvedPort[] =>
   (service.spec.ports ?? []).flatMap((port) => {
     const number = targetPortOf(pod, port)
@@ -47,7 +47,7 @@ export function readinessOf(pod: Pod, service: Service): Readiness {
   return { serving, terminating, ready: service.spec.publishNotReadyAddresses === true || (serving && !terminating) }
 }
 
-/** May the pod be an endpoint at all? Terminating ones may where the caller can say that they are. */
+/** Whether the pod may be an endpoint; a terminating pod may if the caller can mark it as terminating. */
 export const canBeEndpoint = (pod: Pod, withTerminating: boolean): boolean =>
   !isPodTerminal(pod) &&
   (pod.status.podIP ?? "") !== "" &&
@@ -61,7 +61,7 @@ export const isHeadless = (service: Service): boolean => service.spec.clusterIP 
 export const HEADLESS_LABEL = "service.kubernetes.io/headless"
 export const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
-/** Does anything of the pod that endpoints show differ? */
+/** Whether anything of the pod that endpoints show has changed. */
 export const endpointChanged = (pod: Pod, old: Pod): boolean =>
   pod.status.podIP !== old.status.podIP ||
   pod.status.podIPs !== old.status.podIPs ||

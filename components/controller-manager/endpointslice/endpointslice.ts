@@ -24,7 +24,7 @@ const SERVICE_NAME = "kubernetes.io/service-name"
 const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 const MANAGER = "endpointslice-controller.k8s.io"
 const ZONE = "topology.kubernetes.io/zone"
-/** Source: --max-endpoints-per-slice. */
+/** Most endpoints of a slice. Source: --max-endpoints-per-slice. */
 const MAX_ENDPOINTS = 100
 
 /**
@@ -81,7 +81,7 @@ export const endpointSliceController = defineController<Service>({
   },
 })
 
-/** Endpoints that serve the same ports go together. */
+/** Groups endpoints that serve the same ports. */
 function grouped(
   pods: readonly Pod[],
   service: Service,
@@ -100,7 +100,7 @@ function grouped(
     groups.set(key, group)
     group.endpoints.set(pod.metadata.uid ?? "", endpointOf(pod, service, address, context))
   }
-  // A Service without pods has an empty slice, so that a consumer can tell "none" from "not looked yet".
+  // A Service without pods has an empty slice, so that clients can tell "no endpoints" from "not reconciled yet".
   if (groups.size === 0) groups.set(portsKey([]), { ports: [], endpoints: new Map() })
   return groups
 }

@@ -14,14 +14,14 @@ const SERVICE_NAME = "kubernetes.io/service-name"
 const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 const MANAGER = "endpointslicemirroring-controller.k8s.io"
 const SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
-/** Old leader elections kept their lock in Endpoints, which are nobody's backends. */
+/** Leader elections of old kept their lock in Endpoints, which have no addresses to mirror. */
 const LEADER = "control-plane.alpha.kubernetes.io/leader"
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 const MOST_PER_SUBSET = 1000
 
 /**
- * Copies Endpoints that users keep by hand, for Services without a selector, into EndpointSlices, which is all that
- * proxies and DNS read. Source: pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go.
+ * Mirrors Endpoints that users write for Services without a selector into EndpointSlices, because proxies and DNS read
+ * only those. Source: pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go.
  */
 export const endpointSliceMirroringController = defineController<Endpoints>({
   name: "endpointslice-mirroring-controller",

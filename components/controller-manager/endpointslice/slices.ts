@@ -7,13 +7,13 @@ import type { ResolvedPort } from "./endpoint-ports.ts"
 
 /** Source: k8s.io/endpointslice/reconciler.go. */
 
-/** Endpoints that serve the same ports, each under a key that stays the same while it is the same endpoint. */
+/** Endpoints that serve the same ports, each under a key that identifies the endpoint over time. */
 export interface Group {
   readonly ports: readonly ResolvedPort[]
   readonly endpoints: Map<string, Endpoint>
 }
 
-/** What the slices of one owner and address family are to be. */
+/** The wanted slices of one owner and address family. */
 export interface SlicePlan {
   readonly owner: KubeObject
   readonly family: EndpointSlice["addressType"]
@@ -26,7 +26,7 @@ export interface SlicePlan {
   keyOf(endpoint: Endpoint): string
 }
 
-/** Changes as few slices as it can: endpoints stay in the slice they are in, and only then fill gaps or new slices. */
+/** Changes as few slices as possible: endpoints stay in their slice, and new ones fill free places or new slices. */
 export async function reconcileSlices(
   { owner, family, wanted, existing, labels, annotations, maxEndpoints, keyOf }: SlicePlan,
   client: Client,

@@ -15,22 +15,22 @@ import {
   type Node,
 } from "./graph.ts"
 
-/** Objects worked on at once. Source: ConcurrentGCSyncs. */
+/** Objects processed at once. Source: ConcurrentGCSyncs. */
 const WORKERS = 20
-/** Owners known to be gone, so that a thousand dependents do not ask for the same one. */
+/** Size of the cache of absent owners, so that a thousand dependents of one owner cause one request. */
 const ABSENT_CACHE = 500
 
 export interface GarbageCollectorConfig {
-  /** Every kind that can be listed, watched and deleted now; one version of each. */
+  /** Returns every kind that can be listed, watched and deleted now, in one version each. */
   readonly resources: () => readonly Resource[]
-  /** Says when these change. */
+  /** Registers a listener for changes of these kinds. */
   readonly onResources: (listener: () => void) => () => void
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
 }
 
 /**
- * Deletes what is owned by objects that are gone, carries out foreground deletions and orphaning.
- * Source: pkg/controller/garbagecollector/garbagecollector.go.
+ * Deletes objects whose owners are gone, and carries out foreground deletion and orphaning. Source:
+ * pkg/controller/garbagecollector/garbagecollector.go.
  */
 export async function startGarbageCollector(
   context: ComponentContext,
@@ -57,7 +57,7 @@ export async function startGarbageCollector(
     }
   }
 
-  /** Works on one object, and never rejects. */
+  /** Processes one object; never rejects. */
   async function process(uid: string): Promise<void> {
     const node = graph.get(uid)
     if (node === undefined) return queue.forget(uid)
@@ -68,7 +68,7 @@ export async function startGarbageCollector(
       queue.forget(uid)
     } catch (err) {
       if (stopped) return
-      // Gone meanwhile: the informer is about to say so, and else it is there still.
+      // The object was deleted meanwhile, and the informer will show that; or it changed and is processed again.
       log[isConflict(err) || isNotFound(err) ? "debug" : "warn"]("Collecting failed; will retry", {
         kind: node.resource.kind,
         namespace: node.namespace,
@@ -79,7 +79,7 @@ export async function startGarbageCollector(
     }
   }
 
-  /** Deletes the object when none of its owners is left, or drops the references to those that are gone. */
+  /** Deletes the object when none of its owners is left, or removes the references to absent owners. */
   async function collect(node: Node): Promise<void> {
     if (node.owners.length === 0 || node.deleting) return
     const solid: OwnerReference[] = []
@@ -95,7 +95,7 @@ export async function startGarbageCollector(
       if (dangling.length + waiting.length > 0) await dropOwners(node, [...dangling, ...waiting])
       return
     }
-    // Owners that wait for each other in a circle would wait for ever: this object stops holding its owners up.
+    // Owners that wait for each other in a circle would wait for ever, so this object stops blocking its owners.
     if (waiting.length > 0 && graph.dependentsOf(node.uid).some(waitsForDependents)) await unblock(node)
     const policy =
       waiting.length > 0 && graph.hasDependents(node.uid)
@@ -108,7 +108,7 @@ export async function startGarbageCollector(
     await client.delete(node.resource, node, { propagationPolicy: policy, preconditions: { uid: node.uid } })
   }
 
-  /** An owner, if it is there; asks the API when the graph does not know it. */
+  /** Returns an owner if it exists; asks the API when the graph does not have it. */
   async function find(node: Node, owner: OwnerReference): Promise<{ readonly waits: boolean } | undefined> {
     const known = graph.get(owner.uid)
     if (known !== undefined) return sameNamespace(node, known) ? { waits: waitsForDependents(known) } : undefined
@@ -118,7 +118,7 @@ export async function startGarbageCollector(
       throw new Error(
         `Cannot tell whether owner ${owner.kind} ${owner.apiVersion} "${owner.name}" exists: no such kind is served`,
       )
-    // a cluster-wide object cannot have a namespaced owner
+    // A cluster-wide object cannot have a namespaced owner.
     if (resource.scope === "Namespaced" && node.namespace === undefined) return undefined
     try {
       const live = await client.get(resource, {
@@ -136,7 +136,7 @@ export async function startGarbageCollector(
     return undefined
   }
 
-  /** A foreground deletion: its blocking dependents are deleted; when none is left the object may go. */
+  /** Foreground deletion: deletes the blocking dependents, and releases the object when none is left. */
   async function finishForeground(node: Node): Promise<void> {
     const blocking = graph
       .dependentsOf(node.uid)
@@ -221,7 +221,7 @@ export async function startGarbageCollector(
     return owner !== undefined && waitsForDependents(owner)
   }
 
-  /** Whether an object may go by its UID: another server could give its objects the UIDs of others. */
+  /** Whether an object is identified by its UID: another server could give its objects UIDs of others. */
   function isItsOwn(resource: Resource, { metadata: { uid = "", name, namespace } }: KubeObject): boolean {
     if (resource.remote !== true) return true
     const known = graph.get(uid)
@@ -229,7 +229,7 @@ export async function startGarbageCollector(
     return kindKey(known.resource) === kindKey(resource) && known.name === name && known.namespace === namespace
   }
 
-  /** By kind of objects: what ends the following of it, and the resource as which it is followed. */
+  /** By kind: the function that stops watching it, and the resource under which it is watched. */
   const followed = new Map<string, { readonly resource: Resource; readonly off: () => void }>()
   function follow(resource: Resource): void {
     const off = informers.of(resource).on({
@@ -239,7 +239,7 @@ export async function startGarbageCollector(
       updated: (object, old) => {
         if (sameLife(object, old) || !isItsOwn(resource, object)) return
         changed(resource, object, old)
-        // An owner that this object let go of may have been waiting for it.
+        // An owner that this object no longer references may have waited for it.
         for (const owner of old.metadata.ownerReferences ?? []) if (waiting(owner.uid)) queue.add(owner.uid)
       },
       deleted: (object) => {
@@ -248,7 +248,7 @@ export async function startGarbageCollector(
     })
     followed.set(kindKey(resource), { resource, off })
   }
-  /** Custom resources come, go and change: each definition's latest state is followed. */
+  /** Watches every kind; custom kinds come, go and change with their definitions. */
   function followAll(): void {
     const served = new Map(resources().map((resource) => [kindKey(resource), resource]))
     for (const [key, { resource, off }] of followed) {
@@ -257,14 +257,14 @@ export async function startGarbageCollector(
       off()
       followed.delete(key)
       informers.forget(resource)
-      // Nobody knows whether the objects of another server are still there: who they own is left alone.
+      // It is unknown whether the objects of an unreachable server still exist, so their dependents are left alone.
       if (now === undefined && resource.remote === true) for (const { uid } of graph.ofKind(resource)) graph.remove(uid)
       else if (now === undefined) for (const { uid } of graph.ofKind(resource)) gone(uid)
       else void dropMissing(now)
     }
     for (const [key, resource] of served) if (!followed.has(key)) follow(resource)
   }
-  /** What went while a definition changed is not in the first list of what it is now. */
+  /** Objects deleted while a definition changed are not in the first list of the new version. */
   async function dropMissing(resource: Resource): Promise<void> {
     const informer = informers.of(resource)
     await informer.whenSynced()
@@ -272,8 +272,7 @@ export async function startGarbageCollector(
     const there = new Set(informer.list().map(({ metadata }) => metadata.uid))
     for (const { uid } of graph.ofKind(resource)) if (!there.has(uid)) gone(uid)
   }
-  // A webhook that cannot convert, or another server that is not there, must not keep everything else from being
-  // collected.
+  // A webhook that cannot convert, or an unreachable server, must not stop garbage collection of other kinds.
   const certain = resources().filter(({ storedAs, remote }) => storedAs?.convert === undefined && remote !== true)
   await Promise.all(certain.map((resource) => informers.of(resource).whenSynced()))
   followAll()
@@ -296,6 +295,6 @@ export async function startGarbageCollector(
 
 const kindKey = ({ group, plural }: Resource): string => `${plural}.${group}`
 
-/** A namespaced object can only be owned by what is in its namespace, or is cluster-wide. */
+/** The owner of a namespaced object is in its namespace, or cluster-wide. */
 const sameNamespace = (dependent: Node, owner: Node): boolean =>
   owner.namespace === undefined || owner.namespace === dependent.namespace

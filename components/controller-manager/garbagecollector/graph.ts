@@ -3,8 +3,8 @@ import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /**
- * One object as the garbage collector sees it. Replaced as a whole when the object changes. There is one of each object
- * in the cluster, so it holds nothing of its own.
+ * An object in the graph, replaced as a whole when the object changes. The graph has a node for every object of the
+ * cluster, so a node holds only shared values.
  */
 export interface Node {
   readonly uid: string
@@ -19,19 +19,19 @@ export interface Node {
 export const FOREGROUND = "foregroundDeletion"
 export const ORPHAN = "orphan"
 
-/** Whether a change left all that the graph knows of an object as it was; most changes are of a status. */
+/** Whether a change left everything that the graph knows of an object unchanged, as most status updates do. */
 export const sameLife = (object: KubeObject, old: KubeObject): boolean =>
   sameOwners(object, old) &&
   object.metadata.deletionTimestamp === old.metadata.deletionTimestamp &&
   deepEqual(object.metadata.finalizers, old.metadata.finalizers)
 
-/** Whether it is still the same object, of the same owners. */
+/** Whether it is the same object with the same owners. */
 export const sameOwners = ({ metadata }: KubeObject, { metadata: old }: KubeObject): boolean =>
   metadata.uid === old.uid && deepEqual(metadata.ownerReferences, old.ownerReferences)
 
-/** Being deleted, and waiting for its dependents to go first. */
+/** Whether the object is being deleted and waits for its dependents to be deleted first. */
 export const waitsForDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(FOREGROUND)
-/** Being deleted, and to leave its dependents behind. */
+/** Whether the object is being deleted and its dependents are to be kept. */
 export const orphansDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(ORPHAN)
 
 const NONE: readonly never[] = []
@@ -53,7 +53,7 @@ export class Graph {
     return [...(this.dependents.get(uid) ?? NONE)].map((dependent) => this.nodes.get(dependent)!)
   }
 
-  /** Every object of a kind, in whatever version it was seen. */
+  /** Returns every object of a kind, in whatever version it was seen. */
   ofKind({ group, plural }: Pick<Resource, "group" | "plural">): readonly Node[] {
     return [...this.nodes.values()].filter(({ resource }) => resource.group === group && resource.plural === plural)
   }

@@ -12,13 +12,13 @@ import { untrack } from "./manage.ts"
 import type { Survey } from "./survey.ts"
 import { finalStatement, type Verdict } from "./verdict.ts"
 
-/** Most pods noted as ended and not yet counted, so that the status stays small. Source: MaxUncountedPods. */
+/** Most pods recorded as ended and not counted yet, so that the status stays small. Source: MaxUncountedPods. */
 const MOST_UNCOUNTED = 500
 
 export interface Accounting {
-  /** As it is stored. */
+  /** The stored Job. */
   readonly job: Job
-  /** As it is to be, but for the counters of ended pods. */
+  /** The wanted status, except for the counters of ended pods. */
   readonly status: JobStatus
   readonly seen: Survey
   readonly verdict: Verdict | undefined
@@ -79,9 +79,7 @@ export async function account(
   context.events.event(stored, "Normal", "Completed", "Job completed")
 }
 
-/**
- * Takes the finalizers off, and the UIDs of pods that have lost theirs out of `waiting`. Gives what went wrong first.
- */
+/** Removes the finalizers, and removes from `waiting` the UIDs of pods that have none. Returns the first failure. */
 async function letGo(pods: readonly Pod[], waiting: Set<string>, context: ReconcileContext): Promise<unknown> {
   const results = await Promise.allSettled(pods.map((pod) => untrack(pod, context)))
   for (const [i, pod] of pods.entries()) if (results[i]!.status === "fulfilled") waiting.delete(uidOf(pod))
@@ -94,7 +92,7 @@ async function write(job: Job, status: JobStatus, { client }: ReconcileContext):
   return deepEqual(status, job.status) ? job : client.updateStatus(Job, { ...job, status })
 }
 
-/** Moves pods that wait for nothing more from the list of UIDs to the counters. */
+/** Moves the UIDs of pods without finalizers from the list to the counters. */
 function counted(status: JobStatus, waiting: ReadonlySet<string>): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {}
   if (status.uncountedTerminatedPods !== undefined && succeeded.length + failed.length === 0) return status
@@ -115,10 +113,10 @@ function counted(status: JobStatus, waiting: ReadonlySet<string>): JobStatus {
 }
 
 interface Selection {
-  /** Whose finalizers may go. */
+  /** Pods whose finalizers may be removed. */
   readonly pods: readonly Pod[]
   readonly status: JobStatus
-  /** There are more than go in at once. */
+  /** Whether there are more pods than fit into one status. */
   readonly more: boolean
 }
 
@@ -142,7 +140,7 @@ function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | un
     pods.push(pod)
     const uid = uidOf(pod)
     if (isSucceeded(pod) && !uncounted.failed.includes(uid)) {
-      // An index is noted itself, so that the UID is not needed.
+      // The index is recorded itself, so the UID is not needed.
       if (!isIndexed(job)) addOnce(uncounted.succeeded, uid)
       else if (hasValidIndex(pod, job) && !hasIndex(seen.succeededBefore, completionIndex(pod)!))
         newIndexes.push(completionIndex(pod)!)
@@ -172,8 +170,8 @@ function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | un
 }
 
 /**
- * May the finalizer go? Not from what still runs, nor from a failed pod whose successor is to take over its count of
- * failures.
+ * Whether the finalizer may be removed: not from a running pod, nor from a failed pod whose successor still has to take
+ * over its count of failures.
  */
 function mayGo(job: Job, pod: Pod, seen: Survey, verdict: Verdict | undefined): boolean {
   if (job.metadata.deletionTimestamp !== undefined || verdict !== undefined || isSucceeded(pod)) return true

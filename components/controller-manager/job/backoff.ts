@@ -5,7 +5,7 @@ import { finishedAt } from "./job-pods.ts"
 const FIRST_MS = 10_000
 const LONGEST_MS = 600_000
 
-/** Failures in a row of a Job's pods. */
+/** The consecutive failures of a Job's pods. */
 export interface Backoff {
   readonly failures: number
   /** When the last of them ended, in milliseconds. */
@@ -13,7 +13,7 @@ export interface Backoff {
 }
 export const NO_BACKOFF: Backoff = { failures: 0, lastFailure: 0 }
 
-/** The backoff after further pods have ended; a success starts it over, and failures after that success count anew. */
+/** Returns the backoff after more pods have ended; a success resets it, and later failures count from there. */
 export function nextBackoff(before: Backoff, succeeded: readonly Pod[], failed: readonly Pod[]): Backoff {
   const since = succeeded.length === 0 ? undefined : Math.max(...succeeded.map(finishedAt))
   const start = since === undefined ? before : NO_BACKOFF
@@ -21,7 +21,9 @@ export function nextBackoff(before: Backoff, succeeded: readonly Pod[], failed: 
   return ends.length === 0 ? start : { failures: start.failures + ends.length, lastFailure: Math.max(...ends) }
 }
 
-/** Milliseconds until a new pod may be made: 10 s after the first failure, doubling, at most 10 minutes. */
+/**
+ * Returns the milliseconds until a new pod may be created: 10 s after the first failure, doubling, at most 10 minutes.
+ */
 export function untilRetry({ failures, lastFailure }: Backoff, now: number): number {
   if (failures === 0) return 0
   const delay = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 10))

@@ -5,7 +5,7 @@ import type { JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
 
 export type ConditionType = "SuccessCriteriaMet" | "FailureTarget" | "Complete" | "Failed" | "Suspended"
 
-/** What is said of a Job, before it has a time. */
+/** A condition without its times. */
 export interface Statement {
   readonly type: ConditionType
   readonly status: "True" | "False"
@@ -19,7 +19,8 @@ export const holds = (job: Job, type: ConditionType): boolean => conditionOf(job
 export const isFinished = (job: Job): boolean => holds(job, "Complete") || holds(job, "Failed")
 
 /**
- * The list with the statement in it; the list itself when it says so already, or when what never was is said to be not.
+ * Returns the conditions with this one set; the same list when it is set already, or when a condition that never
+ * existed is to be false.
  */
 export function withCondition(
   conditions: readonly JobCondition[],

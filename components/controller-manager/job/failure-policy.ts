@@ -6,15 +6,15 @@ import type {
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
 export interface FailureVerdict {
-  /** Counts towards backoffLimit. */
+  /** Whether the failure counts towards backoffLimit. */
   readonly counted: boolean
-  /** What the first rule that matches says; undefined when none does. */
+  /** The action of the first matching rule; undefined when none matches. */
   readonly action?: PodFailurePolicyRule["action"]
-  /** Why the whole Job fails, for FailJob. */
+  /** For FailJob: the message of the Job's condition. */
   readonly message?: string
 }
 
-/** What a failed pod means to its Job. Source: pkg/controller/job/pod_failure_policy.go. */
+/** Applies the pod failure policy to a failed pod. Source: pkg/controller/job/pod_failure_policy.go. */
 export function judgeFailure(policy: PodFailurePolicy | undefined, pod: Pod): FailureVerdict {
   for (const [i, rule] of (policy?.rules ?? []).entries()) {
     const what = rule.onExitCodes === undefined ? matchedCondition(pod, rule) : matchedContainer(pod, rule.onExitCodes)

@@ -4,15 +4,15 @@
  */
 export interface Interval {
   readonly first: number
-  /** Included. */
+  /** The last index, included. */
   readonly last: number
 }
-/** Rising, and with a gap between one and the next. */
+/** Sorted, with a gap between neighbours. */
 export type Indexes = readonly Interval[]
 
 export const NO_INDEXES: Indexes = []
 
-/** What cannot be read is left out, as is what lies at or beyond `completions`. */
+/** Parses intervals. Invalid parts and indexes from `completions` on are left out. */
 export function parseIndexes(text: string | undefined, completions: number): Indexes {
   const intervals: Interval[] = []
   for (const part of (text ?? "").split(",")) {
@@ -25,7 +25,7 @@ export function parseIndexes(text: string | undefined, completions: number): Ind
   return joined(intervals)
 }
 
-/** Two neighbours are written as `3,4`, longer runs as `3-5`. */
+/** Formats intervals: two neighbours as `3,4`, longer runs as `3-5`. */
 export const formatIndexes = (indexes: Indexes): string =>
   indexes
     .map(({ first, last }) => (first === last ? `${first}` : `${first}${last === first + 1 ? "," : "-"}${last}`))
@@ -41,7 +41,7 @@ export const withIndexes = (indexes: Indexes, more: readonly number[]): Indexes 
 
 export const union = (...sets: readonly Indexes[]): Indexes => joined(sets.flat())
 
-/** How many indexes are in both. */
+/** Returns how many indexes are in both. */
 export const overlap = (a: Indexes, b: Indexes): number =>
   a.reduce(
     (sum, one) =>
@@ -53,7 +53,7 @@ export const overlap = (a: Indexes, b: Indexes): number =>
     0,
   )
 
-/** The lowest `count` indexes below `completions` that are not `taken`. */
+/** Returns the lowest `count` indexes below `completions` that are not in `taken`. */
 export function firstFree(taken: Indexes, count: number, completions: number): readonly number[] {
   const free: number[] = []
   let candidate = 0

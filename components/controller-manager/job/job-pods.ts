@@ -5,11 +5,11 @@ import type { Index } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
 
 /**
- * What the Job controller reads off a pod. Source:
+ * What the Job controller reads of a pod. Source:
  * pkg/controller/job/{job_controller,indexed_job_utils,backoff_utils}.go.
  */
 
-/** Holds a pod back until its end has been counted. */
+/** The finalizer of a pod that has not been counted yet. */
 export const TRACKING = "batch.kubernetes.io/job-tracking"
 export const COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 export const INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
@@ -18,8 +18,7 @@ export const INDEX_IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-fai
 export const isTracked = (pod: Pod): boolean => pod.metadata.finalizers?.includes(TRACKING) === true
 
 /**
- * Pods that are held back, under the key of the Job that their controller reference names; `<namespace>/` for those
- * without.
+ * Pods with the finalizer, by the key of the Job in their controller reference; `<namespace>/` for pods without one.
  */
 export const tracked: Index<Pod> = {
   name: "job-tracked",
@@ -34,7 +33,7 @@ export const tracked: Index<Pod> = {
   },
 }
 
-/** The pod's index, or undefined if it has no valid one. */
+/** Returns the pod's completion index; undefined if it has no valid one. */
 export function completionIndex(pod: Pod): number | undefined {
   const text = pod.metadata.annotations?.[COMPLETION_INDEX]
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text)
@@ -43,7 +42,7 @@ export function completionIndex(pod: Pod): number | undefined {
 export const isIndexed = (job: Job): boolean => job.spec.completionMode === "Indexed"
 export const isSuspended = (job: Job): boolean => job.spec.suspend === true
 export const completionsOf = (job: Job): number => job.spec.completions ?? 0
-/** Replace a pod only once it has failed, not already when it is going. */
+/** Whether a pod is replaced only after it has failed, and not when its deletion begins. */
 export const replacesFailedOnly = (job: Job): boolean =>
   job.spec.podReplacementPolicy === "Failed" || job.spec.podFailurePolicy !== undefined
 
@@ -56,7 +55,9 @@ export function hasValidIndex(pod: Pod, job: Job): boolean {
 
 export const isSucceeded = (pod: Pod): boolean => pod.status.phase === "Succeeded"
 
-/** Failed, or going without having succeeded: such a pod may never get to say that it failed. */
+/**
+ * Whether the pod has failed, or is being deleted without having succeeded: such a pod may never be marked as failed.
+ */
 export const isFailed = (pod: Pod, job: Job): boolean =>
   pod.status.phase === "Failed" ||
   (!replacesFailedOnly(job) && pod.metadata.deletionTimestamp !== undefined && !isSucceeded(pod))
@@ -69,12 +70,12 @@ const countIn = (pod: Pod, annotation: string): number => {
 }
 /** How many pods of this index failed before this one. */
 export const indexFailures = (pod: Pod): number => countIn(pod, INDEX_FAILURES)
-/** The same of failures that the failure policy ignores. */
+/** The number of ignored failures of this index before this pod. */
 export const indexIgnoredFailures = (pod: Pod): number => countIn(pod, INDEX_IGNORED_FAILURES)
 
 /**
- * When the pod ended, in milliseconds: by its containers, its Ready condition, its deletion, or for want of all these
- * its creation.
+ * Returns when the pod ended, in milliseconds: by its containers, its Ready condition, its deletion, or else its
+ * creation.
  */
 export function finishedAt(pod: Pod): number {
   const { containerStatuses = [], initContainerStatuses = [], conditions = [] } = pod.status

@@ -23,7 +23,7 @@ import { managePods, remove, untrack, type Managed } from "./manage.ts"
 import { survey, type Survey } from "./survey.ts"
 import { COMPLETIONS_REACHED, untilDeadline, verdictOn } from "./verdict.ts"
 
-/** Jobs whose managedBy names another are left alone. */
+/** Jobs whose managedBy names another controller are left alone. */
 const OWN_NAME = "kubernetes.io/job-controller"
 const isForeign = (job: Job): boolean => job.spec.managedBy !== undefined && job.spec.managedBy !== OWN_NAME
 
@@ -37,8 +37,8 @@ const adopters = (pod: KubeObject, { informers }: Pick<ReconcileContext, "inform
 const owners = owned(Pod, Job, adopters)
 
 /**
- * Events on pods concern their Job, or those that might adopt them; pods that are held back for nobody have a key of
- * their own.
+ * A pod event concerns the pod's Job, or the Jobs that may adopt it. Pods with a finalizer and without a Job have a key
+ * of their own.
  */
 const jobPods = watching(Pod, (pod, context, old, deleted) => {
   if (old !== undefined && isStillPending(pod, old)) return []
@@ -47,7 +47,7 @@ const jobPods = watching(Pod, (pod, context, old, deleted) => {
   return isStray ? [...keys, ...tracked.of(pod)] : keys
 })
 
-/** Where a pod is to run and what it waits for are no concern of its Job's. */
+/** Changes of a pending pod, such as its node, do not concern the Job. */
 const isStillPending = (pod: Pod, old: Pod): boolean =>
   pod.status.phase === "Pending" &&
   old.status.phase === "Pending" &&
@@ -86,13 +86,13 @@ export function jobController(): Controller<Job> {
   })
 }
 
-/** Controlled by this very Job, or by none yet. */
+/** Whether the pod is controlled by this Job, or by none. */
 const isOf = (pod: Pod, job: Job): boolean => {
   const owner = controllerOf(pod)
   return owner === undefined || owner.uid === job.metadata.uid
 }
 
-/** Lets pods go that nobody will count any more. */
+/** Removes the finalizers of pods whose Job is gone. */
 async function release(pods: readonly Pod[], context: ReconcileContext): Promise<void> {
   await Promise.all(pods.map((pod) => untrack(pod, context)))
 }
@@ -126,7 +126,7 @@ async function run(
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock, events } = context
   const now = timestamp(clock)
-  // A deadline counts from the last resumption, so the time is set before anything is judged by it.
+  // A deadline counts from the last resumption, so the start time is set before the deadline is checked.
   const starts = !isSuspended(stored) && (stored.status.startTime === undefined || holds(stored, "Suspended"))
   const job: Job = starts ? { ...stored, status: { ...stored.status, startTime: now } } : stored
   let verdict = verdictOn(job, seen, clock.now())
@@ -170,7 +170,7 @@ async function run(
   return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) }
 }
 
-/** The conditions when the Job has been suspended or resumed since they were written; else undefined. */
+/** Returns the conditions when the Job was suspended or resumed since they were written; else undefined. */
 function suspension(job: Job, now: string): readonly JobCondition[] | undefined {
   const before = job.status.conditions ?? []
   const conditions = withCondition(

@@ -26,9 +26,9 @@ import {
 import { failureCounts, limitsPerIndex, untilIndexRetry } from "./per-index.ts"
 import { indexesOf, type Survey } from "./survey.ts"
 
-/** Pods created or deleted in one go. Source: MaxPodCreateDeletePerSync. */
+/** Most pods created or deleted at once. Source: MaxPodCreateDeletePerSync. */
 const BURST = 500
-/** So that the index and what generateName appends fit into a name. Source: apiserver pkg/storage/names. */
+/** Leaves room in the name for the index and the suffix of generateName. Source: apiserver pkg/storage/names. */
 const LONGEST_PREFIX = 58
 
 export interface Managed {
@@ -41,7 +41,7 @@ export interface Managed {
 }
 
 /**
- * Brings the number of running pods to what the Job wants now. Source: manageJob in
+ * Creates or deletes pods until as many run as the Job wants. Source: manageJob in
  * pkg/controller/job/job_controller.go.
  */
 export async function managePods(
@@ -53,7 +53,7 @@ export async function managePods(
   const active = seen.active.length
   if (isSuspended(job)) return remove(job, seen.active, seen, context, true)
   const parallelism = job.spec.parallelism ?? 1
-  // Without completions the first success ends the Job: what runs may end, nothing new begins.
+  // Without completions the first success ends the Job: running pods may end, and no new pods are created.
   const wanted =
     job.spec.completions === undefined
       ? seen.succeeded > 0
@@ -69,8 +69,8 @@ export async function managePods(
 }
 
 /**
- * Deletes pods of the Job. Those that are not wanted for now lose their finalizer first (`uncounted`), so that they do
- * not count as failures; those of a Job that ends keep it until they are counted.
+ * Deletes pods of the Job. Surplus pods lose their finalizer first (`uncounted`), so that they do not count as
+ * failures; pods of a Job that ends keep it until they are counted.
  */
 export async function remove(
   job: Job,
@@ -95,8 +95,8 @@ export async function remove(
 }
 
 /**
- * Takes the finalizer off; a pod that is gone needs that no more. Any other failure is the caller's: a pod that keeps
- * its finalizer would be counted again.
+ * Removes the finalizer; a pod that is gone needs none. Any other failure is thrown, because a pod that keeps its
+ * finalizer would be counted again.
  */
 export async function untrack(
   pod: Pod,
@@ -113,7 +113,9 @@ export async function untrack(
   }
 }
 
-/** Pods without a valid index, all but one of those that share an index, and as many more as there are too many. */
+/**
+ * Returns the pods to delete: those without a valid index, all but one of those with the same index, and surplus ones.
+ */
 function surplus(job: Job, active: readonly Pod[], atLeast: number, now: number): readonly Pod[] {
   const inOrder =
     !isIndexed(job) ||
@@ -180,9 +182,7 @@ function trackedTemplate({ spec: { template } }: Job): PodTemplateSpec {
   }
 }
 
-/**
- * The template for one index: the pod learns it from an annotation, a label, its host name and an environment variable.
- */
+/** Returns the template for one index, which the pod gets as annotation, label, host name and environment variable. */
 function indexedTemplate(job: Job, { metadata, spec }: PodTemplateSpec, index: number, seen: Survey): PodTemplateSpec {
   const counts = limitsPerIndex(job) ? failureCounts(job, seen.awaiting.get(index)) : {}
   return {

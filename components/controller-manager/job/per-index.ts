@@ -20,7 +20,7 @@ import {
 
 export const limitsPerIndex = (job: Job): boolean => job.spec.backoffLimitPerIndex !== undefined
 
-/** The indexes that are given up: those noted in the status, and those whose last failure is now seen. */
+/** Returns the failed indexes: those in the status, and those that have just failed for the last time. */
 export function failedIndexes(job: Job, pods: readonly Pod[]): Indexes {
   const given = pods
     .filter((pod) => isTracked(pod) && hasValidIndex(pod, job) && isFailed(pod, job) && givesUp(job, pod))
@@ -34,8 +34,8 @@ function givesUp(job: Job, pod: Pod): boolean {
 }
 
 /**
- * The last failed pod of each index that will be tried again. It keeps its finalizer until its successor is there, for
- * the successor takes over the count of failures from its annotations: that is the only place where the count is kept.
+ * Returns the last failed pod of each index that is to be retried. It keeps its finalizer until its successor exists,
+ * because only its annotations hold the count of failures, which the successor takes over.
  */
 export function awaitingSuccessor(
   job: Job,
@@ -65,11 +65,11 @@ export function awaitingSuccessor(
 
 const failuresOf = (pod: Pod): number => indexFailures(pod) + indexIgnoredFailures(pod)
 
-/** Milliseconds until the successor of `failed` may be made. */
+/** Returns the milliseconds until the successor of `failed` may be created. */
 export const untilIndexRetry = (failed: Pod | undefined, now: number): number =>
   failed === undefined ? 0 : untilRetry({ failures: failuresOf(failed) + 1, lastFailure: finishedAt(failed) }, now)
 
-/** The annotations with which the successor of `failed` carries the count on. */
+/** Returns the annotations that pass the count of failures to the successor of `failed`. */
 export function failureCounts(job: Job, failed: Pod | undefined): Readonly<Record<string, string>> {
   if (failed === undefined) return { [INDEX_FAILURES]: "0" }
   const { counted } = judgeFailure(job.spec.podFailurePolicy, failed)

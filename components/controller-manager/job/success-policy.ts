@@ -2,7 +2,7 @@ import type { SuccessPolicy } from "../../../pkg/api/batch/v1/jobspec.ts"
 import { countOf, overlap, parseIndexes, type Indexes } from "./indexes.ts"
 
 /**
- * Says which rule is met by the indexes that succeeded; undefined if none is. Source:
+ * Returns the rule that the succeeded indexes meet; undefined if none is met. Source:
  * pkg/controller/job/success_policy.go.
  */
 export function metSuccessRule(

@@ -16,24 +16,24 @@ import {
 } from "./job-pods.ts"
 import { awaitingSuccessor, failedIndexes, limitsPerIndex } from "./per-index.ts"
 
-/** All that one look at a Job and its pods tells. */
+/** The state of a Job and its pods at one reconcile. */
 export interface Survey {
   readonly pods: readonly Pod[]
   readonly active: readonly Pod[]
   readonly ready: number
-  /** On their way out. */
+  /** Pods that are being deleted. */
   readonly terminating: number
-  /** With what the status has counted already; for Indexed Jobs the number of indexes. */
+  /** Includes what the status has counted; for Indexed Jobs the number of indexes. */
   readonly succeeded: number
-  /** With what the status has counted already, without failures that the failure policy ignores. */
+  /** Includes what the status has counted, without failures that the failure policy ignores. */
   readonly failed: number
-  /** Indexes that the status knows to have succeeded, and those with the ones just seen. */
+  /** The succeeded indexes in the status, and those together with newly succeeded ones. */
   readonly succeededBefore: Indexes
   readonly succeededIndexes: Indexes
   readonly activeIndexes: Indexes
-  /** Of Jobs with backoffLimitPerIndex. */
+  /** For Jobs with backoffLimitPerIndex. */
   readonly failedIndexes: Indexes | undefined
-  /** Failed pods whose successor is yet to be made, by index. */
+  /** Failed pods whose successor has not been created yet, by index. */
   readonly awaiting: ReadonlyMap<number, Pod>
   readonly backoff: Backoff
 }

@@ -8,16 +8,15 @@ import { metSuccessRule } from "./success-policy.ts"
 import type { Survey } from "./survey.ts"
 
 /**
- * How the Job will end, and why. It is written first as an interim condition, FailureTarget or SuccessCriteriaMet;
- * Failed or Complete follows when all pods have ended and are counted. Source: syncJob in
- * pkg/controller/job/job_controller.go.
+ * How and why the Job ends. It is first written as an interim condition, FailureTarget or SuccessCriteriaMet; Failed or
+ * Complete follows when all pods have ended and are counted. Source: syncJob in pkg/controller/job/job_controller.go.
  */
 export interface Verdict extends Statement {
   readonly type: "FailureTarget" | "SuccessCriteriaMet"
   readonly status: "True"
 }
 
-/** The verdict, or undefined while the Job goes on. What was once decided stays. */
+/** Returns the verdict; undefined while the Job continues. A verdict is never changed. */
 export function verdictOn(job: Job, seen: Survey, now: number): Verdict | undefined {
   return (
     decided(job, "SuccessCriteriaMet") ??
@@ -35,7 +34,7 @@ export const COMPLETIONS_REACHED: Verdict = {
   message: "Reached expected number of succeeded pods",
 }
 
-/** What is said once the verdict is carried out. */
+/** Returns the final condition of a verdict. */
 export const finalStatement = ({ type, ...why }: Verdict): Statement => ({
   ...why,
   type: type === "FailureTarget" ? "Failed" : "Complete",
@@ -70,7 +69,7 @@ function byLimits(job: Job, { failed, pods }: Survey, now: number): Verdict | un
   return undefined
 }
 
-/** With restartPolicy OnFailure it is the kubelet that tries again, so its restarts count. */
+/** With restartPolicy OnFailure the kubelet retries, so its restarts count. */
 function restartedTooOften({ spec }: Job, pods: readonly Pod[]): boolean {
   if (spec.template.spec.restartPolicy !== "OnFailure") return false
   const running = pods.filter(({ status }) => status.phase === "Running" || status.phase === "Pending")
@@ -80,7 +79,7 @@ function restartedTooOften({ spec }: Job, pods: readonly Pod[]): boolean {
   return restarts >= Math.max(1, spec.backoffLimit ?? 6)
 }
 
-/** Milliseconds until activeDeadlineSeconds have passed, 0 when they have; undefined when no deadline runs. */
+/** Returns the milliseconds until activeDeadlineSeconds have passed, 0 when they have; undefined without a deadline. */
 export function untilDeadline(job: Job, now: number): number | undefined {
   const {
     spec: { activeDeadlineSeconds },

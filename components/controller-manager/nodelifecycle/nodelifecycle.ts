@@ -9,9 +9,9 @@ import { defineController, type Controller, type ReconcileContext } from "../../
 import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
 import { wantedTaints } from "./taints.ts"
 
-/** How long a node may be silent before it counts as lost. Source: --node-monitor-grace-period (50 s since 1.32). */
+/** A node without a heartbeat for this time counts as lost. Source: --node-monitor-grace-period (50 s since 1.32). */
 const GRACE_PERIOD_MS = 50_000
-/** The same for a node that has never reported. Source: --node-startup-grace-period. */
+/** The grace period of a node that has never reported. Source: --node-startup-grace-period. */
 const STARTUP_GRACE_MS = 60_000
 const LEASE_NAMESPACE = "kube-node-lease"
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
@@ -23,9 +23,7 @@ const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
  * are not slowed down by zone (one VM is one zone).
  */
 export const nodeLifecycleController = (): Controller<Node> => {
-  /**
-   * Before this nobody listened: a heartbeat that is old at the start of the controller says nothing about the node.
-   */
+  /** When the controller started: an old heartbeat at that time says nothing about the node. */
   let listeningSince = 0
   return defineController<Node>({
     name: "node-lifecycle-controller",
@@ -37,7 +35,8 @@ export const nodeLifecycleController = (): Controller<Node> => {
     watches: [
       {
         resource: Lease,
-        // A renewal matters only to a node that was given up; else the timer of the last reconcile is still right.
+        // A renewed lease only matters for a node that counts as lost; otherwise the timer of the last reconcile is
+        // right.
         keys: ({ metadata }, { informers }) => {
           if (metadata.namespace !== LEASE_NAMESPACE) return []
           const node = informers.of(Node).get(metadata.name ?? "")
@@ -68,7 +67,7 @@ export const nodeLifecycleController = (): Controller<Node> => {
 
 const ready = (node: Node): NodeCondition | undefined => node.status.conditions?.find(({ type }) => type === "Ready")
 
-/** When the node was last heard of, in milliseconds: by its lease or by a heartbeat in its status. */
+/** Returns when the node last reported, in milliseconds: by its lease or by the heartbeat in its status. */
 function lastSign(node: Node, lease: Lease | undefined): number {
   const reported = ready(node)
   const at = (time: string | undefined): number => (time === undefined ? -Infinity : Date.parse(time))
@@ -103,7 +102,9 @@ async function markLost(node: Node, { client, clock, events, log }: ReconcileCon
   return client.updateStatus(Node, { ...node, status: { ...node.status, conditions } })
 }
 
-/** Endpoints must not send traffic to pods that nobody vouches for. Source: MarkPodsNotReady. */
+/**
+ * Marks the pods of a lost node as not ready, so that Services do not send traffic to them. Source: MarkPodsNotReady.
+ */
 async function markPodsNotReady(node: Node, { informers, client, clock, events }: ReconcileContext): Promise<void> {
   for (const pod of informers.of(Pod).by(podsByNode, node.metadata.name ?? "")) {
     if (!isPodReady(pod)) continue

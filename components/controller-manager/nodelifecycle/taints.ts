@@ -2,7 +2,7 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { TAINT } from "../../../pkg/api/core/v1/node/taints.ts"
 
-/** Taints this controller answers for; others on a node are somebody else's. */
+/** The taints that this controller manages; it leaves other taints alone. */
 const MANAGED = new Set<string>([
   TAINT.notReady,
   TAINT.unreachable,
@@ -36,7 +36,7 @@ export function wantedTaints(node: Node, now: string): readonly Taint[] | undefi
       wanted.push(...effects.map((effect) => ({ key, effect })))
   }
   if (node.spec.unschedulable === true) wanted.push({ key: TAINT.unschedulable, effect: "NoSchedule" })
-  // A node that has not reported yet was registered with not-ready:NoSchedule and keeps it until it does.
+  // A node that has not reported yet has not-ready:NoSchedule from its registration, and keeps it until it reports.
   if (!conditions.some(({ type }) => type === "Ready"))
     wanted.push(...present.filter(({ key }) => key === TAINT.notReady))
   if (wanted.length === 0 && present.length === 0) return undefined

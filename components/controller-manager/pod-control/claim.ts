@@ -5,18 +5,18 @@ import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
 
 export interface Claim<T extends KubeObject> {
   readonly owner: KubeObject
-  /** The owner's own kind, asked before an adoption whether the owner still exists as we know it. */
+  /** The owner's kind; before an adoption the API is asked whether the owner still exists. */
   readonly ownerResource: Resource
   readonly resource: Resource<T>
   readonly matches: (object: T) => boolean
   readonly candidates: readonly T[]
-  /** Set on what is adopted. */
+  /** A finalizer to set on adopted objects. */
   readonly finalizer?: string
 }
 
 /**
- * The objects that belong to `owner`: those it controls and whose labels match. Matching orphans are adopted,
- * controlled ones that match no more are released. Source: pkg/controller/controller_ref_manager.go.
+ * Returns the objects of `owner`: those it controls whose labels match. Matching orphans are adopted; controlled
+ * objects that no longer match are released. Source: pkg/controller/controller_ref_manager.go.
  */
 export async function claim<T extends KubeObject>(
   { owner, ownerResource, resource, matches, candidates, finalizer }: Claim<T>,
@@ -43,7 +43,10 @@ export async function claim<T extends KubeObject>(
   }
   return claimed
 
-  /** Asks the API, not the informer: an owner that has been deleted, or deleted and made anew, must adopt nothing. */
+  /**
+   * Reads the owner from the API, not from the informer: an owner that was deleted, or deleted and recreated, must not
+   * adopt.
+   */
   async function stillThere(): Promise<boolean> {
     try {
       const fresh = await client.get(ownerResource, owner.metadata)
@@ -76,7 +79,7 @@ export async function claim<T extends KubeObject>(
         },
       })
     } catch (err) {
-      // Gone, or another object of that name by now: nothing left to release.
+      // The object is gone, or another object has its name: there is nothing to release.
       if (!isNotFound(err) && !isReason(err, "Invalid", "Conflict")) throw err
     }
   }

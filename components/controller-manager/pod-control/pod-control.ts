@@ -8,8 +8,8 @@ import { controllerRef } from "../../../pkg/controller/owned.ts"
 type PodContext = Pick<ReconcileContext, "client" | "events">
 
 /**
- * Creates a pod from a template, owned by `owner`, and tells about it in events. Source:
- * pkg/controller/controller_utils.go RealPodControl.
+ * Creates a pod from a template, owned by `owner`, and records an event. Source: pkg/controller/controller_utils.go
+ * RealPodControl.
  */
 export async function createPod(
   owner: KubeObject,
@@ -44,7 +44,7 @@ export async function createPod(
   }
 }
 
-/** Deletes a pod of `owner`; one that is gone already is fine. */
+/** Deletes a pod of `owner`; succeeds if the pod is gone already. */
 export async function deletePod(owner: KubeObject, pod: Pod, { client, events }: PodContext): Promise<void> {
   try {
     await client.delete(Pod, pod.metadata, { preconditions: uidOf(pod) })
@@ -63,13 +63,13 @@ export async function deletePod(owner: KubeObject, pod: Pod, { client, events }:
 
 const uidOf = (pod: Pod): { readonly uid?: string } => (pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid })
 
-/** The owner's name and a dash; without the dash when that would be no valid name. */
+/** Returns the owner's name and a dash; without the dash when that would be no valid name. */
 const generateNameFor = (owner: KubeObject): string => `${owner.metadata.name}-`
 
 /**
- * Runs `task` `count` times, 1 at first, then 2, 4 … at once, and stops at the first batch with a failure: a quota that
- * refuses one pod should not be asked a thousand times. Gives how many succeeded and the first failure; that nothing
- * can be made because the namespace is going is none. Source: controller_utils / slowStartBatch.
+ * Runs `task` `count` times, in batches of 1, 2, 4 … at once, and stops after the first batch with a failure: a quota
+ * that refuses one pod should not be asked a thousand times. Returns the number of successes and the first failure; a
+ * refusal because the namespace is being deleted is no failure. Source: controller_utils / slowStartBatch.
  */
 export async function slowStart(
   count: number,

@@ -5,9 +5,9 @@ const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, 
 const COST = "controller.kubernetes.io/pod-deletion-cost"
 
 /**
- * Sorts pods so that those least worth keeping come first; scaling down takes from the front. `siblingsOn` says how
- * many pods of the same owner run on the pod's node; `heedCost` that the annotation of their cost counts. Source:
- * pkg/controller/controller_utils.go ActivePodsWithRanks.
+ * Sorts pods by how much they are worth keeping, the least first: scaling down deletes from the front. `siblingsOn`
+ * returns how many pods of the same owner run on the pod's node; `heedCost` says whether the pod-deletion-cost
+ * annotation counts. Source: pkg/controller/controller_utils.go ActivePodsWithRanks.
  */
 export function leastWorthKeepingFirst(
   pods: readonly Pod[],
@@ -17,14 +17,14 @@ export function leastWorthKeepingFirst(
 ): readonly Pod[] {
   const ranked = pods.map((pod) => ({
     pod,
-    // Each larger for what is worth more; the first that differs decides.
+    // Each key is larger for a pod that is worth more; the first difference decides.
     keys: [
       pod.spec.nodeName ? 1 : 0, // not yet on a node
       PHASE_ORDER[pod.status.phase ?? "Pending"] ?? 0,
       isPodReady(pod) ? 1 : 0,
       heedCost ? Number(pod.metadata.annotations?.[COST] ?? 0) || 0 : 0,
       -siblingsOn(pod.spec.nodeName ?? ""), // doubled up on a node
-      // the longer ready, the more it is worth
+      // A pod that has been ready for longer is worth more.
       isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime ?? undefined, now) : 0,
       -restarts(pod),
       ageBucket(pod.metadata.creationTimestamp, now),
@@ -43,8 +43,7 @@ const restarts = (pod: Pod): number =>
   Math.max(0, ...(pod.status.containerStatuses ?? []).map(({ restartCount }) => restartCount))
 
 /**
- * Ages on a logarithmic scale, so that pods of about the same age are told apart by chance and not by milliseconds
- * (KEP-2185).
+ * Ages on a logarithmic scale, so that between pods of about the same age chance decides, not milliseconds (KEP-2185).
  */
 const ageBucket = (time: string | undefined, now: number): number =>
   time === undefined ? 0 : Math.floor(Math.log2(Math.max(1, (now - Date.parse(time)) * 1e6)))

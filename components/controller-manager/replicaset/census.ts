@@ -3,7 +3,7 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
 import type { Key } from "../../../pkg/client/informer.ts"
 
-/** How many pods an owner has that are active, and of these how many have its template's labels or are ready. */
+/** The number of an owner's active pods, and how many of them have the template's labels or are ready. */
 export interface Census {
   readonly active: number
   readonly fullyLabeled: number
@@ -12,13 +12,13 @@ export interface Census {
   readonly strays: boolean
 }
 
-/** What labels are held against. */
+/** The labels that pods are compared with. */
 export interface CensusLabels {
   readonly selector: LabelMatcher
   readonly template: LabelMatcher
 }
 
-/** The pods of an owner as they were counted last, and what each was: bits of the constants below. */
+/** The last counted pods of an owner, and for each the bits of the constants below. */
 interface Counted {
   readonly labels: CensusLabels
   readonly pods: readonly Pod[]
@@ -38,7 +38,7 @@ const STRAY = 8
 export class Censuses {
   readonly #last = new Map<Key, Counted>()
 
-  /** @param pods all that the owner controls, in the informer's order */
+  /** @param pods all pods that the owner controls, in the informer's order */
   count(owner: Key, pods: readonly Pod[], labels: CensusLabels): Census {
     const { census, facts } = counted(pods, labels, this.#last.get(owner))
     this.#last.set(owner, { labels, pods, facts })

@@ -16,7 +16,10 @@ import { createPod, deletePod, slowStart } from "../pod-control/pod-control.ts"
 import { leastWorthKeepingFirst } from "../pod-control/rank.ts"
 import { Censuses, censusOf, type Census, type CensusLabels } from "./census.ts"
 
-/** Pods created or deleted in one go; the rest follow when these are seen. Source: replicaset BurstReplicas. */
+/**
+ * Most pods created or deleted at once; the rest follow when the informer shows these. Source: replicaset
+ * BurstReplicas.
+ */
 const BURST = 500
 
 /** What ReplicaSets and ReplicationControllers have in common. */
@@ -31,11 +34,11 @@ export interface Replicas extends KubeObject {
 
 /** A kind whose objects keep a number of pods. */
 export interface ReplicasKind<T extends Replicas> {
-  /** Of its controller. */
+  /** Name of the controller. */
   readonly name: string
   readonly resource: Resource<T>
   selectorOf(object: T): LabelMatcher
-  /** All on unless given. */
+  /** Feature gates; all on unless given. */
   readonly features: Features | undefined
 }
 
@@ -89,11 +92,11 @@ export function replicasController<T extends Replicas>({
 /** The active pods of an owner. */
 interface OwnPods {
   readonly census: Census
-  /** Makes the list of them, which may be long; most often nobody needs it. */
+  /** Builds the list of the pods, which may be long and is seldom needed. */
   list(): readonly Pod[]
 }
 
-/** Releases and adopts what it must, which is seldom: then all that the owner controls is its own. */
+/** Releases and adopts pods if needed, which is seldom; returns the pods that the owner controls. */
 async function podsOf<T extends Replicas>(
   owner: T,
   censuses: Censuses,
@@ -115,11 +118,11 @@ async function podsOf<T extends Replicas>(
 interface Scaled {
   /** The first failure. */
   readonly failure?: unknown
-  /** Milliseconds until pods may be made again. */
+  /** Milliseconds until pods may be created again. */
   readonly retryIn?: number
 }
 
-/** Creates or deletes what is missing or too many. */
+/** Creates missing pods or deletes surplus ones. */
 async function scale(
   owner: Replicas,
   { census, list }: OwnPods,
