@@ -6,29 +6,31 @@ import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import type { KubeletMetrics } from "./metrics/kubelet-metrics.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
 
-/** What a node is told about itself. Paths are absolute. */
+/** The configuration of a node. Paths are absolute. */
 export interface KubeletConfig {
   readonly nodeName: string
-  /** Addresses of the node, the main one first. */
+  /** Addresses of the node, the primary one first. */
   readonly nodeIps: readonly string[]
   /** Folder of the kubelet's own files: pods/<uid>/volumes, pods/<uid>/etc-hosts, seccomp … */
   readonly root: string
-  /** A folder a pod, `<namespace>_<name>_<uid>`, with the logs of its containers. Upstream's place is /var/log/pods. */
+  /**
+   * Folder of the container logs, with a folder `<namespace>_<name>_<uid>` for each pod. Upstream uses /var/log/pods.
+   */
   readonly podLogs: string
-  /** Manifests of static pods. */
+  /** Folder of the manifests of static pods. */
   readonly staticPods: string
   readonly clusterDns: readonly string[]
   readonly clusterDomain: string
-  /** The resolv.conf that pods of dnsPolicy Default get; `""` for none. */
+  /** The resolv.conf of pods with dnsPolicy Default; `""` for none. */
   readonly resolvConf: string
   readonly maxPods: number
   readonly cgroupDriver: CgroupDriver
-  /** Labels and taints that a new Node gets; the labels are kept on an old one too. */
+  /** Labels and taints of a new Node; the labels are also kept on an existing one. */
   readonly labels: Readonly<Record<string, string>>
   readonly taints: readonly Taint[]
   /**
-   * How long a running pod's volumes may lag behind their ConfigMaps and Secrets, in milliseconds, up to half as much
-   * more by chance; 0 for not at all. Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
+   * How long the volumes of a running pod may be older than their ConfigMaps and Secrets, in milliseconds, plus up to
+   * half as much at random; 0 for no delay. Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
    */
   readonly syncFrequencyMs: number
 }
@@ -46,13 +48,12 @@ export interface KubeletContext extends ComponentContext {
   /** Records events with this node as their source. */
   readonly events: EventRecorder
   readonly metrics: KubeletMetrics
-  /** The port that Nodes tell of: where the kubelet's own API is served, 0 for nowhere. */
+  /** Returns the port in the Node's status, on which the kubelet's API is served; 0 for none. */
   readonly port: () => number
   /**
-   * Resolves when the node's network may be used by a pod whose sandbox has these addresses: what network policies say
-   * of them is in force. Asked before a container of the pod starts, so that none of its packets goes unjudged.
-   *
-   * @throws Error when that takes too long; it is asked again
+   * Resolves when the network policies for a pod with these addresses are in force. Called before a container of the
+   * pod starts, so that none of its packets escapes them.
+   * @throws Error when that takes too long; the kubelet calls it again
    */
   readonly networkReady: (pod: Pod, addresses: readonly string[]) => Promise<void>
 }

@@ -28,7 +28,7 @@ import { StatusManager } from "./status/status-manager.ts"
 import { nodeConnector } from "./streaming/node-connector.ts"
 import { createVolumeManager } from "./volumes/volume-manager.ts"
 
-/** Sandboxes made at a time: more gain nothing on few cores, and each one waits longer. */
+/** Most sandboxes created at once: more would not be faster on few cores, and each would take longer. */
 const STARTING = 6
 const CLEARING = 2
 
@@ -46,16 +46,18 @@ export function createKubelet(component: ComponentContext, options: KubeletOptio
 
 export interface KubeletOptions extends KubeletConfig {
   readonly runtime: ContainerRuntime
-  /** Where the kubelet says how its pods are reached for logs, exec and the like. */
+  /** Where the kubelet registers the connections to its pods, for logs, exec and the like. */
   readonly nodes: NodeConnectors
-  /** The program's metrics, for what the kubelet tells of itself. Its own /metrics has that in any case. */
+  /**
+   * The program's metrics registry, which the kubelet's metrics are added to. Its own /metrics has them in any case.
+   */
   readonly metrics?: Registry
   /**
-   * Where the kubelet's own API is served beside nodes/proxy, which reaches it in any case. A machine in memory has no
-   * port, though its Node tells of the usual one: `"in memory"`.
+   * Where the kubelet's API is served in addition to nodes/proxy. A simulated node (`"in memory"`) has no port,
+   * although its Node shows the usual one.
    */
   readonly serving: KubeletServing | "nowhere" | "in memory"
-  /** See KubeletContext; a pod waits for nothing where it is absent. */
+  /** See KubeletContext; without it a pod does not wait. */
   readonly networkReady?: KubeletContext["networkReady"] | undefined
 }
 
@@ -124,12 +126,12 @@ class RunningKubelet implements Component {
     await running.node.prepare()
     await running.staticPods.start()
     if (running.stopping.signal.aborted) return
-    // Pods do not wait for the node, nor the node for the pods.
+    // The pods and the node start independently of each other.
     await Promise.all([running.node.start(signal), running.workers.start()])
     running.staticPods.mirrorAll()
   }
 
-  /** Pods go on. */
+  /** Stops the kubelet; pods keep running. */
   async stop(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -149,7 +151,7 @@ class RunningKubelet implements Component {
     await Promise.all([status.stop(), context.events.stop(), port?.stop()])
   }
 
-  /** Everything but the port works without it: a port that is taken is told, and that is all. */
+  /** Opens the kubelet's port. If it is taken, that is logged, and everything else works. */
   async #listen({ context, workers, stopping }: Running, connector: NodeConnector): Promise<void> {
     const serving = this.#serving
     if (typeof serving === "string") return
@@ -202,7 +204,7 @@ class RunningKubelet implements Component {
 
 type Running = ReturnType<typeof assemble>
 
-/** Puts the parts together. */
+/** Creates the parts of the kubelet. */
 function assemble(context: KubeletContext, stopping: AbortController) {
   const { config, runtime, clock } = context
   const cache = new RuntimeCache(context)
@@ -262,7 +264,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   }
 }
 
-/** The node's status tells of the images that come without a pull. */
+/** Adds images that arrive without a pull to the node's status. */
 async function tellArrivals({ context: { runtime }, node, stopping: { signal } }: Running): Promise<void> {
   for (let more = runtime.moreImages?.(); more !== undefined && !signal.aborted; more = runtime.moreImages?.()) {
     await more
@@ -270,7 +272,7 @@ async function tellArrivals({ context: { runtime }, node, stopping: { signal } }
   }
 }
 
-/** The folders of a kubelet below k3ts' data directory. */
+/** Returns the folders of a kubelet below k3ts' data directory. */
 export const kubeletFolders = (dataDir: string): Pick<KubeletConfig, "root" | "staticPods"> => ({
   root: join(dataDir, "agent/kubelet"),
   staticPods: join(dataDir, "agent/pod-manifests"),

@@ -9,32 +9,32 @@ import { podsToPreempt } from "./preemption.ts"
 import type { Shortage } from "./resource-fit.ts"
 import { sysctlProblem } from "./sysctls.ts"
 
-/** Why a node does not take a pod. */
+/** Why a node rejects a pod. */
 export interface Rejection {
-  /** In one word: `OutOfcpu`, `NodePorts`, `SysctlForbidden` … */
+  /** The reason in one word: `OutOfcpu`, `NodePorts`, `SysctlForbidden` … */
   readonly reason: string
   readonly message: string
 }
 
 export interface AdmitRequest {
   readonly pod: Pod
-  /** The other pods of the node that were taken and have not ended. */
+  /** Returns the other admitted pods of the node that have not ended. */
   others(): readonly Pod[]
-  /** The node as the API has it, as far as is known; undefined when nothing is. */
+  /** The node as the informer shows it; undefined while it is unknown. */
   readonly node: Node | undefined
   readonly pressure: Pressure
   readonly hasAppArmor: boolean
   readonly operatingSystem: string
-  /** Asks the API for the node. */
+  /** Reads the node from the API. */
   freshNode(): Promise<Node>
-  /** Ends the pods to make room for `critical`, and resolves when they have ended. */
+  /** Ends the pods to free resources for `critical`; resolves when they have ended. */
   preempt(pods: readonly Pod[], critical: Pod): Promise<void>
 }
 
 /**
- * The kubelet's own look at a pod that was bound to its node: whoever bound it may have been mistaken. The first
- * objection counts; the order is upstream's. Source: the list of admit handlers in pkg/kubelet/kubelet.go
- * NewMainKubelet; pkg/kubelet/eviction Admit, pkg/kubelet/sysctl, pkg/kubelet/lifecycle.
+ * The kubelet's own check of a pod that was bound to its node, because a pod can be bound by mistake. The first
+ * objection counts, in upstream's order. Source: the list of admit handlers in pkg/kubelet/kubelet.go NewMainKubelet;
+ * pkg/kubelet/eviction Admit, pkg/kubelet/sysctl, pkg/kubelet/lifecycle.
  */
 export async function admit(request: AdmitRequest): Promise<Rejection | undefined> {
   const { pod, hasAppArmor } = request
@@ -52,8 +52,8 @@ function forbiddenSysctl(pod: Pod): Rejection | undefined {
 const MEMORY_PRESSURE = { key: TAINT.memoryPressure, effect: "NoSchedule" } as const
 
 /**
- * A node that is short of something takes only what it cannot do without; short of memory alone, also pods that have
- * said how much they need, or that tolerate it.
+ * Under pressure a node takes only critical pods; under memory pressure alone, also pods with memory requests and pods
+ * that tolerate the taint.
  */
 function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
   const conditions = [
@@ -72,11 +72,11 @@ function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
   return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` }
 }
 
-/** What the scheduler would not have done. Source: pkg/kubelet/lifecycle/predicate.go Admit. */
+/** Checks what the scheduler checks. Source: pkg/kubelet/lifecycle/predicate.go Admit. */
 async function unfit(request: AdmitRequest): Promise<Rejection | undefined> {
   const { pod, node, operatingSystem } = request
   if (node === undefined) return { reason: "InvalidNodeInfo", message: "Kubelet cannot get node info." }
-  // What no room on the node would mend comes first, so that nobody is driven away for nothing.
+  // Objections that freeing resources cannot solve come first, so that no pod is preempted in vain.
   const wantedByLabel = pod.metadata.labels?.["kubernetes.io/os"]
   if (wantedByLabel !== undefined && wantedByLabel !== operatingSystem)
     return {
@@ -103,8 +103,8 @@ async function unfit(request: AdmitRequest): Promise<Rejection | undefined> {
 }
 
 /**
- * For a pod that the node cannot do without, others go when room is all that it lacks. Source:
- * pkg/kubelet/preemption/preemption.go HandleAdmissionFailure.
+ * Preempts other pods for a critical pod that lacks only resources. Source: pkg/kubelet/preemption/preemption.go
+ * HandleAdmissionFailure.
  */
 async function madeRoom(request: AdmitRequest, failed: readonly Failure[]): Promise<Rejection | undefined> {
   const { pod } = request

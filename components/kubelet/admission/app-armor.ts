@@ -1,11 +1,11 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../container/containers.ts"
 
-/** How manifests said it before there was a field; static pods still may. */
+/** The annotation from before the field existed, which static pods may still use. */
 const ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
 /**
- * Why the profiles that the pod asks for cannot be enforced here, or nothing. Source:
+ * Returns why the AppArmor profiles of the pod cannot be enforced; undefined when they can. Source:
  * pkg/security/apparmor/validate.go.
  */
 export function appArmorProblem(pod: Pod, hasAppArmor: boolean): string | undefined {

@@ -25,9 +25,8 @@ const PREEMPTED: Verdict = {
 }
 
 /**
- * Takes pods one after the other, in the order in which they ask: each is held against all that were taken before it.
- * Of two that exclude each other exactly one runs, also where a look takes time because the API is asked or other pods
- * have to end first.
+ * Admits pods one after the other, in order, each against all pods admitted before. Of two pods that exclude each other
+ * exactly one runs, even when a check has to ask the API or wait for other pods to end.
  */
 export class AdmissionGate {
   readonly #parts: GateParts
@@ -38,9 +37,9 @@ export class AdmissionGate {
   }
 
   /**
-   * Why the node does not take the pod, or nothing. `taken` is called at the instant at which it is taken.
-   * @throws whatever reason `signal` has when it aborted before the pod's turn: for a pod that is gone nobody makes
-   * room
+   * Returns why the node rejects the pod; undefined when it is admitted. `taken` is called at the moment of admission.
+   * @throws the reason of `signal` when it aborts before the pod's turn, so that no pod is preempted for a pod that is
+   * gone
    */
   admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined> {
     const admitted = this.#last.then(async () => {

@@ -6,7 +6,7 @@ import { untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
 import { isStaticPod } from "../pod/labels.ts"
 import { shortages, type Shortage } from "./resource-fit.ts"
 
-/** A rule of the scheduler's that does not hold, by the name of its plugin. */
+/** A filter of the scheduler that fails, by the name of its plugin. */
 export interface FailedPredicate {
   readonly predicate: string
   readonly why: string
@@ -16,9 +16,9 @@ export type Failure = FailedPredicate | Shortage
 export const isShortage = (failure: Failure): failure is Shortage => "resource" in failure
 
 /**
- * The scheduler's rules that a kubelet holds a pod to once more, all that fail, in upstream's order: whoever bound the
- * pod may not have known them, or known less. Source: AdmissionCheck in pkg/scheduler/eventhandlers.go, generalFilter
- * in pkg/kubelet/lifecycle/predicate.go.
+ * Returns the scheduler's filters that fail for a pod on this node, in upstream's order. The pod may have been bound by
+ * another program, or with old data. Source: AdmissionCheck in pkg/scheduler/eventhandlers.go, generalFilter in
+ * pkg/kubelet/lifecycle/predicate.go.
  */
 export function failures(pod: Pod, others: readonly Pod[], node: Node): readonly Failure[] {
   const failed: Failure[] = [...shortages(pod, others, node)]
@@ -33,8 +33,7 @@ export function failures(pod: Pod, others: readonly Pod[], node: Node): readonly
     "node(s) didn't match the requested node name",
   )
   rule("NodePorts", hasFreePorts(pod, others), "node(s) didn't have free ports for the requested pod ports")
-  // What the node must have at any rate comes as a static pod. Of taints only those count that would drive the pod away
-  // at once.
+  // Static pods run regardless of taints. Of taints only NoExecute counts here.
   if (!isStaticPod(pod))
     rule(
       "TaintToleration",
@@ -44,7 +43,7 @@ export function failures(pod: Pod, others: readonly Pod[], node: Node): readonly
   return failed
 }
 
-/** Whether the only thing that fails is what may have changed on the node's labels a moment ago. */
+/** Whether only node affinity fails: the labels of the node may have changed a moment ago. */
 export const isAffinityAlone = (failed: readonly Failure[]): boolean =>
   failed.length > 0 && failed.every((failure) => !isShortage(failure) && failure.predicate === "NodeAffinity")
 

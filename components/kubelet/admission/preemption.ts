@@ -3,12 +3,12 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isCritical, qosClass } from "../pod/qos.ts"
 import type { Shortage } from "./resource-fit.ts"
 
-/** How much of each resource is still to be freed, by its name. */
+/** The amount of each resource that is still to be freed, by its name. */
 export type Missing = ReadonlyMap<string, number>
 
 /**
- * The pods that have to go so that a critical pod has the room it lacks: as few as may be, those of a lower class of
- * service rather than those of a higher one. When not even all of them would do, what would still be missing. Source:
+ * Returns the pods to preempt for a critical pod: as few as possible, and those of a lower quality of service class
+ * first. Returns the remaining shortage when all of them together would not be enough. Source:
  * pkg/kubelet/preemption/preemption.go getPodsToPreempt.
  */
 export function podsToPreempt(
@@ -24,7 +24,7 @@ export function podsToPreempt(
   const [bestEffort, burstable, guaranteed] = [of("BestEffort"), of("Burstable"), of("Guaranteed")]
   const unmet = without(missing, candidates)
   if (unmet.size > 0) return { missing: unmet }
-  // Of each class only what the lower classes cannot give, though all of them went.
+  // Each class provides only what the lower classes together cannot.
   const guaranteedToo = fewest(guaranteed, without(missing, [...bestEffort, ...burstable]))
   const burstableToo = fewest(burstable, without(missing, [...bestEffort, ...guaranteedToo]))
   const bestEffortToo = fewest(bestEffort, without(missing, [...burstableToo, ...guaranteedToo]))
@@ -38,8 +38,8 @@ function mayPreempt(pod: Pod, other: Pod): boolean {
 }
 
 /**
- * The pods, one after the other, each of which frees most of what is still missing; of two that free the same, the one
- * that asks for less.
+ * Returns the fewest pods that free the missing amounts: one by one the pod that frees most; of two that free the same,
+ * the one with smaller requests.
  */
 function fewest(pods: readonly Pod[], missing: Missing): readonly Pod[] {
   const left = new Set(pods)
@@ -60,7 +60,7 @@ function fewest(pods: readonly Pod[], missing: Missing): readonly Pod[] {
   return chosen
 }
 
-/** How much would still be missing without the pod, each resource as a part of what is missing now. */
+/** How much would still be missing without the pod, each resource as a fraction of what is missing now. */
 function distance(missing: Missing, pod: Pod): number {
   let sum = 0
   for (const [resource, amount] of missing) sum += Math.max(0, (amount - requestOf(pod, resource)) / amount) ** 2
@@ -81,7 +81,7 @@ const isSmaller = (a: Pod, b: Pod): boolean =>
   requestOf(a, "memory") - requestOf(b, "memory") < 0 ||
   (requestOf(a, "memory") === requestOf(b, "memory") && requestOf(a, "cpu") <= requestOf(b, "cpu"))
 
-/** Source: pkg/api/v1/resource/helpers.go GetResourceRequest: of pods each pod is one. */
+/** Source: pkg/api/v1/resource/helpers.go GetResourceRequest. Of the resource `pods` each pod is one. */
 function requestOf(pod: Pod, resource: string): number {
   const { exact } = requestsOf(pod)
   switch (resource) {

@@ -3,7 +3,7 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isExtendedResource } from "../../../pkg/api/core/v1/resource-names.ts"
 
-/** A resource of which the node has too little left for a pod: milli-cores, bytes, or units of anything else. */
+/** A resource of which the node has too little for a pod: milli-cores, bytes, or units of anything else. */
 export interface Shortage {
   readonly resource: string
   readonly requested: number
@@ -12,8 +12,8 @@ export interface Shortage {
 }
 
 /**
- * What the node has too little of to take the pod beside the others, `pods` first. An extended resource that the node
- * does not tell of is none of the node's: something else in the cluster gives it. Source:
+ * Returns the resources of which the node has too little for the pod, `pods` first. An extended resource that the Node
+ * does not list is skipped, because something else in the cluster provides it. Source:
  * pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest, and removeMissingExtendedResources in
  * pkg/kubelet/lifecycle/predicate.go.
  */

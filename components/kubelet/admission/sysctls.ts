@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
-/** Kernel parameters that are namespaced and cannot hurt other pods. Source: pkg/kubelet/sysctl/safe_sysctls.go. */
+/** Kernel parameters that are namespaced and cannot harm other pods. Source: pkg/kubelet/sysctl/safe_sysctls.go. */
 const SAFE = new Set([
   "kernel.shm_rmid_forced",
   "net.ipv4.ip_local_port_range",
@@ -16,14 +16,14 @@ const SAFE = new Set([
   "net.ipv4.tcp_wmem",
 ])
 
-/** Both separators are allowed; the kernel's own is the dot. */
+/** Names may be separated by slashes or by dots, as in the kernel. */
 const normalized = (name: string): string =>
   /^[^.]*\//.test(name) ? name.replace(/[./]/g, (char) => (char === "." ? "/" : ".")) : name
 
 export const podSysctls = (pod: Pod): Record<string, string> =>
   Object.fromEntries((pod.spec.securityContext.sysctls ?? []).map(({ name, value }) => [normalized(name), value]))
 
-/** Why the pod may not have its sysctls here, or nothing. Source: pkg/kubelet/sysctl/allowlist.go. */
+/** Returns why the pod may not set its sysctls; undefined when it may. Source: pkg/kubelet/sysctl/allowlist.go. */
 export function sysctlProblem(pod: Pod): string | undefined {
   const { hostNetwork, hostIPC } = pod.spec
   for (const name of Object.keys(podSysctls(pod))) {

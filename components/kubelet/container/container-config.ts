@@ -22,7 +22,7 @@ export interface ContainerRequest {
   readonly expand: (text: string) => string
   readonly mounts: readonly Mount[]
   readonly memoryCapacity: number
-  /** Of an ephemeral container that shares another's processes. */
+  /** For an ephemeral container that shares the processes of another one. */
   readonly targetContainerId?: string | undefined
 }
 
@@ -75,5 +75,5 @@ export function containerResources(pod: Pod, container: AnyContainer, memoryCapa
 
 type SignalName = NonNullable<ContainerConfig["stopSignal"]>
 
-/** `SIGRTMIN+1` is `SIGNAL_SIGRTMINPLUS1` to the runtime. */
+/** Returns the CRI name of a signal: `SIGNAL_SIGRTMINPLUS1` for `SIGRTMIN+1`. */
 const signalOf = (name: string): SignalName => `SIGNAL_${name.replace("+", "PLUS").replace("-", "MINUS")}` as SignalName

@@ -1,18 +1,18 @@
 import type { Container, EphemeralContainer } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
-/** Any container of a pod, as the parts of the kubelet treat them alike. */
+/** A container of any type: init, regular or ephemeral. */
 export type AnyContainer = Container | EphemeralContainer
 export type ContainerType = "init" | "sidecar" | "regular" | "ephemeral"
 
 export interface ContainerOfPod {
   readonly type: ContainerType
   readonly container: AnyContainer
-  /** For events: `spec.containers{web}`. Source: kubecontainer.GenerateContainerRef. */
+  /** The path of the container for events: `spec.containers{web}`. Source: kubecontainer.GenerateContainerRef. */
   readonly fieldPath: string
 }
 
-/** A restartable init container goes on beside the containers. KEP-753. */
+/** Whether it is a sidecar: an init container that runs beside the regular ones. KEP-753. */
 export const isSidecar = (container: Container): boolean => container.restartPolicy === "Always"
 
 /** All containers of a pod: init containers in their order, then the regular and the ephemeral ones. */

@@ -15,8 +15,8 @@ export interface HookRequest {
 }
 
 /**
- * Runs a postStart or preStop handler to its end. Source: pkg/kubelet/lifecycle/handlers.go. @throws Error with what
- * went wrong
+ * Runs a postStart or preStop handler until it ends. Source: pkg/kubelet/lifecycle/handlers.go. @throws Error with the
+ * reason of a failure
  */
 export async function runHook(
   { runtime, clock }: KubeletContext,

@@ -1,8 +1,8 @@
 import type { AnyContainer } from "./containers.ts"
 
 /**
- * A port by number, or by the name that the container gives it. Source: pkg/probe/util.go ResolveContainerPort. @throws
- * Error
+ * Returns a port given by number, or by its name in the container. Source: pkg/probe/util.go ResolveContainerPort.
+ * @throws Error
  */
 export function portOf(port: number | string, container: AnyContainer): number {
   const number =

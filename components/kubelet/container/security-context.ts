@@ -21,7 +21,8 @@ type ContainerSecurity = InitOf<typeof LinuxContainerSecurityContext>
 type SandboxSecurity = InitOf<typeof LinuxSandboxSecurityContext>
 
 /**
- * What of /proc a container must not see or change. Source: pkg/securitycontext/util.go ConvertToRuntimeMaskedPaths.
+ * Paths in /proc that containers must not read or change. Source: pkg/securitycontext/util.go
+ * ConvertToRuntimeMaskedPaths.
  */
 const MASKED_PATHS = [
   "/proc/asound",
@@ -40,7 +41,8 @@ const MASKED_PATHS = [
 const READONLY_PATHS = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
 
 /**
- * The namespaces of the pod's containers. `target` is the id of the container whose processes an ephemeral one shares.
+ * Returns the namespaces of the pod's containers. `target` is the id of the container whose processes an ephemeral one
+ * shares.
  */
 export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec
@@ -61,8 +63,8 @@ export function namespaceOptions(pod: Pod, target?: string): NamespaceOption {
 }
 
 /**
- * A setting of the container, or of the pod where the container says nothing. Source: pkg/securitycontext/util.go
- * DetermineEffectiveSecurityContext.
+ * Returns a setting of the container, or that of the pod where the container has none. Source:
+ * pkg/securitycontext/util.go DetermineEffectiveSecurityContext.
  */
 export function effective(pod: Pod, container: AnyContainer): SecurityContext {
   const shared: PodSecurityContext = pod.spec.securityContext
@@ -79,9 +81,8 @@ export function effective(pod: Pod, container: AnyContainer): SecurityContext {
 }
 
 /**
- * Refuses to start a container as root that must not be. Source: pkg/kubelet/kuberuntime/security_context_others.go
- * verifyRunAsNonRoot.
- * @throws StartError CreateContainerConfigError
+ * Refuses a container with runAsNonRoot that would run as root. Source:
+ * pkg/kubelet/kuberuntime/security_context_others.go verifyRunAsNonRoot. @throws StartError CreateContainerConfigError
  */
 export function verifyRunAsNonRoot(pod: Pod, container: AnyContainer, image: Pick<Image, "uid" | "username">): void {
   const { runAsNonRoot, runAsUser } = effective(pod, container)
@@ -128,8 +129,7 @@ export function containerSecurity({
   const seccomp = privileged ? UNCONFINED : seccompProfile(own.seccompProfile, seccompFolder)
   const apparmor = appArmorProfile(own.appArmorProfile)
   const unmasked = own.procMount === "Unmasked" || privileged
-  // The image's user has to be said: the runtime would otherwise join it with a group that the pod asks for, and
-  // refuse.
+  // The image's user is passed explicitly, because the runtime refuses a group without a user.
   const user =
     own.runAsUser !== undefined
       ? { runAsUser: { value: own.runAsUser } }
@@ -161,7 +161,10 @@ export function containerSecurity({
   }
 }
 
-/** Of the sandbox itself. Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxLinuxConfig. */
+/**
+ * Returns the security context of the sandbox. Source: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go
+ * generatePodSandboxLinuxConfig.
+ */
 export function sandboxSecurity(pod: Pod): SandboxSecurity {
   const shared = pod.spec.securityContext
   const privileged = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(
@@ -171,7 +174,7 @@ export function sandboxSecurity(pod: Pod): SandboxSecurity {
     namespaceOptions: namespaceOptions(pod),
     privileged,
     seccomp: { profileType: "RuntimeDefault" },
-    // The pause program needs no group, but volumes' ownership is checked against these by some runtimes.
+    // The pause program needs no groups, but some runtimes check the ownership of volumes against them.
     supplementalGroups: supplementalGroups(shared),
     supplementalGroupsPolicy: shared.supplementalGroupsPolicy ?? "Merge",
     ...(shared.runAsUser === undefined || pod.spec.hostUsers === false

@@ -39,8 +39,8 @@ export interface StartRequest {
 
 /**
  * Pulls the image, creates the container, starts it and runs its postStart hook. Source:
- * pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer.
- * @throws StartError, told by an event as well; whatever reason `signal` has when it aborted
+ * pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer. @throws StartError, which an event reports too; the
+ * reason of `signal` when it aborts
  */
 export async function startContainer(
   context: KubeletContext,
@@ -168,7 +168,7 @@ async function tryStart(
   return run
 }
 
-/** The files that every container gets: /etc/hosts and the one for its last words. */
+/** Returns the mounts that every container gets: /etc/hosts and the file of its termination message. */
 async function ownMounts(
   { config, runtime }: KubeletContext,
   { pod, start: { container } }: StartRequest,
@@ -196,7 +196,7 @@ async function ownMounts(
   if (container.terminationMessagePath !== "" && !taken(container.terminationMessagePath)) {
     const path = terminationFile(config, uid, container.name, attempt)
     await runtime.files.makeFolder(dirname(path), 0o750)
-    // Anyone in the container may write its last words.
+    // Any user in the container may write the termination message.
     await runtime.files.write(path, "", 0o666)
     mounts.push({ containerPath: container.terminationMessagePath, hostPath: path })
   }

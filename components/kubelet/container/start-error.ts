@@ -17,7 +17,7 @@ export type StartReason =
   | "PostStartHookError"
   | "CrashLoopBackOff"
 
-/** A container did not start. `message` is what users see beside the reason. */
+/** A container could not be started. `message` is shown beside the reason. */
 export class StartError extends Error {
   override readonly name = "StartError"
   constructor(
@@ -30,13 +30,13 @@ export class StartError extends Error {
 }
 
 /**
- * The container's configuration names something that is not there or not allowed: a ConfigMap, a key, a user. Tried
- * again at the next sync.
+ * The container's configuration refers to something missing or forbidden: a ConfigMap, a key, a user. The start is
+ * retried at the next sync.
  */
 export const configError = (message: string, cause?: unknown): StartError =>
   new StartError("CreateContainerConfigError", message, { cause })
 
-/** A volume that cannot be mounted yet: the event FailedMount tells of it, and the pod waits. */
+/** A volume cannot be mounted yet: the event FailedMount reports it, and the pod waits. */
 export class VolumeError extends Error {
   override readonly name = "VolumeError"
   constructor(

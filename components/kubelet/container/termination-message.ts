@@ -9,7 +9,8 @@ const MAX_LOG_BYTES = 2048
 const MAX_LOG_LINES = 80
 
 /**
- * The last words of a container that has ended: from its file, or from the end of its log. Undefined when it left none.
+ * Returns the termination message of a container: from its file, or from the end of its log. Undefined when there is
+ * none.
  */
 export async function terminationMessage(files: PodFiles, status: ContainerStatus): Promise<string | undefined> {
   const { messagePath, messagePolicy } = readNotes(status.annotations)
@@ -19,7 +20,7 @@ export async function terminationMessage(files: PodFiles, status: ContainerStatu
   if (said !== undefined && said !== "") return said
   if (messagePolicy !== "FallbackToLogsOnError" || (status.exitCode === 0 && status.reason !== "ContainerCannotRun"))
     return undefined
-  // A line of the log has a head of about 45 bytes.
+  // Each line of the log has a head of about 45 bytes.
   const log = await files.read(status.logPath, MAX_LOG_BYTES + MAX_LOG_LINES * 48)
   if (log === undefined) return undefined
   const lines = log

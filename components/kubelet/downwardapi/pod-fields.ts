@@ -1,14 +1,14 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
-/** What of a pod is known only once it runs. */
+/** Fields of a pod that are known only once it runs. */
 export interface PodAddresses {
   readonly podIps: readonly string[]
   readonly hostIps: readonly string[]
 }
 
 /**
- * A field of the pod as text, for variables and files of the downward API. Source: podFieldSelectorRuntimeValue in
- * pkg/kubelet/kubelet_pods.go. @throws Error for a field that cannot be told
+ * Returns a field of the pod as text, for variables and files of the downward API. Source: podFieldSelectorRuntimeValue
+ * in pkg/kubelet/kubelet_pods.go. @throws Error for an unsupported field
  */
 export function podField(pod: Pod, fieldPath: string, { podIps, hostIps }: PodAddresses): string {
   switch (fieldPath) {
@@ -53,7 +53,10 @@ function metadataField({ metadata }: Pod, fieldPath: string): string {
   }
 }
 
-/** One `key="value"` a line, by key, the value quoted as Go does. Source: pkg/fieldpath/fieldpath.go FormatMap. */
+/**
+ * Formats a map as lines of `key="value"`, sorted by key, the value quoted as in Go. Source: pkg/fieldpath/fieldpath.go
+ * FormatMap.
+ */
 export const formatMap = (map: Readonly<Record<string, string>>): string =>
   Object.keys(map)
     .sort()
@@ -72,7 +75,7 @@ const NAMED: Readonly<Record<string, string>> = {
   '"': '\\"',
 }
 
-/** A text as a Go string literal: what is not printable is escaped. Source: strconv.Quote. */
+/** Formats a text as a Go string literal. Source: strconv.Quote. */
 const goQuoted = (text: string): string => `"${text.replace(/[\\"]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`
 
 function escaped(char: string): string {

@@ -5,10 +5,10 @@ import { containersOf, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "../node/capacity.ts"
 
-/** What a container may use of the node when it has no limit of its own; by the name of the resource. */
+/** What a container without limits may use of the node, by the name of the resource. */
 export type NodeAmounts = Readonly<Record<string, string>>
 
-/** What pods may use of this node: what its Node tells as allocatable. */
+/** Returns what pods may use of this node: the allocatable resources of its Node. */
 export async function nodeAmounts({
   runtime,
   config,

@@ -11,16 +11,16 @@ import type { OpenFile } from "../runtime/runtime.ts"
 
 /** Source: bufio.MaxScanTokenSize. */
 const MAX_LINE_BYTES = 64 * 1024
-/** Linux takes no longer variable (MAX_ARG_STRLEN). */
+/** The longest environment variable of Linux (MAX_ARG_STRLEN). */
 const MAX_VALUE_BYTES = 128 * 1024
-/** As much as a ConfigMap may hold. */
+/** The largest size of a ConfigMap. */
 const MAX_FILE_BYTES = 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 const NEWLINE = 10
 
 /**
- * @returns "" for a key that is not there or has no value @throws Error for a file that is not of this form, up to the
- * key, or is too long
+ * @returns "" for a key that does not exist or has no value @throws Error for a file that is malformed before the key,
+ * or too long
  */
 export async function valueInEnvFile(file: Pick<OpenFile, "read">, key: string): Promise<string> {
   const parser = new EnvFileParser(key)
@@ -32,7 +32,7 @@ export async function valueInEnvFile(file: Pick<OpenFile, "read">, key: string):
   return ""
 }
 
-/** Without their ends. */
+/** Yields the lines without their ends. */
 async function* linesOf(file: Pick<OpenFile, "read">): AsyncGenerator<string, void> {
   let rest: Uint8Array = new Uint8Array(0)
   for (let offset = 0; ;) {
@@ -65,14 +65,14 @@ const tooLong = (): Error => new Error(`a line has ${MAX_LINE_BYTES} bytes or mo
 class EnvFileParser {
   readonly #key: string
   #line = 0
-  /** A value that goes on in the next line. */
+  /** A value that continues in the next line. */
   #open: { readonly name: string; readonly begunAt: number; text: string } | undefined
 
   constructor(key: string) {
     this.#key = key
   }
 
-  /** @returns the value of the key when the line ends it */
+  /** @returns the value of the key when this line ends it */
   take(line: string): string | undefined {
     this.#line++
     if (this.#open !== undefined) return this.#goOn(line)
@@ -90,7 +90,7 @@ class EnvFileParser {
     return this.#goOn(value.slice(1))
   }
 
-  /** No more lines come. */
+  /** Called at the end of the file. */
   end(): void {
     if (this.#open !== undefined)
       throw new Error(

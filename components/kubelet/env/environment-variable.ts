@@ -1,4 +1,4 @@
-/** A variable of a container, as the runtime sets it. */
+/** An environment variable of a container, for the runtime. */
 export interface EnvironmentVariable {
   readonly key: string
   readonly value: string

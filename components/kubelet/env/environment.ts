@@ -21,44 +21,43 @@ import { serviceVariables } from "./service-links.ts"
 export interface EnvironmentRequest {
   readonly pod: Pod
   readonly container: AnyContainer
-  /** Addresses of the pod, the main one first; none before the sandbox has one. */
+  /** Addresses of the pod, the primary one first; empty before the sandbox has one. */
   readonly podIps: readonly string[]
   readonly hostIps: readonly string[]
-  /** For fileKeyRef. */
+  /** The mounted volumes, for fileKeyRef. */
   readonly mounted: MountedVolumes
 }
 
 /** Makes the environment of containers. */
 export interface Environment {
   /**
-   * Every variable of the container, expanded, in the order in which the runtime shall set them: service links,
-   * envFrom, env.
-   * @throws StartError CreateContainerConfigError when a ConfigMap, Secret or key is missing that is not optional
+   * Returns every variable of the container, expanded, in the order for the runtime: service links, envFrom, env.
+   * @throws StartError CreateContainerConfigError when a ConfigMap, Secret or key is missing and not optional
    */
   of(request: EnvironmentRequest): Promise<readonly EnvironmentVariable[]>
-  /** `$(VAR)` of command and args. Source: third_party/forked/golang/expansion. */
+  /** Expands `$(VAR)` in command and args. Source: third_party/forked/golang/expansion. */
   expand(text: string, environment: readonly EnvironmentVariable[]): string
 }
 
-/** Variables that tell of services, by name and as they are handed on. */
+/** The variables of services, by name and as a list. */
 interface Links {
   readonly links: ReadonlyMap<string, string>
   readonly variables: readonly EnvironmentVariable[]
 }
 
-/** Makes the environment of containers. Source: makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go. */
+/** Creates the environment of containers. Source: makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go. */
 export function createEnvironment(context: KubeletContext): Environment {
-  // Asked for early, so that the services are known when the first container starts.
+  // The informer starts early, so that the services are known when the first container starts.
   const services = context.informers.of(Service)
   let linked: { readonly services: readonly Service[]; readonly links: Map<string, Links> } = {
     services: [],
     links: new Map(),
   }
 
-  // A later variable takes the value of an earlier one of its name, but not its place.
+  // A later variable with the same name replaces the value of an earlier one, and keeps its place.
   async function of(request: EnvironmentRequest) {
     const { pod, container } = request
-    // A static pod may have to start before the API does.
+    // A static pod may have to start before the API server does.
     if (!isStaticPod(pod)) await services.whenSynced()
     const { links, variables } = linksFor(pod)
     const sources = new Sources(context, request)
@@ -82,7 +81,7 @@ export function createEnvironment(context: KubeletContext): Environment {
     return own.size === 0 ? variables : [...new Map([...links, ...own])].map(([key, value]) => ({ key, value }))
   }
 
-  /** What all pods of a namespace are told of services, worked out once until a service changes. */
+  /** Returns the variables of services for all pods of a namespace; cached until a service changes. */
   function linksFor({ metadata: { namespace = "" }, spec: { enableServiceLinks } }: Pod): Links {
     const all = services.list()
     if (all !== linked.services) linked = { services: all, links: new Map() }
@@ -113,10 +112,7 @@ export function createEnvironment(context: KubeletContext): Environment {
 
 type Values = Readonly<Record<string, string>>
 
-/**
- * Where the values of one container come from. Each object is read once, so that all variables show the same state of
- * it.
- */
+/** Reads the values for one container. Each object is read once, so that all variables show the same state of it. */
 class Sources {
   readonly #context: KubeletContext
   readonly #request: EnvironmentRequest
@@ -127,7 +123,7 @@ class Sources {
     this.#request = request
   }
 
-  /** The text values of a ConfigMap; undefined when it is missing and may be. */
+  /** Returns the text values of a ConfigMap; undefined when it is missing and optional. */
   configMap(name: string, optional: boolean | undefined): Promise<Values | undefined> {
     return this.#object(ConfigMap, "configmap", name, optional, ({ data = {} }) => data)
   }
@@ -140,7 +136,7 @@ class Sources {
     )
   }
 
-  /** Undefined for a variable that is not set: its source is missing and may be. */
+  /** Returns undefined for a variable that is not set: its source is missing and optional. */
   async value({
     fieldRef,
     resourceFieldRef,
@@ -194,7 +190,10 @@ class Sources {
     )
   }
 
-  /** Undefined when there is no such file. What is wrong with it is for the node's log: its words are a container's. */
+  /**
+   * Returns undefined when the file does not exist. Its faults go to the node's log, because they may contain text of
+   * the container.
+   */
   async #valueInFile(volume: string, path: string, key: string): Promise<string | undefined> {
     const { runtime, log } = this.#context
     try {

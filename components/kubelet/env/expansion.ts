@@ -1,9 +1,9 @@
 /**
- * Replaces `$(NAME)` by what `valueOf` gives. What it does not know stays as it is written; `$$` is one `$`, so that
- * `$$(NAME)` is never replaced. Source: third_party/forked/golang/expansion.
+ * Replaces `$(NAME)` by the result of `valueOf`. Unknown names stay as they are; `$$` is one `$`, so `$$(NAME)` is
+ * never replaced. Source: third_party/forked/golang/expansion.
  */
 export function expand(text: string, valueOf: (name: string) => string | undefined): string {
-  // Behind the last `)` nothing is closed: it is looked for once.
+  // Behind the last `)` no parentheses close, which is searched for once.
   const last = text.lastIndexOf(")")
   let expanded = ""
   let at = 0
@@ -11,7 +11,7 @@ export function expand(text: string, valueOf: (name: string) => string | undefin
     expanded += text.slice(at, operator)
     const isReference = text[operator + 1] === "(" && operator < last
     const end = isReference ? text.indexOf(")", operator) + 1 : operator + (text[operator + 1] === "$" ? 2 : 1)
-    // An operator that is neither doubled nor followed by a closed pair of parentheses stands for itself.
+    // A `$` that is neither doubled nor followed by closed parentheses stays.
     const written = text.slice(operator, end)
     expanded += isReference ? (valueOf(written.slice(2, -1)) ?? written) : "$"
     at = end

@@ -1,7 +1,7 @@
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { EnvironmentVariable } from "./environment-variable.ts"
 
-/** The service whose address every container is told, wherever it runs. */
+/** The service of the API server, whose address every container gets. */
 const isApiServer = ({ metadata }: Service): boolean =>
   metadata.namespace === "default" && metadata.name === "kubernetes"
 
@@ -21,7 +21,7 @@ export function serviceVariables(
     if (clusterIP === "" || clusterIP === "None") continue
     const name = service.metadata.name!
     if (isApiServer(service)) {
-      // A service of that name in the pod's own namespace goes before it.
+      // A service of that name in the pod's own namespace takes precedence.
       if (!chosen.has(name)) chosen.set(name, service)
     } else if (links && service.metadata.namespace === namespace) chosen.set(name, service)
   }

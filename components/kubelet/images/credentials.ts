@@ -11,7 +11,7 @@ interface DockerAuth {
 }
 
 /**
- * Credentials of pull secrets that fit an image, best first: the longest match of registry and path. Source:
+ * Returns the credentials of pull secrets that fit an image, the longest match of registry and path first. Source:
  * pkg/credentialprovider/keyring.go.
  */
 export function credentialsFor(image: ImageName, secrets: readonly Secret[]): readonly AuthConfig[] {
@@ -23,9 +23,7 @@ export function credentialsFor(image: ImageName, secrets: readonly Secret[]): re
   return found.sort((a, b) => b.key.length - a.key.length).map(({ auth }) => auth)
 }
 
-/**
- * The entries of a `.dockerconfigjson` or the older `.dockercfg`; none for a secret that is neither or cannot be read.
- */
+/** Returns the entries of a `.dockerconfigjson` or an older `.dockercfg`; none for another or an invalid secret. */
 function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8")
   try {
@@ -33,14 +31,14 @@ function authsOf(secret: Secret): Readonly<Record<string, DockerAuth>> {
       return (JSON.parse(text(".dockerconfigjson")) as { auths?: Record<string, DockerAuth> }).auths ?? {}
     if (secret.type === "kubernetes.io/dockercfg") return JSON.parse(text(".dockercfg")) as Record<string, DockerAuth>
   } catch {
-    // Validation refuses such secrets; what slipped through is as good as none.
+    // Validation refuses invalid secrets; one that exists nevertheless has no credentials.
   }
   return {}
 }
 
 /**
- * `https://index.docker.io/v1/`, `registry.example.com`, `*.example.com:5000/team`: host by labels with `*`, path by
- * prefix.
+ * Whether a key such as `https://index.docker.io/v1/`, `registry.example.com` or `*.example.com:5000/team` fits an
+ * image: the host by labels with `*`, the path by prefix.
  */
 function matches(key: string, { registry, repository }: ImageName): boolean {
   const plain = withoutSlashes(key.replace(/^https?:\/\//, "").replace(/\/(v1|v2)\/?$/, ""))
@@ -63,8 +61,8 @@ function withoutSlashes(text: string): string {
 }
 
 /**
- * Whether `*` in the pattern can be filled so that it is the text. Each part between stars is looked for once: whoever
- * wrote the pattern cannot make it costly.
+ * Whether a pattern with `*` matches a text. Each part between stars is searched for once, so that no pattern is
+ * expensive.
  */
 function matchesGlob(pattern: string, text: string): boolean {
   const [first = "", ...parts] = pattern.split("*")
@@ -80,7 +78,7 @@ function matchesGlob(pattern: string, text: string): boolean {
   return at <= text.length - last.length
 }
 
-/** The server's address is left out, as upstream does: containerd takes it for a URL and refuses `127.0.0.1:5000`. */
+/** Leaves out the server's address, as upstream does: containerd takes it for a URL and refuses `127.0.0.1:5000`. */
 function toAuth({ auth, username, password, identitytoken, registrytoken }: DockerAuth): AuthConfig {
   const [user, ...rest] = auth === undefined ? [] : Buffer.from(auth, "base64").toString("utf8").split(":")
   return {

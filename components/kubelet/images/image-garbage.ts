@@ -3,15 +3,17 @@ import type { KubeletContext } from "../context.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 
 /**
- * How much may still be free once images have been removed, beyond what makes the pressure: so that it does not come
- * back at once.
+ * How much more than the pressure threshold is freed, as a fraction of the disk, so that the pressure does not return
+ * at once.
  */
 const MARGIN = 0.05
-/** An image is left alone so long after it came: somebody may be about to use it. Source: imageMinimumGCAge. */
+/**
+ * An image is kept for this time after its pull, because a container may be about to use it. Source: imageMinimumGCAge.
+ */
 const MIN_AGE_MS = 120_000
 
 /**
- * The images to remove, the longest unused first, until `bytes` are free. Pure. Source:
+ * Returns the images to remove until `bytes` are free, the longest unused first. Pure. Source:
  * pkg/kubelet/images/image_gc_manager.go freeSpace.
  */
 export function imagesToRemove(
@@ -39,8 +41,8 @@ export function imagesToRemove(
 }
 
 /**
- * Removes images that nothing uses when the disk is short. `used`: ids and names of the images of all containers.
- * Returns how many bytes that should have freed.
+ * Removes unused images when the disk is short. `used`: ids and names of the images of all containers. Returns the
+ * bytes that this should have freed.
  */
 export async function removeUnusedImages(
   { runtime, clock, log }: KubeletContext,

@@ -26,17 +26,17 @@ export class ImageManager {
   readonly #onPulled: () => void
   readonly #backoff: Backoff
   readonly #failures = new Map<string, { readonly at: number; readonly message: string }>()
-  /** When an image was last asked for, by its id: what garbage collection goes by. Milliseconds. */
+  /** When each image was last requested, by its id, in milliseconds. Garbage collection uses it. */
   readonly lastUsed = new Map<string, number>()
 
-  /** `onPulled` is called when the node has an image more. */
+  /** `onPulled` is called after each pull. */
   constructor(context: KubeletContext, onPulled: () => void = () => {}) {
     this.#context = context
     this.#onPulled = onPulled
     this.#backoff = new Backoff(() => context.clock.monotonic())
   }
 
-  /** Milliseconds until a pull may be tried again. */
+  /** Returns the milliseconds until a pull may be retried. */
   waitFor(pod: Pod, container: AnyContainer): number {
     const key = keyOf(pod, container)
     const failure = this.#failures.get(key)
@@ -149,7 +149,7 @@ export class ImageManager {
     throw failure
   }
 
-  /** Those that exist: a missing one is told, and the pull goes on without it. */
+  /** Returns the pull secrets that exist. A missing one is reported, and the pull continues without it. */
   async #pullSecrets(pod: Pod): Promise<readonly Secret[]> {
     const { client, events } = this.#context
     const found = await Promise.all(

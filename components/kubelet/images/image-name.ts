@@ -1,12 +1,12 @@
-/** What an image reference says. Source of the grammar: distribution/reference. */
+/** The parts of an image reference. Source of the grammar: distribution/reference. */
 export interface ImageName {
-  /** `docker.io` where none is named. */
+  /** `docker.io` when none is named. */
   readonly registry: string
-  /** With `library/` for Docker's own. */
+  /** With `library/` for Docker's official images. */
   readonly repository: string
   readonly tag: string | undefined
   readonly digest: string | undefined
-  /** The reference as given, with `:latest` where it had neither tag nor digest. */
+  /** The reference as given, with `:latest` when it had neither tag nor digest. */
   readonly tagged: string
 }
 
@@ -17,7 +17,7 @@ const REFERENCE = new RegExp(
   `^((?:${DOMAIN}/)?${COMPONENT}(?:/${COMPONENT})*)(?::([\\w][\\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
 )
 
-/** @throws Error in Docker's words for a text that is no reference */
+/** @throws Error in Docker's words for an invalid reference */
 export function parseImageName(image: string): ImageName {
   const match = REFERENCE.exec(image)
   if (match === null) {

@@ -6,12 +6,12 @@ export interface LogLine {
   /** RFC 3339 with nanoseconds. */
   readonly time: string
   readonly stream: "stdout" | "stderr"
-  /** The line goes on in the next one of this stream. */
+  /** Whether the line continues in the next line of this stream. */
   readonly partial: boolean
   readonly content: string
 }
 
-/** Without its line break. Undefined for what is no such line, as the rest of one that was cut. */
+/** Parses a line without its line break. Undefined for an invalid line, such as the rest of one that was cut. */
 export function parseLogLine(line: string): LogLine | undefined {
   const first = line.indexOf(" ")
   const second = line.indexOf(" ", first + 1)

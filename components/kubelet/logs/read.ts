@@ -4,7 +4,7 @@ import type { OpenFile, PodFiles } from "../runtime/runtime.ts"
 import { parseLogLine, type LogLine } from "./line.ts"
 
 const CHUNK = 64 * 1024
-/** Runtimes write at most 16 KiB of a container's words into one line; whatever is longer than this is not theirs. */
+/** Runtimes write at most 16 KiB of output into one line; a longer line was written by another program. */
 const MAX_LINE_BYTES = 1024 * 1024
 const NEWLINE = 10
 
@@ -13,22 +13,22 @@ export interface LogReadRequest {
   readonly path: string
   readonly options: Omit<LogOptions, "container" | "previous">
   readonly clock: Clock
-  /** Whether more may still be written. */
+  /** Whether more output may follow. */
   isLive(): boolean
-  /** Calls when `isLive` may have changed. Returns what ends that. */
+  /** Calls `listener` when `isLive` may have changed. Returns the function that ends this. */
   onChange(listener: () => void): () => void
   readonly signal: AbortSignal
 }
 
 /**
- * A followed log is looked at this often without being woken: notices of the kernel's have been seen to get lost on
- * their way. Source: cri-client logForceCheckPeriod.
+ * Interval in which a followed log is checked without a notification, because the kernel's notifications can get lost.
+ * Source: cri-client logForceCheckPeriod.
  */
 const LOOK_ANYWAY_MS = 1000
 
 /**
- * A container's log as users see it, from the file the runtime writes; with `follow`, further parts as they are
- * written, also after the file was rotated. Source: cri-client pkg/logs/logs.go.
+ * Yields a container's log as users see it, from the file that the runtime writes; with `follow` also what is written
+ * later, across rotations. Source: cri-client pkg/logs/logs.go.
  */
 export async function* readLog({
   files,
@@ -58,7 +58,7 @@ export async function* readLog({
         const bytes: Uint8Array = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
         const end = bytes.lastIndexOf(NEWLINE) + 1
         rest = bytes.subarray(end)
-        // A runtime parts long lines; what does not end is no line of a log.
+        // Runtimes split long lines; text without a line end is no line of a log.
         if (rest.length > MAX_LINE_BYTES) rest = new Uint8Array(0)
         const text = print(Buffer.from(bytes.subarray(0, end)).toString("utf8"))
         if (text === "") continue
@@ -89,7 +89,7 @@ export async function* readLog({
   }
 }
 
-/** A bell that is not missed when it rings before somebody waits. */
+/** A signal that is kept if it comes before the wait for it. */
 class Wake {
   #rung = Promise.withResolvers<void>()
   arm(): void {
@@ -103,7 +103,7 @@ class Wake {
   }
 }
 
-/** Where the last `lines` lines begin: looks for line breaks from the end. */
+/** Returns the offset of the last `lines` lines: searches for line breaks from the end. */
 async function tailOffset(file: OpenFile, lines: number | undefined): Promise<number> {
   if (lines === undefined) return 0
   const size = await file.size()
@@ -113,7 +113,7 @@ async function tailOffset(file: OpenFile, lines: number | undefined): Promise<nu
     const start = Math.max(0, end - CHUNK)
     const chunk = await file.read(start, end - start)
     for (let i = chunk.length - 1; i >= 0; i--) {
-      // The one at the very end closes the last line.
+      // A line break at the very end belongs to the last line.
       if (chunk[i] !== NEWLINE || start + i === size - 1) continue
       found++
       if (found === lines) return start + i + 1
@@ -123,7 +123,7 @@ async function tailOffset(file: OpenFile, lines: number | undefined): Promise<nu
   return 0
 }
 
-/** Turns whole lines of the file into what is asked for. */
+/** Formats complete lines of the file as the request asks. */
 function printer(
   { sinceSeconds, sinceTime, timestamps, stream = "All" }: LogReadRequest["options"],
   now: number,
@@ -134,7 +134,7 @@ function printer(
       : sinceSeconds !== undefined
         ? comparableTime(new Date(now - sinceSeconds * 1000).toISOString())
         : ""
-  // Of each stream, whether its last line goes on.
+  // For each stream, whether its last line continues.
   const open = { stdout: false, stderr: false }
   const wanted = ({ stream: of, time }: LogLine) =>
     (stream === "All" || stream.toLowerCase() === of) && (since === "" || comparableTime(time) >= since)
@@ -152,8 +152,8 @@ function printer(
 }
 
 /**
- * In UTC with nine digits of fraction, so that texts compare as times do. Runtimes write nanoseconds, without zeros at
- * the end, in the zone of the host.
+ * Returns the time in UTC with nine digits, so that times compare as text. Runtimes write nanoseconds without trailing
+ * zeros, in the zone of the host.
  */
 function comparableTime(text: string): string {
   const [, fraction = ""] = /\.(\d+)/.exec(text) ?? []

@@ -7,7 +7,7 @@ import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go ContainerLogMaxSize, ContainerLogMaxFiles. */
 export const MAX_BYTES = 10 * 1024 * 1024
 export const MAX_FILES = 5
-/** A log is looked at after this long while it grows, and ever less often while it does not. */
+/** First interval between checks of a log; it doubles while the log does not grow. */
 const SHORTEST_MS = 10_000
 const LONGEST_MS = 320_000
 
@@ -18,8 +18,8 @@ interface Watched {
 }
 
 /**
- * Keeps logs of running containers from growing without end. Differs from upstream, which looks at every log each 10 s:
- * a log that has not grown is looked at half as often each time. Source: pkg/kubelet/logs/container_log_manager.go.
+ * Rotates the logs of running containers. Differs from upstream, which checks every log each 10 s: a log that has not
+ * grown is checked half as often each time. Source: pkg/kubelet/logs/container_log_manager.go.
  */
 export class LogRotation {
   readonly #context: KubeletContext
@@ -31,7 +31,7 @@ export class LogRotation {
     this.#cache = cache
   }
 
-  /** Looks after the logs of a pod's running containers. Call when they may have changed. */
+  /** Updates the containers of a pod whose logs are checked; called when they may have changed. */
   sync(containers: readonly RuntimeContainer[]): void {
     for (const { id, state } of containers) {
       const watched = this.#watched.get(id)
@@ -82,7 +82,7 @@ export class LogRotation {
       this.#look(id, size, grown ? SHORTEST_MS : Math.min(before.everyMs * 2, LONGEST_MS))
   }
 
-  /** `0.log` becomes `0.log.20261120-101500`; those before it are compressed, and the oldest removed. */
+  /** Renames `0.log` to `0.log.20261120-101500`, compresses older files, and removes the oldest. */
   async #rotate(id: string, path: string): Promise<void> {
     const {
       runtime: { files, containers },

@@ -6,7 +6,7 @@ import type { Machine } from "../runtime/runtime.ts"
 import type { DeviceUsage, InterfaceUsage, Usage } from "../runtime/usage.ts"
 import type { ContainerSample, Disks, PodSample, Sample } from "../stats/sample.ts"
 
-/** Something that is measured: the machine, a cgroup of the kubelet's, or a container. */
+/** A measured thing: the machine, a cgroup of the kubelet, or a container. */
 interface Thing {
   readonly labels: Labels
   readonly usage: Usage | undefined
@@ -17,7 +17,7 @@ interface Thing {
   readonly writable?: { readonly usedBytes: number; readonly capacityBytes: number } | undefined
 }
 
-/** Those that cAdvisor gives everything, empty where they have no meaning. */
+/** The labels that cAdvisor adds to everything; empty where they have no meaning. */
 interface Labels {
   readonly container: string
   readonly id: string
@@ -32,13 +32,13 @@ export interface CadvisorOptions {
   readonly sample: Sample
   readonly disks: Disks
   readonly machine: Machine
-  /** The path of a cgroup as the kernel shows it. */
+  /** Returns the path of a cgroup as the kernel shows it. */
   readonly folderOf: (cgroup: readonly string[]) => string
 }
 
 /**
- * /metrics/cadvisor: the figures that dashboards are made of, under the names and labels that cAdvisor gives them.
- * Source: google/cadvisor metrics/prometheus.go.
+ * Formats /metrics/cadvisor: the metrics of most dashboards, with the names and labels of cAdvisor. Source:
+ * google/cadvisor metrics/prometheus.go.
  */
 export function cadvisorMetrics({ sample, disks, machine, folderOf }: CadvisorOptions): readonly MetricFamily[] {
   const { at } = sample
@@ -100,7 +100,7 @@ function thingsOf(
   }
   return [
     { labels: { ...own, id: folder }, usage, startedAt: sandbox.createdAt },
-    // The network of a pod is counted at its sandbox.
+    // The network of a pod is measured at its sandbox.
     {
       labels: { ...own, id: `${folder}/${sandbox.id}`, name: sandbox.id },
       usage: undefined,
@@ -111,7 +111,7 @@ function thingsOf(
   ]
 }
 
-/** A figure alone, or several with labels that tell them apart. */
+/** One value, or several values with labels. */
 type Figures = number | undefined | readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[]
 
 function seriesOf(thing: Thing, read: (thing: Thing) => Figures, at: number): readonly Series[] {

@@ -3,7 +3,7 @@ import { Registry, type Distribution, type Family } from "../../../pkg/metrics/r
 import type { ProbeKind } from "../probes/probe-worker.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 
-/** Pods with a sandbox that is ready, and containers by their state: created, running, exited, unknown. */
+/** Pods with a ready sandbox, and containers by state: created, running, exited, unknown. */
 export interface KubeletFigures {
   readonly pods: number
   readonly containers: Readonly<Record<string, number>>
@@ -14,13 +14,12 @@ export interface KubeletMetricsOptions {
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly figures: () => KubeletFigures
-  /** The program's own registry, which tells of the kubelet too. */
+  /** The program's own registry, which has the kubelet's metrics too. */
   readonly shared?: Registry | undefined
 }
 
 /**
- * Seconds from the moment the kubelet hears of a pod until it runs. Source: pkg/kubelet/metrics
- * podStartupDurationBuckets.
+ * Seconds from when the kubelet first sees a pod until it runs. Source: pkg/kubelet/metrics podStartupDurationBuckets.
  */
 const POD_START_BUCKETS = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
@@ -29,17 +28,17 @@ const POD_START_BUCKETS = [
 const PROBE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
- * What the kubelet tells of itself, by upstream's names. Source: pkg/kubelet/metrics/metrics.go,
+ * The kubelet's own metrics, under upstream's names. Source: pkg/kubelet/metrics/metrics.go,
  * pkg/kubelet/prober/prober_manager.go.
  */
 export class KubeletMetrics {
-  /** Of /metrics and /metrics/probes. */
+  /** The registries of /metrics and /metrics/probes. */
   readonly kubelet = new Registry()
   readonly probes = new Registry()
   readonly #started: readonly Family<Distribution>[]
   readonly #probed
   readonly #probeSeconds
-  /** Labels of the series that a pod has, by its uid: they go with it. */
+  /** Labels of the series of each pod, by its uid, which are removed with the pod. */
   readonly #series = new Map<string, Map<string, () => void>>()
 
   constructor({ nodeName, startedAt, figures, shared }: KubeletMetricsOptions) {
@@ -92,7 +91,7 @@ export class KubeletMetrics {
     )
   }
 
-  /** A pod runs, so long after the kubelet first heard of it. */
+  /** Called when a pod runs, with the time since the kubelet first saw it. */
   podStarted(milliseconds: number): void {
     for (const family of this.#started) family.with().observe(milliseconds / 1000)
   }
@@ -117,7 +116,7 @@ export class KubeletMetrics {
     })
   }
 
-  /** The pod is gone. */
+  /** Called when a pod is gone. */
   forget(uid: string): void {
     for (const remove of this.#series.get(uid)?.values() ?? []) remove()
     this.#series.delete(uid)

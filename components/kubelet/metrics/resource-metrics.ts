@@ -2,7 +2,7 @@ import type { MetricFamily, Series } from "../../../pkg/metrics/exposition.ts"
 import type { ContainerStats, PodStats, Summary } from "../stats/summary-types.ts"
 
 /**
- * /metrics/resource: what metrics-server asks for. `at`: when the summary was measured. Source:
+ * Formats /metrics/resource, which metrics-server reads. `at`: when the summary was measured. Source:
  * pkg/kubelet/metrics/collectors/resource_metrics.go.
  */
 export function resourceMetrics({ node, pods }: Summary, at: number): readonly MetricFamily[] {

@@ -16,7 +16,7 @@ export interface NodeResourcesRequest {
   readonly machine: Pick<Machine, "cpus" | "memoryBytes" | "hugepages">
   readonly disk: Pick<FilesystemSpace, "capacityBytes">
   readonly maxPods: number
-  /** What the API has: others may have told of resources that the kubelet knows nothing of. */
+  /** The stored status: device plugins and users may have added resources that the kubelet does not know. */
   readonly before: Pick<NodeStatus, "capacity" | "allocatable">
 }
 
@@ -51,5 +51,5 @@ export function nodeResources({ machine, disk, maxPods, before }: NodeResourcesR
 const only = (amounts: Amounts | undefined, wanted: (name: string) => boolean): Amounts =>
   Object.fromEntries(Object.entries(amounts ?? {}).filter(([name]) => wanted(name)))
 
-/** As upstream writes bytes: in the largest of Ki, Mi … that leaves a whole number. */
+/** Formats bytes as upstream does: in the largest of Ki, Mi … that gives a whole number. */
 const binary = (bytes: number): string => formatQuantity(fromUnits(bytes, "BinarySI"))

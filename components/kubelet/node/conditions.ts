@@ -4,7 +4,7 @@ import type { Pressure } from "./pressure.ts"
 
 export interface ConditionsRequest {
   readonly pressure: Pressure
-  /** Why pods cannot run; none when they can. */
+  /** Why pods cannot run; empty when they can. */
   readonly problems: readonly string[]
   readonly before: readonly NodeCondition[]
   /** Milliseconds since the epoch. */
@@ -70,7 +70,7 @@ export function nodeConditions({ pressure, problems, before, now }: ConditionsRe
   })
 }
 
-/** What the events of a changed condition say. */
+/** The events of changed conditions. */
 export const CONDITION_EVENTS: Readonly<Record<string, readonly [whenTrue: string, whenFalse: string]>> = {
   MemoryPressure: ["NodeHasInsufficientMemory", "NodeHasSufficientMemory"],
   DiskPressure: ["NodeHasDiskPressure", "NodeHasNoDiskPressure"],

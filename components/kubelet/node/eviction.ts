@@ -9,17 +9,17 @@ import { isCritical, podSums } from "../pod/qos.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { Verdict } from "../status/pod-status.ts"
 
-/** A pod as it is ranked for eviction. */
+/** A pod with what its rank for eviction depends on. */
 export interface Usage {
   readonly pod: Pod
-  /** Of the resource that is short: bytes, or processes. */
+  /** The usage of the scarce resource: bytes, or processes. */
   readonly used: number
   readonly requested: number
 }
 
 /**
- * The pods in the order in which they go: those above their request, then by priority, then by how far they are above.
- * Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure.
+ * Sorts pods in the order of their eviction: those above their request first, then by priority, then by how far they
+ * are above. Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure.
  */
 export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
   usages
@@ -41,7 +41,7 @@ export interface EvictionParts {
 }
 
 /**
- * Frees what the node is short of: unused images first, then one pod. Called as long as the pressure lasts. Source:
+ * Frees the scarce resource: removes unused images, then evicts one pod. Called while the pressure lasts. Source:
  * pkg/kubelet/eviction/eviction_manager.go synchronize.
  */
 export async function relieve(parts: EvictionParts, pressure: Pressure): Promise<void> {
@@ -120,7 +120,7 @@ async function usages({ runtime }: KubeletContext, pods: readonly Pod[], signal:
   })
 }
 
-/** containerd 1.6 has no counts of processes. */
+/** containerd 1.6 does not report counts of processes. */
 async function processStats(stats: Promise<readonly PodSandboxStats[]>): Promise<readonly PodSandboxStats[]> {
   try {
     return await stats
