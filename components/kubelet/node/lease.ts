@@ -10,7 +10,7 @@ const RENEW_MS = 10_000
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 7_000
 
-/** Says every ten seconds that the node lives. Source: component-helpers apimachinery/lease/controller.go. */
+/** Renews the Lease of the node every ten seconds. Source: component-helpers apimachinery/lease/controller.go. */
 export class NodeLease {
   readonly #context: KubeletContext
   readonly #node: () => Node | undefined
@@ -20,7 +20,7 @@ export class NodeLease {
   #lease: Lease | undefined
   #stopped = false
 
-  /** `onGone` is told that the lease has been deleted, as happens to it when its node is. */
+  /** `onGone` is called when the lease was deleted, which happens when its node is deleted. */
   constructor(context: KubeletContext, node: () => Node | undefined, onGone: () => void) {
     this.#context = context
     this.#node = node
@@ -43,7 +43,7 @@ export class NodeLease {
       this.#lease = await this.#write()
       this.#retryMs = FIRST_RETRY_MS
     } catch (err) {
-      // Its namespace is made by the control plane, which may be starting too.
+      // The control plane creates the namespace, and may still be starting.
       if (!isNotFound(err)) log.warn("Cannot renew the lease of the node", { err })
       else if (this.#lease !== undefined) this.#onGone()
       this.#lease = undefined

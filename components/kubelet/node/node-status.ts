@@ -8,7 +8,7 @@ import type { Pressure } from "./pressure.ts"
 const MAX_IMAGES = 50
 const MAX_NAMES = 5
 
-/** Of a node that nobody has looked at yet. */
+/** The nodeInfo of a node before it reports. */
 export const EMPTY_INFO: NodeStatus["nodeInfo"] = {
   machineID: "",
   systemUUID: "",
@@ -23,7 +23,7 @@ export const EMPTY_INFO: NodeStatus["nodeInfo"] = {
 }
 
 /**
- * What the kubelet reports of its node now. `before` is what the API has: resources and times of others in it are kept.
+ * Returns the status of the node now. `before` is the stored status: resources and times that others wrote are kept.
  * Source: pkg/kubelet/nodestatus/setters.go.
  */
 export async function readNodeStatus(
@@ -57,7 +57,7 @@ export async function readNodeStatus(
   }
 }
 
-/** Whether the runtime can run pods, and what it can do. */
+/** Returns whether the runtime can run pods, and its features. */
 async function runtimeState({ runtime: { containers } }: KubeletContext, before: NodeStatus) {
   try {
     const [version, state] = await Promise.all([containers.version(), containers.status()])
@@ -96,7 +96,7 @@ async function runtimeState({ runtime: { containers } }: KubeletContext, before:
   }
 }
 
-/** As upstream the largest ones only: more would make the Node heavy. */
+/** Returns the largest images only, as upstream: all of them would make the Node large. */
 async function largestImages({ runtime }: KubeletContext, before: NodeStatus): Promise<readonly ContainerImage[]> {
   try {
     const images = await runtime.images.listImages()
@@ -112,7 +112,7 @@ async function largestImages({ runtime }: KubeletContext, before: NodeStatus): P
   }
 }
 
-/** Without the times of heartbeats, which are no change; an empty list is as good as none. */
+/** Returns the status without heartbeat times and empty lists, which are no change. */
 export const comparable = ({ conditions = [], images = [], ...rest }: Partial<NodeStatus>): object => ({
   ...rest,
   images,
@@ -121,7 +121,7 @@ export const comparable = ({ conditions = [], images = [], ...rest }: Partial<No
     .toSorted((a, b) => (a.type < b.type ? -1 : 1)),
 })
 
-/** `status` for a merge patch: resources that it lacks and `before` has are taken away. */
+/** Returns `status` for a merge patch: resources that are only in `before` are removed. */
 export function withRemovals(before: NodeStatus, status: Partial<NodeStatus>): object {
   const lists = (["capacity", "allocatable"] as const).map((list) => {
     const gone = Object.keys(before[list] ?? {}).filter((name) => status[list]?.[name] === undefined)

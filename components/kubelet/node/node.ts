@@ -9,32 +9,35 @@ import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
 
-/** Unchanged, the status is written this often; changed, at once. Source: nodeStatusReportFrequency. */
+/**
+ * Interval in which an unchanged status is written; a changed one is written at once. Source:
+ * nodeStatusReportFrequency.
+ */
 export const REPORT_MS = 300_000
 /**
- * How often the kubelet looks at memory, disk, processes and the runtime of its own accord. Source:
- * pkg/kubelet/eviction monitoring interval, 10 s there.
+ * Interval in which memory, disk, processes and the runtime are checked. Source: pkg/kubelet/eviction monitoring
+ * interval, also 10 s.
  */
 export const MEASURE_MS = 10_000
 /**
- * First and longest wait before the node is registered again. Source: pkg/kubelet/kubelet_node_status.go
+ * First and longest delay before another attempt to register the node. Source: pkg/kubelet/kubelet_node_status.go
  * registerWithAPIServer.
  */
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 7000
 
 /**
- * The Node object of this machine: made when it is missing, its status kept true. Source:
+ * Creates the Node of this machine when it is missing, and keeps its status up to date. Source:
  * pkg/kubelet/kubelet_node_status.go.
  */
 export class NodeReporter {
   readonly #context: KubeletContext
   readonly #stopping = new AbortController()
-  /** Folders on the file systems that count. */
+  /** Folders on the measured file systems. */
   readonly #folders: readonly string[]
   readonly #onPressure: (pressure: Pressure) => void
   readonly #informer: Informer<Node>
-  /** As the kubelet would make it, for admission while the API has none. */
+  /** The Node as the kubelet would create it, for pod admission before the API has it. */
   #initial: Node | undefined
   #node: Node | undefined
   #pressure = NO_PRESSURE
@@ -49,11 +52,11 @@ export class NodeReporter {
     this.#context = context
     this.#folders = folders
     this.#onPressure = onPressure
-    // Asked for early, so that it is known when the first pod is looked at.
+    // The informer starts early, so that the Node is known when the first pod is checked.
     this.#informer = context.informers.of(Node)
   }
 
-  /** As it is in the API, as far as is known; undefined until it has been registered. */
+  /** The Node of the API; undefined until it has been registered. */
   get node(): Node | undefined {
     const own = this.#node
     if (own === undefined) return undefined
@@ -64,14 +67,14 @@ export class NodeReporter {
   }
 
   /**
-   * The node that pods are held against: as the API has it, or as it is going to be registered. Source:
-   * pkg/kubelet/kubelet_getters.go getNodeAnyWay.
+   * The Node for pod admission: the stored one, or the one to be registered. Source: pkg/kubelet/kubelet_getters.go
+   * getNodeAnyWay.
    */
   get nodeAnyWay(): Node | undefined {
     return this.node ?? this.#initial
   }
 
-  /** Works out what the node is like, without the API. Call before pods are started. */
+  /** Determines the state of the node without the API. Called before pods are started. */
   async prepare(): Promise<void> {
     this.#initial = await this.#wanted()
   }
@@ -79,7 +82,7 @@ export class NodeReporter {
     return this.#pressure
   }
 
-  /** Resolves when the Node is in the API with its first status. */
+  /** Resolves when the API has the Node with its first status. */
   async start(signal: AbortSignal): Promise<void> {
     const { clock, log, events, config } = this.#context
     const ending = AbortSignal.any([signal, this.#stopping.signal])
@@ -108,7 +111,7 @@ export class NodeReporter {
     this.#measureTimer?.cancel()
   }
 
-  /** Something that the status tells of may have changed. */
+  /** Called when something in the status may have changed. */
   wake(): void {
     if (this.#stopping.signal.aborted) return
     this.#again = true
@@ -117,7 +120,10 @@ export class NodeReporter {
     this.#context.spawn("node status", () => this.#work())
   }
 
-  /** The Node may have been deleted: its status is written even if it has not changed, which shows that. */
+  /**
+   * Called when the Node may have been deleted: its status is written even if unchanged, which fails for a deleted
+   * Node.
+   */
   doubt(): void {
     this.#reported = -Infinity
     this.wake()
@@ -140,8 +146,8 @@ export class NodeReporter {
   }
 
   /**
-   * Events name the node by its name, since its uid is not known when it starts. `kubectl describe node` looks for
-   * that.
+   * Events refer to the node by its name instead of its uid, which is unknown at the start. `kubectl describe node`
+   * searches for that.
    */
   get #about(): Node {
     const { nodeName } = this.#context.config
@@ -154,7 +160,7 @@ export class NodeReporter {
     }
   }
 
-  /** The Node as it is registered. */
+  /** Returns the Node to register. */
   async #wanted(): Promise<Node> {
     const { config, runtime } = this.#context
     const { operatingSystem, architecture } = runtime.machine.info
@@ -254,8 +260,7 @@ export class NodeReporter {
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
         this.#answered = answers
         this.#pressure = pressure
-        // Somebody else may have written what the status is made of, or over it. Source: syncNodeStatus, every 10 s
-        // there too.
+        // Other programs may have changed the Node or its status. Upstream's syncNodeStatus checks every 10 s too.
         if (changed || this.node !== this.#node) this.wake()
         if (pressure.memory || pressure.disk || pressure.pid) this.#onPressure(pressure)
       } catch (err) {

@@ -1,8 +1,8 @@
 import type { ContainerRuntime, FilesystemSpace } from "../runtime/runtime.ts"
 
 /**
- * Below these the node is under pressure. Source: pkg/kubelet/apis/config/v1beta1/defaults_linux.go for memory; k3s's
- * values for disks, which suit small machines.
+ * Thresholds of node pressure. Source: pkg/kubelet/apis/config/v1beta1/defaults_linux.go for memory; k3s's values for
+ * disks, which suit small machines.
  */
 export const THRESHOLDS = {
   memoryBytes: 100 * 1024 * 1024,
@@ -18,7 +18,7 @@ export interface Pressure {
 }
 export const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false }
 
-/** Looks at what is left of the node. `folders` lie on the file systems that count. */
+/** Measures the free resources of the node. `folders` are on the file systems that count. */
 export async function measurePressure({ machine }: ContainerRuntime, folders: readonly string[]): Promise<Pressure> {
   const [memory, processes, ...spaces] = await Promise.all([
     machine.availableMemory(),

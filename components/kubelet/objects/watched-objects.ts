@@ -1,7 +1,7 @@
 /**
- * ConfigMaps and Secrets that pods of this node use, each followed by a list and a watch of its own while at least one
- * pod uses it: a kubelet may see only what its pods refer to. An object that says it is immutable is followed no
- * longer. Source: pkg/kubelet/util/manager/watch_based_manager.go.
+ * Watches the ConfigMaps and Secrets that pods of this node use. Each object has a watch of its own while at least one
+ * pod uses it, because a kubelet may read only objects that its pods refer to. Immutable objects are not watched.
+ * Source: pkg/kubelet/util/manager/watch_based_manager.go.
  */
 import { ApiError, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -15,18 +15,18 @@ export interface WatchedObjectsOptions {
   readonly log: Logger
 }
 
-/** One pod's interest in one object. */
+/** The use of one object by one pod. */
 export interface ObjectUse<T> {
-  /** The object as it is now, undefined when there is none. @throws ApiError when that cannot be found out */
+  /** Returns the object as it is now; undefined when it does not exist. @throws ApiError when it cannot be read */
   read(): Promise<T | undefined>
-  /** Ends the interest. Idempotent. */
+  /** Ends the use. Idempotent. */
   release(): void
 }
 
-/** Told what became of the object: whether it is there, and was there before. */
+/** Called with whether the object exists now, and whether it did before. */
 export type ObjectListener = (change: { readonly exists: boolean; readonly existed: boolean }) => void
 
-/** First and longest wait before another try. Source: client-go tools/cache reflector.go. */
+/** First and longest delay before another attempt. Source: client-go tools/cache reflector.go. */
 const FIRST_BACKOFF_MS = 800
 const LONGEST_BACKOFF_MS = 30_000
 
@@ -38,13 +38,13 @@ export class WatchedObjects {
     this.#options = options
   }
 
-  /** How many objects are followed. */
+  /** The number of watched objects. */
   get size(): number {
     return this.#followed.size
   }
 
   /**
-   * `changed` is called whenever the object has come, changed or gone, not for how it is found first. It must not
+   * `changed` is called whenever the object is created, changed or deleted, but not when it is first found. It must not
    * block.
    */
   use<T extends KubeObject>(
@@ -60,7 +60,7 @@ export class WatchedObjects {
       this.#followed.set(key, followed as unknown as Followed<KubeObject>)
     }
     const found = followed
-    // Each use is its own, so that one pod may have two of the same object.
+    // Each use has its own listener, so that a pod may use the same object twice.
     const listener: ObjectListener = (change) => changed(change)
     found.listeners.add(listener)
     return {
@@ -88,7 +88,7 @@ class Followed<T extends KubeObject> {
   readonly #options: WatchedObjectsOptions
   #object: T | undefined
   #revision: string | undefined
-  /** Resolves when the object, or that there is none, is known; rejects when the last try to find out failed. */
+  /** Resolves when it is known whether the object exists; rejects when the last attempt to read it failed. */
   #known: Promise<void>
   #watch: Watch | undefined
   #retry: Timer | undefined
@@ -157,7 +157,7 @@ class Followed<T extends KubeObject> {
     this.#backoff = FIRST_BACKOFF_MS
     if (event.type === "BOOKMARK" || event.object.metadata.name !== this.#name) return
     this.#set(event.type === "DELETED" ? undefined : event.object, true)
-    // Nothing that matters can happen to it any more; the pod that uses it keeps what it has.
+    // An immutable object cannot change, and pods keep the data of a deleted one.
     if (isImmutable(this.#object)) this.#watch?.close()
   }
 
@@ -196,7 +196,7 @@ class Followed<T extends KubeObject> {
   #relist(): void {
     const wasKnown = this.#revision !== undefined
     const listed = this.#list()
-    // What is known stays readable while the list is taken again.
+    // The last known state stays readable during a relist.
     if (wasKnown) return
     this.#known = listed
     listed.then(

@@ -3,7 +3,10 @@ export interface BackoffLimits {
   readonly longestMs: number
 }
 
-/** Of crashing containers and failing pulls. Source: pkg/kubelet/kubelet.go MaxContainerBackOff, backOffPeriod. */
+/**
+ * The backoff of crashing containers and failing pulls. Source: pkg/kubelet/kubelet.go MaxContainerBackOff,
+ * backOffPeriod.
+ */
 const CRASH_BACKOFF: BackoffLimits = { firstMs: 10_000, longestMs: 300_000 }
 
 interface Entry {
@@ -12,35 +15,32 @@ interface Entry {
 }
 
 /**
- * How long something that failed has to wait: a delay for each key that doubles with every failure, and is forgotten
- * when nothing failed for twice the longest delay. Source: client-go util/flowcontrol/backoff.go.
+ * A delay for each key, which doubles with every failure and is dropped when nothing failed for twice the longest
+ * delay. Source: client-go util/flowcontrol/backoff.go.
  */
 export class Backoff {
   readonly #now: () => number
   readonly #limits: BackoffLimits
   readonly #entries = new Map<string, Entry>()
 
-  /** `now` is the clock by which failures are told, in milliseconds: the wall clock where a runtime tells them. */
+  /** `now` is the clock of the failure times, in milliseconds: the wall clock for times from the runtime. */
   constructor(now: () => number, limits: BackoffLimits = CRASH_BACKOFF) {
     this.#now = now
     this.#limits = limits
   }
 
-  /**
-   * Milliseconds that are left when the failure was at `since` (milliseconds of the clock); 0 when there is nothing
-   * to wait for.
-   */
+  /** Returns the milliseconds to wait after a failure at `since` (milliseconds of the clock); 0 for no wait. */
   remaining(key: string, since: number): number {
     const entry = this.#live(key, since)
     return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#now())
   }
 
-  /** The delay that the last failure brought. */
+  /** Returns the current delay. */
   delay(key: string): number {
     return this.#entries.get(key)?.delayMs ?? 0
   }
 
-  /** Notes a try after a failure at `since`: the next one has to wait twice as long. */
+  /** Records an attempt after a failure at `since`: the next one waits twice as long. */
   next(key: string, since: number): void {
     const entry = this.#live(key, since)
     const delayMs = entry === undefined ? this.#limits.firstMs : Math.min(entry.delayMs * 2, this.#limits.longestMs)

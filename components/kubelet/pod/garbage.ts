@@ -7,12 +7,12 @@ import type { VolumeManager } from "../volumes/volume-manager.ts"
 import { join } from "node:path"
 
 /**
- * Of each container the newest run and the one before it are kept, the latter for `kubectl logs --previous`. Source:
+ * The newest run of each container and the one before are kept, for `kubectl logs --previous`. Source:
  * maxPerPodContainerCount.
  */
 const KEPT_RUNS = 2
 
-/** What is left of earlier runs of a pod that goes on. */
+/** Returns the remains of earlier runs of a pod that still runs. */
 export function remains({ containers, sandboxes }: RuntimePod): {
   readonly containers: readonly RuntimeContainer[]
   readonly sandboxes: readonly RuntimeSandbox[]
@@ -32,7 +32,7 @@ export function hasRemains(pod: RuntimePod): boolean {
   return containers.length > 0 || sandboxes.length > 0
 }
 
-/** Removes it, with the logs. Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go. */
+/** Removes remains, including their logs. Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go. */
 export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCache, pod: RuntimePod): Promise<void> {
   const { containers, sandboxes } = remains(pod)
   for (const { id, logPath } of containers) {
@@ -46,7 +46,7 @@ export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCa
   }
 }
 
-/** Removes all that is left on the node of a pod that has ended. */
+/** Removes everything on the node of a pod that has ended. */
 export async function clearAll(
   { runtime, config }: KubeletContext,
   cache: RuntimeCache,
@@ -57,12 +57,12 @@ export async function clearAll(
     cache.forget(id)
   }
   for (const { id } of containers) {
-    // With its sandbox the runtime has removed it.
+    // The runtime removes the containers of a sandbox with it.
     if (cache.container(id) === undefined) continue
     await runtime.containers.removeContainer(id)
     cache.forget(id)
   }
-  // When the pod ended a process of it may have been on its way out still, which keeps a cgroup.
+  // A process of the pod may still have been ending, which keeps a cgroup.
   await removePodCgroups(runtime, identity.uid)
   await Promise.all([
     runtime.files.remove(podFolder(config, identity.uid)),
@@ -71,8 +71,8 @@ export async function clearAll(
 }
 
 /**
- * Clears away what pods left that were deleted while no kubelet ran. `isKnown`: the pod is wanted, or something of it
- * runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs.
+ * Removes the remains of pods that were deleted while no kubelet ran. `isKnown`: whether the pod is wanted, or a part
+ * of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs.
  */
 export async function clearOrphans(
   { runtime, config, log }: KubeletContext,

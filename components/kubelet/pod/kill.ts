@@ -8,24 +8,27 @@ import type { RuntimeContainer, RuntimePod } from "./runtime-pod.ts"
 import { unlessAborted } from "../../../pkg/flow/unless-aborted.ts"
 
 /**
- * Even a container without any grace gets this long to end by itself. Source:
- * pkg/kubelet/kuberuntime/kuberuntime_container.go minimumGracePeriodInSeconds.
+ * The shortest grace period of a container. Source: pkg/kubelet/kuberuntime/kuberuntime_container.go
+ * minimumGracePeriodInSeconds.
  */
 const MIN_GRACE_SECONDS = 2
 
 export interface KillRequest {
-  /** Undefined for a pod that the API has forgotten: then its hooks are unknown. */
+  /** Undefined for a pod that the API no longer has, whose hooks are unknown. */
   readonly pod: Pod | undefined
   readonly run: RuntimeContainer
   readonly graceSeconds: number
-  /** What the event says; "Stopping container web" unless given. */
+  /** The message of the event; "Stopping container web" unless given. */
   readonly message?: string | undefined
   readonly podIp: string | undefined
-  /** Ends the waiting, not the killing: a shorter grace period comes instead. */
+  /** Ends the wait, but not the termination: a shorter grace period follows. */
   readonly signal: AbortSignal
 }
 
-/** Runs the preStop hook, asks the container to end, and ends it. Resolves when it has ended. */
+/**
+ * Runs the preStop hook, stops the container with its grace period, and kills it after that. Resolves when it has
+ * ended.
+ */
 export async function killContainer(
   context: KubeletContext,
   cache: RuntimeCache,
@@ -74,9 +77,9 @@ export interface KillPodRequest {
 }
 
 /**
- * Ends all containers of the pod and then its sandboxes: first everything but sidecars, at once; then sidecars in the
- * reverse order of their start, with what is left of the grace period. Resolves when all have ended; throws when the
- * runtime could not.
+ * Ends all containers of the pod and then its sandboxes: first all containers except sidecars, at once; then sidecars
+ * in the reverse order of their start, with the rest of the grace period. Resolves when all have ended; throws when the
+ * runtime fails.
  */
 export async function killPod(
   context: KubeletContext,
@@ -104,7 +107,7 @@ export async function killPod(
   )
 }
 
-/** Waits until the runtime may answer again. */
+/** Delay before the runtime is asked again. */
 const RUNTIME_RETRY_MS = 1000
 export const pause = (context: KubeletContext, signal: AbortSignal): Promise<void> =>
   sleep(context.clock, RUNTIME_RETRY_MS, signal).catch(() => undefined)

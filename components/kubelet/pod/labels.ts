@@ -1,5 +1,5 @@
 /**
- * What the kubelet writes on sandboxes and containers, so that they can be adopted after a restart. Source:
+ * Labels and annotations of sandboxes and containers, by which they are adopted after a restart of the kubelet. Source:
  * pkg/kubelet/types/labels.go, pkg/kubelet/kuberuntime/labels.go.
  */
 import { createHash } from "node:crypto"
@@ -18,7 +18,7 @@ const MESSAGE_POLICY = "io.kubernetes.container.terminationMessagePolicy"
 const PRE_STOP = "io.kubernetes.container.preStopHandler"
 const PORTS = "io.kubernetes.container.ports"
 
-/** Where a static pod came from, and the hash of its manifest. Source: pkg/kubelet/types/pod_update.go. */
+/** The source of a static pod, and the hash of its manifest. Source: pkg/kubelet/types/pod_update.go. */
 export const CONFIG_SOURCE = "kubernetes.io/config.source"
 export const CONFIG_HASH = "kubernetes.io/config.hash"
 export const CONFIG_SEEN = "kubernetes.io/config.seen"
@@ -61,8 +61,8 @@ export const containerAnnotations = (
 })
 
 /**
- * Changes with what makes a running container another one: name and image. Source: kubecontainer.HashContainer, which
- * looks at the same two.
+ * Returns a hash of the name and image: a running container with another hash is replaced. Source:
+ * kubecontainer.HashContainer.
  */
 export const containerHash = ({ name, image = "" }: AnyContainer): string =>
   createHash("sha256").update(`${name}\0${image}`).digest("hex").slice(0, 16)
@@ -75,7 +75,7 @@ export interface ContainerNotes {
   readonly graceSeconds: number
 }
 
-/** What `containerAnnotations` had said. */
+/** Parses the annotations that `containerAnnotations` wrote. */
 export const readNotes = (annotations: Readonly<Record<string, string>>): ContainerNotes => ({
   hash: annotations[HASH] ?? "",
   restartCount: Number(annotations[RESTART_COUNT] ?? 0),

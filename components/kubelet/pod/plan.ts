@@ -5,17 +5,17 @@ import { containerHash } from "./labels.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
 import { latest, type RuntimeContainer, type RuntimePod, type RuntimeSandbox } from "./runtime-pod.ts"
 
-/** What probes have found out about running containers. */
+/** The results of the probes of running containers. */
 export interface ProbeResults {
-  /** Has passed its startup probe, or has none. */
+  /** Whether the container has passed its startup probe, or has none. */
   isStarted(container: AnyContainer, run: RuntimeContainer): boolean
   isReady(container: AnyContainer, run: RuntimeContainer): boolean
-  /** A probe for which the container must be killed. */
+  /** Returns the failed probe for which the container must be killed. */
   failed(run: RuntimeContainer): FailedProbe | undefined
 }
 export interface FailedProbe {
   readonly probe: "startup" | "liveness"
-  /** The probe's own grace period, where it has one. */
+  /** The probe's own grace period, if it has one. */
   readonly graceSeconds: number | undefined
 }
 
@@ -31,17 +31,17 @@ export interface ContainerKill {
   readonly graceSeconds?: number | undefined
 }
 
-/** What has to be done so that the runtime has what the pod wants, in this order. */
+/** The steps that bring a pod from what runs to what it wants, in this order. */
 export interface PodPlan {
-  /** Everything of the pod that runs must end first: the sandbox is lost, or nothing is left to do. */
+  /** Whether every container must end first: the sandbox is lost, or nothing is left to run. */
   readonly killPod: boolean
   readonly createSandbox: boolean
-  /** Number of the sandbox to create. */
+  /** The attempt number of the sandbox to create. */
   readonly attempt: number
   /** The sandbox to use when none is created. */
   readonly sandbox: RuntimeSandbox | undefined
   readonly kill: readonly ContainerKill[]
-  /** In the order in which they are to be started. */
+  /** The containers to start, in order. */
   readonly start: readonly ContainerStart[]
 }
 
@@ -55,7 +55,7 @@ export function planOf(pod: Pod, runtime: RuntimePod, probes: Pick<ProbeResults,
   return changed ? planNewSandbox(pod, runtime, attempt) : planInSandbox(pod, runtime, sandbox!, probes)
 }
 
-/** Whether the pod needs a new sandbox. Source: pkg/kubelet/kuberuntime/util/util.go PodSandboxChanged. */
+/** Returns whether the pod needs a new sandbox. Source: pkg/kubelet/kuberuntime/util/util.go PodSandboxChanged. */
 export function sandboxState(
   pod: Pod,
   { sandboxes }: RuntimePod,
@@ -76,7 +76,7 @@ export function sandboxState(
 function planNewSandbox(pod: Pod, runtime: RuntimePod, attempt: number): PodPlan {
   const killPod = runtime.sandboxes.length > 0
   const wanted = pod.spec.containers.filter((container) => wantsRun(pod, container, latest(runtime, container.name)))
-  // A pod that must not restart has had its chance: the end of its sandbox was its end.
+  // With restartPolicy Never, the end of the sandbox is the end of the pod.
   const over =
     wanted.length === 0 ||
     (attempt > 0 &&
@@ -148,13 +148,13 @@ function planInSandbox(
   return plan()
 }
 
-/** Whether a container that does not run should. `run` is its newest run. */
+/** Whether a container that does not run should run. `run` is its newest run. */
 function wantsRun(pod: Pod, container: Container, run: RuntimeContainer | undefined): boolean {
   if (run === undefined || run.state === "unknown" || run.state === "created") return true
   return run.state === "exited" && restarts(pod, container, run.exitCode)
 }
 
-/** Why a running container must be killed, and whether it is started again. */
+/** Returns why a running container must be killed, and whether it is restarted. */
 function whatIsWrong(
   pod: Pod,
   container: Container,
@@ -196,7 +196,7 @@ function planInit(
   const kill: ContainerKill[] = []
   const start: ContainerStart[] = []
   const here = { ...runtime, containers: runtime.containers.filter(({ sandboxId }) => sandboxId === sandbox.id) }
-  // Once a regular container was made, initialization is over; only sidecars are looked after.
+  // Once a regular container was created, initialization is complete; only sidecars are still restarted.
   const initialized = pod.spec.containers.some(({ name }) => latest(here, name) !== undefined)
   const outcome = (state: InitPlan["state"]): InitPlan => ({ state, kill, start })
   for (const container of pod.spec.initContainers ?? []) {

@@ -1,7 +1,7 @@
 import type { ContainerRuntime } from "../runtime/runtime.ts"
 
 /**
- * The cgroup of a pod in each of the places where one can be, whatever its class of service. Source:
+ * Returns the possible cgroups of a pod, one for each quality of service class. Source:
  * pkg/kubelet/cm/pod_container_manager_linux.go.
  */
 export const podCgroups = (uid: string): readonly (readonly string[])[] => [
@@ -10,7 +10,7 @@ export const podCgroups = (uid: string): readonly (readonly string[])[] => [
   ["kubepods", "besteffort", `pod${uid}`],
 ]
 
-/** Removes what there is of them. */
+/** Removes those cgroups of the pod that exist. */
 export async function removePodCgroups({ cgroups }: Pick<ContainerRuntime, "cgroups">, uid: string): Promise<void> {
   for (const path of podCgroups(uid)) await cgroups.remove(path)
 }

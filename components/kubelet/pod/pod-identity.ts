@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
-/** Which pod a thing on the node belongs to; all that is left of one that the API has forgotten. */
+/** Identifies the pod of a sandbox or container, also when the API no longer has the pod. */
 export interface PodIdentity {
   readonly uid: string
   readonly namespace: string

@@ -15,20 +15,20 @@ import type { StartFailure } from "../status/container-status.ts"
 import type { MountedVolumes } from "../volumes/mounted-volume.ts"
 import type { PodIdentity } from "./pod-identity.ts"
 
-/** What is needed to start containers. */
+/** What starting containers needs. */
 export interface RunnerParts extends StartParts, SandboxParts {
   readonly crashes: Backoff
 }
 
-/** Has the pod looked at once more. */
+/** Schedules another sync of the pod. */
 export interface Waker {
-  /** As soon as the present look is over. */
+  /** Syncs again as soon as the present sync is done. */
   wake(): void
-  /** After so many milliseconds at the latest. */
+  /** Syncs again after this many milliseconds at the latest. */
   wakeIn(ms: number): void
 }
 
-/** What containers are started in. */
+/** What containers need before they start. */
 interface Prepared {
   readonly mounted: MountedVolumes
   readonly sandbox: RuntimeSandbox
@@ -36,17 +36,17 @@ interface Prepared {
 }
 
 /**
- * A failed step is tried again after this long, unless something wakes the worker before. Source:
- * pkg/kubelet/kubelet.go backOffPeriod.
+ * A failed step is retried after this time, unless something wakes the worker before. Source: pkg/kubelet/kubelet.go
+ * backOffPeriod.
  */
 export const RETRY_MS = 10_000
 const MOUNT_RETRY_MS = 2_000
-/** After a failed pull the pod is looked at again this soon, so that its status says that it waits for the next one. */
+/** After a failed pull the pod is synced again this soon, so that its status shows the backoff. */
 const PULL_RETRY_MS = 2_000
 
 /**
- * Acts on the plan of one pod: sandbox, volumes and containers come and go as it says. What does not succeed is noted,
- * and tried again when its time comes. Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
+ * Carries out the plan of one pod: creates and removes its sandbox, volumes and containers. A failed step is recorded,
+ * and retried later. Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
  */
 export class PodRunner {
   /** Why containers do not run that should, by their names. */
@@ -67,7 +67,7 @@ export class PodRunner {
     return this.#parts.cache.of(this.#identity)
   }
 
-  /** Ends what is to end and starts what is to start, in the order of the plan. */
+  /** Stops and starts containers in the order of the plan. */
   async apply(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<void> {
     const { context, cache } = this.#parts
     const podIp = this.#runtime.sandboxes[0]?.ips[0]
@@ -102,13 +102,13 @@ export class PodRunner {
     for (const start of starts) {
       signal.throwIfAborted()
       const started = await this.#start(pod, start, prepared, signal)
-      // The next one waits for it: a sidecar that has started lets the init containers after it begin.
+      // The next init container waits for this one: a started sidecar lets it begin.
       if (!started && start.type !== "regular" && start.type !== "ephemeral") break
       if (started && start.type === "sidecar") this.#waker.wake()
     }
   }
 
-  /** Notes that a container must wait before it is started again. Source: kuberuntime_manager.go doBackOff. */
+  /** Records that a container must wait before it is restarted. Source: kuberuntime_manager.go doBackOff. */
   #isBackingOff(pod: Pod, { container, fieldPath }: ContainerStart): boolean {
     const { context, crashes } = this.#parts
     const { uid, name, namespace } = this.#identity
@@ -140,12 +140,12 @@ export class PodRunner {
     return true
   }
 
-  /** Volumes, cgroup and sandbox: what containers need. Undefined when they are not there yet. */
+  /** Prepares volumes, cgroup and sandbox. Undefined when they are not ready yet. */
   async #prepare(pod: Pod, plan: PodPlan, signal: AbortSignal): Promise<Prepared | undefined> {
     const { context, volumes } = this.#parts
     const { cgroups, files } = context.runtime
     try {
-      // First of all, since what a pod left is found by it. Source: kubelet_pods.go makePodDataDirs.
+      // The folder comes first, because the remains of a pod are found by it. Source: kubelet_pods.go makePodDataDirs.
       if (plan.createSandbox) await files.makeFolder(podFolder(context.config, this.#identity.uid))
       const [mounted] = await Promise.all([
         volumes.mount(pod, signal),
@@ -181,7 +181,7 @@ export class PodRunner {
     }
   }
 
-  /** @returns whether it runs now */
+  /** @returns whether the container runs now */
   async #start(
     pod: Pod,
     start: ContainerStart,
@@ -202,7 +202,7 @@ export class PodRunner {
         signal,
       })
       this.failures.delete(container.name)
-      // One that has ended before it was first looked at: the event that tells so is no news any more.
+      // A container that has ended before this check needs no event any more.
       if (latest(this.#runtime, container.name)?.state === "exited") this.#waker.wake()
       return true
     } catch (err) {

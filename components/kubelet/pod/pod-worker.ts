@@ -26,11 +26,11 @@ export interface WorkerParts extends RunnerParts {
   readonly status: StatusManager
   readonly probes: ProbeManager
   readonly logs: LogRotation
-  /** How many remains of pods are cleared away at a time. */
+  /** Limits how many pods are cleaned up at once. */
   readonly clearing: Slots
-  /** Why the pod may not run here, or nothing. Calls `taken` at the instant at which the node has taken it. */
+  /** Returns why the pod may not run here; undefined when it may. Calls `taken` at the moment of its admission. */
   admit(pod: Pod, taken: () => void, signal: AbortSignal): Promise<Rejection | undefined>
-  /** Why the node cannot give the pod the resources it asks for now, or nothing. */
+  /** Returns why the node lacks the resources that the pod requests now; undefined when it has them. */
   resizeProblem(pod: Pod): ReturnType<typeof resizeProblem>
   finished(worker: PodWorker): void
 }
@@ -49,16 +49,16 @@ export interface WorkerParts extends RunnerParts {
  */
 export class PodWorker implements Waker {
   readonly identity: PodIdentity
-  /** When the kubelet first heard of it, on the monotonic clock. */
+  /** When the kubelet first saw the pod, on the monotonic clock. */
   readonly since: number
   readonly #parts: WorkerParts
-  /** With the resources that are set aside for it; `#newest` says what it asks for. */
+  /** The pod with its allocated resources; `#newest` has the requested ones. */
   #pod: Pod
   #newest: Pod
   #allocation: Allocation
   #pending: ReturnType<typeof resizeProblem>
   #stage: "running" | "terminating" | "terminated" | "finished" = "running"
-  /** The API has it no more. */
+  /** Whether the API no longer has the pod. */
   #removed = false
   #admitted = false
   #adopted = false
@@ -87,22 +87,22 @@ export class PodWorker implements Waker {
   get pod(): Pod {
     return this.#pod
   }
-  /** It has been taken away, and its worker ends. */
+  /** Whether the pod was removed from the node, and its worker ends. */
   get isRemoved(): boolean {
     return this.#removed
   }
   get stage(): string {
     return this.#stage
   }
-  /** Nothing of it runs any more, nor will. */
+  /** Whether all containers have ended and none will be started. */
   get hasEnded(): boolean {
     return this.#stage === "terminated" || this.#stage === "finished"
   }
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when all containers have ended. */
   get ended(): Promise<void> {
     return this.#whenEnded.promise
   }
-  /** The node has taken it. What runs already was taken by an earlier kubelet. */
+  /** Whether the node has admitted the pod. Running pods were admitted by an earlier kubelet. */
   get isAdmitted(): boolean {
     return this.#admitted || isRunning(this.#runtime)
   }
@@ -110,7 +110,7 @@ export class PodWorker implements Waker {
     return this.#parts.cache.of(this.identity)
   }
 
-  /** The API has a newer pod. */
+  /** Takes over a newer pod of the API. */
   update(pod: Pod): void {
     const before = this.#pod
     this.note(pod)
@@ -121,13 +121,13 @@ export class PodWorker implements Waker {
     this.wake()
   }
 
-  /** The API has a newer pod that wants nothing new. */
+  /** Takes over a newer pod of the API that needs no sync. */
   note(pod: Pod): void {
     this.#newest = pod
     this.#pod = allocated(pod, this.#allocation)
   }
 
-  /** The API has it no more. */
+  /** The API no longer has the pod. */
   remove(): void {
     if (this.#removed) return
     this.#removed = true
@@ -137,7 +137,7 @@ export class PodWorker implements Waker {
     this.wake()
   }
 
-  /** Ends the pod for a reason of the node's own. */
+  /** Ends the pod for a reason of the node. */
   fail(verdict: Verdict, graceSeconds?: number): void {
     if (this.#verdict !== undefined || this.#stage !== "running") return
     this.#verdict = verdict
@@ -146,7 +146,7 @@ export class PodWorker implements Waker {
     this.wake()
   }
 
-  /** Something about the pod may have changed: look. */
+  /** Syncs the pod, because something about it may have changed. */
   wake(): void {
     if (this.#stopped || this.#stage === "finished") return
     this.#again = true
@@ -156,7 +156,7 @@ export class PodWorker implements Waker {
     this.#parts.context.spawn(`pod ${this.identity.namespace}/${this.identity.name}`, () => this.#work())
   }
 
-  /** Leaves the pod as it is. */
+  /** Ends the worker and leaves the pod running. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
@@ -187,7 +187,7 @@ export class PodWorker implements Waker {
     this.#working = false
   }
 
-  /** Looks at the pod then at the latest. */
+  /** Syncs the pod after this time at the latest. */
   wakeIn(ms: number): void {
     const due = this.#parts.context.clock.monotonic() + ms
     if (this.#stopped || due >= this.#due) return
@@ -217,7 +217,7 @@ export class PodWorker implements Waker {
     return phase === "Succeeded" || phase === "Failed"
   }
 
-  /** Reports how the pod is. */
+  /** Reports the pod's status. */
   #report(terminal = false): PodStatus {
     const { context, status, probes } = this.#parts
     const computed = podStatus({
@@ -227,9 +227,9 @@ export class PodWorker implements Waker {
       probes,
       failures: this.#runner.failures,
       terminal,
-      // A pod whose containers still run has not failed, or another would be made that uses the same volumes and name.
-      // Once they have ended it has, though its sandbox is still there: by what they ended with alone it might have
-      // Succeeded, and would stay so. Source: status_manager.go mergePodStatus.
+      // A pod whose containers still run has not failed yet, or its replacement would be created while it uses the same
+      // volumes and name. Once they have ended it has failed, although its sandbox still exists: by their exit codes
+      // alone it might have succeeded. Source: status_manager.go mergePodStatus.
       verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
       pending: this.#pending,
       nodeIps: context.config.nodeIps,
@@ -260,7 +260,7 @@ export class PodWorker implements Waker {
     if (this.#mustEnd()) this.#again = true
   }
 
-  /** @returns whether the node takes the pod; if not, it has failed */
+  /** @returns whether the node admits the pod; if not, the pod has failed */
   async #admit(signal: AbortSignal): Promise<boolean> {
     const rejection = await this.#parts.admit(this.#pod, () => (this.#admitted = true), signal)
     signal.throwIfAborted()
@@ -272,7 +272,7 @@ export class PodWorker implements Waker {
     return false
   }
 
-  /** Gives running containers what the pod asks for now, if the node has it. */
+  /** Gives running containers the requested resources, if the node has them. */
   async #resize(signal: AbortSignal): Promise<void> {
     this.#pending = undefined
     if (!wantsResize(this.#newest, this.#allocation)) return
@@ -285,7 +285,7 @@ export class PodWorker implements Waker {
     await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
   }
 
-  /** Takes over a pod that an earlier kubelet started: its volumes are kept current again, its addresses are known. */
+  /** Adopts a pod that an earlier kubelet started: updates its volumes and reads its addresses. */
   async #adopt(signal: AbortSignal): Promise<void> {
     const { context, volumes } = this.#parts
     const ips = this.#runtime.sandboxes.find(({ ready }) => ready)?.ips ?? []
@@ -329,7 +329,7 @@ export class PodWorker implements Waker {
   async #terminate(signal: AbortSignal): Promise<void> {
     const { context, cache, probes } = this.#parts
     probes.stopKilling(this.identity.uid)
-    // One that ended before this kubelet began, and of which nothing is left here, is as the API has it.
+    // A pod that ended before this kubelet started, and has no remains, keeps its stored status.
     const isPast = isPodTerminal(this.#pod) && this.#runtime.containers.length === 0
     if (!this.#isReportedEnded()) this.#report()
     while (isRunning(this.#runtime)) {
@@ -368,7 +368,7 @@ export class PodWorker implements Waker {
       this.#unmounted = true
     }
     if (!this.#removed && this.#pod.metadata.deletionTimestamp !== undefined && !isStaticPod(this.#pod)) {
-      // Others learn how it ended before it goes.
+      // The status is written before the pod is deleted, so that others can read it.
       await status.written(uid)
       if (!this.#removed) await this.#delete()
       return
@@ -376,7 +376,7 @@ export class PodWorker implements Waker {
     if (this.#removed) await this.#finish()
   }
 
-  /** Tells the API that the pod may go. What it refuses is asked again until the informer says that the pod is gone. */
+  /** Tells the API that the pod may be deleted. A refusal is retried until the informer shows that the pod is gone. */
   async #delete(): Promise<void> {
     const { uid } = this.identity
     try {
@@ -390,7 +390,7 @@ export class PodWorker implements Waker {
     }
   }
 
-  /** Takes away what is left on the node. */
+  /** Removes the remains of the pod on the node. */
   async #finish(): Promise<void> {
     const { context, images, crashes, clearing, cache } = this.#parts
     const { uid } = this.identity

@@ -11,19 +11,19 @@ import { isRunning, type RuntimePod } from "./runtime-pod.ts"
 import type { Verdict } from "../status/pod-status.ts"
 import { OWN_CONDITIONS } from "../status/conditions.ts"
 
-/** Grace of a pod of which nothing but its containers is left. */
+/** Grace period of a pod of which only containers are left. */
 const ORPHAN_GRACE_SECONDS = 30
 
 /**
- * One worker for each pod of this node. Started when both the API's pods and the runtime's are known, so that pods
- * which run already are adopted, and those whose deletion was missed are ended.
+ * Runs one worker for each pod of this node. It starts when both the API's pods and the runtime's are known, so that
+ * running pods are adopted, and pods whose deletion was missed are ended.
  */
 export class PodWorkers {
   readonly #parts: WorkerParts
   readonly #informer: Informer<Pod>
   readonly #workers = new Map<string, PodWorker>()
   readonly #ending = new Set<string>()
-  /** Pods that are to run again once what ran of them has ended: manifests of static pods that were put back. */
+  /** Pods that run again once their containers have ended: manifests of static pods that were put back. */
   readonly #next = new Map<string, Pod>()
   readonly #off: (() => void)[] = []
   #stopped = false
@@ -39,14 +39,11 @@ export class PodWorkers {
   all(): readonly PodWorker[] {
     return [...this.#workers.values()]
   }
-  /** The pods that are wanted here. */
+  /** Returns the pods that should run here. */
   pods(): readonly Pod[] {
     return this.all().map(({ pod }) => pod)
   }
-  /**
-   * The other pods that were taken by the node and of which something runs or may yet run. Source:
-   * pkg/kubelet/kubelet_pods.go GetActivePods.
-   */
+  /** Returns the other admitted pods that run or may run. Source: pkg/kubelet/kubelet_pods.go GetActivePods. */
   othersThan({ metadata: { uid } }: Pod): readonly Pod[] {
     const pods: Pod[] = []
     for (const worker of this.#workers.values())
@@ -55,8 +52,7 @@ export class PodWorkers {
   }
 
   /**
-   * Ends the pod for a reason of the node's own, within its own grace period. Resolves when nothing of it runs any
-   * more.
+   * Ends the pod for a reason of the node, within the pod's grace period. Resolves when all its containers have ended.
    */
   async end({ metadata: { uid } }: Pod, verdict: Verdict): Promise<void> {
     const worker = this.#workers.get(uid!)
@@ -68,8 +64,7 @@ export class PodWorkers {
     const { cache } = this.#parts
     await Promise.all([this.#informer.whenSynced(), cache.whenSynced()])
     if (this.#stopped) return
-    // Those that were there first are looked at first: where there is no room for all, they go on. Source: kubelet.go
-    // HandlePodAdditions.
+    // The oldest pods are admitted first: if not all fit, they keep running. Source: kubelet.go HandlePodAdditions.
     let known: Pod[] | undefined = []
     const added = (pod: Pod) => (this.#isMirror(pod) ? this.#parts.status.observeMirror(pod) : this.#seen(pod))
     this.#off.push(
@@ -79,7 +74,7 @@ export class PodWorkers {
         deleted: (pod) => this.#gone(pod),
       }),
       cache.on((uid) => this.#stirred(uid)),
-      // What failed while the runtime was away need not wait for its next try.
+      // What failed while the runtime was away is retried at once.
       cache.onRelist(() => {
         for (const worker of this.#workers.values()) worker.wake()
       }),
@@ -97,14 +92,14 @@ export class PodWorkers {
     )
   }
 
-  /** Leaves all pods as they are. */
+  /** Ends the workers and leaves all pods running. */
   stop(): void {
     this.#stopped = true
     for (const off of this.#off) off()
     for (const worker of this.#workers.values()) worker.stop()
   }
 
-  /** A pod that is to run here, from the API or from a file. */
+  /** Adds a pod that is to run here, from the API or from a file. */
   add(pod: Pod): void {
     const uid = pod.metadata.uid!
     const known = this.#workers.get(uid)
@@ -151,14 +146,14 @@ export class PodWorkers {
     const worker = this.#workers.get(pod.metadata.uid!)
     if (worker !== undefined && pod.status.phase === "Running" && old.status.phase === "Pending")
       this.#parts.context.metrics.podStarted(this.#parts.context.clock.monotonic() - worker.since)
-    // Most changes are what this kubelet has reported itself.
+    // Most changes are status updates by this kubelet.
     if (worker !== undefined && !ended && !concerns(pod, old)) worker.note(pod)
     else this.add(pod)
   }
 
   #gone(pod: Pod): void {
     const worker = this.#workers.get(pod.metadata.uid!)
-    // Its last state says how long its containers have.
+    // The last state of a deleted pod has its grace period.
     if (worker !== undefined && pod.metadata.deletionTimestamp !== undefined) worker.note(pod)
     worker?.remove()
   }
@@ -178,7 +173,7 @@ export class PodWorkers {
     this.#parts.context.spawn("orphaned pod", () => this.#endOrphan(runtime))
   }
 
-  /** A pod that the API forgot while no kubelet ran. */
+  /** Ends a pod that was deleted while no kubelet ran. */
   async #endOrphan({ identity }: RuntimePod): Promise<void> {
     const { context, cache, volumes } = this.#parts
     const { uid } = identity
@@ -214,7 +209,7 @@ export class PodWorkers {
 const byAge = (a: Pod, b: Pod): number =>
   Date.parse(a.metadata.creationTimestamp ?? "") - Date.parse(b.metadata.creationTimestamp ?? "") || 0
 
-/** Whether a change is of what a pod wants, or of a condition that somebody else owns. */
+/** Whether a change is of the spec, the metadata or a condition that another program owns. */
 function concerns(pod: Pod, old: Pod): boolean {
   if (pod.spec !== old.spec && !deepEqual(pod.spec, old.spec)) return true
   const { metadata } = pod

@@ -5,21 +5,21 @@ import type { AnyContainer } from "../container/containers.ts"
 import { isMirrorPod, isStaticPod } from "./labels.ts"
 
 /**
- * Class of service by cpu and memory: as the API has worked it out, or for a pod from a file by what it asks for.
- * Source: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS.
+ * Returns the quality of service class: the one in the status, or for a static pod the one of its requests. Source:
+ * pkg/apis/core/v1/helper/qos/qos.go GetPodQOS.
  */
 export const qosClass = ({ spec, status }: Pod): QOSClass => status.qosClass ?? qosClassOf(spec)
 
-/** Priority from which a pod is needed by the node itself. Source: pkg/apis/scheduling SystemCriticalPriority. */
+/** The lowest priority of critical pods. Source: pkg/apis/scheduling SystemCriticalPriority. */
 const SYSTEM_CRITICAL = 2_000_000_000
 
-/** Whether the node or the cluster cannot do without the pod. Source: pkg/kubelet/types/pod_update.go IsCriticalPod. */
+/** Whether the pod is critical for the node or the cluster. Source: pkg/kubelet/types/pod_update.go IsCriticalPod. */
 export const isCritical = (pod: Pod): boolean =>
   isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL
 
 /**
- * How readily the kernel kills the container when memory is out. Source: pkg/kubelet/qos/policy.go
- * GetContainerOOMScoreAdjust.
+ * Returns oom_score_adj: containers with higher values are killed first when memory runs out. Source:
+ * pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust.
  */
 export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacity: number): number {
   if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL) return -997
@@ -31,7 +31,7 @@ export function oomScoreAdj(pod: Pod, container: AnyContainer, memoryCapacity: n
     case "Burstable": {
       const request = container.resources.requests?.["memory"] ?? container.resources.limits?.["memory"]
       const score = 1000 - Math.floor((1000 * (request === undefined ? 0 : unitsOf(request))) / memoryCapacity)
-      // Guaranteed pods go after every burstable one, and best-effort ones before.
+      // Guaranteed pods are killed after every burstable pod, and best-effort pods before.
       return Math.min(Math.max(score, 1000 - 997), 999)
     }
   }
@@ -41,28 +41,30 @@ const MIN_SHARES = 2
 const MAX_SHARES = 262_144
 const PERIOD_US = 100_000
 
-/** cgroup v1's cpu.shares; runtimes turn them into v2's weight. Source: pkg/kubelet/cm/helpers_linux.go. */
+/**
+ * Returns cpu.shares of cgroup v1; runtimes convert them to the weight of v2. Source: pkg/kubelet/cm/helpers_linux.go.
+ */
 export const cpuShares = (milli: number): number =>
   milli === 0 ? MIN_SHARES : Math.min(Math.max(Math.floor((milli * 1024) / 1000), MIN_SHARES), MAX_SHARES)
 
-/** Microseconds of each period of 100 ms; -1 for no limit. */
+/** Returns the quota in microseconds per period of 100 ms; -1 for no limit. */
 export const cpuQuota = (milli: number): number => (milli === 0 ? -1 : Math.max((milli * PERIOD_US) / 1000, 1000))
 export const CPU_PERIOD = PERIOD_US
 
 export interface ResourceSums {
   readonly cpuRequest: number
-  /** 0 when some container has no limit. */
+  /** 0 when a container has no limit. */
   readonly cpuLimit: number
   readonly memoryLimit: number
   readonly memoryRequest: number
 }
 
-/** Each pod that is admitted is held against all others of its node; specs are immutable values. */
+/** Cached by spec, which is immutable: each admitted pod is compared with all others of its node. */
 const known = new WeakMap<Pod["spec"], ResourceSums>()
 
 /**
- * What a pod as a whole asks for (milli cpu, bytes): its containers and sidecars, or the largest init container.
- * Source: component-helpers resource/helpers.go.
+ * Returns the requests of a pod as a whole (milli-cores, bytes): those of its containers and sidecars, or of the
+ * largest init container. Source: component-helpers resource/helpers.go.
  */
 export function podSums(pod: Pod): ResourceSums {
   let sums = known.get(pod.spec)

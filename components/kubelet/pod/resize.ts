@@ -14,7 +14,7 @@ import { podCgroup, podResources } from "../sandbox/sandbox-config.ts"
 
 /** In-place resize of pods. Source: KEP-1287, pkg/kubelet/allocation. */
 
-/** What the node has set aside for each container: the spec as it was then. */
+/** The resources allocated to each container: the spec at that time. */
 export type Allocation = Pod["spec"]
 
 const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Container[] =>
@@ -23,7 +23,7 @@ const resizable = ({ initContainers, containers }: Pod["spec"]): readonly Contai
 const setAside = (allocation: Allocation, name: string): ResourceRequirements | undefined =>
   resizable(allocation).find((container) => container.name === name)?.resources
 
-/** The pod with what is set aside for it, whatever it asks for now. The very pod when that is the same. */
+/** Returns the pod with its allocated resources instead of the requested ones; the same object when they are equal. */
 export function allocated(pod: Pod, allocation: Allocation): Pod {
   if (!wantsResize(pod, allocation)) return pod
   const of = (container: Container): Container => ({
@@ -51,7 +51,7 @@ export function wantsResize({ spec }: Pod, allocation: Allocation): boolean {
 
 export type ContainerResize = "none" | "update" | "restart"
 
-/** What a change of resources means for a running container. */
+/** Returns what a change of resources means for a running container. */
 export function resizeOf({ resources, resizePolicy = [] }: Container, before: ResourceRequirements): ContainerResize {
   const changed = (["cpu", "memory"] as const).filter(
     (name) =>
@@ -68,21 +68,22 @@ export function resizeOf({ resources, resizePolicy = [] }: Container, before: Re
 }
 
 export interface ResizeRequest {
-  /** With what it asks for now. */
+  /** The pod with its requested resources. */
   readonly pod: Pod
   readonly before: Allocation
   readonly runtime: RuntimePod
   readonly signal: AbortSignal
 }
 
-/** Gives the pod's cgroup and its running containers what the pod asks for now. */
+/** Applies the requested resources to the pod's cgroup and running containers. */
 export async function carryOut(
   context: KubeletContext,
   cache: RuntimeCache,
   { pod, before, runtime, signal }: ResizeRequest,
 ): Promise<void> {
   const { containers, cgroups, machine } = context.runtime
-  // Before, so that containers may grow; after, since what still uses more cannot be made to shrink.
+  // The pod's cgroup is changed before its containers, so that they may grow; and after, because usage above a new
+  // limit cannot be forced down.
   await cgroups.ensure(podCgroup(pod), podResources(pod))
   for (const container of resizable(pod.spec)) {
     const run = latest(runtime, container.name)
@@ -105,7 +106,7 @@ export async function carryOut(
   await cgroups.ensure(podCgroup(pod), podResources(pod))
 }
 
-/** Why the node cannot give the pod what it asks for, as its condition PodResizePending; or nothing. */
+/** Returns the condition PodResizePending when the node lacks the requested resources; undefined when it has them. */
 export function resizeProblem(
   pod: Pod,
   others: readonly Pod[],

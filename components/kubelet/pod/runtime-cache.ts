@@ -14,8 +14,8 @@ import { terminationMessage } from "../container/termination-message.ts"
 import type { PodIdentity } from "./pod-identity.ts"
 
 /**
- * Where the runtime tells no events, it is asked this often. Source: pkg/kubelet relistPeriod is 1 s; with events
- * upstream asks every 300 s.
+ * Interval of lists for a runtime without events. Source: pkg/kubelet relistPeriod is 1 s; with events upstream lists
+ * every 300 s.
  */
 const RELIST_MS = 5000
 
@@ -43,7 +43,7 @@ export class RuntimeCache {
   get(uid: string): RuntimePod | undefined {
     return this.#pods.get(uid)
   }
-  /** What there is of a pod, which may be nothing. */
+  /** Returns the state of a pod in the runtime, which may be empty. */
   of(identity: PodIdentity): RuntimePod {
     return this.#pods.get(identity.uid) ?? NO_RUNTIME_POD(identity)
   }
@@ -53,12 +53,12 @@ export class RuntimeCache {
   container(id: string): RuntimeContainer | undefined {
     return this.#containers.get(id)
   }
-  /** Calls when something of a pod changed by itself. */
+  /** Calls `listener` when something of a pod has changed by itself. */
   on(listener: (uid: string) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
-  /** Calls when the runtime is there, or there again, and everything was listed. */
+  /** Calls `listener` when the runtime is available (again) and everything was listed. */
   onRelist(listener: () => void): () => void {
     this.#relistListeners.add(listener)
     return () => void this.#relistListeners.delete(listener)
@@ -101,8 +101,8 @@ export class RuntimeCache {
   async #event(type: "Created" | "Started" | "Stopped" | "Deleted", id: string): Promise<void> {
     const container = this.#containers.get(id)
     const sandbox = this.#sandboxes.get(id)
-    // What was not seen being made is being made by a worker, which tells `putContainer` when it is done; or it belongs
-    // to nobody here.
+    // An unknown container is being created by a worker, which calls `putContainer` when done; or it belongs to another
+    // program.
     if (container === undefined && sandbox === undefined) return
     if (type === "Deleted") {
       if (this.#drop(id)) this.#tell((container ?? sandbox!).pod.uid)
@@ -118,10 +118,10 @@ export class RuntimeCache {
     }
   }
 
-  /** Lists everything and tells of the differences. */
+  /** Lists everything and reports the differences. */
   async relist(): Promise<void> {
     const { containers: service } = this.#context.runtime
-    // What workers make while the runtime answers is not in its answer, and is there nevertheless.
+    // The list may lack what workers create while the runtime answers.
     const before = new Set([...this.#containers.keys(), ...this.#sandboxes.keys()])
     const [sandboxes, containers] = await Promise.all([service.listPodSandboxes(), service.listContainers()])
     const seen = new Set<string>()
@@ -160,7 +160,7 @@ export class RuntimeCache {
     for (const uid of changed) this.#tell(uid)
   }
 
-  /** Takes in the state of a container as the runtime has it now. */
+  /** Updates a container from the runtime. */
   async refreshContainer(id: string, sandboxId: string): Promise<RuntimeContainer | undefined> {
     const { runtime } = this.#context
     const status = await runtime.containers.containerStatus(id)
@@ -176,14 +176,14 @@ export class RuntimeCache {
     )
     if (container === undefined) return undefined
     const before = this.#containers.get(id)
-    // Two askings may overlap; what has ended does not run again.
+    // Two updates may overlap; an ended container does not run again.
     if (before?.state === "exited" && !ended) return before
     this.#containers.set(id, container)
     this.#paint(container.pod.uid, { container })
     return container
   }
 
-  /** A container that was just created; so its end is heard of, however soon it comes. */
+  /** Adds a container that was just created, so that its end is noticed, however soon it comes. */
   created(container: RuntimeContainer): void {
     this.#containers.set(container.id, container)
     this.#paint(container.pod.uid, { container })
@@ -201,7 +201,7 @@ export class RuntimeCache {
     return sandbox
   }
 
-  /** A container or sandbox that is gone. */
+  /** Removes a container or sandbox. */
   forget(id: string): void {
     this.#drop(id)
   }
@@ -217,7 +217,7 @@ export class RuntimeCache {
     return true
   }
 
-  /** Paints the container, or sandbox, into the picture of its pod. */
+  /** Puts a container, or sandbox, into the state of its pod. */
   #paint(
     uid: string,
     { container, sandbox }: { readonly container?: RuntimeContainer; readonly sandbox?: RuntimeSandbox },
@@ -230,7 +230,7 @@ export class RuntimeCache {
     )
   }
 
-  /** Takes what is known no more out of the picture of the pod. */
+  /** Removes unknown containers and sandboxes from the state of the pod. */
   #repaint(uid: string): void {
     const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
     this.#show(

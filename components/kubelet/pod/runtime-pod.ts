@@ -4,19 +4,19 @@ import type { PodSandboxStatus } from "../../../pkg/cri/sandbox.ts"
 import { CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, readNotes, type ContainerNotes } from "./labels.ts"
 import type { PodIdentity } from "./pod-identity.ts"
 
-/** A sandbox as the kubelet remembers it. Times are milliseconds since the epoch. */
+/** A sandbox in the kubelet's cache. Times are milliseconds since the epoch. */
 export interface RuntimeSandbox {
   readonly id: string
   readonly pod: PodIdentity
   readonly attempt: number
   readonly ready: boolean
   readonly createdAt: number
-  /** Addresses, the main one first; none on the node's network. */
+  /** Addresses, the primary one first; empty on the node's network. */
   readonly ips: readonly string[]
   readonly hostNetwork: boolean
 }
 
-/** A run of a container. A container that is started again is another one, with `notes.restartCount` one higher. */
+/** A run of a container. A restarted container is another run, with `notes.restartCount` one higher. */
 export interface RuntimeContainer {
   readonly id: string
   readonly pod: PodIdentity
@@ -28,12 +28,12 @@ export interface RuntimeContainer {
   readonly finishedAt: number
   readonly exitCode: number
   readonly reason: string
-  /** Its last words, or the runtime's. */
+  /** The termination message, or the message of the runtime. */
   readonly message: string
   readonly image: string
   readonly imageRef: string
   readonly notes: ContainerNotes
-  /** Absolute path of its log. */
+  /** Absolute path of the log. */
   readonly logPath: string
   readonly user:
     | { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] }
@@ -41,7 +41,7 @@ export interface RuntimeContainer {
   readonly resources: LinuxContainerResources | undefined
 }
 
-/** What the runtime has of one pod; an immutable picture. */
+/** The state of one pod in the runtime. Immutable. */
 export interface RuntimePod {
   readonly identity: PodIdentity
   /** Newest first. */
@@ -52,11 +52,11 @@ export interface RuntimePod {
 
 export const NO_RUNTIME_POD = (identity: PodIdentity): RuntimePod => ({ identity, sandboxes: [], containers: [] })
 
-/** The newest run of a container. */
+/** Returns the newest run of a container. */
 export const latest = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
   pod.containers.find((container) => container.name === name)
 
-/** The newest run that has ended. */
+/** Returns the newest run that has ended. */
 export const latestExited = (pod: RuntimePod, name: string): RuntimeContainer | undefined =>
   pod.containers.find((container) => container.name === name && container.state === "exited")
 
@@ -66,7 +66,7 @@ export const isRunning = (pod: RuntimePod): boolean =>
 export const hasRunningContainers = ({ containers }: RuntimePod): boolean =>
   containers.some(({ state }) => state === "running")
 
-/** The pod that labels name, or undefined for what is not the kubelet's. */
+/** Returns the pod that the labels name; undefined for containers of other programs. */
 function identityFrom(labels: Readonly<Record<string, string>>): PodIdentity | undefined {
   const uid = labels[POD_UID]
   return uid === undefined ? undefined : { uid, namespace: labels[POD_NAMESPACE] ?? "", name: labels[POD_NAME] ?? "" }
@@ -94,7 +94,7 @@ const STATES = {
   CONTAINER_UNKNOWN: "unknown",
 } as const
 
-/** `sandboxId` is not in the runtime's status; `message` are the last words, when the container left any. */
+/** `sandboxId` is not in the runtime's status; `message` is the termination message, if there is one. */
 export function containerFrom(
   status: CriContainerStatus,
   sandboxId: string,

@@ -1,4 +1,4 @@
-/** Lets so many do a thing at a time; the others wait in their order. */
+/** Runs at most `count` tasks at once; the rest wait in order. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -11,17 +11,17 @@ import type { KubeletContext } from "../context.ts"
 import { CONFIG_HASH, CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE, isMirrorPod } from "./labels.ts"
 import type { PodWorkers } from "./pod-workers.ts"
 
-/** Editors write a file in several steps: the folder is read when it has been quiet for this long. */
+/** The folder is read when it has been unchanged for this time, because editors write a file in several steps. */
 const QUIET_MS = 100
 /**
- * A mirror that the API does not take is tried again after so long, twice as long each time. Source:
- * pkg/kubelet/kubelet.go, each sync of the pod: about a minute.
+ * First delay before a refused mirror pod is created again; it doubles. Source: pkg/kubelet/kubelet.go, each sync of
+ * the pod: about a minute.
  */
 const FIRST_RETRY_MS = 2000
 const LAST_RETRY_MS = 60_000
 
 /**
- * Pods from manifests in a folder of the node, which run without the API; there a mirror shows each of them.
+ * Runs pods from manifests in a folder of the node, without the API. A mirror pod in the API shows each of them.
  * Source: pkg/kubelet/config/file.go, common.go, pkg/kubelet/pod/mirror_client.go.
  */
 export class StaticPods {
@@ -33,7 +33,7 @@ export class StaticPods {
   #timer: Timer | undefined
   #stopped = false
   #retryMs = FIRST_RETRY_MS
-  /** The folder is read by one at a time, or an older picture of it might win. */
+  /** Reads of the folder run one after the other, so that an older read cannot come last. */
   #syncing: Promise<void> = Promise.resolve()
 
   constructor(context: KubeletContext, workers: PodWorkers, nodeUid: () => string | undefined) {
@@ -42,12 +42,12 @@ export class StaticPods {
     this.#nodeUid = nodeUid
   }
 
-  /** Reads the folder, and again whenever it changes. Resolves when the pods that are there have workers. */
+  /** Reads the folder now and whenever it changes. Resolves when the present pods have workers. */
   async start(): Promise<void> {
     const { runtime, config, informers } = this.#context
     this.#off.push(runtime.files.watchFolder?.(config.staticPods, () => this.#later(QUIET_MS)) ?? (() => {}))
     await this.#read()
-    // A mirror that somebody deleted, or an old one, is put right.
+    // A deleted or outdated mirror pod is created again.
     this.#off.push(
       informers.of(Pod).on({
         deleted: (pod) => {
@@ -87,7 +87,7 @@ export class StaticPods {
     }
   }
 
-  /** Once the API and the node are there. */
+  /** Called once the API and the Node are available. */
   mirrorAll(): void {
     this.#later(0)
   }
@@ -121,7 +121,7 @@ export class StaticPods {
     for (const [uid, pod] of found) if (!before.has(uid)) this.#workers.add(pod)
   }
 
-  /** Makes the mirrors that are missing, and removes those of pods that are gone. */
+  /** Creates missing mirror pods, and deletes those of removed pods. */
   async #mirror(): Promise<void> {
     const { client, config, informers } = this.#context
     const nodeUid = this.#nodeUid()
@@ -137,7 +137,7 @@ export class StaticPods {
         })
     }
     for (const pod of this.#pods.values()) {
-      // one that is in the way goes first; its end brings us back
+      // An outdated mirror pod is deleted first; its end leads here again.
       if (pods.get(keyFrom(pod.metadata)) !== undefined) continue
       const { uid, name, namespace, labels, annotations } = pod.metadata
       await client.create(Pod, {
@@ -155,8 +155,8 @@ export class StaticPods {
 }
 
 /**
- * The pod of a manifest as it runs here: its name tells the node, its uid is made from what it says. @throws ApiError
- * for what is no Pod
+ * Returns the pod of a manifest as it runs here: its name contains the node, its uid is a hash of the manifest. @throws
+ * ApiError when the manifest is no Pod
  */
 function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
   const { object } = decodeObject(Pod, json)

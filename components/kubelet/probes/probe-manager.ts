@@ -12,7 +12,7 @@ interface Probed {
 }
 
 /**
- * The probes of all running containers, by the id of the run: a container that is started again is probed anew. Source:
+ * Runs the probes of all containers, by the id of the run: a restarted container is probed anew. Source:
  * pkg/kubelet/prober/prober_manager.go.
  */
 export class ProbeManager implements ProbeResults {
@@ -26,10 +26,7 @@ export class ProbeManager implements ProbeResults {
     this.#onChange = onChange
   }
 
-  /**
-   * Starts probes of containers that have begun to run, and ends those of containers that have ended. Most pods have
-   * none.
-   */
+  /** Starts the probes of running containers, and ends those of ended ones. Most pods have none. */
   sync(pod: Pod, runtime: RuntimePod): void {
     if (this.#stopped || !hasProbes(pod)) return
     const uid = runtime.identity.uid
@@ -50,7 +47,7 @@ export class ProbeManager implements ProbeResults {
     }
   }
 
-  /** Ends the probes that could kill containers of a pod that is ending anyway; readiness is told to the end. */
+  /** Ends the probes that could kill containers of a pod that is ending; readiness probes continue. */
   stopKilling(podUid: string): void {
     for (const { workers } of this.#probed.get(podUid)?.values() ?? []) {
       workers.get("liveness")?.stop()
@@ -65,7 +62,7 @@ export class ProbeManager implements ProbeResults {
     this.#context.metrics.forget(podUid)
   }
 
-  /** Ends all probes, and begins none any more. */
+  /** Ends all probes for good. */
   stopAll(): void {
     this.#stopped = true
     for (const uid of [...this.#probed.keys()]) this.stop(uid)
@@ -87,7 +84,7 @@ export class ProbeManager implements ProbeResults {
 
   #begin(pod: Pod, container: AnyContainer, fieldPath: string, run: RuntimeContainer, podIp: string): void {
     const uid = run.pod.uid
-    // A container that was adopted after a restart of the kubelet is taken to be as it was reported.
+    // A container adopted after a restart of the kubelet has its reported state.
     const reported = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(
       ({ containerID }) => containerID === `containerd://${run.id}`,
     )
@@ -123,7 +120,7 @@ export class ProbeManager implements ProbeResults {
     const fail = (probe: "startup" | "liveness", graceSeconds: number | undefined) =>
       (probed.failed = { probe, graceSeconds })
     const rest = () => {
-      // A check that was under way when its probes were ended begins no others.
+      // A check in progress when its probes were ended starts no others.
       if (this.#stopped || this.#probed.get(uid)?.get(run.id) !== probed) return
       add("readiness", reported?.ready === true, () => {})
       add("liveness", true, (ok) => {

@@ -16,12 +16,12 @@ export interface ProbeWorkerOptions {
   readonly probe: Probe
   readonly run: RuntimeContainer
   readonly podIp: string
-  /** What holds before the first check. */
+  /** The result before the first check. */
   readonly initial: boolean
   onResult(ok: boolean): void
 }
 
-/** While a container has not answered yet, it is looked at this soon again, and then after twice as long. */
+/** First delay between checks of a container that has not succeeded yet; it doubles. */
 const FIRST_LOOK_MS = 50
 
 /**
@@ -56,8 +56,8 @@ export class ProbeWorker {
   }
 
   /**
-   * Begins, `initialDelaySeconds` after the container started; never later than so long after now, since the wall clock
-   * may have been set back after the start.
+   * Starts `initialDelaySeconds` after the container's start, but at most that long after now, because the wall clock
+   * may have been set back since.
    */
   start(): void {
     const { run, probe } = this.#options
@@ -104,7 +104,7 @@ export class ProbeWorker {
     this.#lookMs *= 2
   }
 
-  /** Thresholds: so many of the same in a row turn the result. */
+  /** Applies the thresholds: this many equal results in a row change the outcome. */
   #take(ok: boolean): void {
     const { probe, onResult, kind } = this.#options
     this.#count = ok === this.#last ? this.#count + 1 : 1
@@ -113,7 +113,8 @@ export class ProbeWorker {
     if (this.#count < (ok ? probe.successThreshold : probe.failureThreshold)) return
     const changed = ok !== this.#result
     this.#result = ok
-    // A container that failed will be killed; until then, and once it has started, it is left alone.
+    // After a liveness failure the container will be killed, and after a startup success the probe is done: no more
+    // checks.
     if ((kind === "liveness" && !ok) || kind === "startup") this.stop()
     if (changed || (!ok && kind !== "readiness")) onResult(ok)
   }

@@ -8,7 +8,7 @@ import { portOf } from "../container/ports.ts"
 
 export interface Check {
   readonly ok: boolean
-  /** What users see in the event Unhealthy. */
+  /** The output that the event Unhealthy shows. */
   readonly output: string
 }
 
@@ -22,7 +22,7 @@ export interface CheckRequest {
 }
 
 /**
- * Makes one check. Never throws: what cannot be checked has failed. Source: pkg/kubelet/prober/prober.go, pkg/probe/*.
+ * Runs one check. Never throws: a check that cannot run has failed. Source: pkg/kubelet/prober/prober.go, pkg/probe/*.
  */
 export async function check(context: KubeletContext, request: CheckRequest): Promise<Check> {
   try {
@@ -87,5 +87,5 @@ async function tryCheck(
 }
 
 const MAX_OUTPUT = 10 * 1024
-/** Servers may know the prober by it. Source: pkg/probe/http/request.go. */
+/** The User-Agent of probes, which servers may look for. Source: pkg/probe/http/request.go. */
 const USER_AGENT = `kube-probe/${KUBERNETES_MINOR.major}.${KUBERNETES_MINOR.minor}`

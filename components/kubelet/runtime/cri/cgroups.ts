@@ -7,8 +7,8 @@ import type { PodCgroups } from "../runtime.ts"
 
 const ROOT = "/sys/fs/cgroup"
 /**
- * v1 hierarchies in which pods get cgroups; those that a host lacks are passed over. Beside them a host may have a v2
- * one without controllers, in which runc makes every container a cgroup too: `unified`.
+ * The v1 hierarchies in which pods get cgroups; those that a host lacks are skipped. A host may also have a v2
+ * hierarchy without controllers (`unified`), in which runc creates a cgroup for every container.
  */
 const V1_CONTROLLERS = [
   "cpu,cpuacct",
@@ -28,18 +28,21 @@ const V1_CONTROLLERS = [
 ]
 const V2_CONTROLLERS = ["cpu", "cpuset", "memory", "pids", "io", "hugetlb"]
 
-/** v2 counts cpu by a weight from 1 to 10000. Source: runc libcontainer/cgroups ConvertCPUSharesToCgroupV2Value. */
+/**
+ * Converts cpu shares to the weight of v2, from 1 to 10000. Source: runc libcontainer/cgroups
+ * ConvertCPUSharesToCgroupV2Value.
+ */
 export const weightOf = (shares: number): number =>
   Math.floor(1 + ((Math.min(Math.max(shares, 2), 262_144) - 2) * 9999) / 262_142)
 
 /**
- * `["kubepods", "burstable", "podab-c"]` as systemd names it: each slice names its parents. `-` divides the levels, so
- * it is written `_` inside.
+ * Returns the name of `["kubepods", "burstable", "podab-c"]` for systemd: each slice contains the names of its parents.
+ * `-` separates the levels, so inside of a name it is written `_`.
  */
 export const sliceName = (path: readonly string[]): string =>
   `${path.map((part) => part.replaceAll("-", "_")).join("-")}.slice`
 
-/** Where the cgroup lies below each hierarchy. */
+/** Returns the path of the cgroup below each hierarchy. */
 export const cgroupFolder = (path: readonly string[], driver: CgroupDriver): string =>
   driver === "systemd" ? path.map((_, i) => sliceName(path.slice(0, i + 1))).join("/") : path.join("/")
 
