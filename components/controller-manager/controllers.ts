@@ -27,6 +27,8 @@ import { podGarbageCollector } from "./podgc.ts"
 import { attributesClassProtection, claimProtection, volumeProtection } from "./protection.ts"
 import { replicaSetController } from "./replicaset/replicaset.ts"
 import { replicationController } from "./replicationcontroller.ts"
+import { claimsOfPods } from "./resourceclaim/claims-of-pods.ts"
+import { claimReservations } from "./resourceclaim/reservations.ts"
 import { resourceQuotaController } from "./resourcequota.ts"
 import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount.ts"
@@ -159,6 +161,8 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("persistent-volume-binder", claimBinder),
     entry("persistent-volume-binder", volumePhases),
     entry("ephemeral-volume-controller", ephemeralVolumes),
+    entry("resource-claim-controller", claimsOfPods),
+    entry("resource-claim-controller", claimReservations),
     ...(config.simulatedVolumes === true
       ? [
           entry("persistent-volume-binder", provisioner("simulated-volume-controller", simulatedVolumes)),

@@ -35,6 +35,7 @@ export type ClusterAction =
   | "AssignedPod/Delete"
   | "Pod/Update"
   | "Volume/Change"
+  | "Device/Change"
 
 /** The nodes of the cluster, and subsets that only some plugins read; most subsets are empty. */
 export interface NodeList {

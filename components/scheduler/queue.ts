@@ -137,6 +137,14 @@ export class SchedulingQueue {
     for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
   }
 
+  /** Lets in those gated pods that nothing keeps out any more. */
+  recheckGated(): void {
+    for (const [uid, queued] of [...this.gated]) {
+      this.gated.delete(uid)
+      this.enter(queued)
+    }
+  }
+
   stop(): void {
     for (const { timer } of [...this.backoff.values(), ...this.unschedulable.values()]) timer.cancel()
     this.backoff.clear()

@@ -7,19 +7,25 @@ import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/pe
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
+import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
+import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
+import { ResourceSlice } from "../../pkg/api/resource/v1/resourceslice.ts"
 import { keyFrom, type Index } from "../../pkg/client/informer.ts"
 import { CSINode } from "../../pkg/api/storage/v1/csinode.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devices.ts"
 import { bindVolumes } from "./bind-volumes.ts"
 import { Cache } from "./cache.ts"
 import { diagnosisMessage, type ClusterAction, type Diagnosis } from "./framework.ts"
 import { nodeActions, podActions } from "./cluster-events.ts"
+import { DeviceClaims } from "./dynamicresources/device-objects.ts"
 import { evictVictim, type EvictionContext } from "./eviction.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
+import { dynamicResources } from "./plugins/dynamicresources.ts"
 import { defaultPlugins, pluginsOf } from "./plugins/plugins.ts"
 import type { VolumeObjects } from "./plugins/volumebinding.ts"
 import { findVictims } from "./preemption.ts"
@@ -60,6 +66,8 @@ const VOLUME_KINDS: readonly Resource[] = [
 ]
 
 const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
+/** What pods' claims for devices hang on. */
+const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceClass]
 
 /**
  * Most scheduling decisions in one turn of the event loop, so that other components get theirs. The bindings of a turn
@@ -84,7 +92,14 @@ export function createScheduler(
     csiNode: (nodeName) => informers.of(CSINode).get(nodeName),
     attachments: (nodeName) => informers.of(VolumeAttachment).by(attachmentsByNode, nodeName),
   }
-  const plugins = defaultPlugins(cache.images, (name) => informers.of(Namespace).get(name)?.metadata.labels, volumes)
+  const claims = new DeviceClaims(informers)
+  const devices = dynamicResources(claims)
+  const plugins = defaultPlugins(
+    cache.images,
+    (name) => informers.of(Namespace).get(name)?.metadata.labels,
+    volumes,
+    devices,
+  )
   const nominations = new Nominations()
   const cycle: CycleContext = { cache, plugins, verdicts: new NodeVerdicts(plugins), random, nominations }
   const eviction: EvictionContext = { client, clock, events, log, name }
@@ -126,9 +141,16 @@ export function createScheduler(
     const { outcome, looked } = findNode(pod, cycle, startAt)
     startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
     if ("node" in outcome) {
+      let reservation: DeviceReservation | undefined
+      try {
+        reservation = reserveDevices(pod, cache.get(outcome.node)!.node, devices, claims, context)
+      } catch (err) {
+        log.warn("Reserving devices failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
+        return queue.failed(queued, new Set())
+      }
       cache.assume(pod, outcome.node)
       diagnoses.delete(pod.metadata.uid ?? "")
-      inBackground(bind(queued, outcome.node, started))
+      inBackground(bind(queued, outcome.node, started, reservation))
     } else {
       diagnoses.set(pod.metadata.uid ?? "", outcome.diagnosis)
       observer?.attempted("unschedulable", clock.monotonic() - started)
@@ -136,11 +158,17 @@ export function createScheduler(
     }
   }
 
-  async function bind(queued: QueuedPod, node: string, started: number): Promise<void> {
+  async function bind(
+    queued: QueuedPod,
+    node: string,
+    started: number,
+    reservation: DeviceReservation | undefined,
+  ): Promise<void> {
     const { pod } = queued
     try {
       const claimsBound = bindVolumes(pod, node, volumes, context, stopping.signal)
       if (claimsBound !== undefined) await claimsBound
+      if (reservation !== undefined) await reservation.write()
       await client.createSubresource(Pod, pod.metadata, "binding", {
         apiVersion: "v1",
         kind: "Binding",
@@ -159,6 +187,7 @@ export function createScheduler(
       )
     } catch (err) {
       cache.forget(pod)
+      if (reservation !== undefined) await release(pod, reservation)
       // A pod that is gone is not tried again. A pod that the informer still shows is, whatever the error was.
       if (!running || (isNotFound(err) && isGone(pod))) return queue.done(pod)
       observer?.attempted("error", clock.monotonic() - started)
@@ -167,6 +196,17 @@ export function createScheduler(
       // Other pods may have been refused because of a pod that is not there after all.
       queue.moveOn("AssignedPod/Delete")
     }
+  }
+
+  async function release(pod: Pod, reservation: DeviceReservation): Promise<void> {
+    try {
+      await reservation.release()
+    } catch (err) {
+      // The controller of claims takes off who is gone; a pod that is tried again finds itself on the claim.
+      if (running && !isNotFound(err))
+        log.warn("Could not take a pod off its claims", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
+    }
+    moveOn(["Device/Change"])
   }
 
   /** Records why the pod fits no node, tries preemption where that helps, and queues the pod. */
@@ -184,6 +224,7 @@ export function createScheduler(
         for (const victim of victims) await evictVictim(victim, pod, node, eviction)
       }
       await writeUnschedulable(pod, message, node, context)
+      if (refusing.has(devices.name)) await freeDevices(pod, cache.list, claims, client)
     } catch (err) {
       if (running && !isNotFound(err))
         log.warn("Could not write why a pod was not scheduled", {
@@ -249,7 +290,7 @@ export function createScheduler(
         pods.whenSynced(),
         budgets.whenSynced(),
         informers.of(Namespace).whenSynced(),
-        ...VOLUME_KINDS.map((resource) => informers.of(resource).whenSynced()),
+        ...[...VOLUME_KINDS, ...DEVICE_KINDS].map((resource) => informers.of(resource).whenSynced()),
       ])
       signal.throwIfAborted()
       unsubscribe = [
@@ -272,6 +313,16 @@ export function createScheduler(
         ),
         informers.of(VolumeAttachment).on({ deleted: () => moveOn(["Volume/Change"]) }),
       ]
+      const devicesChanged = () => {
+        queue.recheckGated()
+        moveOn(["Device/Change"])
+      }
+      for (const resource of DEVICE_KINDS)
+        unsubscribe.push(
+          informers
+            .of(resource)
+            .on({ added: devicesChanged, updated: devicesChanged, deleted: () => moveOn(["Device/Change"]) }),
+        )
       stopping = new AbortController()
       running = true
       wake()

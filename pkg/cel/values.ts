@@ -123,6 +123,10 @@ export abstract class MapValue {
   abstract readonly size: number
   /** The value of a key; undefined where there is none. */
   abstract find(key: Value): Value | undefined
+  /** Whether `in` finds the key. */
+  has(key: Value): boolean {
+    return this.find(key) !== undefined
+  }
   abstract keys(): Iterable<Value>
 }
 

@@ -1,4 +1,5 @@
 import type { Plugin, Weighted } from "../framework.ts"
+import type { DynamicResources } from "./dynamicresources.ts"
 import { interPodAffinity } from "./interpodaffinity.ts"
 import { imageLocality, type ImageSpread } from "./imagelocality.ts"
 import { nodeAffinity } from "./nodeaffinity.ts"
@@ -23,6 +24,7 @@ export const defaultPlugins = (
   images: ImageSpread,
   namespaceLabels: NamespaceLabels,
   volumes: VolumeObjects,
+  devices: DynamicResources,
 ): readonly Weighted[] => [
   { plugin: schedulingGates, weight: 0 },
   { plugin: nodeUnschedulable, weight: 0 },
@@ -35,6 +37,7 @@ export const defaultPlugins = (
   { plugin: nodeVolumeLimits(volumes), weight: 0 },
   { plugin: volumeBinding(volumes), weight: 0 },
   { plugin: volumeZone(volumes), weight: 0 },
+  { plugin: devices, weight: 0 },
   { plugin: podTopologySpread(), weight: 2 },
   { plugin: interPodAffinity(namespaceLabels), weight: 2 },
   { plugin: balancedAllocation, weight: 1 },

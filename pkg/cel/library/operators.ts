@@ -68,7 +68,7 @@ function contains(item: Value, container: Value): Value {
     for (const each of container) if (equal(item, each)) return true
     return false
   }
-  if (container instanceof MapValue) return identity(item) !== undefined && container.find(item) !== undefined
+  if (container instanceof MapValue) return identity(item) !== undefined && container.has(item)
   if (container instanceof StructValue) return typeof item === "string" ? container.has(item) : NO_SUCH_OVERLOAD
   return NO_SUCH_OVERLOAD
 }

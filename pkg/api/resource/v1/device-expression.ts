@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField, internalFault, invalidValue, tooLong } from "../../../apimachinery/field-errors.ts"
-import { compile } from "../../../cel/compile.ts"
+import { compile, type Program } from "../../../cel/compile.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import { BOOL, DYN, formatType, mapOf, objectOf, QUANTITY, sameType, STRING, type CelType } from "../../../cel/type.ts"
 
@@ -32,4 +32,10 @@ export function deviceExpressionFaults(field: string, expression: string): reado
   if (!sameType(resultType, BOOL) && resultType.kind !== "dyn")
     return [invalidValue(field, expression, `must evaluate to bool or the unknown type, not ${formatType(resultType)}`)]
   return estimatedCost.max > MOST_COST ? [forbiddenField(field, "too complex, exceeds cost limit")] : []
+}
+
+/** The expression ready to be asked about devices, or what is wrong with it. */
+export function compileDeviceExpression(expression: string): Program | string {
+  const compiled = compile(expression, { variables: { device: DEVICE } })
+  return "stage" in compiled ? `compilation failed: ${formatIssues(compiled.issues, expression)}` : compiled.program
 }

@@ -1,0 +1,118 @@
+import type { Node } from "../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import type { AllocationResult } from "../../pkg/api/resource/v1/allocation.ts"
+import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
+import { timestamp } from "../../pkg/clock/clock.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { CLAIM_PROTECTION, consumerOf, isReservedFor, resourceClaimNames } from "../../pkg/pods/resource-claims.ts"
+import type { Client } from "../../pkg/client/client.ts"
+import { hasClaims, type DeviceClaims } from "./dynamicresources/device-objects.ts"
+import { matchesNode } from "./dynamicresources/pools.ts"
+import type { DynamicResources } from "./plugins/dynamicresources.ts"
+
+/** A claim of a pod that has its node; `allocation` where the claim has no devices yet. */
+interface Reserved {
+  readonly claim: ResourceClaim
+  readonly allocation: AllocationResult | undefined
+}
+
+/** What is to be written of a pod's claims; for later pods it counts at once. */
+export interface DeviceReservation {
+  /** Writes allocations, and who uses the claims. @throws ApiError of a refused write, Error where others were faster */
+  write(): Promise<void>
+  /** Forgets what was not written, and takes the pod off the claims that it was written to. */
+  release(): Promise<void>
+}
+
+/**
+ * Gives the pod's claims their devices on the node, within this turn; undefined for a pod without claims. Source:
+ * plugins/dynamicresources Reserve, PreBind, Unreserve. @throws Error where they cannot have them any more
+ */
+export function reserveDevices(
+  pod: Pod,
+  node: Node,
+  plugin: DynamicResources,
+  claims: DeviceClaims,
+  context: Pick<ComponentContext, "client" | "clock">,
+): DeviceReservation | undefined {
+  if (!hasClaims(pod)) return undefined
+  const { client, clock } = context
+  const given = new Map(plugin.allocationsFor(pod, node).map(({ claim, allocation }) => [claim, allocation]))
+  const reserved: readonly Reserved[] = plugin
+    .claimsOf(pod)
+    .map((claim) => ({ claim, allocation: given.get(claim) }))
+    .filter(({ claim }) => !isReservedFor(claim, pod))
+  claims.assume(
+    reserved.flatMap(({ claim, allocation }) =>
+      allocation === undefined ? [] : [{ ...claim, status: { ...claim.status, allocation } }],
+    ),
+  )
+  const written: ResourceClaim[] = []
+
+  async function writeOne({ claim, allocation }: Reserved): Promise<ResourceClaim> {
+    const { finalizers = [] } = claim.metadata
+    const current =
+      allocation === undefined || finalizers.includes(CLAIM_PROTECTION)
+        ? claim
+        : await client.update(ResourceClaim, {
+            ...claim,
+            metadata: { ...claim.metadata, finalizers: [...finalizers, CLAIM_PROTECTION] },
+          })
+    const before = allocation ?? current.status.allocation
+    return client.updateStatus(ResourceClaim, {
+      ...current,
+      status: {
+        ...current.status,
+        allocation: before && { allocationTimestamp: timestamp(clock), ...before },
+        reservedFor: [...(current.status.reservedFor ?? []), consumerOf(pod)],
+      },
+    })
+  }
+
+  return {
+    async write() {
+      for (const one of reserved) {
+        const claim = await writeOne(one)
+        written.push(claim)
+        claims.settled(one.claim, claim)
+      }
+    },
+    async release() {
+      for (const { claim } of reserved.slice(written.length)) claims.settled(claim, undefined)
+      for (const claim of written) {
+        const { namespace, name, uid } = claim.metadata
+        await client.patch(
+          ResourceClaim,
+          { namespace, name },
+          {
+            type: "strategic",
+            body: { metadata: { uid }, status: { reservedFor: [{ $patch: "delete", uid: pod.metadata.uid }] } },
+          },
+          { subresource: "status" },
+        )
+      }
+    },
+  }
+}
+
+/**
+ * Takes the devices from one claim of a pod that fits nowhere, if they keep it from a node and nobody else uses them:
+ * it gets others with the next try. Source: PostFilter.
+ */
+export async function freeDevices(
+  pod: Pod,
+  nodes: readonly { readonly node: Node }[],
+  claims: DeviceClaims,
+  client: Client,
+): Promise<void> {
+  for (const name of resourceClaimNames(pod)) {
+    const claim = claims.claim(pod.metadata.namespace ?? "", name)
+    const selector = claim?.status.allocation?.nodeSelector
+    if (claim === undefined || selector === undefined) continue
+    const isKept = (claim.status.reservedFor ?? []).some(({ uid }) => uid !== pod.metadata.uid)
+    if (isKept || nodes.every(({ node }) => matchesNode(selector, node))) continue
+    const { allocation: _allocation, reservedFor: _reservedFor, devices: _devices, ...status } = claim.status
+    claims.settled(claim, await client.updateStatus(ResourceClaim, { ...claim, status }))
+    return
+  }
+}

@@ -1,0 +1,282 @@
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
+import type { Device, DeviceTaint } from "../../../pkg/api/resource/v1/device.ts"
+import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
+import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
+import { compareQuantities, quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { allocationOf, type Taken } from "./allocation.ts"
+import { Constraint } from "./constraints.ts"
+import { Counters } from "./counters.ts"
+import { SelectorError, type DeviceSelectors } from "./device-selectors.ts"
+import { deviceId, isReachedBy, poolsFor, type Pool } from "./pools.ts"
+import { alternativesOf, type Asked } from "./requests.ts"
+
+/** Devices that one claim can get. Source: resource/v1 AllocationResultsMaxSize. */
+const MOST_DEVICES = 32
+/** How many devices the search for one node looks at, which takes some 20 ms. Upstream ends it after ten seconds. */
+const MOST_STEPS = 50_000
+
+/** Why no node can be looked at, or this one cannot: something is wrong with a claim, a class or a pool. */
+export class AllocationError extends Error {
+  override readonly name = "AllocationError"
+}
+
+export interface AllocatorInput {
+  /** Claims without an allocation. */
+  readonly claims: readonly ResourceClaim[]
+  readonly slices: readonly ResourceSlice[]
+  /** Devices that claims have already, by `deviceId`. */
+  readonly allocated: ReadonlySet<string>
+  deviceClass(name: string): DeviceClass | undefined
+  readonly selectors: DeviceSelectors
+}
+
+/**
+ * Finds devices for claims, node by node. Source: dynamic-resource-allocation
+ * structured/internal/stable/allocator_stable.go. Differs from upstream: devices with binding conditions are not given,
+ * and devices that allow several allocations are given once.
+ */
+export class Allocator {
+  readonly #input: AllocatorInput
+  /** Whether devices meet the selectors of what is asked for, which is the same for each node. */
+  readonly #selected = new Map<Asked, Map<Device, boolean>>()
+
+  constructor(input: AllocatorInput) {
+    this.#input = input
+  }
+
+  /**
+   * What each claim gets where a pod is to run on the node, in the order of the claims; undefined where they cannot all
+   * be had. @throws AllocationError
+   */
+  allocate(node: Node): readonly AllocationResult[] | undefined {
+    const pools = poolsFor(node, this.#input.slices)
+    const search = new Search(this.#input, node, pools, (asked, driver, device) =>
+      this.#isSelected(asked, driver, device),
+    )
+    const found = search.run()
+    if (found === undefined && pools.some(({ state }) => state === "invalid"))
+      throw new AllocationError("invalid resource pools were encountered")
+    return found
+  }
+
+  #isSelected(asked: Asked, driver: string, device: Device): boolean {
+    let known = this.#selected.get(asked)
+    if (known === undefined) this.#selected.set(asked, (known = new Map<Device, boolean>()))
+    let selected = known.get(device)
+    if (selected === undefined) known.set(device, (selected = this.#select(asked, driver, device)))
+    return selected
+  }
+
+  #select({ deviceClassName, selectors, capacity = {} }: Asked, driver: string, device: Device): boolean {
+    if ((device.bindingConditions ?? []).length > 0) return false
+    const ofClass = this.#input.deviceClass(deviceClassName)?.spec.selectors ?? []
+    if (!this.#matches(`class ${deviceClassName}`, () => this.#input.selectors.match(ofClass, driver, device)))
+      return false
+    const has = device.capacity ?? {}
+    const isEnough = Object.entries(capacity).every(
+      ([name, wanted]) =>
+        Object.hasOwn(has, name) && compareQuantities(quantity(wanted), quantity(has[name]!.value)) <= 0,
+    )
+    return isEnough && this.#matches("claim", () => this.#input.selectors.match(selectors, driver, device))
+  }
+
+  #matches(whose: string, match: () => boolean): boolean {
+    try {
+      return match()
+    } catch (err) {
+      throw err instanceof SelectorError ? new AllocationError(`${whose}: ${err.message}`) : err
+    }
+  }
+}
+
+/** What a claim asks for at one place: `all` holds the devices where all that fit are wanted. */
+interface Alternative {
+  readonly asked: Asked
+  readonly count: number
+  readonly all: readonly Candidate[] | undefined
+}
+
+interface Candidate {
+  readonly pool: Pool
+  readonly slice: ResourceSlice
+  readonly device: Device
+}
+
+/** `too-many`: no other device helps, since the claim would get more than it can hold. */
+type Outcome = "done" | "none" | "too-many"
+
+/**
+ * One search: it takes device after device, and goes back where that leads nowhere. The first solution counts. The
+ * order of pools, slices and devices decides which one that is.
+ */
+class Search {
+  readonly #input: AllocatorInput
+  readonly #node: Node
+  readonly #pools: readonly Pool[]
+  readonly #isSelected: (asked: Asked, driver: string, device: Device) => boolean
+  /** By claim and request. */
+  readonly #requests: readonly (readonly (readonly Alternative[])[])[]
+  readonly #constraints: readonly (readonly Constraint[])[]
+  readonly #counters = new Map<Pool, Counters>()
+  readonly #taken: readonly Taken[][]
+  /** Claims that got a device in this search, by its id. */
+  readonly #users = new Map<string, Set<number>>()
+  #steps = 0
+
+  constructor(
+    input: AllocatorInput,
+    node: Node,
+    pools: readonly Pool[],
+    isSelected: (asked: Asked, driver: string, device: Device) => boolean,
+  ) {
+    this.#input = input
+    this.#node = node
+    this.#pools = pools
+    this.#isSelected = isSelected
+    this.#taken = input.claims.map(() => [])
+    this.#constraints = input.claims.map(({ spec }) =>
+      (spec.devices.constraints ?? []).map((constraint) => new Constraint(constraint)),
+    )
+    this.#requests = input.claims.map((claim) => this.#requestsOf(claim))
+  }
+
+  run(): readonly AllocationResult[] | undefined {
+    if (this.#next(0, 0, undefined, 0) !== "done") return undefined
+    return this.#input.claims.map((claim, i) =>
+      allocationOf(claim, this.#taken[i]!, (name) => this.#input.deviceClass(name)),
+    )
+  }
+
+  #requestsOf({ metadata, spec }: ResourceClaim): readonly (readonly Alternative[])[] {
+    const requests = (spec.devices.requests ?? []).map((request) =>
+      alternativesOf(request).map((asked) => this.#alternative(asked)),
+    )
+    const least = requests.reduce((sum, all) => sum + Math.min(...all.map(({ count }) => count)), 0)
+    if (least > MOST_DEVICES)
+      throw new AllocationError(
+        `claim ${metadata.namespace}/${metadata.name}: number of requested devices ${least} exceeds the claim limit ` +
+          `of ${MOST_DEVICES}`,
+      )
+    return requests
+  }
+
+  #alternative(asked: Asked): Alternative {
+    if (!asked.all) return { asked, count: asked.count, all: undefined }
+    const partial = this.#pools.find(({ state }) => state !== "complete")
+    if (partial !== undefined)
+      throw new AllocationError(
+        `request ${asked.name}: asks for all devices, but resource pool ${partial.driver}/${partial.name} is currently ` +
+          (partial.state === "invalid" ? "invalid" : "being updated"),
+      )
+    const all = [...this.#candidates()].filter((candidate) => this.#fits(asked, candidate))
+    return { asked, count: all.length, all }
+  }
+
+  *#candidates(): Generator<Candidate> {
+    for (const pool of this.#pools)
+      for (const slice of pool.slices) for (const device of slice.spec.devices ?? []) yield { pool, slice, device }
+  }
+
+  #fits(asked: Asked, { pool, slice, device }: Candidate): boolean {
+    if (slice.spec.perDeviceNodeSelection === true && !isReachedBy(this.#node, device)) return false
+    return this.#isSelected(asked, pool.driver, device)
+  }
+
+  /** Goes on with one device: the `at`th of an alternative of a request; of a request where no alternative is chosen. */
+  #next(claim: number, request: number, chosen: Alternative | undefined, at: number): Outcome {
+    const requests = this.#requests[claim]
+    if (requests === undefined) return "done"
+    const alternatives = requests[request]
+    if (alternatives === undefined) {
+      // Other devices of this claim may let the next one have fewer.
+      const outcome = this.#next(claim + 1, 0, undefined, 0)
+      return outcome === "too-many" ? "none" : outcome
+    }
+    if (chosen === undefined) {
+      let failed: Outcome = "too-many"
+      for (const alternative of alternatives) {
+        const outcome = this.#next(claim, request, alternative, 0)
+        if (outcome === "done") return outcome
+        if (outcome === "none") failed = outcome
+      }
+      return failed
+    }
+    const { asked, count, all } = chosen
+    if (all?.length === 0) return "none"
+    if (at >= count) return this.#next(claim, request + 1, undefined, 0)
+    if (this.#taken[claim]!.length + count - at > MOST_DEVICES) return "too-many"
+    for (const candidate of all === undefined ? this.#candidates() : [all[at]!]) {
+      if (this.#steps++ > MOST_STEPS)
+        throw new AllocationError(`node ${this.#node.metadata.name}: timed out trying to allocate devices`)
+      if (candidate.pool.state !== "complete" || !this.#isFree(asked, claim, candidate)) continue
+      if (all === undefined && !this.#fits(asked, candidate)) continue
+      const giveBack = this.#take(asked, claim, candidate, all !== undefined)
+      if (giveBack === undefined) continue
+      const outcome = this.#next(claim, request, chosen, at + 1)
+      if (outcome === "done") return outcome
+      giveBack()
+      if (outcome === "too-many") return outcome
+    }
+    return "none"
+  }
+
+  /** With admin access a device is given beside its user, once for each claim. */
+  #isFree({ adminAccess }: Asked, claim: number, { pool, device }: Candidate): boolean {
+    const id = deviceId(pool.driver, pool.name, device.name)
+    const users = this.#users.get(id)
+    if (adminAccess) return users?.has(claim) !== true
+    return !this.#input.allocated.has(id) && (users?.size ?? 0) === 0
+  }
+
+  /** Takes a device, and gives what gives it back; undefined where it cannot be had. */
+  #take(asked: Asked, claim: number, { pool, slice, device }: Candidate, must: boolean): (() => void) | undefined {
+    if ((device.taints ?? []).some((taint) => prevents(taint, asked))) return undefined
+    const undo: (() => void)[] = []
+    const giveBack = () => undo.forEach((step) => step())
+    if ((device.consumesCounters ?? []).length > 0) {
+      const back = this.#countersOf(pool).take(device.consumesCounters!)
+      if (back === undefined) return undefined
+      undo.push(back)
+    }
+    for (const constraint of this.#constraints[claim]!) {
+      const back = constraint.add(asked, pool.driver, device)
+      if (back !== undefined) {
+        undo.push(back)
+        continue
+      }
+      giveBack()
+      if (!must) return undefined
+      const { metadata } = this.#input.claims[claim]!
+      throw new AllocationError(
+        `claim ${metadata.namespace}/${metadata.name}, request ${asked.name}: cannot add device ` +
+          `${deviceId(pool.driver, pool.name, device.name)} because a claim constraint would not be satisfied`,
+      )
+    }
+    const id = deviceId(pool.driver, pool.name, device.name)
+    const users = this.#users.get(id) ?? new Set<number>()
+    this.#users.set(id, users.add(claim))
+    this.#taken[claim]!.push({ asked, driver: pool.driver, pool: pool.name, slice, device })
+    undo.push(() => {
+      users.delete(claim)
+      this.#taken[claim]!.pop()
+    })
+    return giveBack
+  }
+
+  #countersOf(pool: Pool): Counters {
+    let counters = this.#counters.get(pool)
+    if (counters === undefined) this.#counters.set(pool, (counters = new Counters(pool, this.#input.allocated)))
+    return counters
+  }
+}
+
+const prevents = (taint: DeviceTaint, { tolerations }: Asked): boolean =>
+  (taint.effect === "NoExecute" || taint.effect === "NoSchedule") &&
+  !tolerations.some(
+    ({ key = "", operator, value = "", effect = "" }) =>
+      (effect === "" || effect === taint.effect) &&
+      (key === "" || key === taint.key) &&
+      (operator === "Exists" || value === (taint.value ?? "")),
+  )

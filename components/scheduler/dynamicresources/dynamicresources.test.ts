@@ -1,0 +1,197 @@
+/** Pods with claims for devices: from their templates to the end of their pods. */
+import { describe, expect, test } from "bun:test"
+import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
+import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import { ResourceClaimTemplate } from "../../../pkg/api/resource/v1/resourceclaimtemplate.ts"
+import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
+import { podCondition } from "../../../pkg/pods/pod-state.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/testing.ts"
+
+const NAMESPACE = "default"
+const spec = { devices: { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] } }
+const pod = (name: string, claim: object) => ({
+  metadata: { name, namespace: NAMESPACE },
+  spec: {
+    containers: [{ name: "c", image: "i", resources: { claims: [{ name: "device" }] } }],
+    resourceClaims: [{ name: "device", ...claim }],
+  },
+})
+const BY_TEMPLATE = { resourceClaimTemplateName: "gpu" }
+const SHARED = { resourceClaimName: "shared" }
+
+/** Two nodes with a device each, of a class `gpu`. */
+async function start(): Promise<Cluster> {
+  const cluster = await startCluster({ nodes: [{ name: "one" }, { name: "two" }] })
+  const { client } = cluster
+  await client.create(DeviceClass, {
+    metadata: { name: "gpu" },
+    spec: { selectors: [{ cel: { expression: `device.driver == "gpu.example"` } }] },
+  })
+  for (const nodeName of ["one", "two"]) await offer(cluster, nodeName, ["a"])
+  await client.create(ResourceClaimTemplate, {
+    metadata: { namespace: NAMESPACE, name: "gpu" },
+    spec: { metadata: { labels: { made: "yes" } }, spec },
+  })
+  return cluster
+}
+const offer = ({ client }: Cluster, nodeName: string, devices: readonly string[], name = nodeName) =>
+  client.create(ResourceSlice, {
+    metadata: { name },
+    spec: {
+      driver: "gpu.example",
+      nodeName,
+      pool: { name, generation: 1, resourceSliceCount: 1 },
+      devices: devices.map((device) => ({ name: device })),
+    },
+  })
+const claims = async ({ client }: Cluster) => (await client.list(ResourceClaim, { namespace: NAMESPACE })).items
+const nodeOf = async (cluster: Cluster, name: string) => (await cluster.get(Pod, name)).spec.nodeName
+const poolsOf = ({ status }: ResourceClaim) => status.allocation?.devices.results?.map(({ pool }) => pool)
+
+describe("a pod with a claim by a template", () => {
+  test("gets a claim of its own, and goes where the device of the claim is", async () => {
+    // given
+    await using cluster = await start()
+    // when
+    await cluster.client.create(Pod, pod("web", BY_TEMPLATE))
+    await cluster.settle()
+    // then
+    const [claim] = await claims(cluster)
+    const { metadata, spec: placed, status } = await cluster.get(Pod, "web")
+    expect(claim).toMatchObject({
+      metadata: {
+        generateName: "web-device-",
+        labels: { made: "yes" },
+        annotations: { "resource.kubernetes.io/pod-claim-name": "device" },
+        ownerReferences: [{ kind: "Pod", name: "web", uid: metadata.uid, controller: true }],
+        finalizers: ["resource.kubernetes.io/delete-protection"],
+      },
+      status: {
+        allocation: { devices: { results: [{ request: "gpu", pool: placed.nodeName, device: "a" }] } },
+        reservedFor: [{ resource: "pods", name: "web", uid: metadata.uid }],
+      },
+    })
+    expect(status.resourceClaimStatuses).toEqual([{ name: "device", resourceClaimName: claim!.metadata.name! }])
+    expect(status.phase).toBe("Running")
+  })
+
+  test("waits while no device is free, and gets the device of a pod that goes", async () => {
+    // given as many pods as devices
+    await using cluster = await start()
+    for (const name of ["first", "second"]) await cluster.client.create(Pod, pod(name, BY_TEMPLATE))
+    await cluster.settle()
+    expect([await nodeOf(cluster, "first"), await nodeOf(cluster, "second")].sort()).toEqual(["one", "two"])
+    // when one more comes
+    await cluster.client.create(Pod, pod("third", BY_TEMPLATE))
+    await cluster.settle()
+    // then
+    expect(podCondition(await cluster.get(Pod, "third"), "PodScheduled")?.message).toStartWith(
+      "0/2 nodes are available: 2 cannot allocate all claims.",
+    )
+    // and when another goes
+    const free = await nodeOf(cluster, "first")
+    await cluster.delete(Pod, "first", { gracePeriodSeconds: 0 })
+    await cluster.advance("30s")
+    // then its claim has gone, too
+    expect(await nodeOf(cluster, "third")).toBe(free!)
+    expect((await claims(cluster)).length).toBe(2)
+  })
+
+  test("waits for its template, and for a device that is offered later", async () => {
+    // given a pod without a template
+    await using cluster = await start()
+    const { client } = cluster
+    for (const name of ["one", "two"]) await client.delete(ResourceSlice, { name })
+    await client.create(Pod, pod("web", { resourceClaimTemplateName: "late" }))
+    await cluster.settle()
+    expect(await claims(cluster)).toEqual([])
+    // when
+    await client.create(ResourceClaimTemplate, { metadata: { namespace: NAMESPACE, name: "late" }, spec: { spec } })
+    await cluster.advance("10s")
+    await offer(cluster, "two", ["b"])
+    await cluster.advance("30s")
+    // then
+    expect(await nodeOf(cluster, "web")).toBe("two")
+  })
+
+  test("gives its device back when it is done", async () => {
+    await using cluster = await start()
+    await cluster.client.create(Pod, pod("job", BY_TEMPLATE))
+    await cluster.settle()
+    const { metadata, status } = await cluster.get(Pod, "job")
+    await cluster.client.updateStatus(Pod, {
+      ...(await cluster.get(Pod, "job")),
+      metadata,
+      status: { ...status, phase: "Succeeded" },
+    })
+    await cluster.settle()
+    expect(await claims(cluster)).toEqual([])
+  })
+})
+
+describe("a claim that pods share", () => {
+  test("takes them all to its device, and gives the device back after the last of them", async () => {
+    // given
+    await using cluster = await start()
+    const { client } = cluster
+    await client.create(Pod, pod("early", SHARED))
+    await cluster.settle()
+    expect(await nodeOf(cluster, "early")).toBeUndefined()
+    // when
+    await client.create(ResourceClaim, { metadata: { namespace: NAMESPACE, name: "shared" }, spec })
+    for (const name of ["first", "second"]) await client.create(Pod, pod(name, SHARED))
+    await cluster.advance("30s")
+    // then
+    const read = () => client.get(ResourceClaim, { namespace: NAMESPACE, name: "shared" })
+    const names = ["early", "first", "second"]
+    const [pool] = poolsOf(await read())!
+    expect(await Promise.all(names.map((name) => nodeOf(cluster, name)))).toEqual([pool!, pool!, pool!])
+    expect((await read()).status.reservedFor?.map(({ name }) => name).sort()).toEqual(names)
+    // when
+    for (const name of names) await cluster.delete(Pod, name, { gracePeriodSeconds: 0 })
+    await cluster.settle()
+    // then
+    const { metadata, status } = await read()
+    expect([status, metadata.finalizers]).toEqual([{}, undefined])
+  })
+
+  test("is told that its class does not exist", async () => {
+    await using cluster = await start()
+    const devices = { requests: [{ name: "r", exactly: { deviceClassName: "missing" } }] }
+    await cluster.client.create(ResourceClaim, {
+      metadata: { namespace: NAMESPACE, name: "shared" },
+      spec: { devices },
+    })
+    await cluster.client.create(Pod, pod("web", SHARED))
+    await cluster.settle()
+    expect(podCondition(await cluster.get(Pod, "web"), "PodScheduled")?.message).toStartWith(
+      "0/2 nodes are available: request r: device class missing does not exist.",
+    )
+  })
+
+  test("gets another device where the node of its device cannot be used", async () => {
+    // given a claim with a device on a node, and nobody who uses it
+    await using cluster = await start()
+    const { client } = cluster
+    await client.create(ResourceClaim, { metadata: { namespace: NAMESPACE, name: "shared" }, spec })
+    await client.create(Pod, pod("first", SHARED))
+    await cluster.settle()
+    const claim = await client.get(ResourceClaim, { namespace: NAMESPACE, name: "shared" })
+    const from = await nodeOf(cluster, "first")
+    const { reservedFor: _users, ...unused } = claim.status
+    await cluster.delete(Pod, "first", { gracePeriodSeconds: 0 })
+    await cluster.settle()
+    const finalizers = ["resource.kubernetes.io/delete-protection"]
+    const now = await client.get(ResourceClaim, { namespace: NAMESPACE, name: "shared" })
+    const kept = await client.update(ResourceClaim, { ...now, metadata: { ...now.metadata, finalizers } })
+    await client.updateStatus(ResourceClaim, { ...kept, status: unused })
+    // when a pod comes that cannot go there
+    const other = from === "one" ? "two" : "one"
+    const picky = pod("second", SHARED)
+    await client.create(Pod, { ...picky, spec: { ...picky.spec, nodeSelector: { "kubernetes.io/hostname": other } } })
+    await cluster.advance("30s")
+    // then
+    expect(await nodeOf(cluster, "second")).toBe(other)
+  })
+})

@@ -1,0 +1,46 @@
+import type { Pod } from "../api/core/v1/pod/pod.ts"
+import type { ResourceClaimConsumerReference } from "../api/resource/v1/allocation.ts"
+import type { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
+import { isPodTerminal } from "./pod-state.ts"
+
+/** How pods and claims for devices belong together. Source: dynamic-resource-allocation resourceclaim/resourceclaim.go. */
+
+export type PodResourceClaim = NonNullable<Pod["spec"]["resourceClaims"]>[number]
+
+/** Users that a claim can have. Source: resource/v1 ResourceClaimReservedForMaxSize. */
+const MOST_USERS = 256
+
+/** Keeps a claim with an allocation from being removed. Source: resource/v1 Finalizer. */
+export const CLAIM_PROTECTION = "resource.kubernetes.io/delete-protection"
+
+/**
+ * The name of a pod's claim: undefined where it is still to be made from its template, null where none is needed.
+ */
+export function resourceClaimName({ status }: Pod, claim: PodResourceClaim): string | null | undefined {
+  if (claim.resourceClaimName !== undefined) return claim.resourceClaimName
+  const made = status.resourceClaimStatuses?.find(({ name }) => name === claim.name)
+  return made === undefined ? undefined : (made.resourceClaimName ?? null)
+}
+
+/** Names of a pod's claims, as far as they are known. They are in its namespace. */
+export const resourceClaimNames = (pod: Pod): readonly string[] =>
+  (pod.spec.resourceClaims ?? []).flatMap((claim) => resourceClaimName(pod, claim) ?? [])
+
+/** Whether the claim was made for the pod. */
+export const isClaimOf = (pod: Pod, { metadata }: ResourceClaim): boolean =>
+  metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true
+
+export const isReservedFor = ({ status }: ResourceClaim, { metadata }: Pod): boolean =>
+  status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true
+
+export const canBeReserved = ({ status }: ResourceClaim): boolean => (status.reservedFor?.length ?? 0) < MOST_USERS
+
+export const consumerOf = ({ metadata }: Pod): ResourceClaimConsumerReference => ({
+  resource: "pods",
+  name: metadata.name ?? "",
+  uid: metadata.uid ?? "",
+})
+
+/** Whether none of the pod's containers runs or will run. Source: pkg/controller/resourceclaim isPodDone. */
+export const needsNoDevices = (pod: Pod): boolean =>
+  isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && (pod.spec.nodeName ?? "") === "")
