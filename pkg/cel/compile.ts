@@ -10,6 +10,13 @@ export interface CompileOptions {
   readonly variables: Readonly<Record<string, CelType>>
   /** Whether the expression may make mutations: `Object{}` and `JSONPatch{}`, with the function that escapes keys. */
   readonly mutations?: boolean
+  /** Whether the expression may give values names by `cel.bind`. */
+  readonly bindings?: boolean
+  /**
+   * The variable whose type says how large its parts can be, for the estimated cost. `self` unless given, and then the
+   * items of lists that the expression writes count as if they were `self`.
+   */
+  readonly sizedBy?: string
 }
 
 export interface CostEstimate {

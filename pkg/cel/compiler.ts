@@ -1,10 +1,10 @@
 import { check } from "./check/checker.ts"
 import { validate } from "./check/validate.ts"
 import { estimateCost } from "./cost/estimate.ts"
-import { sizesOf } from "./cost/estimated-node.ts"
+import { sizesOf, sizesOfVariable } from "./cost/estimated-node.ts"
 import { functionTable } from "./library/declare.ts"
 import type { Compiled, CompileOptions, Evaluated, EvaluationOptions, Program, Refused } from "./compile.ts"
-import { JSON_PATCH, KUBERNETES, type Library } from "./kubernetes.ts"
+import { BINDINGS, JSON_PATCH, KUBERNETES, type Library } from "./kubernetes.ts"
 import { CostExceeded, PER_CALL_LIMIT } from "./limits.ts"
 import { mutationType } from "./mutation-types.ts"
 import { Frame, type Activation } from "./plan/frame.ts"
@@ -42,11 +42,12 @@ export class PlannedProgram implements Program {
 
 const TABLES = tablesOf([KUBERNETES])
 const MUTATION_TABLES = tablesOf([KUBERNETES, JSON_PATCH])
+const DEVICE_TABLES = tablesOf([KUBERNETES, BINDINGS])
 
 /** See `compile` in compile.ts, which loads this file. */
 export function compile(source: string, options: CompileOptions): Compiled | Refused {
-  const { variables, mutations = false } = options
-  const { functions, macros } = mutations ? MUTATION_TABLES : TABLES
+  const { variables, mutations = false, bindings = false, sizedBy } = options
+  const { functions, macros } = mutations ? MUTATION_TABLES : bindings ? DEVICE_TABLES : TABLES
   const typeNamed = (name: string): CelType | undefined =>
     TYPE_NAMES.get(name) ?? (mutations ? mutationType(name) : undefined)
   const issues = new Issues(source)
@@ -63,7 +64,10 @@ export function compile(source: string, options: CompileOptions): Compiled | Ref
   const globals = Object.entries(variables).map(([name, type]) => ({ name, type }))
   try {
     const planned = plan(expression, { functions, globals, types: typeNamed })
-    const estimatedCost = estimateCost(expression, sizesOf(variables["self"]))
+    const estimatedCost = estimateCost(
+      expression,
+      sizedBy === undefined ? sizesOf(variables["self"]) : sizesOfVariable(sizedBy, variables[sizedBy]),
+    )
     return { program: new PlannedProgram(planned, globals), resultType, estimatedCost }
   } catch (err) {
     if (!(err instanceof PlanError)) throw err

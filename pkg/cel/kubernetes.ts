@@ -1,5 +1,6 @@
 import { AUTHORIZER_FUNCTIONS } from "./library/authorizer.ts"
 import { COMPREHENSION_MACROS, COMPREHENSIONS } from "./library/comprehensions.ts"
+import { BINDING_MACROS } from "./library/bindings.ts"
 import type { FunctionDeclaration } from "./library/declare.ts"
 import { JSON_PATCH_FUNCTIONS } from "./library/json-patch.ts"
 import { LIST_MACROS, LISTS } from "./library/lists.ts"
@@ -49,3 +50,6 @@ export const KUBERNETES: Library = {
  * What the expressions of mutating policies can use besides. Source: apiserver pkg/admission/plugin/policy/mutating.
  */
 export const JSON_PATCH: Library = { functions: JSON_PATCH_FUNCTIONS, macros: [] }
+
+/** What expressions about devices can use besides. Source: dynamic-resource-allocation cel/compile.go. */
+export const BINDINGS: Library = { functions: [], macros: BINDING_MACROS }

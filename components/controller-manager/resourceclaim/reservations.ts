@@ -19,7 +19,9 @@ export const claimReservations = defineController<ResourceClaim>({
       resource: Pod,
       keys: (object, _context, _old, deleted) => {
         const pod = object as Pod
-        return deleted || needsNoDevices(pod) ? resourceClaimNames(pod).map((name) => `${pod.metadata.namespace}/${name}`) : []
+        return deleted || needsNoDevices(pod)
+          ? resourceClaimNames(pod).map((name) => `${pod.metadata.namespace}/${name}`)
+          : []
       },
     },
   ],

@@ -31,14 +31,35 @@ export const sizeOrUnknown = (node: EstimatedNode): Range => node.size ?? UNKNOW
  */
 export const sizesOf =
   (root: CelType | undefined): SizeOf =>
-  ([, ...steps]) => {
-    let type = root
-    for (const step of steps) {
-      if (type === undefined) return undefined
-      if (step === "@items") type = type.kind === "list" ? type.params[0] : undefined
-      else if (step === "@values") type = type.kind === "map" ? type.params[1] : undefined
-      else if (step === "@keys") type = type.kind === "map" ? type.params[0] : undefined
-      else type = type.fields?.get(step)?.type
-    }
-    return type && { min: 0, max: type.maxElements }
+  ([, ...steps]) =>
+    sizeAt(root, steps, (type, step) => type.fields?.get(step)?.type)
+
+/**
+ * The same of a variable that expressions name: nothing else has a size, and what a map may hold under any name is as
+ * large as its type says. Source: dynamic-resource-allocation cel/compile.go sizeEstimator.
+ */
+export const sizesOfVariable =
+  (name: string, root: CelType | undefined): SizeOf =>
+  ([first, ...steps]) =>
+    first === name
+      ? sizeAt(root, steps, (type, step) => {
+          if (type.kind !== "map") return type.fields?.get(step)?.type
+          return type.params[1]!.kind === "dyn" ? type.params[1] : undefined
+        })
+      : undefined
+
+function sizeAt(
+  root: CelType | undefined,
+  steps: readonly string[],
+  fieldOf: (type: CelType, name: string) => CelType | undefined,
+): Range | undefined {
+  let type = root
+  for (const step of steps) {
+    if (type === undefined) return undefined
+    if (step === "@items") type = type.kind === "list" ? type.params[0] : undefined
+    else if (step === "@values") type = type.kind === "map" ? type.params[1] : undefined
+    else if (step === "@keys") type = type.kind === "map" ? type.params[0] : undefined
+    else type = fieldOf(type, step)
   }
+  return type && { min: 0, max: type.maxElements }
+}

@@ -14,7 +14,8 @@ export interface Macro {
   readonly name: string
   readonly member: boolean
   readonly args: number
-  readonly expand: (written: Written, make: Maker) => Expr
+  /** Undefined where the call is none of this macro after all. */
+  readonly expand: (written: Written, make: Maker) => Expr | undefined
 }
 
 /** Says that a macro was written wrongly. */

@@ -102,6 +102,24 @@ test.each([
     expression: "device.driver",
     wants: "must evaluate to bool or the unknown type, not string",
   },
+  {
+    title: "with loops over what a device can have at most is taken",
+    expression: `cel.bind(x, device.attributes.all(a, device.attributes.all(b, device.attributes[a].y == "z")), x)`,
+  },
+  {
+    title: "with loops over what has no known size is refused",
+    expression: `device.driver.split("a").all(x, x.split("b").all(y, y.split("c").all(z, z.split("d").all(u, true))))`,
+    wants: "too complex, exceeds cost limit",
+  },
+  {
+    title: "that gives a value a name is taken",
+    expression: `cel.bind(d, device.attributes["d.example.com"], d.model == "a" || d.size > 1)`,
+  },
+  {
+    title: "that gives a value no name is refused",
+    expression: `cel.bind(d.e, 1, true)`,
+    wants: "cel.bind() variable names must be simple identifiers",
+  },
   { title: "about what devices do not have is refused", expression: "device.name", wants: "undefined field 'name'" },
   {
     title: "that could cost too much is refused",

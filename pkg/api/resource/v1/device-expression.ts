@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField, internalFault, invalidValue, tooLong } from "../../../apimachinery/field-errors.ts"
-import { compile, type Program } from "../../../cel/compile.ts"
+import { compile, type CompileOptions, type Program } from "../../../cel/compile.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import { BOOL, DYN, formatType, mapOf, objectOf, QUANTITY, sameType, STRING, type CelType } from "../../../cel/type.ts"
 
@@ -20,10 +20,12 @@ const DEVICE = objectOf("kubernetes.DRADevice", {
   capacity: mapOf(DOMAIN, mapOf(ID, QUANTITY, MOST_NAMES), MOST_NAMES),
 })
 
+const OPTIONS: CompileOptions = { variables: { device: DEVICE }, bindings: true, sizedBy: "device" }
+
 /** What is wrong with a selector's expression: it must give a truth value, and be cheap. */
 export function deviceExpressionFaults(field: string, expression: string): readonly Cause[] {
   if (Buffer.byteLength(expression) > LONGEST_EXPRESSION) return [tooLong(field, LONGEST_EXPRESSION)]
-  const compiled = compile(expression, { variables: { device: DEVICE } })
+  const compiled = compile(expression, OPTIONS)
   if ("stage" in compiled)
     return compiled.stage === "compilation"
       ? [invalidValue(field, expression, `compilation failed: ${formatIssues(compiled.issues, expression)}`)]
@@ -36,6 +38,6 @@ export function deviceExpressionFaults(field: string, expression: string): reado
 
 /** The expression ready to be asked about devices, or what is wrong with it. */
 export function compileDeviceExpression(expression: string): Program | string {
-  const compiled = compile(expression, { variables: { device: DEVICE } })
+  const compiled = compile(expression, OPTIONS)
   return "stage" in compiled ? `compilation failed: ${formatIssues(compiled.issues, expression)}` : compiled.program
 }
