@@ -10,6 +10,7 @@ import { Backends } from "./backends.ts"
 import { Certificates } from "./certificates.ts"
 import { defaultFrontLimits, Front, type FrontLimits } from "./front.ts"
 import { Http1Connector } from "./http1/connector.ts"
+import { Http2Connector } from "./http2/connector.ts"
 import type { IngressMetrics } from "./metrics.ts"
 import { Exchange, type Finished, type ProxyParts } from "./proxy/exchange.ts"
 import type { Connector } from "./proxy/messages.ts"
@@ -48,7 +49,8 @@ const GRACE_MS = 2000
 /** All that serves requests: made with the first Ingress, and stopped with the last. */
 export class DataPlane {
   readonly #context: ComponentContext
-  readonly #connector: Http1Connector
+  readonly #http1: Http1Connector
+  readonly #http2: Http2Connector
   readonly #backends: Backends
   readonly #certificates: Certificates
   readonly #front: Front
@@ -62,7 +64,8 @@ export class DataPlane {
     this.#context = context
     this.#metrics = metrics
     const watchdog = new Watchdog(clock)
-    const http1 = (this.#connector = new Http1Connector(watchdog))
+    const http1 = (this.#http1 = new Http1Connector(watchdog))
+    const http2 = (this.#http2 = new Http2Connector(watchdog))
     const ownPorts = new Set([apiPort, httpPort, httpsPort])
     this.#backends = new Backends({
       informers,
@@ -71,7 +74,8 @@ export class DataPlane {
     })
     this.#certificates = new Certificates(clock)
     const connector: Connector = {
-      connect: (endpoint, _protocol, isFresh, connected) => http1.connect(endpoint, isFresh, connected),
+      connect: (endpoint, protocol, isFresh, connected) =>
+        protocol === "h2c" ? http2.connect(endpoint, connected) : http1.connect(endpoint, isFresh, connected),
     }
     const parts: ProxyParts = {
       table: () => this.#table,
@@ -146,7 +150,8 @@ export class DataPlane {
     const ended = new AbortController()
     await this.#front.stop(GRACE_MS, (ms) => sleep(clock, ms, ended.signal).catch(() => undefined))
     ended.abort()
-    this.#connector.stop()
+    this.#http1.stop()
+    this.#http2.stop()
     this.#backends.stop()
     this.#metrics.keep(new Set())
     for (const resource of FOLLOWED) informers.forget(resource as typeof Secret)

@@ -6,6 +6,7 @@ import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { openFilesLimit } from "../../pkg/runtime/open-files.ts"
 import type { Certificates } from "./certificates.ts"
 import { ServerConnection, type ServerConnectionParts, type ServerLimits } from "./http1/server-connection.ts"
+import { Sessions } from "./http2/sessions.ts"
 import type { Exchange } from "./proxy/exchange.ts"
 import type { Origin } from "./proxy/fields.ts"
 import type { Downstream, IncomingRequest } from "./proxy/messages.ts"
@@ -45,11 +46,14 @@ export class Front {
   readonly #open = new Set<Socket>()
   readonly #connections = new Set<ServerConnection>()
   readonly #servers: Server[] = []
+  readonly #sessions: Sessions
   #isStopping = false
 
   constructor(parts: FrontParts) {
     this.#parts = parts
     this.#share = new FairShare(parts.limits.connections)
+    const { watchdog, limits, begin, refused } = parts
+    this.#sessions = new Sessions({ watchdog, headMs: limits.headMs, idleMs: limits.idleMs, begin, refused })
   }
 
   /** Takes connections on `port`; 0 is any. Gives the port. @throws Error that says why that cannot be */
@@ -69,7 +73,7 @@ export class Front {
       allowHalfOpen: true,
       noDelay: true,
       minVersion: "TLSv1.2" as const,
-      ALPNProtocols: ["http/1.1"],
+      ALPNProtocols: ["h2", "http/1.1"],
       handshakeTimeout: limits.headMs,
       SNICallback: (
         name: string,
@@ -90,6 +94,7 @@ export class Front {
     this.#isStopping = true
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => void server.close(() => resolve())))
     for (const connection of this.#connections) connection.stop()
+    this.#sessions.stop()
     await Promise.race([Promise.all(closed), wait(graceMs)])
     for (const socket of this.#open) socket.destroy()
     await Promise.all(closed)
@@ -115,6 +120,7 @@ export class Front {
     socket.setKeepAlive(true, PROBE_AFTER_MS)
     const { watchdog, limits, begin, refused } = this.#parts
     const origin: Origin = { client: plainAddress(socket.remoteAddress), isSecure, port }
+    if ((socket as Partial<TLSSocket>).alpnProtocol === "h2") return this.#sessions.serve(socket as TLSSocket, origin)
     const parts: ServerConnectionParts = { watchdog, limits, begin, refused, isStopping: () => this.#isStopping }
     const connection = new ServerConnection(socket, origin, parts)
     this.#connections.add(connection)

@@ -1,10 +1,12 @@
 /** A proxy and backends on sockets of this machine, for tests. */
 import { connect, createServer, type AddressInfo, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
 import { realClock } from "../../pkg/clock/real.ts"
 import { Front, type FrontLimits } from "./front.ts"
 import { Http1Connector } from "./http1/connector.ts"
 import { Exchange, type Finished, type Picked } from "./proxy/exchange.ts"
-import type { Endpoint } from "./proxy/messages.ts"
+import { Http2Connector } from "./http2/connector.ts"
+import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
 import type { Target } from "./routing/compile.ts"
 import { DEFAULT_POLICY, type Policy } from "./routing/policy.ts"
@@ -16,13 +18,15 @@ export interface TestProxyOptions {
   readonly limits?: Partial<FrontLimits>
   /** Ports of the endpoints of the one backend, asked in this order. */
   readonly endpoints: readonly number[]
+  readonly protocol?: BackendProtocol
 }
 
 /** Sends all requests for hosts other than `unknown` to the endpoints. */
-export async function startProxy({ policy, limits, endpoints }: TestProxyOptions) {
+export async function startProxy({ policy, limits, endpoints, protocol = "http1" }: TestProxyOptions) {
   const clock = realClock
   const watchdog = new Watchdog(clock)
   const connector = new Http1Connector(watchdog)
+  const http2 = new Http2Connector(watchdog)
   const finished: Finished[] = []
   const waiting: { count: number; resolve(): void }[] = []
   const target: Target = {
@@ -39,7 +43,7 @@ export async function startProxy({ policy, limits, endpoints }: TestProxyOptions
     for (let i = 0; i < endpoints.length; i++) {
       const port = endpoints[next++ % endpoints.length]!
       const endpoint = { address: "127.0.0.1", port, key: `127.0.0.1:${port}` }
-      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol: "http1" }
+      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol }
     }
     return undefined
   }
@@ -54,7 +58,10 @@ export async function startProxy({ policy, limits, endpoints }: TestProxyOptions
         {
           table: () => table,
           pick,
-          connector: { connect: (endpoint, _protocol, isFresh, done) => connector.connect(endpoint, isFresh, done) },
+          connector: {
+            connect: (endpoint, protocol, isFresh, done) =>
+              protocol === "h2c" ? http2.connect(endpoint, done) : connector.connect(endpoint, isFresh, done),
+          },
           watchdog,
           httpsPort: 443,
           finished(exchange) {
@@ -67,14 +74,17 @@ export async function startProxy({ policy, limits, endpoints }: TestProxyOptions
       ),
   })
   const port = await front.openHttp(0)
+  const tlsPort = await front.openHttps(0)
   return {
     port,
+    tlsPort,
     finished,
     /** Resolves when so many exchanges are over. */
     whenFinished: (count: number) =>
       new Promise<void>((resolve) => (finished.length >= count ? resolve() : void waiting.push({ count, resolve }))),
     async [Symbol.asyncDispose]() {
       connector.stop()
+      http2.stop()
       await front.stop(0, async () => undefined)
     },
   }
@@ -140,6 +150,14 @@ export class Peer {
 export function client(port: number): Promise<Peer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => resolve(new Peer(socket)))
+    socket.once("error", reject)
+  })
+}
+
+export function tlsClient(port: number): Promise<Peer> {
+  return new Promise((resolve, reject) => {
+    const options = { port, host: "127.0.0.1", rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] }
+    const socket = connectTls(options, () => resolve(new Peer(socket)))
     socket.once("error", reject)
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { backend, client, deadPort, startProxy, type Peer } from "./proxy.fixtures.ts"
+import { backend, client, deadPort, startProxy, tlsClient, type Peer } from "./proxy.fixtures.ts"
 
 const GET = "GET /a?b HTTP/1.1\r\nHost: shop.example\r\n\r\n"
 const POST = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
@@ -170,6 +170,24 @@ describe("the proxy passes on", () => {
     expect(await browser.untilEnd()).toBe("goodbye")
     await given.proxy.whenFinished(1)
     expect(given.proxy.finished[0]).toMatchObject({ status: 101, sent: 12, received: 19 })
+  })
+
+  test("an upgraded connection over TLS, and says so to the backend", async () => {
+    await using given = await through()
+    const browser = await tlsClient(given.proxy.tlsPort)
+    browser.send("GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    const server = await given.web.connection()
+    expect(await server.until(HEAD_END)).toContain("\r\nX-Forwarded-Proto: https\r\n")
+    server.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nhello")
+    await browser.until("hello")
+    browser.send("hi")
+    await server.until("hi")
+    const large = "x".repeat(1_000_000)
+    server.send(`${large}end`)
+    expect(await browser.until("end")).toBe(`${large}end`)
+    server.socket.end()
+    await browser.untilEnd()
+    browser.socket.destroy()
   })
 
   test("an answer that comes before the end of a large body, and closes", async () => {

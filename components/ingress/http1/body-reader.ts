@@ -1,4 +1,4 @@
-import { MalformedMessage, parseFields, type Field, type Framing } from "./head.ts"
+import { isValue, MalformedMessage, parseFields, type Field, type Framing } from "./head.ts"
 
 export interface BodyHandlers {
   data(chunk: Buffer): void
@@ -92,7 +92,7 @@ export class BodyReader {
     else {
       this.#trailers += this.#trailers === "" ? line : `\r\n${line}`
       if (this.#trailers.length > LONGEST_TRAILERS) throw new MalformedMessage(431, "the trailers are too long")
-      if (/[\0-\x08\x0a-\x1f\x7f]/.test(line)) throw new MalformedMessage(400, "a trailer has a forbidden character")
+      if (!isValue(line)) throw new MalformedMessage(400, "a trailer has a forbidden character")
     }
   }
 

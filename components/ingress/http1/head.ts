@@ -218,4 +218,7 @@ export function hostOf(authority: string): string {
   return name.endsWith(".") ? name.slice(0, -1) : name
 }
 
+export const isToken = (text: string): boolean => TOKEN.test(text)
+/** Whether a text may be the value of a field. */
+export const isValue = (text: string): boolean => !/[\0-\x08\x0a-\x1f\x7f]/.test(text)
 export const isAuthority = (text: string): boolean => AUTHORITY.test(text)

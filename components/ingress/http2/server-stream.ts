@@ -1,0 +1,188 @@
+import {
+  constants,
+  type Http2Stream,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2"
+import { hostOf, isAuthority, isToken, isValue, type Field, type Framing } from "../http1/head.ts"
+import type { Exchange } from "../proxy/exchange.ts"
+import type { Origin } from "../proxy/fields.ts"
+import type { Answer, Downstream, IncomingRequest } from "../proxy/messages.ts"
+
+/** Begins the exchange of a request that came on a stream. */
+export function serveStream(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  origin: Origin,
+  begin: (request: IncomingRequest, client: Downstream) => Exchange,
+  refused: (status: number) => void,
+): void {
+  // A client that resets its stream is no error of ours: `close` tells.
+  stream.on("error", () => undefined)
+  const request = requestOf(stream, headers, origin)
+  if (request === undefined) {
+    refused(400)
+    stream.respond({ ":status": 400 }, { endStream: true })
+    stream.close(constants.NGHTTP2_PROTOCOL_ERROR)
+    return
+  }
+  const client = new ServerStream(stream, request.framing)
+  client.exchange = begin(request, client)
+  client.exchange.start()
+}
+
+/** Undefined for one that a backend of HTTP/1.1 could understand otherwise. Source: RFC 9113, 8.2 and 8.3. */
+function requestOf(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  origin: Origin,
+): IncomingRequest | undefined {
+  const { ":method": method, ":path": target = "", ":authority": named, host } = headers
+  const authority = named ?? host ?? ""
+  if (typeof method !== "string" || !isToken(method) || method === "CONNECT") return undefined
+  if (!/^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/.test(target) || !isAuthority(authority)) return undefined
+  if (named !== undefined && host !== undefined && named !== host) return undefined
+  const fields: Field[] = []
+  for (const [key, value] of Object.entries(headers)) {
+    if (key.startsWith(":") || value === undefined) continue
+    if (!isToken(key)) return undefined
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (!isValue(each)) return undefined
+      fields.push({ name: key, key, value: each })
+    }
+  }
+  const framing = framingOf(stream, headers)
+  if (framing === undefined || headers["transfer-encoding"] !== undefined) return undefined
+  return {
+    method,
+    target,
+    authority,
+    host: hostOf(authority),
+    fields,
+    framing,
+    upgrade: undefined,
+    version: "HTTP/2",
+    origin,
+  }
+}
+
+function framingOf({ endAfterHeaders }: ServerHttp2Stream, headers: IncomingHttpHeaders): Framing | undefined {
+  const length = headers["content-length"]
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) return undefined
+  if (endAfterHeaders) return Number(length ?? 0) === 0 ? { kind: "none" } : undefined
+  return length === undefined ? { kind: "chunked" } : { kind: "length", length: Number(length) }
+}
+
+/** A client's stream of HTTP/2. */
+class ServerStream implements Downstream {
+  exchange: Exchange | undefined
+  readonly #stream: ServerHttp2Stream
+  /** Bytes of the body that must still come, where their number was said. */
+  #left: number | undefined
+  #listens = false
+  #bodyEnded = false
+  #needsDrain = false
+  #trailers: readonly Field[] = []
+
+  constructor(stream: ServerHttp2Stream, framing: Framing) {
+    this.#stream = stream
+    this.#left = framing.kind === "length" ? framing.length : undefined
+    stream.on("drain", () => {
+      this.#needsDrain = false
+      this.exchange?.clientDrained()
+    })
+    stream.on("wantTrailers", () => stream.sendTrailers(headersOf(this.#trailers)))
+    stream.on("close", () => {
+      const exchange = this.exchange
+      this.exchange = undefined
+      exchange?.clientGone()
+    })
+  }
+
+  receive(wanted: boolean): void {
+    if (!wanted) return void this.#stream.pause()
+    if (!this.#listens) this.#listen()
+    this.#stream.resume()
+  }
+
+  respond({ status, fields, framing }: Answer): void {
+    const headers = { ":status": status, ...headersOf(fields) }
+    if (framing.kind === "none") this.#stream.respond(headers, { endStream: true })
+    else this.#stream.respond(headers, { waitForTrailers: framing.kind === "chunked" })
+  }
+
+  write(chunk: Buffer): void {
+    if (!this.#stream.write(chunk)) this.#needsDrain = true
+  }
+
+  flush(): boolean {
+    return !this.#needsDrain
+  }
+
+  end(trailers: readonly Field[]): void {
+    this.#trailers = trailers
+    this.exchange = undefined
+    this.#stream.end()
+    // What is left of the body is not wanted. Source: RFC 9113, 8.1.
+    if (!this.#bodyEnded && !this.#stream.endAfterHeaders) {
+      if (this.#stream.writableFinished) this.#stream.close(constants.NGHTTP2_NO_ERROR)
+      else this.#stream.once("finish", () => this.#stream.close(constants.NGHTTP2_NO_ERROR))
+    }
+  }
+
+  abort(): void {
+    this.exchange = undefined
+    cutOff(this.#stream)
+  }
+
+  #listen(): void {
+    const stream = this.#stream
+    this.#listens = true
+    let trailers: readonly Field[] = []
+    stream.on("trailers", (headers: IncomingHttpHeaders) => (trailers = trailersOf(headers)))
+    stream.on("data", (chunk: Buffer) => {
+      if (this.#left !== undefined && (this.#left -= chunk.length) < 0) return this.#breakOff()
+      this.exchange?.data(chunk)
+    })
+    stream.on("end", () => {
+      if (this.#left !== undefined && this.#left !== 0) return this.#breakOff()
+      this.#bodyEnded = true
+      this.exchange?.bodyEnd(trailers)
+    })
+  }
+
+  /** The body is not as long as was said. */
+  #breakOff(): void {
+    const exchange = this.exchange
+    this.exchange = undefined
+    cutOff(this.#stream)
+    exchange?.clientGone()
+  }
+}
+
+/**
+ * Resets a stream. Bun's `close` with an error code ends the message in order before it does, so that the other side
+ * takes a part for the whole; `destroy` with an error does not.
+ */
+export const cutOff = (stream: Http2Stream): void => void stream.destroy(new Error("the other side is gone"))
+
+/** Several fields of one name stand as a list. */
+export function headersOf(fields: readonly Field[]): OutgoingHttpHeaders {
+  const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  for (const { key, value } of fields) {
+    const before = headers[key]
+    if (before === undefined) headers[key] = value
+    else if (Array.isArray(before)) before.push(value)
+    else headers[key] = [before, value]
+  }
+  return headers
+}
+
+/** Fields that may stand after a body. */
+export const trailersOf = (headers: IncomingHttpHeaders): readonly Field[] =>
+  Object.entries(headers).flatMap(([key, value]) =>
+    (Array.isArray(value) ? value : [value ?? ""]).flatMap((each) =>
+      isToken(key) && isValue(each) ? { name: key, key, value: each } : [],
+    ),
+  )

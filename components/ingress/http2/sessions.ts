@@ -1,0 +1,89 @@
+import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2"
+import type { TLSSocket } from "node:tls"
+import type { Exchange } from "../proxy/exchange.ts"
+import type { Origin } from "../proxy/fields.ts"
+import type { Downstream, IncomingRequest } from "../proxy/messages.ts"
+import type { Watchdog, Watched } from "../proxy/watchdog.ts"
+import { serveStream } from "./server-stream.ts"
+
+export interface SessionsParts {
+  readonly watchdog: Watchdog
+  readonly headMs: number
+  readonly idleMs: number
+  readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
+  readonly refused: (status: number) => void
+}
+
+const MOST_STREAMS = 100
+/** A client that gives up so many more requests than it finishes only makes work (CVE-2023-44487). */
+const MOST_RESETS = 200
+
+/** The clients' connections of HTTP/2. */
+export class Sessions {
+  readonly #open = new Set<Session>()
+  readonly #server = createServer({ settings: { maxConcurrentStreams: MOST_STREAMS } })
+  /** The connection that is handed over in this turn. */
+  #arriving: { readonly socket: TLSSocket; readonly origin: Origin } | undefined
+  #isStopping = false
+
+  constructor(parts: SessionsParts) {
+    this.#server.on("session", (session) => {
+      if (this.#arriving === undefined || this.#isStopping) return session.destroy()
+      const opened = new Session(session, this.#arriving.origin, parts)
+      this.#open.add(opened)
+      session.once("close", () => this.#open.delete(opened))
+    })
+  }
+
+  /** Serves a connection that has agreed on HTTP/2. */
+  serve(socket: TLSSocket, origin: Origin): void {
+    this.#arriving = { socket, origin }
+    this.#server.emit("connection", socket)
+    this.#arriving = undefined
+  }
+
+  /** Takes no more requests; those under way go on. */
+  stop(): void {
+    this.#isStopping = true
+    for (const session of this.#open) session.close()
+  }
+}
+
+class Session implements Watched {
+  due = Infinity
+  place = -1
+  readonly #session: ServerHttp2Session
+  readonly #parts: SessionsParts
+  #streams = 0
+  #resets = 0
+
+  constructor(session: ServerHttp2Session, origin: Origin, parts: SessionsParts) {
+    this.#session = session
+    this.#parts = parts
+    parts.watchdog.add(this, parts.headMs)
+    session.on("error", () => session.destroy())
+    session.once("close", () => parts.watchdog.remove(this))
+    session.on("stream", (stream, headers) => {
+      this.#began(stream)
+      serveStream(stream, headers, origin, parts.begin, parts.refused)
+    })
+  }
+
+  close(): void {
+    this.#session.close()
+  }
+
+  overdue(): void {
+    this.#session.destroy()
+  }
+
+  #began(stream: ServerHttp2Stream): void {
+    this.#streams++
+    this.#parts.watchdog.expect(this, Infinity)
+    stream.once("close", () => {
+      if (--this.#streams === 0) this.#parts.watchdog.expect(this, this.#parts.idleMs)
+      this.#resets = stream.aborted ? this.#resets + 1 : Math.max(0, this.#resets - 1)
+      if (this.#resets > MOST_RESETS) this.#session.destroy()
+    })
+  }
+}
