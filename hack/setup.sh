@@ -119,6 +119,8 @@ missing_packages() {
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk
     has_command h2load || echo nghttp2-client
+    # Beside which the ingress proxy is measured.
+    has_command nginx || echo nginx
   fi
 }
 

@@ -19,10 +19,12 @@ export interface TestProxyOptions {
   /** Ports of the endpoints of the one backend, asked in this order. */
   readonly endpoints: readonly number[]
   readonly protocol?: BackendProtocol
+  /** Exchanges that are over are not kept: for benchmarks. */
+  readonly forgets?: boolean
 }
 
 /** Sends all requests for hosts other than `unknown` to the endpoints. */
-export async function startProxy({ policy, limits, endpoints, protocol = "http1" }: TestProxyOptions) {
+export async function startProxy({ policy, limits, endpoints, protocol = "http1", forgets = false }: TestProxyOptions) {
   const clock = realClock
   const watchdog = new Watchdog(clock)
   const connector = new Http1Connector(watchdog)
@@ -65,6 +67,7 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
           watchdog,
           httpsPort: 443,
           finished(exchange) {
+            if (forgets) return
             finished.push(exchange)
             for (const each of waiting) if (finished.length >= each.count) each.resolve()
           },

@@ -5,6 +5,7 @@ import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { customResources } from "./custom-resources.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
+import { ingress } from "./ingress.ts"
 import { networkPolicy } from "./network-policy.ts"
 import { node } from "./node.ts"
 import { soak } from "./soak.ts"
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   cel,
   customResources,
   admission,
+  ingress,
   networkPolicy,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
