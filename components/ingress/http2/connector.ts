@@ -185,7 +185,7 @@ class ClientStream implements Upstream {
   }
 
   abort(): void {
-    if (this.#stream === undefined) return void this.#session.ended()
+    if (this.#stream === undefined) return this.#session.ended()
     if (this.#handlers === undefined && this.#stream.writableEnded) return
     this.#handlers = undefined
     cutOff(this.#stream)
