@@ -1,6 +1,6 @@
 import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 import { Health } from "./endpoints/health.ts"
-import { createHealthSlis } from "./endpoints/health-slis.ts"
+import { createHealthSlis } from "../../pkg/component/health-slis.ts"
 
 /**
  * Checks that bootstrap.ts fulfils before the first request, under the names of upstream's hooks, which tools look for.

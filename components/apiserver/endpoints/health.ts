@@ -1,7 +1,7 @@
 import { reportAll, reportOne, type HealthCheck } from "../../../pkg/component/health.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Query } from "../http/query.ts"
-import type { HealthSlis } from "./health-slis.ts"
+import type { HealthSlis } from "../../../pkg/component/health-slis.ts"
 
 /**
  * The health endpoints: /livez says whether the server needs a restart, /readyz whether it can take requests, /healthz

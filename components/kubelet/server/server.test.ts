@@ -145,6 +145,9 @@ describe("the kubelet's own paths", () => {
   test("tell whether the kubelet does its work, and how it is set", async () => {
     expect(await ask("/healthz")).toMatchObject({ status: 200, text: "ok" })
     expect((await ask("/healthz?verbose")).text).toBe("[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n")
+    expect((await ask("/metrics/slis")).text).toContain(
+      'kubernetes_healthchecks_total{name="syncloop",status="success",type="healthz"} 2\n',
+    )
     expect(await ask("/healthz/syncloop")).toMatchObject({ status: 200, text: "ok" })
     expect(await json("/configz")).toMatchObject({
       kubeletconfig: {

@@ -1,5 +1,6 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { reportAll, reportOne, type HealthCheck } from "../../../pkg/component/health.ts"
+import { createHealthSlis, type HealthSlis } from "../../../pkg/component/health-slis.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import { exposition } from "../../../pkg/metrics/exposition.ts"
 import { cadvisorMetrics } from "../metrics/cadvisor-metrics.ts"
@@ -33,6 +34,7 @@ type Handler = (request: Request, url: URL) => Response | Promise<Response>
 export function kubeletServer(parts: KubeletServerParts): (request: Request) => Promise<Response> {
   const { context } = parts
   const { config, runtime, metrics } = context
+  const slis = createHealthSlis(context.clock.now())
   const rates = new CpuRates()
   const volumes = new VolumeUsages(context, parts.volumes)
   const summary = async (sample: Sample, onlyCpuAndMemory: boolean) =>
@@ -59,6 +61,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
       return Response.json(await summary(await takeSample(parts, isHalf ? "cpu and memory" : "all"), isHalf))
     },
     "/metrics": () => metricsText(metrics.kubelet.text()),
+    "/metrics/slis": () => metricsText(slis.registry.text()),
     "/metrics/probes": () => metricsText(metrics.probes.text()),
     "/metrics/resource": async () => {
       const sample = await takeSample(parts, "cpu and memory")
@@ -80,7 +83,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
     "/configz": () => Response.json({ kubeletconfig: kubeletConfiguration(config, context.port()) }),
   }
   const below: Readonly<Record<string, Handler>> = {
-    "/healthz": (_, url) => health(url, parts.problem),
+    "/healthz": (_, url) => health(url, parts.problem, slis),
     "/containerLogs": (request, url) => containerLogs(parts.logs, url, request.signal),
     "/logs": (_, url) => hostLogs(runtime.files, config.podLogs, url),
     "/run": (_, url) => runCommand(parts, url),
@@ -103,7 +106,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
 }
 
 /** The checks of the kubelet; `syncloop` is whether it looks after pods at all. */
-function health({ pathname, searchParams }: URL, problem: () => string | undefined): Response {
+function health({ pathname, searchParams }: URL, problem: () => string | undefined, slis: HealthSlis): Response {
   const checks: readonly HealthCheck[] = [
     { name: "ping", problem: () => undefined },
     { name: "log", problem: () => undefined },
@@ -119,6 +122,7 @@ function health({ pathname, searchParams }: URL, problem: () => string | undefin
           excluded: searchParams.getAll("exclude"),
           verbose: searchParams.has("verbose"),
           mayKnow: () => true,
+          observe: (one, isWell) => slis.observe("healthz", one, isWell),
         })
   return text(report.status, report.text)
 }

@@ -1,4 +1,4 @@
-import { Registry } from "../../../pkg/metrics/registry.ts"
+import { Registry } from "../metrics/registry.ts"
 
 /** The metrics of `/metrics/slis`: the results of health checks at each request for them. */
 export interface HealthSlis {
