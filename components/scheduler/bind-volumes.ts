@@ -10,7 +10,9 @@ import {
   SELECTED_NODE,
 } from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import type { ClaimWaits } from "./claim-waits.ts"
 import { delayedClaims, isBound, planFor, type VolumeObjects } from "./plugins/volumebinding.ts"
 
 /** Most time for binding the claims of a pod, in milliseconds. Source: VolumeBindingArgs.BindTimeoutSeconds. */
@@ -28,6 +30,7 @@ export function bindVolumes(
   nodeName: string,
   objects: VolumeObjects,
   context: Pick<ComponentContext, "client" | "informers" | "clock">,
+  waits: ClaimWaits,
   signal: AbortSignal,
 ): Promise<void> | undefined {
   const claims = delayedClaims(pod, objects)
@@ -62,7 +65,8 @@ export function bindVolumes(
             }),
       )
     const unmarked = plan.bindings.map(({ claim }) => claim)
-    await holds(() => areBound(pod, node!, { marked, unmarked }, informers), context, signal)
+    const listen = (look: () => void) => waits.on(pod, claims, look)
+    await holds(() => areBound(pod, node!, { marked, unmarked }, informers), listen, context.clock, signal)
   }
 }
 
@@ -99,17 +103,18 @@ function areBound(
   })
 }
 
-/** Resolves when `check` is true; it runs at each change of a claim, a volume or a pod. */
+/** Resolves when `check` is true; it runs at each change that `listen` tells of. */
 function holds(
   check: () => boolean,
-  { informers, clock }: Pick<ComponentContext, "informers" | "clock">,
+  listen: (look: () => void) => () => void,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       timer.cancel()
       signal.removeEventListener("abort", onAbort)
-      for (const off of subscriptions) off()
+      off()
       settle()
     }
     const look = () => {
@@ -125,11 +130,7 @@ function holds(
       BIND_TIMEOUT_MS,
     )
     signal.addEventListener("abort", onAbort, { once: true })
-    const subscriptions = [
-      informers.of(PersistentVolumeClaim).on({ updated: look, deleted: look }),
-      informers.of(PersistentVolume).on({ updated: look }),
-      informers.of(Pod).on({ deleted: look }),
-    ]
+    const off = listen(look)
     if (signal.aborted) onAbort()
     else look()
   })

@@ -4,6 +4,7 @@ import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { storageClassOf } from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
@@ -18,6 +19,7 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devices.ts"
 import { bindVolumes } from "./bind-volumes.ts"
+import { ClaimWaits } from "./claim-waits.ts"
 import { Cache } from "./cache.ts"
 import { diagnosisMessage, type ClusterAction, type Diagnosis } from "./framework.ts"
 import { nodeActions, podActions } from "./cluster-events.ts"
@@ -65,6 +67,14 @@ const VOLUME_KINDS: readonly Resource[] = [
   VolumeAttachment,
 ]
 
+const volumesByClaim: Index<PersistentVolume> = {
+  name: "claim",
+  of: ({ spec: { claimRef } }) => (claimRef === undefined ? [] : [keyFrom(claimRef)]),
+}
+const freeVolumesByClass: Index<PersistentVolume> = {
+  name: "free-by-class",
+  of: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume)] : []),
+}
 const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
 /** What pods' claims for devices hang on. */
 const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceClass]
@@ -87,7 +97,13 @@ export function createScheduler(
   const volumes: VolumeObjects = {
     claim: (namespace, name) => informers.of(PersistentVolumeClaim).get(`${namespace}/${name}`),
     volume: (name) => informers.of(PersistentVolume).get(name),
-    volumes: () => informers.of(PersistentVolume).list(),
+    volumesFor(claim) {
+      const known = informers.of(PersistentVolume)
+      return [
+        ...known.by(volumesByClaim, keyFrom(claim.metadata)),
+        ...known.by(freeVolumesByClass, storageClassOf(claim)),
+      ]
+    },
     storageClass: (name) => informers.of(StorageClass).get(name),
     csiNode: (nodeName) => informers.of(CSINode).get(nodeName),
     attachments: (nodeName) => informers.of(VolumeAttachment).by(attachmentsByNode, nodeName),
@@ -108,6 +124,8 @@ export function createScheduler(
   /** Bindings and refusals that are being written. */
   const underWay = new Set<Promise<void>>()
   let unsubscribe: (() => void)[] = []
+  /** Tells bindings of their claims; there while the scheduler runs. */
+  let claimWaits: ClaimWaits | undefined
   /** Aborts bindings that wait for volumes when the scheduler stops. */
   let stopping = new AbortController()
   let running = false
@@ -166,7 +184,7 @@ export function createScheduler(
   ): Promise<void> {
     const { pod } = queued
     try {
-      const claimsBound = bindVolumes(pod, node, volumes, context, stopping.signal)
+      const claimsBound = bindVolumes(pod, node, volumes, context, claimWaits!, stopping.signal)
       if (claimsBound !== undefined) await claimsBound
       if (reservation !== undefined) await reservation.write()
       await client.createSubresource(Pod, pod.metadata, "binding", {
@@ -293,6 +311,7 @@ export function createScheduler(
         ...[...VOLUME_KINDS, ...DEVICE_KINDS].map((resource) => informers.of(resource).whenSynced()),
       ])
       signal.throwIfAborted()
+      claimWaits = new ClaimWaits(informers)
       unsubscribe = [
         nodes.on({
           added: (node) => {
@@ -331,6 +350,7 @@ export function createScheduler(
       running = false
       stopping.abort(new Error("the scheduler is being stopped"))
       for (const off of unsubscribe) off()
+      claimWaits?.stop()
       unsubscribe = []
       queue.stop()
       await Promise.allSettled(underWay)

@@ -8,6 +8,7 @@ import {
   Deployment,
   Job,
   Namespace,
+  PersistentVolumeClaim,
   Pod,
   startCluster,
   type Cluster,
@@ -27,6 +28,7 @@ export const LARGE = { nodes: 1000, pods: 30_000 }
 export const LARGEST = { nodes: 5000, pods: 150_000 }
 /** As in SchedulingBasic of the peer's test/integration/scheduler_perf. */
 export const SCHEDULING_NODES = 5000
+export const CLAIMS = 1000
 const SCHEDULED_BEFORE = 1000
 const SCHEDULED = 10_000
 const MB = 2 ** 20
@@ -101,6 +103,34 @@ async function hundredReplicas(): Promise<number> {
     )
   }
   return median(times)
+}
+
+/** Claims of a class that binds at once, each with a volume that is made for it. */
+async function claims(): Promise<number> {
+  await using cluster = await startCluster({ nodes: 10 })
+  await cluster.apply({
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    metadata: { name: "disk" },
+    provisioner: "disk.example.com",
+  })
+  const claim = (name: string) =>
+    cluster.client.create(PersistentVolumeClaim, {
+      metadata: { namespace: "default", name },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+        storageClassName: "disk",
+      },
+    })
+  return timed(async () => {
+    await Promise.all(Array.from({ length: CLAIMS }, (_, i) => claim(`claim-${i}`)))
+    await cluster.eventually(
+      PersistentVolumeClaim,
+      {},
+      (all) => all.length === CLAIMS && all.every(({ status }) => status.phase === "Bound"),
+    )
+  })
 }
 
 /**
@@ -218,6 +248,7 @@ export const RUNS = {
   memoryOfOne,
   growth,
   hundredReplicas,
+  claims,
   monthsOfCronJobs,
   scheduling,
   startedNodes,

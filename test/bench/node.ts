@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
-import { median, type Benchmark } from "./figure.ts"
+import { median, type Benchmark, type Figure } from "./figure.ts"
 import { rawPods } from "./raw-pods.ts"
 import { EXECUTABLE, startServer, type TestServer } from "../harness/server.ts"
 
@@ -18,6 +18,8 @@ const WEB = {
     },
   },
 }
+
+const CLAIMED_PODS = 9
 
 /**
  * A whole node: how soon it is there, how soon pods are, what it costs at rest. Beside it the same pods straight
@@ -94,6 +96,7 @@ export const node: Benchmark = {
       better: "less",
       limit: { what: "27 pods straight through the CRI", value: raw.twentySeven },
     }
+    yield await claimed(server)
     await Bun.sleep(5000)
     yield { name: "resident memory with 30 pods", unit: "MB", value: server.residentMb(), goal: 160, better: "less" }
     const gone = await timed(async () => {
@@ -123,6 +126,51 @@ export const node: Benchmark = {
       better: "less",
     }
   },
+}
+
+/** How much later a pod is Ready for which a volume is made, bound and mounted: medians of a few that take turns. */
+async function claimed(server: TestServer): Promise<Figure> {
+  const pods = "/api/v1/namespaces/default/pods"
+  const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+  const ready = async (name: string, withClaim: boolean): Promise<number> => {
+    const began = performance.now()
+    if (withClaim)
+      await server.send("POST", claims, {
+        metadata: { name },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } },
+      })
+    await server.send("POST", pods, {
+      metadata: { name },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          {
+            name: "web",
+            image: "k3ts.local/web:1",
+            ...(withClaim ? { volumeMounts: [{ name: "data", mountPath: "/data" }] } : {}),
+          },
+        ],
+        ...(withClaim ? { volumes: [{ name: "data", persistentVolumeClaim: { claimName: name } }] } : {}),
+      },
+    })
+    await until(server, `${pods}/${name}`, isReady)
+    return performance.now() - began
+  }
+  const [without, within]: [number[], number[]] = [[], []]
+  for (let i = 0; i < CLAIMED_PODS; i++) {
+    without.push(await ready(`plain-${i}`, false))
+    within.push(await ready(`claimed-${i}`, true))
+  }
+  for (let i = 0; i < CLAIMED_PODS; i++)
+    for (const path of [`${pods}/plain-${i}`, `${pods}/claimed-${i}`, `${claims}/claimed-${i}`])
+      await server.send("DELETE", path, {})
+  return {
+    name: "claim provisioned, bound and mounted, over a pod without one",
+    unit: "ms",
+    value: median(within) - median(without),
+    goal: 50,
+    better: "less",
+  }
 }
 
 interface Answer {

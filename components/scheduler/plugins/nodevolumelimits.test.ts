@@ -92,7 +92,7 @@ function objectsFor({ attached = [], limits, foreign = [] }: Given): VolumeObjec
   return {
     claim: (_, name) => claims.get(name),
     volume,
-    volumes: () => [],
+    volumesFor: () => [],
     storageClass: (name) =>
       PROVISIONERS[name] === undefined ? undefined : ({ provisioner: PROVISIONERS[name] } as unknown as StorageClass),
     csiNode: () =>

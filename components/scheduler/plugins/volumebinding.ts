@@ -19,7 +19,8 @@ import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framew
 export interface VolumeObjects {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined
   volume(name: string): PersistentVolume | undefined
-  volumes(): readonly PersistentVolume[]
+  /** Volumes that the claim may get: those that name it, and those of its class that name none. */
+  volumesFor(claim: PersistentVolumeClaim): readonly PersistentVolume[]
   storageClass(name: string): StorageClass | undefined
   csiNode(nodeName: string): CSINode | undefined
   /** Returns the VolumeAttachments of a node, attached or not. */
@@ -100,7 +101,7 @@ export function planFor(
       selected === undefined
         ? matchingVolume(
             claim,
-            objects.volumes().filter((one) => !taken.has(one) && isReachedFrom(one, node)),
+            objects.volumesFor(claim).filter((one) => !taken.has(one) && isReachedFrom(one, node)),
           )
         : undefined
     if (volume !== undefined) bindings.push({ volume, claim })

@@ -4,7 +4,7 @@ import type { VolumeObjects } from "./volumebinding.ts"
 export const NO_VOLUMES: VolumeObjects = {
   claim: () => undefined,
   volume: () => undefined,
-  volumes: () => [],
+  volumesFor: () => [],
   storageClass: () => undefined,
   csiNode: () => undefined,
   attachments: () => [],
