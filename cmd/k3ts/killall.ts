@@ -29,6 +29,8 @@ const STOP_TIMEOUT_MS = 10_000
 
 export interface KillAllOptions {
   readonly dataDir: string
+  /** The folder of volumes, where it is not in the data directory. */
+  readonly storage?: string | undefined
   readonly clock: Clock
   /** Told before each step that does something. */
   readonly tell: (what: string) => void
@@ -38,7 +40,12 @@ export interface KillAllOptions {
  * Stops the server of the data directory, then everything that it runs on this host. Images, the store and certificates
  * stay.
  */
-export async function killAll({ dataDir, clock, tell }: KillAllOptions): Promise<void> {
+export async function killAll({
+  dataDir,
+  storage = join(dataDir, "storage"),
+  clock,
+  tell,
+}: KillAllOptions): Promise<void> {
   await stopServer(dataDir, clock, tell)
   if (!existsSync(join(dataDir, "agent"))) {
     tell(`No node has run on ${dataDir}: nothing more to remove`)
@@ -54,7 +61,7 @@ export async function killAll({ dataDir, clock, tell }: KillAllOptions): Promise
   const bridge = ownsBridge(readOr(join(paths.cniConfig, CONFIG_NAME)), await addressesOf(BRIDGE)) ? BRIDGE : false
   await tearDown(paths, clock, { bridge })
   tell("Removing mounts, cgroups and interfaces")
-  await unmountBelow([root])
+  await unmountBelow([root, storage])
   await removeCgroups(uids)
   // A server that was killed has left it.
   if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })

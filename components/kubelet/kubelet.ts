@@ -115,6 +115,7 @@ class RunningKubelet implements Component {
     this.#running = running
     const { config } = this
     for (const folder of [config.root, config.podLogs, config.staticPods]) await this.#runtime.files.makeFolder(folder)
+    await this.#runtime.volumes.makeShared(config.root)
     if (running.stopping.signal.aborted) return
     this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
     this.#component.spawn("arriving images", () => tellArrivals(running))

@@ -3,6 +3,8 @@ import { basename, dirname, join } from "node:path"
 import { mountPoints } from "../../pkg/process/mount-points.ts"
 import { run } from "../../pkg/process/run.ts"
 
+/** Nobody may list the volumes of others: names hold the uids of claims, which are not to be guessed. As k3s has it. */
+export const FOLDER_MODE = 0o701
 /** Any user of a container may write to its volume, whoever that is. k3s makes its folders so. */
 const MODE = 0o777
 
@@ -20,7 +22,7 @@ export class Folders {
   /** Makes a folder, or finds it made. Returns its path. @throws Error where something else has this name */
   async create(name: string): Promise<string> {
     const path = this.#pathOf(name)
-    await mkdir(this.#root, { recursive: true, mode: 0o701 })
+    await mkdir(this.#root, { recursive: true, mode: FOLDER_MODE })
     await mkdir(path).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== "EEXIST") throw err
     })

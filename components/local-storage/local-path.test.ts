@@ -1,9 +1,10 @@
-import { expect, test } from "bun:test"
+import { beforeEach, expect, test } from "bun:test"
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import type { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
 import type { Folders } from "./folders.ts"
+import type { ProjectQuota } from "./project-quota.ts"
 import { localPath } from "./local-path.ts"
 
 const removed: string[] = []
@@ -11,10 +12,25 @@ const folders: Pick<Folders, "create" | "remove"> = {
   create: async (name) => `/storage/${name}`,
   remove: async (path) => void removed.push(path),
 }
-const maker = localPath("here", folders)
+const limits: string[] = []
+let lacking: string | undefined
+const quota: ProjectQuota = {
+  lacking: async () => lacking,
+  limit: async (folder, bytes) => void limits.push(`${folder} ${bytes}`),
+  lift: async (folder) => void limits.push(`${folder} none`),
+}
+beforeEach(() => {
+  limits.length = 0
+  removed.length = 0
+  lacking = undefined
+})
+const maker = localPath("here", folders, quota)
 const request = (spec: object = {}, annotations: Record<string, string> = {}) => ({
   name: "pvc-1",
-  claim: { metadata: { namespace: "shop", name: "db", annotations }, spec } as unknown as PersistentVolumeClaim,
+  claim: {
+    metadata: { namespace: "shop", name: "db", annotations },
+    spec: { resources: { requests: { storage: "1Mi" } }, ...spec },
+  } as unknown as PersistentVolumeClaim,
   storageClass: localPathClass,
   node: { metadata: { name: "here", labels: { "kubernetes.io/hostname": "host-1" } } } as unknown as Node,
 })
@@ -67,4 +83,26 @@ test("only the folder that was made for a volume is removed with it", async () =
   // then
   await expect(removing).rejects.toThrow("the path /storage/pvc-1_shop_db was not made for volume pvc-2")
   expect(removed).toEqual([])
+})
+
+test("a volume is limited to its size, grows with its claim, and its limit goes with it", async () => {
+  // given
+  await maker.make(request())
+  const made = { metadata: { name: "pvc-1" }, spec: { hostPath: { path: "/storage/pvc-1_shop_db" } } }
+  // when
+  await maker.resize!(made as PersistentVolume, "2Mi")
+  await maker.remove(made as PersistentVolume)
+  // then
+  expect(limits).toEqual([
+    "/storage/pvc-1_shop_db 1048576",
+    "/storage/pvc-1_shop_db 2097152",
+    "/storage/pvc-1_shop_db none",
+  ])
+  expect(removed).toEqual(["/storage/pvc-1_shop_db"])
+})
+
+test("a volume says why its size is not enforced where that is so", async () => {
+  lacking = "/ (ext4) is mounted without prjquota"
+  expect(await maker.make(request())).toMatchObject({ sizeNotEnforced: lacking })
+  expect(limits).toEqual([])
 })

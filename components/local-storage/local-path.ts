@@ -1,3 +1,5 @@
+import { parseQuantity } from "../../pkg/apimachinery/quantity.ts"
+import type { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { LOCAL_PATH } from "../../pkg/api/storage/v1/local-path.ts"
 import { MADE_ON } from "../../pkg/provisioner/reclaimer.ts"
 import {
@@ -7,6 +9,7 @@ import {
   type VolumeRequest,
 } from "../../pkg/provisioner/volume-maker.ts"
 import type { Folders } from "./folders.ts"
+import type { ProjectQuota } from "./project-quota.ts"
 
 const HOSTNAME = "kubernetes.io/hostname"
 /** On a claim: whether its volume is of the kind `local` or `hostPath`. On a class: that of claims which do not say. */
@@ -18,7 +21,11 @@ const ACCESS_MODES: readonly string[] = ["ReadWriteOnce", "ReadWriteOncePod"]
  * Makes volumes that are folders of this node, with the names, annotations and refusals of the provisioner that k3s
  * brings along. Source: github.com/rancher/local-path-provisioner provisioner.go.
  */
-export const localPath = (nodeName: string, folders: Pick<Folders, "create" | "remove">): VolumeMaker => ({
+export const localPath = (
+  nodeName: string,
+  folders: Pick<Folders, "create" | "remove">,
+  quota: ProjectQuota,
+): VolumeMaker => ({
   name: LOCAL_PATH,
   serves: (provisioner) => provisioner === LOCAL_PATH,
   reaches: (node) => node === undefined || node === nodeName,
@@ -27,14 +34,25 @@ export const localPath = (nodeName: string, folders: Pick<Folders, "create" | "r
     if (refused !== undefined) throw new Error(refused)
     const { namespace, name } = request.claim.metadata
     const path = await folders.create(`${request.name}_${namespace}_${name}`)
-    return madeVolume(request, path, nodeName)
+    const lacking = await quota.lacking()
+    if (lacking === undefined) await quota.limit(path, bytesOf(request.claim.spec.resources.requests?.["storage"]))
+    const made = madeVolume(request, path, nodeName)
+    return lacking === undefined ? made : { ...made, sizeNotEnforced: lacking }
   },
-  async remove({ metadata: { name }, spec }) {
-    const path = spec.local?.path ?? spec.hostPath?.path ?? ""
+  async resize(volume, size) {
+    if ((await quota.lacking()) === undefined) await quota.limit(pathOf(volume), bytesOf(size))
+  },
+  async remove(volume) {
+    const { name } = volume.metadata
+    const path = pathOf(volume)
     if (!path.includes(`/${name}_`)) throw new Error(`the path ${path} was not made for volume ${name}`)
+    if ((await quota.lacking()) === undefined) await quota.lift(path)
     await folders.remove(path)
   },
 })
+
+const pathOf = ({ spec }: PersistentVolume): string => spec.local?.path ?? spec.hostPath?.path ?? ""
+const bytesOf = (size: string | undefined): number => Number((parseQuantity(size ?? "0")?.nano ?? 0n) / 1_000_000_000n)
 
 function refusal({ claim: { spec } }: VolumeRequest): string | undefined {
   if (spec.selector !== undefined) return "claim.Spec.Selector is not supported"

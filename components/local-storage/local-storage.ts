@@ -1,9 +1,14 @@
+import { mkdir } from "node:fs/promises"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { startController, type RunningController } from "../../pkg/controller/start.ts"
+import { makeShared } from "../../pkg/process/make-shared.ts"
+import { mountPoints } from "../../pkg/process/mount-points.ts"
+import { run } from "../../pkg/process/run.ts"
 import { provisioner } from "../../pkg/provisioner/provisioner.ts"
 import { reclaimer } from "../../pkg/provisioner/reclaimer.ts"
 import { resizer } from "../../pkg/provisioner/resizer.ts"
-import { Folders } from "./folders.ts"
+import { FOLDER_MODE, Folders } from "./folders.ts"
+import { projectQuota } from "./project-quota.ts"
 import { localPath } from "./local-path.ts"
 
 export interface LocalStorageConfig {
@@ -19,7 +24,9 @@ export function createLocalStorage(context: ComponentContext, { nodeName, root }
     name: "local-storage",
     problem: () => (running.length > 0 ? undefined : "it is not running"),
     async start() {
-      const maker = localPath(nodeName, new Folders(root))
+      await mkdir(root, { recursive: true, mode: FOLDER_MODE })
+      await makeShared(root)
+      const maker = localPath(nodeName, new Folders(root), projectQuota(root, { mounts: mountPoints, run }))
       running = await Promise.all([
         startController(provisioner("local-path-provisioner", maker), context),
         startController(reclaimer("local-path-reclaimer", maker), context),

@@ -1,13 +1,50 @@
 import { readFile } from "node:fs/promises"
 
-/** Mount points of this host in the order in which they were mounted, with their file system's type. */
-export async function mountPoints(): Promise<readonly { readonly path: string; readonly type: string }[]> {
-  const text = await readFile("/proc/self/mountinfo", "utf8")
+/** One line of /proc/self/mountinfo. Source: proc(5). */
+export interface MountPoint {
+  readonly path: string
+  /** Its file system's type, such as ext4. */
+  readonly type: string
+  /** What is mounted: a device, or a name of the file system's own. */
+  readonly device: string
+  /** Options of the file system, such as prjquota; those of the mount alone are not among them. */
+  readonly options: readonly string[]
+  /** Whether mounts below it come to others that have it too, such as containers. */
+  readonly isShared: boolean
+}
+
+/** Mount points of this host in the order in which they were mounted. */
+export const mountPoints = async (): Promise<readonly MountPoint[]> =>
+  parseMountPoints(await readFile("/proc/self/mountinfo", "utf8"))
+
+/** @param text /proc/self/mountinfo */
+export function parseMountPoints(text: string): readonly MountPoint[] {
   return text.split("\n").flatMap((line) => {
     const fields = line.split(" ")
     const path = fields[4]
-    return path === undefined ? [] : [{ path: unescapePath(path), type: fields[fields.indexOf("-") + 1] ?? "" }]
+    if (path === undefined) return []
+    const dash = fields.indexOf("-", 6)
+    return [
+      {
+        path: unescapePath(path),
+        type: fields[dash + 1] ?? "",
+        device: unescapePath(fields[dash + 2] ?? ""),
+        options: (fields[dash + 3] ?? "").split(","),
+        isShared: fields.slice(6, dash).some((field) => field.startsWith("shared:")),
+      },
+    ]
   })
+}
+
+/** Returns the mount on which a path lies, there or not; undefined only where nothing is mounted at all. */
+export function mountOf(path: string, mounts: readonly MountPoint[]): MountPoint | undefined {
+  let found: MountPoint | undefined
+  for (const mount of mounts) {
+    const lies = mount.path === "/" || path === mount.path || path.startsWith(`${mount.path}/`)
+    // One that came later on the same place hides the earlier.
+    if (lies && mount.path.length >= (found?.path.length ?? 0)) found = mount
+  }
+  return found
 }
 
 /** Spaces and the like are written `\040`. */

@@ -11,8 +11,10 @@ import {
 } from "../api/core/v1/persistentvolume/volume-matching.ts"
 import { StorageClass } from "../api/storage/v1/storageclass.ts"
 import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
-import type { VolumeMaker } from "./volume-maker.ts"
+import type { MadeVolume, VolumeMaker } from "./volume-maker.ts"
 
+/** On a volume that may hold more than it says: why. */
+const SIZE_NOT_ENFORCED = "k3ts.dev/size-not-enforced"
 /** Holds a volume that is being deleted until its storage is gone. */
 export const STORAGE_FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
 
@@ -63,13 +65,18 @@ async function provision(
     "Provisioning",
     `External provisioner is provisioning volume for claim "${namespace}/${claimName}"`,
   )
+  let made: MadeVolume
   try {
-    const made = await maker.make({ claim, storageClass, name, ...(node === undefined ? {} : { node }) })
+    made = await maker.make({ claim, storageClass, name, ...(node === undefined ? {} : { node }) })
     const { mountOptions, reclaimPolicy } = storageClass
     await client.create(PersistentVolume, {
       metadata: {
         name,
-        annotations: { ...made.annotations, [PROVISIONED_BY]: maker.name },
+        annotations: {
+          ...made.annotations,
+          [PROVISIONED_BY]: maker.name,
+          ...(made.sizeNotEnforced === undefined ? {} : { [SIZE_NOT_ENFORCED]: made.sizeNotEnforced }),
+        },
         ...(reclaimPolicy === "Delete" ? { finalizers: [STORAGE_FINALIZER] } : {}),
       },
       spec: {
@@ -93,6 +100,10 @@ async function provision(
     throw err
   }
   events.event(claim, "Normal", "ProvisioningSucceeded", `Successfully provisioned volume ${name}`)
+  if (made.sizeNotEnforced !== undefined) {
+    const size = claim.spec.resources.requests?.["storage"] ?? "0"
+    events.event(claim, "Normal", "SizeNotEnforced", `The size ${size} is not enforced: ${made.sizeNotEnforced}`)
+  }
 }
 
 /** The node is gone: the scheduler is to choose another for the pod. Source: rescheduleProvisioning. */

@@ -16,6 +16,8 @@ export interface VolumeRequest {
 /** What the maker says of a new volume; the rest follows from claim and class. */
 export interface MadeVolume {
   readonly annotations?: Readonly<Record<string, string>>
+  /** Why the storage may hold more than the claim asks for, in one sentence without a full stop. */
+  readonly sizeNotEnforced?: string
   /** Where the storage is, and from which nodes it is reached. */
   readonly spec: Pick<PersistentVolume["spec"], "hostPath" | "local" | "nodeAffinity">
 }

@@ -9,6 +9,9 @@ import { StatefulSet } from "../../pkg/api/apps/v1/statefulset.ts"
 import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { whyWithout } from "../../components/local-storage/project-quota.ts"
+import { Event } from "../../pkg/api/core/v1/event.ts"
+import { mountOf, mountPoints } from "../../pkg/process/mount-points.ts"
 import { isPodReady } from "../../pkg/pods/pod-state.ts"
 import { BUSYBOX, describeOnNode, sh, startCluster, stay, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
@@ -65,6 +68,56 @@ describeOnNode("local storage", () => {
     await cluster.gone(PersistentVolumeClaim, "notes")
     await cluster.gone(PersistentVolume, claimVolume(claim), "")
     expect(existsSync(folder)).toBe(false)
+  }, 60_000)
+
+  test("a mount that a pod makes in its volume comes to another pod, and goes with it", async () => {
+    // given
+    await cluster.create(PersistentVolumeClaim, { metadata: { name: "shared", namespace }, spec: asked })
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "shared" } }]
+    const container = (mountPropagation: "Bidirectional" | "HostToContainer", script: string) => ({
+      name: "c",
+      image: BUSYBOX,
+      command: stay(script),
+      securityContext: { privileged: true },
+      volumeMounts: [{ name: "data", mountPath: "/data", mountPropagation }],
+    })
+    const mount = "mkdir -p /data/m && mount -t tmpfs none /data/m && echo seen > /data/m/note"
+    await cluster.runPod("sees", { containers: [container("HostToContainer", "true")], volumes })
+    // when
+    await cluster.runPod("mounts", { containers: [container("Bidirectional", mount)], volumes })
+    // then, though the root of the machine may be mounted private
+    while ((await cluster.kubectl.sh("sees", "cat /data/m/note || true")) !== "seen\n") await Bun.sleep(20)
+    await cluster.kubectl.sh("mounts", "umount /data/m")
+    expect(await cluster.kubectl.sh("sees", "ls /data/m")).toBe("")
+    for (const name of ["sees", "mounts"])
+      await cluster.client.delete(Pod, { name, namespace }, { gracePeriodSeconds: 0 })
+    const { spec } = await cluster.client.get(PersistentVolumeClaim, { name: "shared", namespace })
+    await cluster.client.delete(PersistentVolumeClaim, { name: "shared", namespace })
+    await cluster.gone(PersistentVolume, spec.volumeName!, "")
+  }, 60_000)
+
+  test("a volume says where its size is not enforced", async () => {
+    // given
+    const root = mountOf(join(dataDir, "storage"), await mountPoints())
+    await cluster.create(PersistentVolumeClaim, { metadata: { name: "sized", namespace }, spec: asked })
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "sized" } }]
+    const volumeMounts = [{ name: "data", mountPath: "/data" }]
+    // when
+    const fill = sh("dd if=/dev/zero of=/data/large bs=1M count=20 >/dev/null 2>&1 && echo filled || echo full")
+    const output = await cluster.output("fills", { command: fill, volumeMounts }, { volumes })
+    // then
+    const claim = await cluster.client.get(PersistentVolumeClaim, { name: "sized", namespace })
+    const { annotations } = (await cluster.client.get(PersistentVolume, { name: claim.spec.volumeName! })).metadata
+    if (whyWithout(root) === undefined) expect(output).toBe("full\n")
+    else {
+      expect(output).toBe("filled\n")
+      expect(annotations).toHaveProperty(["k3ts.dev/size-not-enforced"])
+      const events = await cluster.client.list(Event, { namespace, fieldSelector: "involvedObject.name=sized" })
+      expect(events.items.map(({ message }) => message).join("\n")).toContain("The size 10Mi is not enforced: ")
+    }
+    await cluster.client.delete(Pod, { name: "fills", namespace })
+    await cluster.client.delete(PersistentVolumeClaim, { name: "sized", namespace })
+    await cluster.gone(PersistentVolume, claim.spec.volumeName!, "")
   }, 60_000)
 
   test("each pod of a StatefulSet finds its own data again, also after kill -9 of k3ts", async () => {

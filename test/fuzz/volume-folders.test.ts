@@ -50,7 +50,7 @@ afterEach(async () => {
 })
 
 /** All that is below a folder: names, kinds, modes, contents. Links are not followed. */
-function picture(folder: string): readonly string[] {
+function picture(folder: string): string[] {
   if (!lstatSync(folder).isDirectory()) return []
   return readdirSync(folder)
     .sort()
@@ -79,7 +79,7 @@ function fill(folder: string, random: Random, depth = 0): void {
   }
 }
 
-const targets = (): readonly string[] => [
+const targets = (): string[] => [
   precious,
   join(precious, "deep"),
   "../../precious",

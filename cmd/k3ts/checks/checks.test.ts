@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { parseMountPoints } from "../../../pkg/process/mount-points.ts"
 import { judgeCgroups, readCgroups } from "./cgroups.ts"
 import type { Finding } from "./finding.ts"
 import {
@@ -11,9 +12,11 @@ import {
   judgeOverlay,
   judgeRoot,
 } from "./kernel.ts"
+import { judgePropagation, judgeSizes } from "./mounts.ts"
 import { judgeMode, judgeNetworkPolicies, judgeNftables } from "./netfilter.ts"
 import { judgeClock, judgeDisk, judgeMemory } from "./resources.ts"
 
+const rootWith = (rest: string) => parseMountPoints(`22 1 8:1 / / ${rest}`)[0]
 const short = (findings: readonly Finding[]) => findings.map(({ name, status }) => `${status} ${name}`)
 const V1 = ["cpu,cpuacct", "cpuset", "devices", "freezer", "memory", "pids", "blkio", "hugetlb"].map(
   (name) => `cgroup /sys/fs/cgroup/${name} cgroup rw,nosuid,${name} 0 0`,
@@ -88,6 +91,10 @@ describe("single requirements", () => {
     ["a full disk", judgeDisk("/var/lib/k3ts", 1e6), "missing disk"],
     ["a small disk", judgeDisk("/var/lib/k3ts", 1e9), "warning disk"],
     ["a disk", judgeDisk("/var/lib/k3ts", 1e10), "found disk"],
+    ["a shared root", judgePropagation(rootWith("rw shared:1 - ext4 /dev/sda rw")), "found mount propagation"],
+    ["a private root", judgePropagation(rootWith("rw - ext4 /dev/sda rw")), "warning mount propagation"],
+    ["project quota", judgeSizes(rootWith("rw - xfs /dev/sda rw,prjquota")), "found sizes of volumes"],
+    ["no project quota", judgeSizes(rootWith("rw - ext4 /dev/sda rw")), "warning sizes of volumes"],
     ["memory", judgeMemory("MemTotal:       24000000 kB\nMemFree: 1 kB"), "found memory"],
     ["little memory", judgeMemory("MemTotal:         262144 kB\n"), "warning memory"],
     ["a clock", judgeClock(Date.parse("2026-01-01"), Date.parse("2025-01-01")), "found clock"],

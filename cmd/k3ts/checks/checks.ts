@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs"
-import { dirname } from "node:path"
+import { dirname, join } from "node:path"
 import { buildDate } from "../../../pkg/version/version.ts"
 import { findServer } from "../pid-file.ts"
 import { SIMULATED, type ServerFlags } from "../server-flags.ts"
 import { checkCgroups } from "./cgroups.ts"
 import { found, missing, type Finding } from "./finding.ts"
 import { checkKernel, judgeRoot } from "./kernel.ts"
+import { checkMounts } from "./mounts.ts"
 import { checkNetfilter } from "./netfilter.ts"
 import { askPrograms, findPrograms } from "./programs.ts"
 import { checkFolder, checkPort, checkResources } from "./resources.ts"
@@ -19,6 +20,7 @@ export type Needs = Pick<
   | "write-kubeconfig"
   | "disable-agent"
   | "container-runtime-endpoint"
+  | "default-local-storage-path"
 >
 
 /** What keeps the server from running, and can be seen in a few milliseconds: looked at before anything starts. */
@@ -45,10 +47,11 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
     ...(await checkResources(needs["data-dir"], now, Date.parse(buildDate))),
   ]
   if (hasNoRealNode(needs)) return common
-  const [kernel, programs, netfilter] = await Promise.all([
+  const [kernel, programs, netfilter, mounts] = await Promise.all([
     checkKernel(),
     askPrograms(needs["container-runtime-endpoint"] === undefined),
     checkNetfilter(),
+    checkMounts(needs["default-local-storage-path"] ?? join(needs["data-dir"], "storage")),
   ])
   return [
     judgeRoot(process.getuid?.()),
@@ -57,6 +60,7 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
     ...programs,
     ...runtimeEndpoint(needs),
     ...netfilter,
+    ...mounts,
     ...common,
   ]
 }

@@ -13,6 +13,7 @@ const {
   "write-kubeconfig": kubeconfig,
   "disable-agent": disableAgent,
   "container-runtime-endpoint": runtime,
+  "default-local-storage-path": storage,
 } = serverFlags
 
 export default defineCommand({
@@ -26,6 +27,7 @@ export default defineCommand({
     "write-kubeconfig": kubeconfig,
     "disable-agent": disableAgent,
     "container-runtime-endpoint": runtime,
+    "default-local-storage-path": storage,
     output: oneOf(["text", "json"], "text", "Form of the output"),
   },
   async run({ flags, print }) {

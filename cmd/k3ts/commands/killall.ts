@@ -1,17 +1,22 @@
 import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
 import { killAll } from "../killall.ts"
-import { configFlag, dataDirFlag } from "../server-flags.ts"
+import { serverFlags, configFlag, dataDirFlag } from "../server-flags.ts"
 
 export default defineCommand({
   summary: "Stop the server and all its containers, and remove what they left on the host",
   details:
     "Removes containers, Service rules, mounts, interfaces, network namespaces and cgroups that k3ts made, " +
     "and nothing else.\nThe cluster's data stays: the next `k3ts server` starts its pods again.",
-  flags: { config: configFlag(), "data-dir": dataDirFlag() },
+  flags: {
+    config: configFlag(),
+    "data-dir": dataDirFlag(),
+    "default-local-storage-path": serverFlags["default-local-storage-path"],
+  },
   async run({ flags, print }) {
     requireRoot("killall")
-    await killAll({ dataDir: flags["data-dir"], clock: realClock, tell: (what) => print(`${what}\n`) })
+    const { "data-dir": dataDir, "default-local-storage-path": storage } = flags
+    await killAll({ dataDir, storage, clock: realClock, tell: (what) => print(`${what}\n`) })
   },
 })
 

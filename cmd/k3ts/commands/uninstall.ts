@@ -6,7 +6,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
 import { boolean } from "../cli/flags.ts"
 import { killAll } from "../killall.ts"
-import { configFlag, dataDirFlag, kubeconfigFlag } from "../server-flags.ts"
+import { serverFlags, configFlag, dataDirFlag, kubeconfigFlag } from "../server-flags.ts"
 import { requireRoot } from "./killall.ts"
 
 export default defineCommand({
@@ -15,6 +15,7 @@ export default defineCommand({
     config: configFlag(),
     "data-dir": dataDirFlag(),
     "write-kubeconfig": kubeconfigFlag(),
+    "default-local-storage-path": serverFlags["default-local-storage-path"],
     yes: boolean("Do not ask", { short: "y" }),
   },
   async run({ flags, print }) {
@@ -33,7 +34,12 @@ export default defineCommand({
       return 1
     }
     const logs = podLogs(dataDir)
-    await killAll({ dataDir, clock: realClock, tell: (what) => print(`${what}\n`) })
+    await killAll({
+      dataDir,
+      storage: flags["default-local-storage-path"],
+      clock: realClock,
+      tell: (what) => print(`${what}\n`),
+    })
     for (const path of [...folders, ...logs]) rmSync(path, { recursive: true, force: true })
     for (const folder of new Set([dirname(kubeconfig), dirname(config), "/run/k3ts/cni", "/run/k3ts"]))
       removeIfEmpty(folder)

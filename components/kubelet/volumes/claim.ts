@@ -4,6 +4,8 @@
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { PROVISIONED_BY } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { LOCAL_PATH } from "../../../pkg/api/storage/v1/local-path.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
@@ -76,7 +78,11 @@ async function mountPersistent(
   if (spec.volumeMode === "Block")
     throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which is not supported: use Filesystem`)
   const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, mountOptions: spec.mountOptions })
-  if (mounted !== undefined) return mounted
+  if (mounted !== undefined) {
+    // A path of the node is nobody's own, but the folder of such a volume is.
+    const isOwn = spec.hostPath !== undefined && metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH
+    return isOwn ? { ...(await mounted), measured: "files" } : mounted
+  }
   throw new Error(
     `volume ${metadata.name ?? ""} is of a kind that is not supported (${driverOf(spec)}): use hostPath, local or nfs`,
   )

@@ -51,6 +51,8 @@ export interface NfsRequest {
  * message users may see.
  */
 export interface VolumeFiles {
+  /** Makes mounts below the folder come to the containers that have it, and theirs to the machine. */
+  makeShared(folder: string): Promise<void>
   /**
    * The folder below `root` whose contents never reach the disk: for secrets, tokens and what else comes from the API.
    * Made once, and found again after a restart.

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { VolumeFiles } from "../../../volumes/volume-files.ts"
+import { makeShared } from "../../../../../pkg/process/make-shared.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 import { openFile } from "../files/open-file.ts"
 import { writePayload } from "./atomic-writer.ts"
@@ -19,6 +20,7 @@ export function hostVolumes(): VolumeFiles {
   /** By the kubelet's folder. */
   const memory = new Map<string, Promise<string>>()
   return {
+    makeShared,
     writePayload,
     setOwnership,
     checkHostPath,

@@ -8,6 +8,7 @@ const textOf = (data: string | Uint8Array): string => (typeof data === "string" 
  * payload is changed in one turn, so that nobody sees half of it.
  */
 export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
+  async makeShared() {},
   memoryFolder: async (root) => `${root}/memory`,
   async writePayload({ folder, payload }) {
     const gone = files.below(folder).filter((path) => !payload.has(path))

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from "bun:test"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { mountPoints, parseMountPoints } from "../../pkg/process/mount-points.ts"
+import { run } from "../../pkg/process/run.ts"
+import { projectQuota, whyWithout, type QuotaHost } from "./project-quota.ts"
+
+const ROOT = "/data/storage"
+const EXT4 = "30 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,prjquota"
+const XFS = "31 30 8:2 / /data rw,relatime - xfs /dev/sdb1 rw,attr2,prjquota"
+
+let commands: string[]
+/** Project numbers of folders, as the file system keeps them. */
+let numbers: Map<string, number>
+beforeEach(() => {
+  commands = []
+  numbers = new Map([["strange", 7]])
+})
+const host = (mountinfo: string, missing?: string): QuotaHost => ({
+  mounts: async () => parseMountPoints(mountinfo),
+  async run(program, args) {
+    if (program === "sh") {
+      if (args[1] === `command -v ${missing}`) throw new Error("not found")
+      return ""
+    }
+    if (program === "lsattr")
+      return [...numbers]
+        .map(([name, id]) => `${String(id).padStart(10)} --------------e----P-- ${ROOT}/${name}`)
+        .join("\n")
+    commands.push([program, ...args].join(" "))
+    if (program === "chattr") numbers.set(args.at(-1)!.slice(ROOT.length + 1), Number(args[1]))
+    return ""
+  },
+})
+
+describe("a size", () => {
+  test.each([
+    { title: "is enforced on XFS with project quota", mounts: `${EXT4}\n${XFS}`, wants: undefined },
+    { title: "is enforced on ext4 with project quota", mounts: EXT4, wants: undefined },
+    {
+      title: "is not enforced without project quota",
+      mounts: EXT4.replace(",prjquota", ""),
+      wants: "/ (ext4) is mounted without prjquota",
+    },
+    {
+      title: "is not enforced where only the file system around it has project quota",
+      mounts: `${EXT4}\n${XFS.replace(",prjquota", ",noquota")}`,
+      wants: "/data (xfs) is mounted without prjquota",
+    },
+    {
+      title: "is not enforced on other file systems",
+      mounts: "30 1 0:1 / / rw - btrfs /dev/sda1 rw",
+      wants: "/ is of type btrfs, which has no project quota",
+    },
+    {
+      title: "is not enforced without the program that sets it",
+      mounts: EXT4,
+      missing: "setquota",
+      wants: "the program setquota is missing: install quota",
+    },
+  ])("$title", async ({ mounts, missing, wants }) => {
+    expect(await projectQuota(ROOT, host(mounts, missing)).lacking()).toBe(wants!)
+  })
+
+  test("becomes the limit of a number that no other folder has", async () => {
+    // given
+    const quota = projectQuota(ROOT, host(`${EXT4}\n${XFS}`))
+    // when two volumes are made at once
+    await Promise.all([quota.limit(`${ROOT}/pvc-1`, 10 * 2 ** 20), quota.limit(`${ROOT}/pvc-2`, 1500)])
+    // then
+    expect(commands.toSorted()).toEqual([
+      `chattr -p 1800000000 +P -- ${ROOT}/pvc-1`,
+      `chattr -p 1800000001 +P -- ${ROOT}/pvc-2`,
+      "setquota -P 1800000000 0 10240 0 0 /data",
+      "setquota -P 1800000001 0 2 0 0 /data",
+    ])
+  })
+
+  test("is set by the first place of its file system, though the folder is a mount of itself", async () => {
+    const itself = XFS.replace(" /data ", ` ${ROOT} `)
+    await projectQuota(ROOT, host(`${EXT4}\n${XFS}\n${itself}`)).limit(`${ROOT}/pvc-1`, 1024)
+    expect(commands.at(-1)).toBe("setquota -P 1800000000 0 1 0 0 /data")
+  })
+
+  test("that grows keeps its number, and its limit goes with its folder", async () => {
+    // given
+    numbers.set("pvc-1", 1_800_000_000).set("strange", 1_800_000_001)
+    const quota = projectQuota(ROOT, host(EXT4))
+    // when
+    await quota.limit(`${ROOT}/pvc-1`, 2 ** 30)
+    await quota.lift(`${ROOT}/pvc-1`)
+    await quota.limit(`${ROOT}/pvc-3`, 1024)
+    // then
+    expect(commands).toEqual([
+      "setquota -P 1800000000 0 1048576 0 0 /",
+      "setquota -P 1800000000 0 0 0 0 /",
+      `chattr -p 1800000002 +P -- ${ROOT}/pvc-3`,
+      "setquota -P 1800000002 0 1 0 0 /",
+    ])
+  })
+
+  test("of a folder that was never limited is left alone", async () => {
+    const quota = projectQuota(ROOT, host(EXT4))
+    await quota.lift(`${ROOT}/strange`)
+    await quota.lift(`${ROOT}/gone`)
+    expect(commands).toEqual([])
+  })
+
+  test("is set for folders of volumes only", async () => {
+    const quota = projectQuota(ROOT, host(EXT4))
+    await expect(quota.limit("/etc", 1)).rejects.toThrow("/etc is not directly below /data/storage")
+    await expect(quota.limit(`${ROOT}/a/b`, 1)).rejects.toThrow("is not directly below")
+    expect(commands).toEqual([])
+  })
+})
+
+/** The folder of a file system in a file, with project quota; undefined with the reason where there can be none. */
+async function withQuota(): Promise<{ readonly folder: string; end(): Promise<void> } | string> {
+  if (process.getuid?.() !== 0) return "needs root"
+  const base = mkdtempSync(join(tmpdir(), "k3ts-quota-"))
+  const [image, folder] = [join(base, "image"), join(base, "folder")]
+  mkdirSync(folder)
+  const end = async () => {
+    await run("umount", [folder]).catch(() => undefined)
+    rmSync(base, { recursive: true, force: true })
+  }
+  try {
+    await run("truncate", ["-s", "64M", image])
+    await run("mkfs.ext4", ["-q", "-O", "quota,project", "-E", "quotatype=prjquota", image])
+    await run("mount", ["-o", "loop,prjquota", image, folder])
+    await run("sh", ["-c", "command -v setquota"])
+    return { folder, end }
+  } catch (err) {
+    await end()
+    return err instanceof Error ? err.message.split("\n")[0]! : String(err)
+  }
+}
+const real = await withQuota()
+if (typeof real === "string") console.warn(`!!! SKIPPED: a real project quota: ${real}`)
+
+test.skipIf(typeof real === "string")("a real file system lets a volume take no more than its size", async () => {
+  if (typeof real === "string") return
+  try {
+    // given
+    const folder = join(real.folder, "pvc-1")
+    mkdirSync(folder)
+    const quota = projectQuota(real.folder, { mounts: mountPoints, run })
+    expect(await quota.lacking()).toBeUndefined()
+    await quota.limit(folder, 2 ** 20)
+    // when, then
+    writeFileSync(join(folder, "small"), Buffer.alloc(2 ** 19))
+    expect(() => writeFileSync(join(folder, "large"), Buffer.alloc(2 ** 21))).toThrow("EDQUOT")
+    writeFileSync(join(real.folder, "outside"), Buffer.alloc(2 ** 21))
+  } finally {
+    await real.end()
+  }
+})
+
+test("what a file system lacks is named where nothing is mounted", () => {
+  expect(whyWithout(undefined)).toBe("its file system is not known")
+})
