@@ -13,9 +13,11 @@ import { removeTable } from "../../pkg/netfilter/nft.ts"
 import { BRIDGE, CONFIG_NAME } from "../../components/containerd/network/cni.ts"
 import { detectCgroupDriver } from "../../components/containerd/host.ts"
 import { containerdPaths } from "../../components/containerd/paths.ts"
+import { endShared } from "../../pkg/process/make-shared.ts"
 import { tearDown, unmountBelow } from "../../components/containerd/tear-down.ts"
 import { kubeletFolders } from "../../components/kubelet/kubelet.ts"
 import { removePodCgroups } from "../../components/kubelet/pod/pod-cgroups.ts"
+import { DEVICES, unmapDevices } from "../../components/kubelet/runtime/cri/volumes/block-devices.ts"
 import { hostCgroups } from "../../components/kubelet/runtime/cri/cgroups.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { hostIn } from "../../pkg/netfilter/host.ts"
@@ -61,7 +63,10 @@ export async function killAll({
   const bridge = ownsBridge(readOr(join(paths.cniConfig, CONFIG_NAME)), await addressesOf(BRIDGE)) ? BRIDGE : false
   await tearDown(paths, clock, { bridge })
   tell("Removing mounts, cgroups and interfaces")
+  const pods = join(root, "pods")
+  for (const uid of uids) await unmapDevices(join(pods, uid, DEVICES), pods)
   await unmountBelow([root, storage])
+  for (const folder of [root, storage]) await endShared(folder)
   await removeCgroups(uids)
   // A server that was killed has left it.
   if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })

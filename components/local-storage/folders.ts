@@ -1,10 +1,12 @@
-import { chmod, lstat, mkdir } from "node:fs/promises"
+import { constants } from "node:fs"
+import { chmod, lstat, mkdir, open } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { mountPoints } from "../../pkg/process/mount-points.ts"
 import { run } from "../../pkg/process/run.ts"
 
 /** Nobody may list the volumes of others: names hold the uids of claims, which are not to be guessed. As k3s has it. */
 export const FOLDER_MODE = 0o701
+const DISK = "disk"
 /** Any user of a container may write to its volume, whoever that is. k3s makes its folders so. */
 const MODE = 0o777
 
@@ -29,6 +31,22 @@ export class Folders {
     if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is no folder: remove it`)
     // Past the process's umask.
     await chmod(path, MODE)
+    return path
+  }
+
+  /**
+   * Makes a folder with a file of so many bytes for a block device, which takes room on the disk as it is written to.
+   * Returns the file's path.
+   */
+  async createDisk(name: string, bytes: number): Promise<string> {
+    const path = join(await this.create(name), DISK)
+    await chmod(dirname(path), 0o700)
+    const file = await open(path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600)
+    try {
+      if ((await file.stat()).size < bytes) await file.truncate(bytes)
+    } finally {
+      await file.close()
+    }
     return path
   }
 

@@ -8,7 +8,8 @@ import type { ProjectQuota } from "./project-quota.ts"
 import { localPath } from "./local-path.ts"
 
 const removed: string[] = []
-const folders: Pick<Folders, "create" | "remove"> = {
+const folders: Pick<Folders, "create" | "createDisk" | "remove"> = {
+  createDisk: async (name, bytes) => `/storage/${name}/disk-of-${bytes}`,
   create: async (name) => `/storage/${name}`,
   remove: async (path) => void removed.push(path),
 }
@@ -64,7 +65,6 @@ test.each([
 
 test.each([
   { title: "a selector", spec: { selector: {} }, says: "claim.Spec.Selector is not supported" },
-  { title: "a block device", spec: { volumeMode: "Block" }, says: "volumes of mode Block are not made here" },
   { title: "another object's data", spec: { dataSource: {} }, says: "a volume cannot be filled from another object" },
   {
     title: "many writers",
@@ -105,4 +105,16 @@ test("a volume says why its size is not enforced where that is so", async () => 
   lacking = "/ (ext4) is mounted without prjquota"
   expect(await maker.make(request())).toMatchObject({ sizeNotEnforced: lacking })
   expect(limits).toEqual([])
+})
+
+test("a claim for a block device gets a file of its size, which goes with its folder", async () => {
+  // given
+  const { spec } = await maker.make(request({ volumeMode: "Block" }))
+  expect(spec.local).toEqual({ path: "/storage/pvc-1_shop_db/disk-of-1048576" })
+  expect(limits).toEqual([])
+  // when
+  const made = { metadata: { name: "pvc-1" }, spec: { ...spec, volumeMode: "Block" } }
+  await maker.remove(made as PersistentVolume)
+  // then
+  expect(removed).toEqual(["/storage/pvc-1_shop_db"])
 })

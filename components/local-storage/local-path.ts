@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path"
 import { parseQuantity } from "../../pkg/apimachinery/quantity.ts"
 import type { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { LOCAL_PATH } from "../../pkg/api/storage/v1/local-path.ts"
@@ -23,7 +24,7 @@ const ACCESS_MODES: readonly string[] = ["ReadWriteOnce", "ReadWriteOncePod"]
  */
 export const localPath = (
   nodeName: string,
-  folders: Pick<Folders, "create" | "remove">,
+  folders: Pick<Folders, "create" | "createDisk" | "remove">,
   quota: ProjectQuota,
 ): VolumeMaker => ({
   name: LOCAL_PATH,
@@ -33,30 +34,36 @@ export const localPath = (
     const refused = refusal(request)
     if (refused !== undefined) throw new Error(refused)
     const { namespace, name } = request.claim.metadata
-    const path = await folders.create(`${request.name}_${namespace}_${name}`)
+    const folder = `${request.name}_${namespace}_${name}`
+    if (request.claim.spec.volumeMode === "Block") {
+      const size = bytesOf(request.claim.spec.resources.requests?.["storage"])
+      return madeVolume(request, await folders.createDisk(folder, size), nodeName)
+    }
+    const path = await folders.create(folder)
     const lacking = await quota.lacking()
     if (lacking === undefined) await quota.limit(path, bytesOf(request.claim.spec.resources.requests?.["storage"]))
     const made = madeVolume(request, path, nodeName)
     return lacking === undefined ? made : { ...made, sizeNotEnforced: lacking }
   },
   async resize(volume, size) {
-    if ((await quota.lacking()) === undefined) await quota.limit(pathOf(volume), bytesOf(size))
+    if (isBlock(volume)) await folders.createDisk(basename(dirname(pathOf(volume))), bytesOf(size))
+    else if ((await quota.lacking()) === undefined) await quota.limit(pathOf(volume), bytesOf(size))
   },
   async remove(volume) {
     const { name } = volume.metadata
-    const path = pathOf(volume)
+    const path = isBlock(volume) ? dirname(pathOf(volume)) : pathOf(volume)
     if (!path.includes(`/${name}_`)) throw new Error(`the path ${path} was not made for volume ${name}`)
-    if ((await quota.lacking()) === undefined) await quota.lift(path)
+    if (!isBlock(volume) && (await quota.lacking()) === undefined) await quota.lift(path)
     await folders.remove(path)
   },
 })
 
 const pathOf = ({ spec }: PersistentVolume): string => spec.local?.path ?? spec.hostPath?.path ?? ""
+const isBlock = ({ spec }: PersistentVolume): boolean => spec.volumeMode === "Block"
 const bytesOf = (size: string | undefined): number => Number((parseQuantity(size ?? "0")?.nano ?? 0n) / 1_000_000_000n)
 
 function refusal({ claim: { spec } }: VolumeRequest): string | undefined {
   if (spec.selector !== undefined) return "claim.Spec.Selector is not supported"
-  if (spec.volumeMode === "Block") return "volumes of mode Block are not made here: use volumeMode Filesystem"
   if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined)
     return "a volume cannot be filled from another object here: leave dataSource and dataSourceRef out"
   if ((spec.accessModes ?? []).some((mode) => !ACCESS_MODES.includes(mode)))
@@ -65,8 +72,13 @@ function refusal({ claim: { spec } }: VolumeRequest): string | undefined {
 }
 
 function madeVolume({ claim, storageClass, node }: VolumeRequest, path: string, nodeName: string): MadeVolume {
+  // Only volumes of the kind local can be block devices.
   const type =
-    claim.metadata.annotations?.[VOLUME_TYPE] ?? storageClass.metadata.annotations?.[DEFAULT_VOLUME_TYPE] ?? "hostPath"
+    claim.spec.volumeMode === "Block"
+      ? "local"
+      : (claim.metadata.annotations?.[VOLUME_TYPE] ??
+        storageClass.metadata.annotations?.[DEFAULT_VOLUME_TYPE] ??
+        "hostPath")
   const hostname = node?.metadata.labels?.[HOSTNAME] ?? nodeName
   return {
     annotations: { [MADE_ON]: nodeName },

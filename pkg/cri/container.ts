@@ -31,6 +31,7 @@ export const Device = message({
   hostPath: field(2, "string"),
   permissions: field(3, "string"),
 })
+export interface Device extends InitOf<typeof Device> {}
 
 export const ContainerMetadata = message({ name: field(1, "string"), attempt: field(2, "uint32") })
 

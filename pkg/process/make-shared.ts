@@ -1,4 +1,5 @@
-import { mountOf, mountPoints } from "./mount-points.ts"
+import { join, relative } from "node:path"
+import { mountOf, mountPoints, type MountPoint } from "./mount-points.ts"
 import { run } from "./run.ts"
 
 /**
@@ -11,4 +12,20 @@ export async function makeShared(folder: string): Promise<void> {
   if (mount?.isShared === true) return
   if (mount?.path !== folder) await run("mount", ["--no-canonicalize", "--rbind", folder, folder])
   await run("mount", ["--no-canonicalize", "--make-rshared", folder])
+}
+
+/** Takes away what `makeShared` has mounted; a mount of somebody else stays. Below the folder nothing may be mounted. */
+export async function endShared(folder: string): Promise<void> {
+  if (isMountOfItself(folder, await mountPoints())) await run("umount", ["--no-canonicalize", "--lazy", folder])
+}
+
+/** Whether the folder shows just what it would show without the newest mount on it. */
+export function isMountOfItself(folder: string, mounts: readonly MountPoint[]): boolean {
+  const own = mounts.findLast(({ path }) => path === folder)
+  const around = mountOf(
+    folder,
+    mounts.filter((mount) => mount !== own),
+  )
+  if (own === undefined || around === undefined || own.device !== around.device) return false
+  return own.root === join(around.root, relative(around.path, folder))
 }

@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises"
 /** One line of /proc/self/mountinfo. Source: proc(5). */
 export interface MountPoint {
   readonly path: string
+  /** What of the file system is mounted there, as a path in it: `/` but for binds. */
+  readonly root: string
   /** Its file system's type, such as ext4. */
   readonly type: string
   /** What is mounted: a device, or a name of the file system's own. */
@@ -27,6 +29,7 @@ export function parseMountPoints(text: string): readonly MountPoint[] {
     return [
       {
         path: unescapePath(path),
+        root: unescapePath(fields[3] ?? ""),
         type: fields[dash + 1] ?? "",
         device: unescapePath(fields[dash + 2] ?? ""),
         options: (fields[dash + 3] ?? "").split(","),

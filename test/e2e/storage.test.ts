@@ -2,7 +2,7 @@
  * Volumes of the class local-path: made where a pod needs them, kept over the ends of pods and of k3ts, then removed.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { StatefulSet } from "../../pkg/api/apps/v1/statefulset.ts"
@@ -119,6 +119,86 @@ describeOnNode("local storage", () => {
     await cluster.client.delete(PersistentVolumeClaim, { name: "sized", namespace })
     await cluster.gone(PersistentVolume, claim.spec.volumeName!, "")
   }, 60_000)
+
+  const hasLoop = existsSync("/dev/loop-control")
+  if (!hasLoop) console.warn("!!! SKIPPED: block devices: the kernel has no loop devices")
+
+  test.skipIf(!hasLoop)(
+    "a claim for a block device gets one of its size, whose data the next pod finds",
+    async () => {
+      // given
+      await cluster.create(PersistentVolumeClaim, {
+        metadata: { name: "block", namespace },
+        spec: { ...asked, volumeMode: "Block" },
+      })
+      const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "block" } }]
+      const volumeDevices = [{ name: "data", devicePath: "/dev/xvda" }]
+      const use = (name: string, script: string) =>
+        cluster.output(name, { command: sh(script), volumeDevices }, { volumes })
+      // when
+      const size = await use("block-writer", "echo kept > /dev/xvda && cat /dev/xvda | wc -c")
+      const data = await use("block-reader", "head -n 1 /dev/xvda")
+      // then
+      expect([size, data]).toEqual([`${10 * 2 ** 20}\n`, "kept\n"])
+      const { spec } = await cluster.client.get(PersistentVolumeClaim, { name: "block", namespace })
+      for (const name of ["block-writer", "block-reader"]) await cluster.client.delete(Pod, { name, namespace })
+      await cluster.client.delete(PersistentVolumeClaim, { name: "block", namespace })
+      await cluster.gone(PersistentVolume, spec.volumeName!, "")
+      // A pod that had ended is gone before the kubelet has let go of its volumes.
+      while ((await run("losetup", ["--all"])).out.includes(dataDir)) await Bun.sleep(20)
+      expect(readdirSync(join(dataDir, "storage"))).toEqual([])
+    },
+    60_000,
+  )
+
+  test.skipIf(!hasLoop)(
+    "a device of the machine is a local volume",
+    async () => {
+      // given
+      const file = join(dataDir, "device")
+      writeFileSync(file, Buffer.alloc(2 ** 20, "d"))
+      const device = (await run("losetup", ["--find", "--show", file])).out.trim()
+      try {
+        await cluster.create(PersistentVolume, {
+          metadata: { name: "device" },
+          spec: {
+            capacity: { storage: "1Mi" },
+            accessModes: ["ReadWriteOnce"],
+            volumeMode: "Block",
+            storageClassName: "",
+            local: { path: device },
+            nodeAffinity: {
+              required: {
+                nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/os", operator: "Exists" }] }],
+              },
+            },
+          },
+        })
+        await cluster.create(PersistentVolumeClaim, {
+          metadata: { name: "device", namespace },
+          spec: {
+            accessModes: ["ReadWriteOnce"],
+            resources: { requests: { storage: "1Mi" } },
+            volumeMode: "Block",
+            storageClassName: "",
+          },
+        })
+        // when
+        const output = await cluster.output(
+          "device",
+          { command: sh("head -c 3 /dev/mine"), volumeDevices: [{ name: "data", devicePath: "/dev/mine" }] },
+          { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "device" } }] },
+        )
+        // then
+        expect(output).toBe("ddd")
+        await cluster.client.delete(Pod, { name: "device", namespace })
+        await cluster.gone(Pod, "device")
+      } finally {
+        await run("losetup", ["--detach", device])
+      }
+    },
+    60_000,
+  )
 
   test("each pod of a StatefulSet finds its own data again, also after kill -9 of k3ts", async () => {
     // given

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { milliOf, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
-import type { ContainerConfig, Mount } from "../../../pkg/cri/container.ts"
+import type { ContainerConfig, Device, Mount } from "../../../pkg/cri/container.ts"
 import type { Image } from "../../../pkg/cri/image.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { AnyContainer } from "./containers.ts"
@@ -21,6 +21,7 @@ export interface ContainerRequest {
   readonly environment: readonly EnvironmentVariable[]
   readonly expand: (text: string) => string
   readonly mounts: readonly Mount[]
+  readonly devices: readonly Device[]
   readonly memoryCapacity: number
   /** For an ephemeral container that shares the processes of another one. */
   readonly targetContainerId?: string | undefined
@@ -28,7 +29,7 @@ export interface ContainerRequest {
 
 /** Source: pkg/kubelet/kuberuntime/kuberuntime_container.go generateContainerConfig. @throws StartError */
 export function containerConfig(request: ContainerRequest): ContainerConfig {
-  const { pod, container, attempt, image, config, environment, expand, mounts, targetContainerId } = request
+  const { pod, container, attempt, image, config, environment, expand, mounts, devices, targetContainerId } = request
   const stopSignal = container.lifecycle?.stopSignal
   return {
     metadata: { name: container.name, attempt },
@@ -38,6 +39,7 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
     workingDir: container.workingDir ?? "",
     envs: environment,
     mounts,
+    devices,
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, attempt),
     logPath: containerLogPath(container.name, attempt),

@@ -1,3 +1,4 @@
+import { containerDevices } from "../volumes/container-devices.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Mount } from "../../../pkg/cri/container.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
@@ -113,6 +114,7 @@ async function tryStart(
     environment,
     expand: (text) => environments.expand(text, environment),
     mounts: [...mounts, ...own],
+    devices: containerDevices(container, mounted),
     memoryCapacity: machine.machine.memoryBytes,
     targetContainerId: target,
   })

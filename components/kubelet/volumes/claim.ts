@@ -2,6 +2,7 @@
  * Mounts the PersistentVolume to which a claim is bound, where it is of a type that needs no CSI driver. Source:
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
  */
+import { join } from "node:path"
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { PROVISIONED_BY } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
@@ -11,6 +12,7 @@ import type { MountedVolume } from "./mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountLocal } from "./local.ts"
 import { mountNfs } from "./nfs.ts"
+import { devicesFolder } from "./volume-paths.ts"
 import { mountFirst, type VolumeMounter, type VolumeSetup } from "./volume-setup.ts"
 
 export interface ClaimSource {
@@ -75,8 +77,14 @@ async function mountPersistent(
   { context, pod, volume: { name } }: VolumeSetup<ClaimSource>,
   { metadata, spec }: PersistentVolume,
 ): Promise<MountedVolume> {
-  if (spec.volumeMode === "Block")
-    throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which is not supported: use Filesystem`)
+  const { local, volumeMode } = spec
+  if (volumeMode === "Block") {
+    if (local === undefined)
+      throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which only local volumes can have here`)
+    const link = join(devicesFolder(context.config, pod.metadata.uid!), "kubernetes.io~local-volume", metadata.name!)
+    const hostPath = await context.runtime.volumes.mapDevice({ path: local.path, link })
+    return { name, hostPath, readOnly: false, isDevice: true }
+  }
   const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, mountOptions: spec.mountOptions })
   if (mounted !== undefined) {
     // A path of the node is nobody's own, but the folder of such a volume is.

@@ -29,7 +29,7 @@ export async function containerMounts(
   const mounts: Mount[] = []
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = mounted.get(mount.name)
-    if (volume === undefined)
+    if (volume === undefined || volume.isDevice === true)
       throw configError(
         `cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`,
       )

@@ -1,8 +1,10 @@
 /** A volume that is ready for the containers of its pod. */
 export interface MountedVolume {
   readonly name: string
-  /** The folder on the node. */
+  /** The folder on the node; of a block device its path. */
   readonly hostPath: string
+  /** A block device: containers get it by volumeDevices, not by volumeMounts. */
+  readonly isDevice?: true
   /** Whether the volume is read-only in every container, whatever its volumeMount says. */
   readonly readOnly: boolean
   /**

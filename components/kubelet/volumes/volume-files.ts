@@ -46,6 +46,14 @@ export interface NfsRequest {
   readonly options: readonly string[]
 }
 
+/** A block device for a pod. */
+export interface DeviceRequest {
+  /** A device, or a file that becomes one. */
+  readonly path: string
+  /** A link of the pod's own to `path`, which says that the pod has it. */
+  readonly link: string
+}
+
 /**
  * What volumes need of the machine: folders, mounts and owners. Paths are absolute. All reject with an Error whose
  * message users may see.
@@ -77,6 +85,13 @@ export interface VolumeFiles {
   /** Checks, or makes, what a hostPath must be. */
   checkHostPath(path: string, type: NonNullable<HostPathVolumeSource["type"]>): Promise<void>
   mountNfs(request: NfsRequest): Promise<void>
+  /** Returns the path of the block device that a volume is. @throws Error where it is none, and cannot become one */
+  mapDevice(request: DeviceRequest): Promise<string>
+  /**
+   * Lets go of the devices of one pod: of its links below `folder`, and of what no pod in the folder `pods` has any
+   * more.
+   */
+  unmapDevices(folder: string, pods: string): Promise<void>
   /**
    * A path of the host that shows what `subPath` is now, made as a folder if it is not there. @throws Error when it
    * leads out of the volume

@@ -10,7 +10,7 @@ import { containerMounts } from "./container-mounts.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
 import { ServiceAccountTokens } from "./service-account-token.ts"
-import { subPathsFolder, volumesFolder } from "./volume-paths.ts"
+import { devicesFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
 
 /**
  * The volumes of the pods of this node. A pod's worker calls it, one call at a time for one pod. Contents that come
@@ -85,6 +85,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
       await pods.get(uid)?.stop()
       pods.delete(uid)
       parts.tokens.forget(uid)
+      await runtime.volumes.unmapDevices(devicesFolder(config, uid), join(config.root, "pods"))
       await runtime.volumes.discard(await foldersOf(uid))
     },
     async podsOnDisk() {

@@ -15,3 +15,7 @@ export const volumesFolder = (config: KubeletConfig, podUid: string): string =>
 /** Where parts of volumes are shown to single containers. Source: mount-utils/subpath containerSubPathDirectoryName. */
 export const subPathsFolder = (config: KubeletConfig, podUid: string): string =>
   join(podFolder(config, podUid), "volume-subpaths")
+
+/** Links to the block devices of a pod. Source: pkg/kubelet/kubelet_getters.go getPodVolumeDevicesDir. */
+export const devicesFolder = (config: KubeletConfig, podUid: string): string =>
+  join(podFolder(config, podUid), "volumeDevices")

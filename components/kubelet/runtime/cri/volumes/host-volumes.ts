@@ -6,6 +6,7 @@ import { run } from "../../../../../pkg/process/run.ts"
 import { openFile } from "../files/open-file.ts"
 import { writePayload } from "./atomic-writer.ts"
 import { folderUsage } from "./folder-usage.ts"
+import { mapDevice, unmapDevices } from "./block-devices.ts"
 import { checkHostPath } from "./host-path.ts"
 import { unlessMissing } from "./missing.ts"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
@@ -24,6 +25,8 @@ export function hostVolumes(): VolumeFiles {
     writePayload,
     setOwnership,
     checkHostPath,
+    mapDevice,
+    unmapDevices,
     bindSubPath,
     async openInside(volume, path) {
       const file = await openFileInside(volume, path)

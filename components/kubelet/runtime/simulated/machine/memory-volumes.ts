@@ -37,6 +37,8 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     else if (type === "File") throw new Error(`hostPath type check failed: ${path} is not a file`)
     else if (type !== "") throw new Error(`hostPath type check failed: ${path} is not a ${type}`)
   },
+  mapDevice: async ({ path }) => path,
+  async unmapDevices() {},
   mountNfs: ({ folder }) => files.makeFolder(folder),
   async bindSubPath({ volume, subPath }) {
     const path = `${volume}/${subPath}`

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { run } from "../../../../../pkg/process/run.ts"
+import { mapDevice, unmapDevices } from "./block-devices.ts"
+
+const HAS_LOOP = process.getuid?.() === 0 && existsSync("/dev/loop-control")
+if (!HAS_LOOP) console.warn("!!! SKIPPED: loop devices: need root and a kernel with CONFIG_BLK_DEV_LOOP")
+
+let base: string
+let file: string
+let pods: string
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "k3ts-devices-"))
+  file = join(base, "disk")
+  pods = join(base, "pods")
+  writeFileSync(file, "kept")
+  truncateSync(file, 2 ** 20)
+})
+afterEach(async () => {
+  for (const line of (await attached()).split("\n")) {
+    const device = line.split(":")[0] ?? ""
+    if (device !== "") await run("losetup", ["--detach", device])
+  }
+  rmSync(base, { recursive: true, force: true })
+})
+const attached = () => (HAS_LOOP ? run("losetup", ["--associated", file]) : Promise.resolve(""))
+const folderOf = (pod: string) => join(pods, pod, "volumeDevices")
+const linkOf = (pod: string) => join(folderOf(pod), "kubernetes.io~local-volume/pv")
+
+describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
+  test("is one loop device for all of them, until the last has gone", async () => {
+    // given
+    const device = await mapDevice({ path: file, link: linkOf("a") })
+    expect(await run("dd", [`if=${device}`, "bs=4", "count=1"])).toBe("kept")
+    // when
+    expect(await mapDevice({ path: file, link: linkOf("a") })).toBe(device)
+    expect(await mapDevice({ path: file, link: linkOf("b") })).toBe(device)
+    // then
+    await unmapDevices(folderOf("a"), pods)
+    expect(await attached()).toContain(device)
+    await unmapDevices(folderOf("b"), pods)
+    await unmapDevices(folderOf("b"), pods)
+    expect(await attached()).toBe("")
+  })
+
+  test("is let go of though whoever made it has removed it already", async () => {
+    await mapDevice({ path: file, link: linkOf("a") })
+    rmSync(file)
+    await unmapDevices(folderOf("a"), pods)
+    expect(await run("losetup", ["--all"])).not.toContain(base)
+  })
+
+  test("is let go of though the kubelet died between its note and the device", async () => {
+    // given a link without a loop device, as a machine has after it was switched off
+    const device = await mapDevice({ path: file, link: linkOf("a") })
+    await run("losetup", ["--detach", device])
+    // when
+    const again = await mapDevice({ path: file, link: linkOf("a") })
+    expect(await attached()).toContain(again)
+    await unmapDevices(folderOf("a"), pods)
+    // then
+    expect(await attached()).toBe("")
+  })
+})
+
+describe("what is no block device", () => {
+  test("is refused", async () => {
+    mkdirSync(join(base, "folder"))
+    const link = linkOf("a")
+    await expect(mapDevice({ path: join(base, "folder"), link })).rejects.toThrow("neither a block device nor a file")
+    await expect(mapDevice({ path: join(base, "nothing"), link })).rejects.toThrow("does not exist")
+    expect(existsSync(link)).toBe(false)
+  })
+})

@@ -1,0 +1,19 @@
+import type { Device } from "../../../pkg/cri/container.ts"
+import type { AnyContainer } from "../container/containers.ts"
+import { configError } from "../container/start-error.ts"
+import type { MountedVolumes } from "./mounted-volume.ts"
+
+/**
+ * The block devices that a container has, and where. Source: makeBlockVolumes in pkg/kubelet/kubelet_pods.go. @throws
+ * StartError CreateContainerConfigError
+ */
+export const containerDevices = (container: AnyContainer, mounted: MountedVolumes): readonly Device[] =>
+  (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    if (!devicePath.startsWith("/")) throw configError(`error DevicePath \`${devicePath}\` must be an absolute path`)
+    const volume = mounted.get(name)
+    if (volume?.isDevice !== true)
+      throw configError(
+        `cannot find volume ${JSON.stringify(name)} to pass into container ${JSON.stringify(container.name)}`,
+      )
+    return { containerPath: devicePath, hostPath: volume.hostPath, permissions: volume.readOnly ? "r" : "mrw" }
+  })
