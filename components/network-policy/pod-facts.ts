@@ -1,4 +1,5 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
 import type { Labels } from "../../pkg/apimachinery/labels.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
@@ -32,11 +33,11 @@ export const podFacts = (pod: Pod, addresses: readonly string[]): PodFacts => ({
   ports: namedPorts(pod),
 })
 
-/** Addresses that the pod's status shows. */
+/** Addresses that the pod's status shows; what is no address is left out, since it would stand among commands. */
 export const reportedAddresses = ({ status }: Pod): readonly string[] => {
   const { podIPs = [], podIP } = status
   const all = podIPs.flatMap(({ ip }) => (ip ? [ip] : []))
-  return all.length > 0 ? all : podIP ? [podIP] : []
+  return (all.length > 0 ? all : podIP ? [podIP] : []).filter((address) => parseAddress(address) !== undefined)
 }
 
 /** Ports with a name, of the containers that run as long as the pod. Source: pkg/api/v1/pod/util.go FindPort. */
