@@ -5,11 +5,11 @@ export interface Cidr {
   /** The first address, as a number. */
   readonly base: number
   readonly prefix: number
-  /** How many addresses there are. */
+  /** The number of addresses. */
   readonly size: number
 }
 
-/** Undefined for what is no range, and where bits are set beyond the prefix. */
+/** Undefined for an invalid range, and for one with bits set behind the prefix. */
 export function parseCidr(text: string): Cidr | undefined {
   const [, address = "", bits = ""] = /^([\d.]+)\/(\d{1,2})$/.exec(text) ?? []
   const prefix = Number(bits)
@@ -27,5 +27,5 @@ export const contains = ({ base, size }: Cidr, address: string): boolean =>
   addressNumber(address) >= base && addressNumber(address) < base + size
 export const overlap = (a: Cidr, b: Cidr): boolean => a.base < b.base + b.size && b.base < a.base + a.size
 
-/** The `index`th address of the range: 10 of 10.43.0.0/16 is 10.43.0.10. */
+/** Returns the `index`th address of the range: 10 of 10.43.0.0/16 is 10.43.0.10. */
 export const addressAt = ({ base }: Cidr, index: number): string => addressText(base + index)

@@ -1,4 +1,4 @@
-/** What the flags of `k3ts server` say about the cluster and its node, for components/cluster. */
+/** Turns the flags of `k3ts server` into the configuration of the cluster and its node, for components/cluster. */
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
@@ -88,7 +88,9 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
   }
 }
 
-/** `--container-runtime-endpoint simulated`: a machine in memory that has as much as this one. */
+/**
+ * The configuration for `--container-runtime-endpoint simulated`: a simulated node with the resources of this machine.
+ */
 export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig {
   return {
     spec: {
@@ -105,12 +107,12 @@ export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig
     dataDir: flags["data-dir"],
     clusterCidr: flags["cluster-cidr"],
     clusterDomain: flags["cluster-domain"],
-    // Several may run beside each other, and beside a real node.
+    // Several simulated nodes may run beside each other, and beside a real node.
     kubeletPort: flags["kubelet-port"] ?? 0,
   }
 }
 
-/** Ingresses are served by a node that is a machine. */
+/** Whether Ingresses are served: they need a real node. */
 const servesIngresses = (flags: ServerFlags): boolean =>
   !flags.disable.includes("ingress") && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
 
@@ -127,7 +129,7 @@ function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"
 const nodeIps = (flags: ServerFlags): readonly string[] =>
   flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()]
 
-/** What the node IPAM controller gives the first node: a /24, or all of a smaller range. */
+/** Returns the range that the node IPAM controller gives to the first node: a /24, or all of a smaller range. */
 function firstNodeRange(clusterCidr: string): string {
   const { base, prefix } = parseCidr(clusterCidr)!
   return `${addressText(base)}/${Math.max(24, prefix)}`

@@ -3,13 +3,13 @@ import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 
-/** What everything in the program shares. */
+/** What all parts of the program share. */
 export interface Context extends Tools {
   /** Rejects with the first failure of background work, which ends the program. */
   readonly failed: Promise<never>
 }
 
-/** The system's time and chance, with `log`. */
+/** Creates the context with the system's time and random numbers. */
 export function createContext(log: Logger): Context {
   const { promise: failed, reject } = Promise.withResolvers<never>()
   failed.catch(() => undefined) // whoever runs the components sees it

@@ -5,7 +5,7 @@ import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { findServer, type Listening } from "./pid-file.ts"
 
 /**
- * The certificates of a cluster that has been started once. @throws Error when there is none, or when this user may not
+ * Reads the certificates of a cluster that was started before. @throws Error when there are none, or this user may not
  * read them
  */
 export function openPki(dataDir: string, now: () => number): ClusterPki {
@@ -14,10 +14,12 @@ export function openPki(dataDir: string, now: () => number): ClusterPki {
   return openClusterPki({ dir, now })
 }
 
-/** The administrator's bearer token. @throws as openPki */
+/** Returns the administrator's bearer token. @throws as openPki */
 export const adminToken = (dataDir: string): string => readable(join(dataDir, "server/token"), dataDir).trim()
 
-/** Where the cluster's server is reached from this machine: as it runs, or else as the flags would have it. */
+/**
+ * Returns the address of the cluster's server on this machine: that of the running server, or else that of the flags.
+ */
 export function localServer(dataDir: string, otherwise: Listening): string {
   const { host, port } = findServer(dataDir)?.listens ?? otherwise
   return localUrl(host, port)

@@ -1,16 +1,16 @@
-/** What flags default to on this machine. */
+/** Defaults of flags that depend on this machine. */
 import { existsSync, readFileSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
 import { isIP } from "node:net"
 
-/** The host's name as a node may be called: lower case, without what DNS names have not. */
+/** Returns the host's name as a valid node name: in lower case, without characters that DNS names cannot have. */
 export const defaultNodeName = (name = hostname()): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9.-]+/g, "-")
     .replace(/^[-.]+|(?<![-.])[-.]+$/g, "") || "k3ts"
 
-/** The IPv4 address of the device with the default route, else the first that is not loopback. */
+/** Returns the IPv4 address of the device with the default route, else the first that is not loopback. */
 export function defaultNodeIp(): string {
   // Columns: Iface Destination Gateway …; the default route has destination 0.
   const device = readOr("/proc/net/route", "")
@@ -30,8 +30,8 @@ export function defaultNodeIp(): string {
 const SYSTEMD_RESOLV_CONF = "/run/systemd/resolve/resolv.conf"
 
 /**
- * The file with the name servers of the host. A server on loopback (systemd-resolved's stub, dnsmasq) is out of a pod's
- * reach, so then the file in which systemd-resolved names the real ones. Source: k3s pkg/agent/config
+ * Returns the file with the name servers of the host. Pods cannot reach a server on loopback (systemd-resolved's stub,
+ * dnsmasq), so in that case it is the file with systemd-resolved's real servers. Source: k3s pkg/agent/config
  * locateOrGenerateResolvConf.
  */
 export function defaultResolvConf(): string {
@@ -39,7 +39,7 @@ export function defaultResolvConf(): string {
   return usable("/etc/resolv.conf") || !existsSync(SYSTEMD_RESOLV_CONF) ? "/etc/resolv.conf" : SYSTEMD_RESOLV_CONF
 }
 
-/** The servers a resolv.conf names. */
+/** Returns the servers in a resolv.conf. */
 export const nameServers = (path: string): string[] =>
   [...readOr(path, "").matchAll(/^\s*nameserver\s+(\S+)/gm)]
     .map(([, server]) => server!)

@@ -1,6 +1,6 @@
 /**
- * Clearing away what a node of k3ts made on the host: found by our own folders, names and the uids of our pods, so that
- * nothing of anybody else goes.
+ * Removes what a node of k3ts made on the host. It is found by our folders, names and the uids of our pods, so that
+ * nothing of other programs is removed.
  */
 import { execFile } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -26,7 +26,7 @@ import { findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
 
 const run = promisify(execFile)
 
-/** A server ends within five seconds; what takes twice that hangs. */
+/** A server stops within five seconds; one that takes twice that hangs. */
 const STOP_TIMEOUT_MS = 10_000
 
 export interface KillAllOptions {
@@ -34,7 +34,7 @@ export interface KillAllOptions {
   /** The folder of volumes, where it is not in the data directory. */
   readonly storage?: string | undefined
   readonly clock: Clock
-  /** Told before each step that does something. */
+  /** Called before each step that removes something. */
   readonly tell: (what: string) => void
 }
 
@@ -68,7 +68,7 @@ export async function killAll({
   await unmountBelow([root, storage])
   for (const folder of [root, storage]) await endShared(folder)
   await removeCgroups(uids)
-  // A server that was killed has left it.
+  // A killed server has left it behind.
   if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })
   if (existsSync(`/sys/class/net/${DNS_INTERFACE}`)) await run("ip", ["link", "delete", DNS_INTERFACE])
 }
@@ -91,8 +91,8 @@ async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["t
 }
 
 /**
- * Whether the bridge is the one that our network's configuration makes: k3s and others call theirs `cni0` too. Its
- * address is the first of the range in the configuration.
+ * Whether the bridge was made by our network configuration: k3s and others use the name `cni0` too. Its address is the
+ * first of the range in the configuration.
  */
 export function ownsBridge(config: string | undefined, addresses: readonly string[]): boolean {
   const subnet = config === undefined ? undefined : /"subnet": "([^"]+)"/.exec(config)?.[1]
@@ -103,13 +103,13 @@ export function ownsBridge(config: string | undefined, addresses: readonly strin
 async function removeCgroups(uids: readonly string[]): Promise<void> {
   const cgroups = hostCgroups(detectCgroupDriver())
   for (const uid of uids) await removePodCgroups({ cgroups }, uid)
-  // Those above are shared with whatever other kubelet runs here: they go when no pod is left in them.
+  // Another kubelet may share the cgroups above: they are removed when no pod is left in them.
   for (const path of [["kubepods", "burstable"], ["kubepods", "besteffort"], ["kubepods"]]) {
     if ((await cgroups.children(path)).length === 0) await cgroups.remove(path)
   }
 }
 
-/** Asked of `ip`, since the platform's own list leaves out a bridge that no pod is on. */
+/** Asks `ip`, because the platform's own list leaves out a bridge without pods. */
 async function addressesOf(device: string): Promise<string[]> {
   const { stdout } = await run("ip", ["-o", "-4", "addr", "show", "dev", device]).catch(() => ({ stdout: "" }))
   return [...stdout.matchAll(/ inet (\S+)\//g)].map(([, address]) => address!)

@@ -7,7 +7,7 @@ import { COMMANDS } from "./commands/commands.ts"
 import { COMPLETE } from "./commands/completion.ts"
 
 /**
- * Exit codes: 0 fine; 1 the work failed; 2 the command line, a variable or the config file is wrong, and nothing was
+ * Exit codes: 0 success; 1 the work failed; 2 the command line, a variable or the config file is wrong, and nothing was
  * done.
  */
 const FAILED = 1
@@ -71,7 +71,7 @@ async function call(command: Command | CommandGroup, path: string, argv: readonl
   throw new UsageError(`unknown command ${path} ${name}${didYouMean(name, Object.keys(command.commands), `${path} `)}`)
 }
 
-/** The config file belongs to the server; other commands read from it what concerns them. */
+/** The config file belongs to the server; other commands read their own keys from it. */
 async function invocation(): Promise<Pick<Invocation, "env" | "configKeys" | "print">> {
   const { serverFlags } = await import("./server-flags.ts")
   return { env: process.env, configKeys: Object.keys(serverFlags).filter((name) => name !== "config"), print }
@@ -89,5 +89,5 @@ try {
   if (process.env.K3TS_DEBUG === "true" && err instanceof Error && !(err instanceof UsageError))
     process.stderr.write(`${err.stack}\n`)
 }
-// Whatever a component has left behind (a timer, a connection) must not keep a program alive whose work is over.
+// A timer or a connection that a component has left behind must not keep the program alive.
 process.exit()

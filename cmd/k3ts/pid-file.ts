@@ -5,7 +5,7 @@ import { fileError, removeIfPossible, replaceFile } from "../../pkg/files/files.
 /** A server that runs on a data directory. */
 export interface RunningServer {
   readonly pid: number
-  /** What the API server listens on; undefined while it does not. */
+  /** The address of the API server; undefined while it does not listen. */
   readonly listens: Listening | undefined
 }
 
@@ -15,33 +15,33 @@ export interface Listening {
 }
 
 export interface Lock {
-  /** Notes what the server listens on, for commands that want to reach it. */
+  /** Records the address of the server, for commands that call it. */
   setListening(on: Listening): void
   release(): void
 }
 
 const pidFile = (dataDir: string): string => join(dataDir, "server/k3ts.pid")
 /**
- * Held by the one server that runs a node here: network, rules and the container runtime's socket are the machine's.
+ * Held by the one server that runs a node on this machine, because network, rules and the runtime's socket exist once.
  */
 export const NODE_PID_FILE = "/run/k3ts/k3ts.pid"
 
-/** Takes the data directory for this process. @throws Error that names the holder */
+/** Locks the data directory for this process. @throws Error that names the holder */
 export const lockDataDir = (dataDir: string, pid = process.pid): Lock =>
   lock(pidFile(dataDir), pid, 0o700, () => refuseSecondServer(dataDir))
 
-/** Takes the machine, to run a node. @throws Error that names the holder */
+/** Locks the machine for the node of this process. @throws Error that names the holder */
 export const lockNode = (path = NODE_PID_FILE, pid = process.pid): Lock =>
   lock(path, pid, 0o711, () => refuseSecondNode(path))
 
 /**
- * The file holds the pid and the time the process began, in clock ticks since boot, so that
- * a process that got the same pid later is not mistaken for the server: what a killed server leaves behind is no lock.
+ * The file holds the pid and the start time of the process, in clock ticks since boot, so that a later process with the
+ * same pid is not taken for the server: the file of a killed server is no lock.
  */
 function lock(path: string, pid: number, mode: number, refuseSecond: () => void): Lock {
   const text = `${pid}\n${startOf(pid) ?? ""}\n`
   const folder = dirname(path)
-  // Pods with users of their own must be able to pass through the folders above, which hold what they run from.
+  // Pods with user namespaces must be able to pass through the folders above.
   mkdirSync(dirname(folder), { recursive: true, mode: 0o755 })
   mkdirSync(folder, { recursive: true, mode })
   for (;;) {
@@ -63,7 +63,7 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
   }
 }
 
-/** @throws Error that names the server which runs on the data directory, if one does */
+/** @throws Error that names the server that runs on the data directory, if there is one */
 export function refuseSecondServer(dataDir: string): void {
   const holder = findServer(dataDir)
   if (holder !== undefined)
@@ -73,7 +73,7 @@ export function refuseSecondServer(dataDir: string): void {
     )
 }
 
-/** @throws Error that names the server which runs a node on this machine, if one does */
+/** @throws Error that names the server that runs a node on this machine, if there is one */
 export function refuseSecondNode(path = NODE_PID_FILE): void {
   const holder = holderOf(path)
   if (holder !== undefined)
@@ -83,10 +83,10 @@ export function refuseSecondNode(path = NODE_PID_FILE): void {
     )
 }
 
-/** The server that runs on a data directory, if one does. */
+/** Returns the server that runs on a data directory, if there is one. */
 export const findServer = (dataDir: string): RunningServer | undefined => holderOf(pidFile(dataDir))
 
-/** The process that holds a pid file. */
+/** Returns the process that holds a pid file. */
 export function holderOf(path: string): RunningServer | undefined {
   let text: string
   try {
@@ -100,8 +100,8 @@ export function holderOf(path: string): RunningServer | undefined {
 }
 
 /**
- * Field 22 of /proc/<pid>/stat; undefined when there is no such process. The second field, a name in parentheses, may
- * hold anything.
+ * Returns field 22 of /proc/<pid>/stat; undefined when the process does not exist. The second field, a name in
+ * parentheses, may contain anything.
  */
 function startOf(pid: number): string | undefined {
   try {

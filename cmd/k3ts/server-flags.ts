@@ -10,7 +10,7 @@ import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
-/** What --disable takes off. */
+/** The parts that --disable turns off. */
 const OPTIONAL_PARTS = [
   "dns",
   "ingress",
@@ -51,9 +51,7 @@ export const runtimeFlag = () =>
     path: true,
   })
 
-/**
- * In place of a socket: a runtime in memory, in whose containers no program runs. It needs neither root nor containerd.
- */
+/** Instead of a socket: a simulated runtime, whose containers run no programs. It needs neither root nor containerd. */
 export const SIMULATED = "simulated"
 const serverRuntimeFlag = () =>
   value(
@@ -62,7 +60,7 @@ const serverRuntimeFlag = () =>
     { placeholder: "SOCKET", path: true },
   )
 
-/** Flags of every command that says what it does. */
+/** Flags of all commands that log. */
 const logFlags = {
   debug: boolean("Log more"),
   "log-format": oneOf(["text", "json"], "text", "How log lines are written"),
@@ -199,12 +197,12 @@ export const serverFlags = {
 }
 export type ServerFlags = FlagsOf<typeof serverFlags>
 
-/** The kubelet's settings; of two the later holds. */
+/** Returns the kubelet's settings; of two values the later counts. */
 export function kubeletArgs(flags: Pick<ServerFlags, "kubelet-arg">): { readonly syncFrequencyMs: number } {
   return { syncFrequencyMs: flags["kubelet-arg"].at(-1)?.syncFrequencyMs ?? SYNC_FREQUENCY_MS }
 }
 
-/** How many requests are served at once. @throws UsageError where priority and fairness would have no seats at all */
+/** Returns the most requests served at once. @throws UsageError when priority and fairness would have no seats */
 export function inFlightOf(flags: ServerFlags): { readonly reads: number; readonly writes: number } {
   const [reads, writes] = [flags["max-requests-inflight"], flags["max-mutating-requests-inflight"]]
   if (flags["enable-priority-and-fairness"] && reads + writes === 0)
@@ -215,7 +213,7 @@ export function inFlightOf(flags: ServerFlags): { readonly reads: number; readon
   return { reads, writes }
 }
 
-/** Addresses that follow from each other. @throws UsageError where the flags contradict each other */
+/** Returns addresses that depend on each other. @throws UsageError when the flags contradict each other */
 export function networkOf(flags: ServerFlags): { readonly clusterDns: string } {
   const { "service-cidr": serviceCidr, "cluster-cidr": clusterCidr } = flags
   const [services, pods] = [parseCidr(serviceCidr)!, parseCidr(clusterCidr)!]

@@ -1,7 +1,7 @@
 import type { Logger } from "../../pkg/log/log.ts"
 
 /**
- * Tells the service manager that started us, if one did and wants to know (systemd's Type=notify). Source:
+ * Notifies the service manager that started the program, if it asked for that (systemd's Type=notify). Source:
  * sd_notify(3).
  */
 export async function notifyServiceManager(

@@ -1,4 +1,4 @@
-/** Rows under a head, in columns as wide as their widest cell. */
+/** Formats rows below a header, in columns as wide as their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
   return [head, ...rows]

@@ -10,17 +10,20 @@ export class Deadlines<T> {
   readonly #overdue: (thing: T) => void
   readonly #things: (T | undefined)[] = []
   readonly #due: number[] = []
-  /** Places in which nothing stands. */
+  /** Free indexes. */
   readonly #free: number[] = []
   #timer: { readonly at: number; readonly handle: Timer } | undefined
 
-  /** `overdue` is called with what is not over in its time, and is then forgotten here. */
+  /** `overdue` is called with items that are not done in time, and are dropped here. */
   constructor(clock: Clock, overdue: (thing: T) => void) {
     this.#clock = clock
     this.#overdue = overdue
   }
 
-  /** `at`: milliseconds of the monotonic clock. Gives the place to hand to `delete`, once. */
+  /**
+   * Adds an item with its deadline `at`, in milliseconds of the monotonic clock. Returns the index to pass to `delete`,
+   * once.
+   */
   add(thing: T, at: number): number {
     const place = this.#free.pop() ?? this.#things.length
     this.#things[place] = thing
@@ -29,7 +32,7 @@ export class Deadlines<T> {
     return place
   }
 
-  /** What stands in this place is over, or was overdue. */
+  /** Removes the item at this index, which is done or was overdue. */
   delete(place: number): void {
     this.#things[place] = undefined
     this.#free.push(place)

@@ -3,8 +3,8 @@ import type { Clock, Timer } from "./clock.ts"
 const NONE: Timer = { cancel() {} }
 
 /**
- * The same clock for something that ends with `signal`: from then on it sets no timer, so that work which was under way
- * leaves none behind.
+ * Returns a clock for work that ends with `signal`: after that it sets no timers, so that work in progress leaves none
+ * behind.
  */
 export const livingClock = (clock: Clock, signal: AbortSignal): Clock => ({
   now: () => clock.now(),

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto"
 
-/** The only source of chance in k3ts, so that a seed makes a whole cluster repeatable. */
+/** The only source of random numbers in k3ts, so that a seed makes a whole cluster repeatable. */
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number
-  /** `count` bytes. From the real source they are fit for secrets. */
+  /** Returns `count` bytes. Those of the system are fit for secrets. */
   bytes(count: number): Uint8Array
 }
 
@@ -13,10 +13,10 @@ export const systemRandom: Random = {
   bytes: pooledBytes(),
 }
 
-/** Each call into the system takes over a microsecond, and each uid is one: so many are fetched at a time. */
+/** Bytes fetched at once, because each call of the system takes over a microsecond, and each uid needs one. */
 const POOL_BYTES = 4096
 
-/** Random bytes from a pool, which forgets what it has given away: it may become a key. */
+/** Returns random bytes from a pool, which overwrites what it has returned: it may become a key. */
 function pooledBytes(): (count: number) => Uint8Array {
   let pool = new Uint8Array(0)
   let used = 0
@@ -32,7 +32,7 @@ function pooledBytes(): (count: number) => Uint8Array {
   }
 }
 
-/** A repeatable source: the same seed gives the same sequence. (mulberry32; not fit for secrets.) */
+/** Returns a repeatable source: the same seed gives the same sequence. (mulberry32; not fit for secrets.) */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   const next32 = () => {
@@ -51,12 +51,12 @@ export function seededRandom(seed: number): Random {
   return { next, bytes }
 }
 
-/** A version 4 UUID, as metadata.uid wants one. */
+/** Returns a version 4 UUID, as for metadata.uid. */
 export function uuid(random: Random): string {
   const bytes = random.bytes(16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  // Text of bytes, not added up: there are very many, and each sum would keep all that it was made of in memory.
+  // Decoded from bytes instead of concatenated: each concatenation would keep all of its parts in memory.
   const text = Buffer.allocUnsafe(36)
   let at = 0
   for (let i = 0; i < 16; i++) {
@@ -69,10 +69,13 @@ export function uuid(random: Random): string {
 const HYPHEN = "-".charCodeAt(0)
 const DIGITS = Buffer.from("0123456789abcdef")
 
-/** No vowels and no look-alikes, so that no word and no misreading comes up. Source: apimachinery pkg/util/rand. */
+/**
+ * Without vowels and similar characters, so that no words appear and none is misread. Source: apimachinery
+ * pkg/util/rand.
+ */
 const ALPHANUMS = "bcdfghjklmnpqrstvwxz2456789"
 
-/** `length` characters that may end a Kubernetes name: what generateName and controllers append. */
+/** Returns `length` characters for the end of a name, as generateName and controllers append them. */
 export function nameSuffix(random: Random, length = 5): string {
   let text = ""
   for (let i = 0; i < length; i++) text += ALPHANUMS[Math.floor(random.next() * ALPHANUMS.length)]!

@@ -1,13 +1,13 @@
 import type { Clock, Timer } from "./clock.ts"
 
-/** The longest delay that setTimeout keeps; it treats a longer one as zero. */
+/** The longest delay of setTimeout, which treats a longer one as zero. */
 const LONGEST = 2 ** 31 - 1
 
 /** The system's time. */
 export const realClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  // Rounded up, since the platform rounds down, and one that ran before its time would find it not come yet.
+  // Rounded up, because the platform rounds down, and a timer that ran early would find that it is not due.
   setTimeout: (run, ms) => {
     let handle: ReturnType<typeof setTimeout>
     const arm = (left: number) => {

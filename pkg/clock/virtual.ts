@@ -1,17 +1,20 @@
 import type { Clock, Timer, TimerKind } from "./clock.ts"
 
-/** Work that ended its turn without leaving a timer: how the clock knows that nothing is left to do at this instant. */
+/**
+ * Resolves when the present turn of the event loop has ended: if no timer is set then, nothing is left to do at this
+ * instant.
+ */
 const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** How many turns of one instant are looked at, once it has had too many, to see who sets them off. */
+/** Number of turns that are traced once an instant has had too many, to find their origin. */
 const WATCHED_TURNS = 500
-/** As many of those who set them off are named. */
+/** Number of origins in the error. */
 const NAMED = 3
 
-/** An instant of virtual time that does not end: what runs in it sets off something that runs in it too, and so on. */
+/** An instant of virtual time that does not end: its work causes more work at the same instant, and so on. */
 export class EndlessInstantError extends Error {
   override readonly name = "EndlessInstantError"
-  /** Who set off what ran, the busiest first: lines of the stack, nearest first. */
+  /** The origins of the work, the busiest first: lines of the stack, nearest first. */
   readonly origins: readonly string[]
 
   constructor(turns: number, origins: readonly string[]) {
@@ -24,22 +27,22 @@ export class EndlessInstantError extends Error {
 }
 
 export interface VirtualClockOptions {
-  /** How many turns one instant may have; asked when there were many. */
+  /** Returns the most turns of one instant; called when there were many. */
   readonly mostTurns?: () => number
-  /** Asked before each instant that time is moved to; where it gives a promise, that is waited for. */
+  /** Called before time moves to another instant; a returned promise is awaited. */
   readonly turn?: () => Promise<void> | undefined
 }
 
-/** How much may be asked for in one turn, for each turn that an instant may have. */
+/** Most requests in one turn, for each turn that an instant may have. */
 const ASKS_OF_TURN = 10
 
-/** Frames that say nothing of who it was: the clock's, and those of the store's commits, which all writers share. */
+/** Frames that do not show the origin: those of the clock, and of the store's commits, which all writers share. */
 const IDLE_FRAMES = /pkg\/clock\/(?!virtual\.test)|pkg\/storage\//
 
-/** So few turns are never too many. */
+/** Fewer turns are never too many. */
 const FEW_TURNS = 1000
 
-/** A set timer; `state` tells its heap whether it still counts. */
+/** A set timer; `state` says whether it still counts. */
 class Pending implements Timer {
   readonly due: number
   readonly order: number
@@ -60,32 +63,31 @@ class Pending implements Timer {
 }
 
 /**
- * A clock that stands still until it is moved. Timers run in the order of their due time, and of their setting where
- * that is equal, so the same program does the same in the same order each time. Between two instants all promises are
- * let run to their end.
+ * A clock that stands still until it is advanced. Timers run in the order of their due time and then of their setting,
+ * so that the same program always runs in the same order. Between two instants all promises run to their end.
  */
 export class VirtualClock implements Clock {
-  /** Milliseconds since the epoch, but for what the wall clock was set forward or back. */
+  /** Milliseconds since the epoch, without jumps of the wall clock. */
   private time: number
-  /** By how much the wall clock was set forward. */
+  /** By how many milliseconds the wall clock was set forward. */
   private wrong = 0
   private order = 0
   private readonly work = new Heap()
   private readonly upkeep = new Heap()
   private readonly watchdogs = new Heap()
-  /** Whether upkeep is run at its own instants, as everything else; a test that disturbs what is kept up wants that. */
+  /** Whether upkeep timers run at their own instants, like all others. For tests that disturb what the upkeep keeps. */
   exact = false
   private turns: (() => void)[] = []
   private flushing = false
-  /** Turns of the present instant since somebody asked for its end. */
+  /** Turns of the present instant since its end was last awaited. */
   private count = 0
   private settling = 0
-  /** How often something was asked for in the present turn. */
+  /** Requests in the present turn. */
   private asks = 0
   private stuck: EndlessInstantError | undefined
   private readonly mostTurns: () => number
   private readonly myTurn: () => Promise<void> | undefined
-  /** Who set off what runs, and how often, while an instant that seems not to end is looked at. */
+  /** The origins of work and their counts, while an instant that seems endless is traced. */
   private origins: Map<string, number> | undefined
 
   constructor(start: number, { mostTurns = () => Infinity, turn = () => undefined }: VirtualClockOptions = {}) {
@@ -100,14 +102,14 @@ export class VirtualClock implements Clock {
   setTimeout = (run: () => void, ms: number, kind: TimerKind = "work"): Timer => {
     const heap = kind === "work" ? this.work : kind === "upkeep" ? this.upkeep : this.watchdogs
     if (this.origins !== undefined) this.note()
-    // Whole milliseconds, as the system's clock counts; rounded up, since one that ran before its time would find it
-    // not come yet, and be set again, for ever.
+    // Whole milliseconds, as of the system's clock; rounded up, because a timer that ran early would find that it is
+    // not due, and be set again for ever.
     const pending = new Pending(this.time + Math.ceil(Math.max(0, ms)), this.order++, run, heap)
     heap.push(pending)
     return pending
   }
 
-  /** All that ends in the same turn runs together, after the microtasks that are queued by then. */
+  /** All callbacks of one turn run together, after the microtasks that are queued by then. */
   afterTurn = (run: () => void): void => {
     this.turns.push(run)
     if (this.origins !== undefined) this.note()
@@ -121,28 +123,25 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** How many timers are set. */
+  /** The number of set timers. */
   get pending(): number {
     return this.work.size + this.upkeep.size + this.watchdogs.size
   }
 
-  /** When the next timer is due that is not mere upkeep, in milliseconds since the epoch. */
+  /** When the next timer that is no upkeep is due, in milliseconds since the epoch. */
   get nextDue(): number | undefined {
     const due = (this.exact ? this.next() : this.work.peek())?.due
     return due === undefined ? undefined : due + this.wrong
   }
 
-  /**
-   * Sets the wall clock forward or back, as who corrects it does: `now` jumps, while delays and `monotonic` go on as
-   * they were.
-   */
+  /** Sets the wall clock forward or back, as a correction does: `now` jumps, while delays and `monotonic` continue. */
   jump(ms: number): void {
     this.wrong += Math.round(ms)
   }
 
   /**
-   * Lets everything that is due now, and all that follows from it, run to its end; time does not move.
-   * @throws EndlessInstantError when that has no end
+   * Runs everything that is due now, and what follows from it; time does not move. @throws EndlessInstantError when it
+   * does not end
    */
   async settle(): Promise<void> {
     if (this.settling++ === 0) this.startCount()
@@ -162,13 +161,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /**
-   * Moves time to `target`, stopping at each timer on the way. Upkeep that was due meanwhile runs at each stop, before
-   * anything else does.
-   */
+  /** Advances time to `target`, stopping at each timer. Upkeep that was due meanwhile runs first at each stop. */
   async advanceTo(target: number): Promise<void> {
     await this.settle()
-    // Counted from here, since the wall clock may jump on the way.
+    // Computed before the wall clock may jump.
     const end = Math.round(target) - this.wrong
     for (let due = this.nextDue; due !== undefined && due - this.wrong <= end; due = this.nextDue) {
       this.moveTo(due - this.wrong)
@@ -186,7 +182,7 @@ export class VirtualClock implements Clock {
     const work = this.work.peek()
     const upkeep = this.upkeep.peek()
     const watchdog = this.watchdogs.peek()
-    // After a skip all that was skipped is late, and only its sense says what must come first.
+    // After a skip all skipped timers are late, so their kind decides which comes first.
     if (!this.exact) {
       if (this.isLate(upkeep)) return upkeep
       if (this.isLate(watchdog)) return watchdog
@@ -199,9 +195,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Notes that something was asked for in the present turn. Promises that set each other off end no turn, so that
-   * nothing else could find them.
-   * @throws EndlessInstantError when there was too much; whoever moves time is told as well
+   * Counts a request in the present turn. Promises that cause each other end no turn, so nothing else could detect
+   * them. @throws EndlessInstantError when there are too many; `advance` throws it too
    */
   asked(): void {
     if (++this.asks <= ASKS_OF_TURN * this.mostTurns()) return
@@ -213,7 +208,7 @@ export class VirtualClock implements Clock {
     throw this.stuck
   }
 
-  /** Waits until no promise and no end of turn is left to run; timers that are due stay. */
+  /** Waits until no promise and no end of a turn is left to run; due timers stay. */
   async quiet(): Promise<void> {
     do {
       this.turn()
@@ -222,7 +217,7 @@ export class VirtualClock implements Clock {
     this.tellStuck()
   }
 
-  /** Told once, to whoever moves time. */
+  /** Reports the endless instant once, to the caller that advances time. */
   private tellStuck(): void {
     const { stuck } = this
     this.stuck = undefined
@@ -240,7 +235,7 @@ export class VirtualClock implements Clock {
     this.origins = undefined
   }
 
-  /** Counts a turn of the present instant. @throws EndlessInstantError when there were too many */
+  /** Counts a turn of the present instant. @throws EndlessInstantError when there are too many */
   private turn(): void {
     this.asks = 0
     this.tellStuck()
@@ -257,7 +252,7 @@ export class VirtualClock implements Clock {
     )
   }
 
-  /** Remembers who sets something off. */
+  /** Records the origin of a piece of work. */
   private note(): void {
     const frames = (new Error().stack ?? "")
       .split("\n")
@@ -272,10 +267,10 @@ export class VirtualClock implements Clock {
 
 const MOST_CANCELLED = 256
 
-/** A binary heap by due time, then order. Removal marks; what is marked is skipped when it comes up. */
+/** A binary heap by due time, then order. Removal marks an item, which is skipped when it comes up. */
 class Heap {
   private readonly items: Pending[] = []
-  /** How many items count. */
+  /** The number of unmarked items. */
   size = 0
 
   push(item: Pending): void {
@@ -304,7 +299,7 @@ class Heap {
     if (item.state !== "set") return
     item.state = "cancelled"
     this.size--
-    // Many are set and cancelled long before they are due: those that only wait to be skipped must not pile up.
+    // Many timers are cancelled long before they are due: marked items must not pile up.
     if (this.items.length > 2 * this.size + MOST_CANCELLED) {
       const left = this.items.filter(({ state }) => state === "set").sort((a, b) => (before(a, b) ? -1 : 1))
       this.items.splice(0, this.items.length, ...left)

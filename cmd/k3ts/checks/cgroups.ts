@@ -1,13 +1,15 @@
 import { existsSync, readFileSync } from "node:fs"
 import { found, missing, warning, type Finding } from "./finding.ts"
 
-/** Which cgroups the host has. hybrid: v1 controllers, and a v2 hierarchy without any beside them. */
+/** The cgroups of the host. hybrid: v1 controllers, and a v2 hierarchy without controllers. */
 export interface Cgroups {
   readonly version: "v2" | "v1" | "hybrid" | "none"
   readonly controllers: readonly string[]
 }
 
-/** Source: kubeadm's system validators (cgroup_validator.go). v2 has devices and freezer built in. */
+/**
+ * Required controllers. Source: kubeadm's system validators (cgroup_validator.go). v2 has devices and freezer built in.
+ */
 const REQUIRED = {
   v2: ["cpu", "cpuset", "memory", "pids"],
   v1: ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory"],
@@ -32,7 +34,7 @@ export function readCgroups(mounts: string, v2Controllers: string | undefined): 
   return { version: entries.some(([, , type]) => type === "cgroup2") ? "hybrid" : "v1", controllers }
 }
 
-/** One finding for the version and one for each controller. */
+/** Returns a finding for the version, and one for each controller. */
 export function judgeCgroups({ version, controllers }: Cgroups): Finding[] {
   if (version === "none")
     return [missing("cgroups", "no cgroup hierarchy is mounted", "mount it: mount -t cgroup2 none /sys/fs/cgroup")]

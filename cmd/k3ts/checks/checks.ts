@@ -11,7 +11,7 @@ import { checkNetfilter } from "./netfilter.ts"
 import { askPrograms, findPrograms } from "./programs.ts"
 import { checkFolder, checkPort, checkResources } from "./resources.ts"
 
-/** Of the flags, those that say what is needed. */
+/** The flags on which the requirements depend. */
 export type Needs = Pick<
   ServerFlags,
   | "data-dir"
@@ -23,7 +23,7 @@ export type Needs = Pick<
   | "default-local-storage-path"
 >
 
-/** What keeps the server from running, and can be seen in a few milliseconds: looked at before anything starts. */
+/** Checks in a few milliseconds what would keep the server from running. Called before anything starts. */
 export async function preflight(needs: Needs, pid?: number): Promise<Finding[]> {
   const node = hasNoRealNode(needs)
     ? []
@@ -38,7 +38,7 @@ export async function preflight(needs: Needs, pid?: number): Promise<Finding[]> 
   )
 }
 
-/** Every requirement of the host, with what was found. Changes nothing. */
+/** Returns a finding for every requirement of the host. Changes nothing. */
 export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
   const server = findServer(needs["data-dir"])
   const common = [
@@ -65,7 +65,7 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
   ]
 }
 
-/** Whether nothing runs here that needs more than any process has. */
+/** Whether no real node runs here, so that an ordinary user's rights are enough. */
 const hasNoRealNode = (needs: Needs): boolean =>
   needs["disable-agent"] || needs["container-runtime-endpoint"] === SIMULATED
 

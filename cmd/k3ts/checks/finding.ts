@@ -1,11 +1,11 @@
-/** What was found of one requirement of the host. */
+/** The result of checking one requirement of the host. */
 export interface Finding {
   readonly name: string
-  /** warning: k3ts runs without it, but not as well. */
+  /** warning: k3ts runs without it, with limitations. */
   readonly status: "found" | "missing" | "warning"
-  /** What is there, or what is not. */
+  /** What was found, or what is missing. */
   readonly detail: string
-  /** What to do about it; there unless found. */
+  /** How to fix it; undefined when it was found. */
   readonly mend?: string
 }
 

@@ -124,7 +124,7 @@ function setting(path: string): string | undefined {
   }
 }
 
-/** Whether there is such a module; nothing is loaded. */
+/** Whether the kernel has such a module; it is not loaded. */
 async function isLoadable(module: string): Promise<boolean> {
   if (onPath("modprobe") === undefined) return false
   return run("modprobe", ["--dry-run", "--quiet", module]).then(

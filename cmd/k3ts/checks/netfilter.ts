@@ -19,7 +19,7 @@ const RULES: readonly (readonly [what: string, table: "nat" | "filter", rule: st
 ]
 const DEVICES = ["bridge", "veth"] as const
 
-/** Tries each in a network namespace that ends with the trial, so that no rule of the host changes. */
+/** Tries each rule in a network namespace that ends with the check, so that no rule of the host changes. */
 export async function checkNetfilter(): Promise<Finding[]> {
   if (onPath("iptables") === undefined || onPath("unshare") === undefined || process.getuid?.() !== 0) return []
   const mode = judgeMode(
@@ -30,7 +30,7 @@ export async function checkNetfilter(): Promise<Finding[]> {
   )
   const tried = await Promise.all(
     RULES.map(async ([what, table, rule]) => {
-      // MASQUERADE is for POSTROUTING only, and a chain of our own may be led to from anywhere.
+      // MASQUERADE is allowed in POSTROUTING only, and a user-defined chain may be called from anywhere.
       const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
       const script =
         `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ` +
@@ -58,7 +58,7 @@ export async function checkNetfilter(): Promise<Finding[]> {
   return [mode, judgeNftables(await findNft(hostIn())), policies, ...tried, ...devices]
 }
 
-/** `iptables v1.8.9 (nf_tables)`; before 1.8 there is no word in parentheses. */
+/** Parses `iptables v1.8.9 (nf_tables)`; versions before 1.8 have no parentheses. */
 export function judgeMode(version: string): Finding {
   const mode = /\((nf_tables|legacy)\)/.exec(version)?.[1] ?? "legacy"
   return version === ""
@@ -69,13 +69,13 @@ export function judgeMode(version: string): Finding {
 export const judgeNftables = (support: NftSupport): Finding =>
   support.usable ? found("nftables", `nft ${support.version}`) : warning("nftables", support.reason, support.mend)
 
-/** `why`: why they cannot be enforced here, `<reason>: <mend>`; undefined where they can. */
+/** `why`: the reason why policies cannot be enforced here, `<reason>: <fix>`; undefined when they can. */
 export function judgeNetworkPolicies(why: string | undefined): Finding {
   if (why === undefined) return found("network policies", "can be enforced")
   return warning("network policies", "they would not be enforced here, which every NetworkPolicy says by an Event", why)
 }
 
-/** Gives the fault's last line, or nothing. */
+/** Returns the last line of an error, or undefined. */
 async function trial(script: string): Promise<string | undefined> {
   try {
     await run("unshare", ["--net", "sh", "-c", script])

@@ -9,9 +9,9 @@ export const run = promisify(execFile)
 
 interface Program {
   readonly name: string
-  /** Debian's package. */
+  /** The Debian package. */
   readonly package: string
-  /** Prints the version on its first line. */
+  /** Arguments that print the version on the first line. */
   readonly version: readonly string[]
 }
 
@@ -30,7 +30,7 @@ const NETWORK: readonly Program[] = [
 
 const programsFor = (ownRuntime: boolean): readonly Program[] => [...(ownRuntime ? CONTAINERD : []), ...NETWORK]
 
-/** Whether each program is on the PATH: takes no time. */
+/** Returns whether each program is on the PATH, without running it. */
 export const findPrograms = (ownRuntime: boolean): Finding[] => [
   ...programsFor(ownRuntime).map(({ name, package: source }) => {
     const path = onPath(name)
@@ -39,7 +39,7 @@ export const findPrograms = (ownRuntime: boolean): Finding[] => [
   ...(ownRuntime ? [cniPlugins()] : []),
 ]
 
-/** The same, with the versions, which each program is asked for. */
+/** Returns the same with versions, by running each program. */
 export const askPrograms = async (ownRuntime: boolean): Promise<Finding[]> => [
   ...(await Promise.all(
     programsFor(ownRuntime).map(async ({ name, package: source, version }) => {
@@ -72,7 +72,7 @@ function cniPlugins(): Finding {
     : found("CNI plugins", folder)
 }
 
-/** Where a program is; undefined when nowhere. */
+/** Returns the path of a program; undefined when it is not on the PATH. */
 export function onPath(name: string, path = process.env.PATH ?? ""): string | undefined {
   return path
     .split(delimiter)

@@ -5,7 +5,7 @@ import { dirname } from "node:path"
 import { found, missing, warning, type Finding } from "./finding.ts"
 
 const MIB = 1024 * 1024
-/** Below this a node's disk is full with the first images; below the first, the store has no room. */
+/** The first images fill a smaller disk of a node; a disk below the first value has no room for the store. */
 const LEAST_DISK = 200 * MIB
 const ENOUGH_DISK = 2048 * MIB
 const ENOUGH_MEMORY = 512 * MIB
@@ -33,8 +33,8 @@ export function judgeMemory(meminfo: string): Finding {
 }
 
 /**
- * A certificate made with a clock that is behind is not valid yet for others. `built`: the date of the program's last
- * commit, which cannot lie ahead.
+ * With a clock that is behind, new certificates are not valid yet for other machines. `built`: the date of the
+ * program's last commit, which cannot be in the future.
  */
 export const judgeClock = (now: number, built: number): Finding =>
   now < built
@@ -45,7 +45,7 @@ export const judgeClock = (now: number, built: number): Finding =>
       )
     : found("clock", new Date(now).toISOString())
 
-/** Whether a port can be listened on. */
+/** Checks whether a port is free. */
 export async function checkPort(host: string, port: number, server: number | undefined): Promise<Finding> {
   const name = `port ${port}`
   const fault = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
@@ -72,7 +72,7 @@ export async function checkPort(host: string, port: number, server: number | und
   )
 }
 
-/** Whether a folder can be written to, or made. `flag` names it. */
+/** Checks whether a folder can be written to, or created. `flag` is the flag that names it. */
 export function checkFolder(name: string, path: string, flag: string): Finding {
   const existing = nearestExisting(path)
   try {
@@ -96,6 +96,6 @@ export async function checkResources(dataDir: string, now: number, built: number
   ]
 }
 
-/** The folder, or the one that it would be made in. */
+/** Returns the folder, or the nearest existing folder above it. */
 const nearestExisting = (path: string): string =>
   existsSync(path) || path === "/" ? path : nearestExisting(dirname(path))

@@ -3,11 +3,11 @@ import { resolveFlags, splitArguments } from "./parse.ts"
 import { commandHelp } from "./help.ts"
 import { UsageError } from "./usage-error.ts"
 
-/** What a command is given of the world. */
+/** What a command gets from its environment. */
 export interface Invocation {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Words before: `k3ts images import`. */
+  /** The words of the command: `k3ts images import`. */
   readonly path: string
   /** Keys that a config file may have. */
   readonly configKeys: readonly string[]
@@ -16,7 +16,7 @@ export interface Invocation {
 
 export interface Command {
   readonly summary: string
-  /** What stands after the flags: `FILE…`. */
+  /** The arguments behind the flags: `FILE…`. */
   readonly positionals: string
   readonly flags: FlagShape
   readonly details: string
@@ -29,7 +29,7 @@ export interface Command {
 export interface CommandGroup {
   readonly summary: string
   readonly commands: Readonly<Record<string, Command>>
-  /** What the group's name alone does. */
+  /** The command that the group's name alone runs. */
   readonly alone?: Command
 }
 
@@ -45,7 +45,7 @@ export interface CommandDefinition<S extends FlagShape> {
     readonly max: number
     readonly choices?: readonly string[]
   }
-  /** Resolves with the exit code; nothing is 0. */
+  /** Resolves with the exit code; undefined means 0. */
   run(input: {
     readonly flags: FlagsOf<S>
     readonly args: readonly string[]

@@ -1,17 +1,18 @@
 import { isGroup, type Command, type CommandGroup } from "./command.ts"
 import { noteOf } from "./flags.ts"
 
-/** What may stand at a place of the command line. */
+/** What may follow on the command line. */
 export interface Completion {
   readonly words: readonly string[]
-  /** File names may stand there too. */
+  /** Whether file names may follow too. */
   readonly files: boolean
 }
 
 const NOTHING: Completion = { words: [], files: false }
 
 /**
- * @param words what follows `k3ts`, the last one being typed (it may be empty); @param load gives a command by its name
+ * @param words the words behind `k3ts`; the last one is being typed and may be empty; @param load returns a command by
+ * its name
  */
 export async function complete(
   words: readonly string[],

@@ -3,7 +3,7 @@ import { isMap, isScalar, isSeq, parseDocument, type Scalar } from "yaml"
 import { didYouMean } from "./suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
-/** What a config file says: flag → its value, or its values where it is a list. */
+/** The contents of a config file: flag → its value, or its values when it is a list. */
 export interface ConfigEntries {
   readonly path: string
   readonly entries: ReadonlyMap<string, readonly string[]>
@@ -54,7 +54,7 @@ function parseConfig(text: string, path: string, known: readonly string[]): Read
   return entries
 }
 
-/** A scalar as it was written: 0644 stays 0644. */
+/** Returns a scalar as it was written: 0644 stays 0644. */
 function textOf(node: unknown): string | undefined {
   if (!isScalar(node) || node.value === null) return undefined
   return typeof node.value === "string" ? node.value : (node.source ?? String(node.value))

@@ -7,20 +7,20 @@
  */
 import { z } from "zod"
 
-/** How a flag is written. */
+/** How a flag is written on the command line. */
 export interface FlagNote {
-  /** boolean: `--flag` alone is true. list: may be repeated, and commas separate too. */
+  /** boolean: `--flag` alone means true. list: may be repeated, or separated by commas. */
   readonly kind: "value" | "boolean" | "list"
   readonly summary: string
-  /** Stands for the value in the help: `--flag PLACEHOLDER`. */
+  /** The placeholder of the value in the help: `--flag PLACEHOLDER`. */
   readonly placeholder?: string
-  /** One letter: `-x`. */
+  /** The one-letter form: `-x`. */
   readonly short?: string
-  /** All values there are. */
+  /** The allowed values, if they are few. */
   readonly choices?: readonly string[]
-  /** What the value names, for completion. */
+  /** Whether the value is a path, for completion. */
   readonly path?: boolean
-  /** The default as the help shows it, where the schema has none because it depends on the machine. */
+  /** The default in the help, when the schema has none because it depends on the machine. */
   readonly defaultText?: string
 }
 
@@ -29,7 +29,7 @@ export type FlagsOf<S extends FlagShape> = { readonly [K in keyof S]: z.output<S
 
 const notes = z.registry<FlagNote>()
 
-/** How `schema` is written on the command line. @throws Error for a schema that is no flag */
+/** Returns how `schema` is written on the command line. @throws Error for a schema that is no flag */
 export function noteOf(schema: z.ZodType): FlagNote {
   const note = notes.get(schema)
   if (note === undefined) throw new Error("A flag must be made by value(), boolean() or list()")
@@ -38,7 +38,7 @@ export function noteOf(schema: z.ZodType): FlagNote {
 
 type Note = Omit<FlagNote, "kind" | "summary">
 
-/** A flag with one value, which `schema` reads from text. */
+/** Declares a flag with one value, which `schema` parses from text. */
 export function value<T extends z.ZodType>(schema: T, summary: string, note: Note = {}): T {
   notes.add(schema, { ...note, kind: "value", summary })
   return schema
@@ -52,7 +52,7 @@ export function boolean(summary: string, note: Note = {}, otherwise = false): z.
   return schema
 }
 
-/** A flag that may be given several times; `item` reads each. */
+/** Declares a flag that may be given several times; `item` parses each value. */
 export function list<T extends z.ZodType>(item: T, summary: string, note: Note = {}) {
   const schema = z.array(item).default([])
   notes.add(schema, { ...note, kind: "list", summary })
@@ -72,10 +72,10 @@ export function oneOf<const T extends readonly [string, ...string[]]>(
   return schema
 }
 
-/** `https-listen-port` → `K3TS_HTTPS_LISTEN_PORT`. */
+/** Returns `K3TS_HTTPS_LISTEN_PORT` for `https-listen-port`. */
 export const variableOf = (flag: string): string => `K3TS_${flag.toUpperCase().replaceAll("-", "_")}`
 
-/** The default as text, or undefined where there is none. */
+/** Returns the default as text; undefined when there is none. */
 export function defaultOf(schema: z.ZodType): string | undefined {
   const { defaultText, kind } = noteOf(schema)
   if (defaultText !== undefined) return defaultText

@@ -7,7 +7,7 @@ interface Described {
   readonly flags: FlagShape
 }
 
-/** The help of one command. */
+/** Returns the help of a command. */
 export function commandHelp(path: string, { summary, details, positionals, flags }: Described): string {
   const usage = [`Usage: ${path}`, Object.keys(flags).length > 0 ? "[flags]" : "", positionals]
     .filter((part) => part !== "")
@@ -34,7 +34,7 @@ export function commandHelp(path: string, { summary, details, positionals, flags
   return parts.join("\n\n") + "\n"
 }
 
-/** The help of a program or a group: its commands. */
+/** Returns the help of the program or of a group: its commands. */
 export function overview(
   path: string,
   summary: string,

@@ -4,9 +4,9 @@ import { noteOf, variableOf, type FlagShape, type FlagsOf } from "./flags.ts"
 import { didYouMean } from "./suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
-/** What was written, not yet understood. */
+/** A command line, split but not parsed. */
 export interface Written {
-  /** Flag → what was given, in the order it came. */
+  /** Flag → its values, in order. */
   readonly flags: ReadonlyMap<string, readonly string[]>
   readonly positionals: readonly string[]
   readonly help: boolean
@@ -57,16 +57,14 @@ export function splitArguments(argv: readonly string[], shape: FlagShape): Writt
 export interface Sources {
   readonly written: Written
   readonly env: Readonly<Record<string, string | undefined>>
-  /**
-   * What the config file may hold: flags of all commands share it, so keys that are not of this one are passed over.
-   */
+  /** Keys of the config file. All commands share it, so keys of other commands are ignored. */
   readonly configKeys: readonly string[]
 }
 
 const CONFIG_FLAG = "config"
 
 /**
- * The value of each flag: the command line wins over K3TS_* variables, those over the config file, that over the
+ * Returns the value of each flag. The command line overrides K3TS_* variables, these the config file, and that the
  * default. @throws UsageError
  */
 export function resolveFlags<S extends FlagShape>(shape: S, { written, env, configKeys }: Sources): FlagsOf<S> {

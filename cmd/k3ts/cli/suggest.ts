@@ -1,6 +1,6 @@
-/** The name of `known` that `wrong` was most likely meant to be; undefined when none is near. */
+/** Returns the name in `known` that `wrong` most likely means; undefined when none is similar. */
 export function nearest(wrong: string, known: readonly string[]): string | undefined {
-  // A third of the letters may be wrong: more is a different word.
+  // At most a third of the letters may differ.
   const limit = Math.max(1, Math.floor(wrong.length / 3))
   const ranked = known
     .map((name) => ({ name, distance: distance(wrong, name) }))
@@ -11,13 +11,15 @@ export function nearest(wrong: string, known: readonly string[]): string | undef
   return longer.length === 1 ? longer[0] : undefined
 }
 
-/** `; did you mean "x"?`, or nothing. */
+/** Returns `; did you mean "x"?`, or an empty text. */
 export function didYouMean(wrong: string, known: readonly string[], prefix = ""): string {
   const name = nearest(wrong, known)
   return name === undefined ? "" : `; did you mean ${prefix}${name}?`
 }
 
-/** How many letters must be added, taken away, exchanged or swapped with their neighbour (optimal string alignment). */
+/**
+ * Counts the letters that must be added, removed, replaced or swapped with their neighbour (optimal string alignment).
+ */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,4 @@
-/** Values that flags take, as zod schemas that read text. Each message says what the value must be. */
+/** The types of flag values, as zod schemas that parse text. Each error message says what the value must be. */
 import { isIP, isIPv4 } from "node:net"
 import { isAbsolute, resolve } from "node:path"
 import { z } from "zod"
@@ -8,7 +8,7 @@ import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
 import { parseCidr } from "../cidr.ts"
 
-/** A schema from a function that reads the text, or gives undefined where it is not such a value. */
+/** Makes a schema of a function that parses the text; undefined means that it is invalid. */
 function reading<T>(read: (text: string) => T | undefined, message: string) {
   return z.string().transform((text, { issues }): T => {
     const read_ = read(text)
@@ -18,7 +18,7 @@ function reading<T>(read: (text: string) => T | undefined, message: string) {
   })
 }
 
-/** The text itself where `holds`. */
+/** Makes a schema that accepts the texts for which `holds` is true. */
 const checked = (holds: (text: string) => boolean, message: string) => z.string().refine(holds, { error: message })
 
 const wholeNumber = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined)
@@ -54,7 +54,7 @@ export const portOrNone = reading((text) => {
   return number !== undefined && number <= 65535 ? number : undefined
 }, "must be a port, 1 to 65535, or 0 for none")
 
-/** A whole number, 0 included. */
+/** A whole number from 0. */
 export const count = reading(wholeNumber, "must be a whole number, as in 200")
 
 /** `30000-32767` */
@@ -65,19 +65,19 @@ export const portRange = reading((text) => {
     : undefined
 }, "must be a range of ports, as in 30000-32767")
 
-/** Octal, as chmod has it. */
+/** An octal mode, as of chmod. */
 export const fileMode = reading(
   (text) => (/^(0o)?[0-7]{3,4}$/.test(text) ? Number.parseInt(text.replace("0o", ""), 8) : undefined),
   "must be a file mode in octal, as in 600 or 0644",
 )
 
-/** IPv4 with room for Services or nodes. */
+/** An IPv4 range large enough for Services or nodes. */
 export const ipv4Cidr = checked((text) => {
   const cidr = parseCidr(text)
   return cidr !== undefined && cidr.prefix >= 8 && cidr.prefix <= 28
 }, "must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16")
 
-/** `example.com/name=value`, one that a node may give itself: the API refuses others. */
+/** `example.com/name=value`: a label that a node may set on itself. The API refuses others. */
 export const label = reading((text): readonly [string, string] | undefined => {
   const equals = text.indexOf("=")
   const [key, labelValue] = [text.slice(0, equals), text.slice(equals + 1)]
@@ -125,7 +125,7 @@ export const kubeletArg = reading((text): { readonly syncFrequencyMs: number } |
   return seconds.success ? { syncFrequencyMs: seconds.data * 1000 } : undefined
 }, "must be sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known")
 
-/** A duration that is no shorter than what clients may rely on: upstream forgets after two of its compactions. */
+/** A duration that is at least what clients rely on: upstream keeps history for two of its compactions. */
 export const historyAge = duration.refine((seconds) => seconds >= 600, { error: "must be 10m or longer" })
 
 const BYTE_UNITS: Readonly<Record<string, number>> = { Mi: 2 ** 20, Gi: 2 ** 30 }

@@ -1,8 +1,7 @@
 import type { Command, CommandGroup } from "../cli/command.ts"
 
 /**
- * A command by its name. It is loaded only when it is called, so that `k3ts version` does not wait for a whole
- * cluster's code.
+ * A command by its name. It is loaded when it is called, so that `k3ts version` does not load a whole cluster's code.
  */
 export interface Entry {
   readonly name: string
@@ -10,7 +9,7 @@ export interface Entry {
   load(): Promise<{ readonly default: Command | CommandGroup }>
 }
 
-/** Every command, in the order in which the help shows them. */
+/** Every command, in the order of the help. */
 export const COMMANDS: readonly Entry[] = [
   { name: "server", summary: "Run a cluster", load: () => import("./server.ts") },
   {

@@ -2,8 +2,8 @@ import { defineCommand } from "../cli/command.ts"
 import { UsageError } from "../cli/usage-error.ts"
 
 /**
- * The hidden command that the scripts ask: `k3ts __complete WORD…` prints what may stand at the last word's place, and
- * `:files` where file names may.
+ * The hidden command of the completion scripts: `k3ts __complete WORD…` prints what may stand in place of the last
+ * word, and `:files` where file names may.
  */
 export const COMPLETE = "__complete"
 

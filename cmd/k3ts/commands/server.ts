@@ -65,7 +65,7 @@ async function serve(
   })
   const cluster = assemble(context, clusterConfig(flags, clusterDns))
   const { apiServer, clients } = cluster
-  // A server without a node never loads what a node is made of.
+  // A server without a node does not load the code of a node.
   const node = flags["disable-agent"]
     ? []
     : flags["container-runtime-endpoint"] === SIMULATED
@@ -110,7 +110,7 @@ async function serve(
 const notSynced = (kinds: readonly string[]): string | undefined =>
   kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`
 
-/** Aborts at the first SIGTERM or SIGINT. A second one ends the program at once. */
+/** Returns a signal that aborts at the first SIGTERM or SIGINT. A second one ends the program at once. */
 function untilSignal(log: Logger): AbortSignal {
   const ending = new AbortController()
   for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -124,7 +124,7 @@ function untilSignal(log: Logger): AbortSignal {
   return ending.signal
 }
 
-/** What nobody has caught is a bug: the program says so and ends, rather than go on in an unknown state. */
+/** An uncaught error is a bug: the program logs it and ends, instead of continuing in an unknown state. */
 function failOn(spawn: (name: string, run: () => Promise<void>) => void): void {
   const fail = (kind: string) => (err: unknown) =>
     spawn(kind, () => Promise.reject(err instanceof Error ? err : new Error(String(err))))

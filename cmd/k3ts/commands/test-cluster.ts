@@ -12,7 +12,7 @@ import { featureGates } from "../cli/values.ts"
 import { defineCommand } from "../cli/command.ts"
 
 const MOST_NODES = 1000
-/** What a shell gives for a command that it cannot find, and for one that it may not run. */
+/** The exit codes of a shell for a command that it cannot find, and for one that it may not run. */
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
 
@@ -75,7 +75,7 @@ type SignalName = (typeof SIGNALS)[number]
 
 interface Signals {
   readonly first: Promise<SignalName>
-  /** Calls for each signal, instead of ending the program. */
+  /** Calls `listener` for each signal, instead of ending the program. */
   onSignal(listener: (name: SignalName) => void): void
 }
 
@@ -91,7 +91,7 @@ function untilSignal(): Signals {
   return { first: promise, onSignal: (listener) => void listeners.push(listener) }
 }
 
-/** Resolves with the exit code of the command. Signals are the command's: what it makes of them decides. */
+/** Resolves with the exit code of the command. Signals are passed to the command, which decides what to do. */
 function runCommand([program = "", ...args]: readonly string[], kubeconfig: string, signals: Signals): Promise<number> {
   return new Promise((resolve) => {
     const child: ChildProcess = spawn(program, args, {
@@ -107,5 +107,5 @@ function runCommand([program = "", ...args]: readonly string[], kubeconfig: stri
   })
 }
 
-/** 128 and the number of the signal, as shells have it. */
+/** Returns the exit code for a signal as shells do: 128 plus its number. */
 const codeOf = (signal: NodeJS.Signals): number => 128 + (constants.signals[signal] ?? 0)

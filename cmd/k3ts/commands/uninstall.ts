@@ -48,13 +48,13 @@ export default defineCommand({
   },
 })
 
-/** Removing a folder with all that is in it is not done for one that merely was named. */
+/** Whether a folder was made by k3ts: others are not deleted, even if a flag names them. */
 const looksLikeOurs = (dataDir: string): boolean =>
   existsSync(join(dataDir, "server")) || existsSync(join(dataDir, "agent"))
 
 const POD_LOGS = "/var/log/pods"
 
-/** Log folders of our pods, `<namespace>_<name>_<uid>`. */
+/** Returns the log folders of our pods, `<namespace>_<name>_<uid>`. */
 function podLogs(dataDir: string): string[] {
   const pods = join(kubeletFolders(dataDir).root, "pods")
   const uids = existsSync(pods) ? readdirSync(pods) : []
@@ -80,6 +80,6 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch {
-    // It is not there, or others use it.
+    // The folder does not exist, or others use it.
   }
 }
