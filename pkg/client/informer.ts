@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 
-/** A key as work queues and informers use it: `<namespace>/<name>`, or `<name>` for cluster-wide kinds. */
+/** The key of an object in work queues and informers: `<namespace>/<name>`, or `<name>` for cluster-wide kinds. */
 export type Key = string
 
 export const keyFrom = (ref: { readonly namespace?: string | undefined; readonly name?: string | undefined }): Key =>
@@ -17,41 +17,44 @@ export interface InformerHandlers<T> {
 }
 
 /**
- * A local, always current copy of one kind, kept by list and watch. Objects in it are shared and never changed.
- * A handler is called after the copy has changed, in the order of revisions; one added late first gets `added` for all
- * that is there.
+ * A local copy of one kind, kept up to date by list and watch. Its objects are shared and must not be changed. Handlers
+ * are called after the copy has changed, in the order of revisions; a handler that is added later first gets `added`
+ * for all present objects.
  */
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>
   get(key: Key): T | undefined
-  /** All, or those of one namespace. */
+  /** Returns all objects, or those of one namespace. */
   list(namespace?: string): readonly T[]
-  /** Objects by an index: for instance pods by node. The index is made at its first use and kept up to date. */
+  /**
+   * Returns objects by an index, for instance pods by node. The index is built at its first use and then kept up to
+   * date.
+   */
   by(index: Index<T>, value: string): readonly T[]
-  /** Those whose controller (the owner reference with controller: true) is `owner`. */
+  /** Returns the objects whose controller (the owner reference with controller: true) is `owner`. */
   controlledBy(owner: KubeObject): readonly T[]
   on(handlers: InformerHandlers<T>): () => void
-  /** The first list has been taken in. */
+  /** Whether the first list is complete. */
   readonly synced: boolean
   whenSynced(): Promise<void>
-  /** The newest revision taken in (bookmarks included); compares with a written object's resourceVersion. */
+  /** The newest revision in the copy (bookmarks included), to compare with a written object's resourceVersion. */
   readonly revision: number
 }
 
-/** A named way to group objects; the identity of this value is the identity of the index. */
+/** A named way to group objects. The identity of this value is the identity of the index. */
 export interface Index<T> {
   readonly name: string
   of(object: T): readonly string[]
 }
 
-/** Gives the informer of a kind, one for all who ask; started with the first. */
+/** Returns the informer of a kind, which all callers share; the first call starts it. */
 export interface Informers {
   of<T extends KubeObject>(resource: Resource<T>): Informer<T>
-  /** Resolves when every informer asked for so far has synced. */
+  /** Resolves when all informers requested so far have synced. */
   whenSynced(): Promise<void>
-  /** Kinds that were asked for and whose first list has not been taken in, by their plural. */
+  /** The kinds whose first list is not complete, by their plural names. */
   pending(): readonly string[]
-  /** Ends the informer of a kind that is served no more, or otherwise than before. */
+  /** Stops the informer of a kind that is no longer served, or whose schema has changed. */
   forget(resource: Resource): void
   stop(): void
 }

@@ -20,14 +20,14 @@ export interface InformersOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Field selectors of kinds of which only some objects are followed, because the client's user may see no others. */
+  /** Field selectors of kinds of which the client's user may read only some objects. */
   readonly fieldSelectors?: ReadonlyMap<Resource, string>
 }
 
-/** First and longest wait before another try. Source: reflector.go NewReflectorWithOptions. */
+/** First and longest delay before another attempt. Source: reflector.go NewReflectorWithOptions. */
 const FIRST_BACKOFF_MS = 800
 const LONGEST_BACKOFF_MS = 30_000
-/** A connection that held this long was a good one: the next failure starts with a short wait again. */
+/** After a connection of this duration the next failure starts with a short delay again. */
 const GOOD_AFTER_MS = 10_000
 
 export function createInformers(options: InformersOptions): Informers {
@@ -70,7 +70,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #stopped = false
   #backoff = FIRST_BACKOFF_MS
   #connectedAt = 0
-  /** The history did not reach back to the last list, and no watch has held since. */
+  /** Whether the history did not reach back to the last list, and no watch has worked since. */
   #forgotten = false
 
   constructor(resource: Resource<T>, options: InformersOptions) {
@@ -162,7 +162,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #taken(object: T): void {
     const old = this.#cache.set(object)
     if (old === undefined) this.#tell("added", object)
-    // A list finds most objects as they were.
+    // A relist finds most objects unchanged.
     else if (old !== object && old.metadata.resourceVersion !== object.metadata.resourceVersion)
       this.#tell("updated", object, old)
   }
@@ -177,12 +177,12 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     if (isReason(error, "Expired", "Gone")) {
       const again = this.#forgotten && this.#options.clock.monotonic() - this.#connectedAt < GOOD_AFTER_MS
       this.#forgotten = true
-      // A server that forgets at once what it has just listed is failing.
+      // A server whose history expires right after a list is failing.
       if (again) this.#failed(error, true)
       else this.start()
       return
     }
-    // A server closes watches in the course of things; one that does so at once is treated as failing.
+    // Servers close watches regularly; one that closes them at once is treated as failing.
     if (error === undefined && this.#options.clock.monotonic() - this.#connectedAt >= GOOD_AFTER_MS) this.#follow()
     else this.#failed(error, false)
   }
@@ -206,7 +206,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     for (const handlers of this.#handlers) this.#call(handlers, what, object, old)
   }
 
-  /** One handler's failure is its own: the others and the writer who caused the event go on. */
+  /** An error of one handler is logged: other handlers, and the writer that caused the event, continue. */
   #call(handlers: InformerHandlers<T>, what: keyof InformerHandlers<T>, object: T, old = object): void {
     try {
       if (what === "updated") handlers.updated?.(object, old)

@@ -17,14 +17,14 @@ export interface ReconcileContext {
   readonly events: EventRecorder
 }
 
-/** Maps an event on another kind to the keys it concerns. */
+/** Maps events on another kind to the keys that they concern. */
 export interface Watched {
   readonly resource: Resource
-  /** `old` is given for updates only; a deleted object comes with `deleted` true. */
+  /** `old` is given for updates only; for a deletion `deleted` is true. */
   keys(object: KubeObject, context: ReconcileContext, old: KubeObject | undefined, deleted: boolean): readonly Key[]
 }
 
-/** Watches a kind in its type; a Watched is the same with the type left out. */
+/** Watches a kind in its type; a Watched has the type left out. */
 export const watching = <T extends KubeObject>(
   resource: Resource<T>,
   keys: (object: T, context: ReconcileContext, old: T | undefined, deleted: boolean) => readonly Key[],
@@ -46,26 +46,26 @@ interface TypedWatch<T extends KubeObject> {
  */
 export interface Controller<T extends KubeObject = KubeObject> {
   readonly name: string
-  /** What its Events name as their source, where upstream's controller of this name calls itself otherwise there. */
+  /** The source of its Events, where upstream's controller of this name has another one. */
   readonly eventSource?: string
   readonly reconciles: Resource<T>
   readonly watches?: readonly Watched[]
   /**
-   * Does an event on the reconciled kind matter? All do unless given; so does the deletion of one that is being worked
-   * on, or is to be looked at again. For kinds of which there are very many, such as pods.
+   * Whether an event on the reconciled kind matters. By default all do. The deletion of an object whose key is being
+   * reconciled or waits always matters. For kinds with very many objects, such as pods.
    */
   concerns?(object: T, context: ReconcileContext): boolean
-  /** Parallel keys; 5 unless given. */
+  /** Keys that are reconciled at once; 5 unless given. */
   readonly workers?: number
   /**
-   * Returns nothing, or when to look again (as `upkeep` where that is only to see that nothing happened; see Clock). A
-   * thrown error is retried with backoff; `terminal(err)` is not.
+   * Returns nothing, or when to reconcile again (with kind `upkeep` if that only checks that nothing has happened; see
+   * Clock). A thrown error is retried with backoff; `terminal(err)` is not.
    */
   reconcile(
     key: Key,
     context: ReconcileContext,
   ): Promise<void | { readonly requeueAfter: number; readonly kind?: TimerKind }>
-  /** Called once before the first key, e.g. to set up state or timers of its own. */
+  /** Called once before the first key, e.g. to set up state or timers. */
   start?(context: ReconcileContext, enqueue: (key: Key, afterMs?: number) => void): void
 }
 

@@ -7,11 +7,11 @@ import type { Logger } from "../log/log.ts"
 import type { EventRecorder } from "./events.ts"
 import { ToldEvents, type Told } from "./told-events.ts"
 
-/** Events waiting to be written; upstream's broadcaster drops those beyond its queue too. */
+/** Most events that wait to be written; more are dropped, as by upstream's broadcaster. */
 const MAX_WAITING = 1000
-/** So many names are tried for an Event: an API that says of each that it is taken says so of all. */
+/** Most names that are tried for an Event: an API that refuses this many refuses all. */
 const MOST_NAMES = 100
-/** Events written together: they share a commit, and do not keep the event loop for long. */
+/** Events written together: they share a commit, and do not block the event loop for long. */
 const TOGETHER = 50
 
 /** An event that waits to be written. */
@@ -21,10 +21,10 @@ interface Waiting {
   readonly reason: string
   readonly fieldPath: string | undefined
   readonly first: string
-  /** The words and the time of the last of equal ones. */
+  /** The message and time of the last of several equal events. */
   message: string
   last: string
-  /** So many equal ones came while it waited. */
+  /** The number of equal events that came while it waited. */
   times: number
 }
 
@@ -35,9 +35,9 @@ export interface EventRecorderContext {
 }
 
 /**
- * `component` becomes the events' source and reporting component; `host` the node, for the kubelet. Equal events raise
- * the count of the one there is; many that differ only in their message are folded into one; a flood about one object
- * is cut off.
+ * Creates a recorder. `component` is the source and reporting component of the events, `host` the node for the kubelet.
+ * Equal events raise the count of the existing one, many events that differ only in their message are combined into
+ * one, and too many events about one object are dropped.
  */
 export function createEventRecorder(
   { client, clock, log }: EventRecorderContext,
@@ -50,7 +50,7 @@ export function createEventRecorder(
   let sequence = 0
   let stopped = false
 
-  /** Never rejects. */
+  /** Writes an event; never rejects. */
   async function write(told: Told, event: Waiting): Promise<void> {
     try {
       if (told.name === undefined || !(await raised(told, told.name, event))) await create(told, event)
@@ -59,7 +59,7 @@ export function createEventRecorder(
     }
   }
 
-  /** Raises the count of the Event that was written before; false if that has ended. */
+  /** Raises the count of the Event that was written before; false if it has expired. */
   async function raised(
     told: Told,
     name: string,
@@ -110,7 +110,7 @@ export function createEventRecorder(
         reportingInstance: host ?? "",
       })
     } catch (err) {
-      // Another reporter told of the object in the same millisecond, and counts as we do.
+      // Another reporter wrote an Event about the object in the same millisecond, with the same name.
       if (isAlreadyExists(err) && tries < MOST_NAMES) return create(told, event, tries + 1)
       throw err
     }

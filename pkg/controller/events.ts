@@ -1,15 +1,15 @@
 import type { KubeObject } from "../apimachinery/resource.ts"
 
 /**
- * Writes core/v1 Events about objects, which `kubectl describe` shows; equal ones in a row are counted, floods are
- * limited.
+ * Writes core/v1 Events about objects, which `kubectl describe` shows. Equal events in a row are counted, and their
+ * rate is limited.
  */
 export interface EventRecorder {
   /**
    * `fieldPath` names a part of the object, e.g. `spec.containers{web}`. Never throws; an event that cannot be written
-   * is lost, as upstream's.
+   * is lost, as upstream.
    */
   event(about: KubeObject, type: "Normal" | "Warning", reason: string, message: string, fieldPath?: string): void
-  /** Resolves when what was recorded so far is written; nothing is recorded afterwards. */
+  /** Resolves when all recorded events are written; later ones are dropped. */
   stop(): Promise<void>
 }

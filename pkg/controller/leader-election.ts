@@ -5,22 +5,22 @@ import { microTimestamp, sleep, type Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import type { Logger } from "../log/log.ts"
 
-/** Who holds which Lease, with client-go's names and timings. Source: client-go tools/leaderelection. */
+/** Options of a leader election, with client-go's names and timings. Source: client-go tools/leaderelection. */
 export interface LeaderElectionOptions {
-  /** The Lease that is held. */
+  /** The Lease that the leader holds. */
   readonly name: string
   readonly namespace: string
-  /** Differs between all candidates. */
+  /** Must differ between all candidates. */
   readonly identity: string
   /** How long candidates wait after the last renewal that they saw; 15 s unless given. */
   readonly leaseDurationMs?: number
-  /** How long the leader tries to renew before it gives up; 10 s unless given. */
+  /** How long the leader tries to renew the Lease before it stops; 10 s unless given. */
   readonly renewDeadlineMs?: number
-  /** Between two tries; 2 s unless given. */
+  /** Delay between two attempts; 2 s unless given. */
   readonly retryPeriodMs?: number
   /**
-   * Whether a leader that ends gives the Lease up, so that another need not wait. True unless given; client-go's own
-   * default is false.
+   * Whether a leader that stops releases the Lease, so that another candidate need not wait. True unless given;
+   * client-go's default is false.
    */
   readonly releaseOnCancel?: boolean
 }
@@ -32,15 +32,15 @@ export interface LeaderElectionContext {
   readonly log: Logger
 }
 
-/** Candidates wait up to this much longer than the retry period, so that they do not all try at once. */
+/** Candidates wait up to this factor of the retry period, so that they do not all try at once. */
 const JITTER_FACTOR = 1.2
-/** What a Lease that was given up has as its duration. */
+/** The duration in a released Lease. */
 const RELEASED_SECONDS = 1
 
 /**
- * Waits until this candidate leads, then runs `lead` until `signal` aborts or the Lease is lost, of which the signal
- * that `lead` is given tells. Resolves when `lead` has ended: with "cancelled" or "lost".
- * @throws Error for timings that do not fit each other, and what `lead` throws
+ * Waits until this candidate leads, then runs `lead` until `signal` aborts or the Lease is lost; the signal passed to
+ * `lead` aborts then. Resolves when `lead` has ended, with "cancelled" or "lost". @throws Error for timings that
+ * contradict each other, and what `lead` throws
  */
 export async function runLeaderElected(
   options: LeaderElectionOptions,
@@ -52,13 +52,13 @@ export async function runLeaderElected(
   if (!(await elector.acquire(signal))) return "cancelled"
   const leading = new AbortController()
   const work = lead(leading.signal)
-  // What `lead` throws ends the leadership too.
+  // An error of `lead` ends the leadership too.
   const over = AbortSignal.any([signal, leading.signal])
   const watched = work.catch(() => leading.abort(new Error("the leader's work failed")))
   await elector.renew(over)
   leading.abort(new Error("no longer the leader"))
   await watched
-  // Only now, so that nobody else begins before this one has ended.
+  // Released after `lead` has ended, so that no other candidate leads before.
   await elector.release()
   await work
   return signal.aborted ? "cancelled" : "lost"
@@ -67,7 +67,7 @@ export async function runLeaderElected(
 class LeaderElector {
   readonly #options: Required<LeaderElectionOptions>
   readonly #context: LeaderElectionContext
-  /** The Lease as last seen, and when: another clock's time in it is not to be trusted. */
+  /** The Lease as last seen, and when it was seen: the times in it are of another clock. */
   #observed: { readonly lease: Lease; readonly at: number } | undefined
 
   constructor(options: LeaderElectionOptions, context: LeaderElectionContext) {
@@ -92,7 +92,7 @@ class LeaderElector {
     this.#context = context
   }
 
-  /** True when it leads, false when `signal` aborted before. */
+  /** Resolves with true when this candidate leads, with false when `signal` aborted before. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     const { clock, random } = this.#context
     const { retryPeriodMs } = this.#options
@@ -103,7 +103,7 @@ class LeaderElector {
     return false
   }
 
-  /** Resolves when the Lease could not be renewed in time, is another's, or `signal` aborted. */
+  /** Resolves when the Lease could not be renewed in time, belongs to another candidate, or `signal` aborted. */
   async renew(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#context
     const { renewDeadlineMs, retryPeriodMs, name } = this.#options
@@ -111,7 +111,7 @@ class LeaderElector {
     while (!signal.aborted) {
       await pause(clock, retryPeriodMs, signal)
       if (signal.aborted) return
-      // A request that hangs must not let the deadline pass unseen.
+      // A request that hangs must not delay the deadline.
       const left = new AbortController()
       const late = pause(clock, Math.max(0, renewed + renewDeadlineMs - clock.monotonic()), left.signal).then(
         () => false,
@@ -126,7 +126,7 @@ class LeaderElector {
     }
   }
 
-  /** Gives the Lease up if it is still held. */
+  /** Releases the Lease if it is still held. */
   async release(): Promise<void> {
     const { client, clock, log } = this.#context
     const { name, namespace, identity, releaseOnCancel } = this.#options
@@ -151,7 +151,7 @@ class LeaderElector {
     }
   }
 
-  /** Whether this candidate leads now. Never rejects. */
+  /** Returns whether this candidate leads now. Never rejects. */
   async #tryAcquireOrRenew(): Promise<boolean> {
     const { client, clock, log } = this.#context
     const { name, namespace, identity } = this.#options
@@ -187,10 +187,7 @@ class LeaderElector {
     this.#observed = { lease, at: this.#context.clock.monotonic() }
   }
 
-  /**
-   * What the Lease says when this candidate holds it; acquireTime and the count of transitions change only with the
-   * holder.
-   */
+  /** Returns the spec of the Lease for this candidate; acquireTime and leaseTransitions change only with the holder. */
   #record(old: LeaseSpec | undefined): LeaseSpec {
     const { identity, leaseDurationMs } = this.#options
     const now = microTimestamp(this.#context.clock)

@@ -13,22 +13,21 @@ import type {
 } from "../client/client.ts"
 import { keyFrom, type Informer } from "../client/informer.ts"
 
-/** Something written during a reconcile that the informer of its kind has yet to show. */
+/** A write of a reconcile that the informer of its kind does not show yet. */
 export interface PendingWrite {
   readonly resource: Resource
   seenBy(informer: Informer<KubeObject>): boolean
 }
 
 /**
- * A client that notes what it writes. There is one store with one rising revision, so a write is visible in an informer
- * exactly when the informer has reached its revision; a deletion when the object is gone from it or marked for
- * deletion. One is made for each reconcile.
+ * A client that records its writes, one for each reconcile. The store has one rising revision, so an informer shows a
+ * write exactly when it has reached its revision, and a deletion when the object is gone or marked for deletion.
  */
 export class NotingClient implements Client {
   readonly #deleted: PendingWrite[] = []
-  /** By kind, the newest revision written: an informer that has reached it shows every write before. */
+  /** The newest revision written, by kind: an informer that has reached it shows all earlier writes. */
   readonly #newest = new Map<Resource, number>()
-  /** Whether a write was refused, for whatever reason. */
+  /** Whether a write was refused, for any reason. */
   refused = false
   readonly #client: Client
 
@@ -36,7 +35,7 @@ export class NotingClient implements Client {
     this.#client = client
   }
 
-  /** One for each kind, however much was written, and one for each deletion. */
+  /** One entry for each kind, regardless of the number of writes, and one for each deletion. */
   get written(): readonly PendingWrite[] {
     const newest = [...this.#newest].map(([resource, revision]): PendingWrite => ({
       resource,

@@ -3,15 +3,15 @@ import type { OwnerReference } from "../apimachinery/meta.ts"
 import type { Index, Key } from "../client/informer.ts"
 import { watching, type Watched } from "./controller.ts"
 
-/** The owner reference that says who manages the object, if any. */
+/** Returns the owner reference of the object's controller, if it has one. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
-  // Not find(): controllers ask this of every object at every event, and a loop takes a third of the time.
+  // A loop takes a third of the time of find(), and controllers call this for every object at every event.
   for (const owner of object.metadata.ownerReferences ?? NONE) if (owner.controller === true) return owner
   return undefined
 }
 const NONE: readonly OwnerReference[] = []
 
-/** An owner reference as controllers set it on what they create: managing, and holding up a foreground deletion. */
+/** Returns an owner reference as controllers set it: with controller and blockOwnerDeletion. */
 export const controllerRef = (owner: KubeObject): OwnerReference => ({
   apiVersion: owner.apiVersion,
   kind: owner.kind,
@@ -47,7 +47,7 @@ export function owned<T extends KubeObject, O extends KubeObject>(
   })
 }
 
-/** Objects without a controller, by namespace: what a controller might adopt. */
+/** An index of objects without a controller by namespace, which a controller may adopt. */
 export const orphans: Index<KubeObject> = {
   name: "orphans",
   of: (object) => (controllerOf(object) === undefined ? [object.metadata.namespace ?? ""] : []),

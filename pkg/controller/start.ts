@@ -7,45 +7,45 @@ import { createEventRecorder } from "./event-recorder.ts"
 import { NotingClient, type PendingWrite } from "./own-writes.ts"
 import { WorkQueue, type QueueObserver } from "./workqueue.ts"
 
-/** An error that trying again cannot mend: `throw terminal(err)`. The key waits for its next event. */
+/** An error that a retry cannot solve: `throw terminal(err)`. The key waits for its next event. */
 export class TerminalError extends Error {
   override readonly name = "TerminalError"
 }
 export const terminal = (err: unknown): TerminalError =>
   new TerminalError(err instanceof Error ? err.message : String(err), { cause: err })
 
-/** What the loop tells of itself; pkg/metrics turns it into workqueue_* and controller_runtime_* figures. */
+/** Receives what the loop reports; pkg/metrics turns it into workqueue_* and controller_runtime_* metrics. */
 export interface ControllerObserver {
   reconciled(controller: string, outcome: "success" | "error" | "requeue", milliseconds: number): void
   queued(controller: string, depth: number): void
-  /** Tells of the queue of a controller. */
+  /** Returns the observer of a controller's queue. */
   readonly queue: (controller: string) => QueueObserver
 }
 
 export interface RunningController {
   readonly name: string
-  /** Queues a key from outside, e.g. after a timer of the controller's own. */
+  /** Adds a key from outside, e.g. after a timer of the controller. */
   enqueue(key: Key, afterMs?: number): void
-  /** No key is waiting or being worked on. */
+  /** No key is waiting or being reconciled. */
   readonly idle: boolean
-  /** Takes no further key and resolves when the running ones have ended. */
+  /** Takes no more keys, and resolves when the running reconciles have ended. */
   stop(): Promise<void>
 }
 
-/** Queues the keys that an event concerns; `old` is given for updates only. */
+/** Adds the keys that an event concerns; `old` is given for updates only. */
 type Enqueue = (object: KubeObject, old: KubeObject | undefined, deleted: boolean) => void
 
-/** A kind whose events wake the controller, in all the ways that it asked for. */
+/** A kind whose events concern the controller, with the functions that enqueue keys. */
 interface WatchedKind {
   readonly informer: Informer<KubeObject>
   readonly enqueues: Enqueue[]
 }
 
-/** A little over what a busy write burst needs; upstream's defaults are 5 for most controllers. */
+/** A little more than a busy burst of writes needs; upstream's default is 5 for most controllers. */
 const DEFAULT_WORKERS = 5
 
 /**
- * Runs one controller: subscribes to its kinds, feeds its queue and works it off. Resolves once every informer has
+ * Runs one controller: watches its kinds, fills its queue and reconciles the keys. Resolves once every informer has
  * synced and the first keys are queued. Source of the semantics: controller-runtime internal/controller, client-go
  * workqueue.
  */
@@ -67,7 +67,7 @@ export async function startController<T extends KubeObject>(
   }
   watch(controller.reconciles, (object, _old, deleted) => {
     const key = keyFrom(object.metadata)
-    // What the informer of the reconciled kind shows is of it.
+    // The informer of the reconciled kind returns objects of type T.
     if (controller.concerns?.(object as T, shared) !== false || (deleted && queue.expects(key))) queue.add(key)
   })
   for (const { resource, keys } of controller.watches ?? []) {
@@ -104,7 +104,7 @@ export async function startController<T extends KubeObject>(
     }
   }
 
-  /** Works on one key, and never rejects. */
+  /** Reconciles one key; never rejects. */
   async function reconcile(key: Key): Promise<void> {
     const started = clock.monotonic()
     const child = log.child({ key, reconcileID: ++reconciles })
@@ -112,8 +112,8 @@ export async function startController<T extends KubeObject>(
     let outcome: "success" | "error" | "requeue" = "success"
     try {
       const result = await controller.reconcile(key, { ...shared, client, log: child })
-      // Where the controller took a refused write for done, as that of an object which is gone: the next look shows
-      // whether it was.
+      // The controller may have ignored a refused write, such as that of a deleted object: the next reconcile shows
+      // whether it was right.
       if (client.refused) queue.retry(key)
       else queue.forget(key)
       if (result !== undefined) {
@@ -128,7 +128,7 @@ export async function startController<T extends KubeObject>(
         child.debug("What is reconciled is going away", { err })
         queue.forget(key)
       } else {
-        // A lost race is everyday life: the informer will bring the newer object.
+        // Conflicts are common: the informer will bring the newer object.
         child[isConflict(err) ? "debug" : "warn"]("Reconcile failed; will retry", {
           err,
           reason: err instanceof ApiError ? err.reason : undefined,
@@ -142,8 +142,8 @@ export async function startController<T extends KubeObject>(
   }
 
   /**
-   * Whether a write failed because its namespace, or the reconciled object itself, is going: there is nothing left to
-   * be done for it.
+   * Whether a write failed because its namespace, or the reconciled object itself, is being deleted: then nothing is
+   * left to do.
    */
   function isGoing(err: unknown, key: Key): boolean {
     if (isNamespaceEnding(err)) return true
@@ -151,7 +151,7 @@ export async function startController<T extends KubeObject>(
     return isNotFound(err) && err.details?.kind === plural && err.details.name === key.slice(key.indexOf("/") + 1)
   }
 
-  /** Hands the key back to the queue once the informers show all that was written. */
+  /** Returns the key to the queue once the informers show all writes. */
   function hold(key: Key, pending: readonly PendingWrite[]): void {
     const unseen = pending.filter(({ resource, seenBy }) => {
       const kind = watched.get(resource.prefix)

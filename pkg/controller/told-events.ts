@@ -1,34 +1,34 @@
-/** Limits of one reporter. Source: client-go tools/record/events_cache.go. */
+/** Limits for one reporter. Source: client-go tools/record/events_cache.go. */
 const MAX_SIMILAR = 10
 const SIMILAR_WINDOW_MS = 600_000
 const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 const CACHE_SIZE = 4096
-/** About so many objects something is being told, or was just now. */
+/** Number of objects whose recent events are kept unpacked. */
 const FRESH = 128
 
-/** An event as it is told, again and again. */
+/** An event that is reported again and again. */
 export interface Told {
   readonly message: string
-  /** Of the Event that was written for it. */
+  /** The name of the Event that was written for it. */
   name: string | undefined
   count: number
-  /** When the window began in which it was told last. */
+  /** Start of the time window in which it was last reported. */
   window: number
 }
 
-/** Events about one object that differ in nothing but their words. */
+/** Events about one object that differ only in their message. */
 interface Similar {
   readonly type: string
   readonly reason: string
   readonly fieldPath: string | undefined
   window: number
   told: Told[]
-  /** Stands for all of a window when they have become too many. */
+  /** Stands for all events of a window when they have become too many. */
   combined: Told | undefined
 }
 
-/** What was told about one object, and how much more may be. It can be written as JSON. */
+/** The events about one object, and how many more are allowed. Can be written as JSON. */
 interface About {
   tokens: number
   at: number
@@ -36,20 +36,20 @@ interface About {
 }
 
 /**
- * Remembers what a reporter told, so that equal events are counted, many that differ only in their message are folded
- * into one, and a flood about one object is cut off. Source of the rules: client-go tools/record/events_cache.go.
+ * Remembers the events of a reporter: equal events are counted, many events that differ only in their message are
+ * combined into one, and too many events about one object are dropped. Source of the rules: client-go
+ * tools/record/events_cache.go.
  */
 export class ToldEvents {
-  /** By uid, what was told of last at the end. */
+  /** Recently reported objects by uid, the latest last. */
   readonly #fresh = new Map<string, About>()
   /**
-   * What was told of before, as JSON. After a time of load there are thousands of them, and hardly any is told of
-   * again. As some dozen small objects each, they would keep ten times their size of memory from being given back,
-   * since they lie scattered among what was garbage soon.
+   * Earlier objects, as JSON. After a busy time there are thousands, most of which are never reported again. As small
+   * objects they would keep ten times their size in memory, because they lie between garbage.
    */
   readonly #packed = new Map<string, string>()
 
-  /** What the event is told as, and in which words; undefined when it is one too many. */
+  /** Returns the event to write and its message; undefined when there are too many. */
   tell(
     uid: string,
     type: string,
@@ -71,7 +71,7 @@ export class ToldEvents {
     return folded(similar, message, now)
   }
 
-  /** Those of which nothing was told for the longest time are forgotten first. */
+  /** The objects that were not reported for the longest time are dropped first. */
   #about(uid: string, now: number): About {
     const packed = this.#packed.get(uid)
     const about = this.#fresh.get(uid) ??

@@ -1,10 +1,10 @@
 import type { Clock, Timer, TimerKind } from "../clock/clock.ts"
 
-/** What a queue tells of itself, for metrics. */
+/** Receives what a queue reports, for metrics. */
 export interface QueueObserver {
-  /** A key has come in that was not waiting. */
+  /** Called when a key was added that was not waiting. */
   added(): void
-  /** A key was handed out that had waited so long. */
+  /** Called when a key was taken, with the time it had waited. */
   taken(milliseconds: number): void
   retried(): void
 }
@@ -21,7 +21,7 @@ export interface QueueObserver {
  * No step here awaits: every method runs to its end before anything else happens.
  */
 export class WorkQueue {
-  /** Key → when it came in, on the monotonic clock. */
+  /** Key → when it was added, on the monotonic clock. */
   private readonly order = new Map<string, number>()
   private readonly working = new Set<string>()
   private readonly again = new Set<string>()
@@ -39,7 +39,7 @@ export class WorkQueue {
     this.observer = observer
   }
 
-  /** How many keys could be taken now. */
+  /** The number of keys that could be taken now. */
   get length(): number {
     return this.order.size
   }
@@ -81,12 +81,12 @@ export class WorkQueue {
     this.failures.delete(key)
   }
 
-  /** Whether the key is waiting, being worked on or delayed. */
+  /** Whether the key is waiting, being reconciled or delayed. */
   expects(key: string): boolean {
     return this.order.has(key) || this.working.has(key) || this.delayed.has(key)
   }
 
-  /** The next key, which is then being worked on until `done`. */
+  /** Returns the next key, which is being reconciled until `done`. */
   take(): string | undefined {
     for (const [key, since] of this.order) {
       this.order.delete(key)
@@ -102,7 +102,7 @@ export class WorkQueue {
     if (this.again.delete(key)) this.add(key)
   }
 
-  /** Drops everything; further additions are ignored. */
+  /** Drops all keys, and ignores further ones. */
   stop(): void {
     this.stopped = true
     for (const { timer } of this.delayed.values()) timer.cancel()

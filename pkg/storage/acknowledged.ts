@@ -21,13 +21,13 @@ import { crc32 } from "node:zlib"
 
 export const acknowledgedPath = (database: string): string => `${database}.acknowledged`
 
-/** Text, so that people can read it; always of one length, so that writing it never needs room on a full disk. */
+/** Text, so that people can read it, and of fixed length, so that writing it needs no space on a full disk. */
 function textOf(revision: number): string {
   const text = `revision ${String(revision).padStart(16, "0")}`
   return `${text} ${crc32(text).toString(16).padStart(8, "0")}\n`
 }
 
-/** What the file beside a database promises; undefined where there is none, or none that can be read. */
+/** Returns the revision in the file beside a database; undefined when there is no readable file. */
 export function acknowledgedRevision(database: string): number | undefined {
   let text: string
   try {
@@ -39,7 +39,7 @@ export function acknowledgedRevision(database: string): number | undefined {
   return Number.isSafeInteger(revision) && textOf(revision) === text ? revision : undefined
 }
 
-/** Where the process that has the database open notes what it acknowledges. */
+/** Records the acknowledged revisions of the process that has the database open. */
 export class AcknowledgedFile {
   readonly #fd: number
 
@@ -54,7 +54,7 @@ export class AcknowledgedFile {
     try {
       writeSync(this.#fd, textOf(revision), 0)
     } catch {
-      // The number before it stays, and is still true.
+      // The file keeps the earlier revision, which is still right.
     }
   }
 
@@ -62,7 +62,7 @@ export class AcknowledgedFile {
     try {
       fsyncSync(this.#fd)
     } catch {
-      // After a power cut it may promise less; see above.
+      // After a power cut the file may be behind; see above.
     }
     closeSync(this.#fd)
   }

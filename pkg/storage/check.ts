@@ -1,7 +1,7 @@
 /**
- * Looks at everything in a store on disk, while no server has it open: a start looks at the live objects only. Nothing
- * is changed. Each problem is told once, by what was found and where; a store without one gives exactly what was
- * written to it.
+ * Checks everything in a store on disk while no server has it open; a start checks the live objects only. Nothing is
+ * changed. Each problem is reported once, with what was found and where; a store without problems returns exactly what
+ * was written.
  */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { openSqlite, type SqliteDatabase } from "../runtime/sqlite.ts"
@@ -12,17 +12,17 @@ import { loadState } from "./sqlite-load.ts"
 import { walDamage } from "./wal-damage.ts"
 
 export interface StoreReport {
-  /** Empty for a store that is whole. */
+  /** Empty for an intact store. */
   readonly problems: readonly string[]
   readonly revision: number
   readonly objects: number
-  /** Rows of the log: the objects, what they superseded, and deletions. */
+  /** Rows of the log: objects, their superseded states, and deletions. */
   readonly rows: number
-  /** Of the database and its log of changes. */
+  /** Bytes of the database and its write-ahead log. */
   readonly bytes: number
 }
 
-/** So many problems are told at most: a file with more of them is no better understood by a longer list. */
+/** Most problems that are reported, because a longer list explains no more. */
 const MOST_PROBLEMS = 20
 const ROWS_AT_ONCE = 1000
 
@@ -68,10 +68,7 @@ const structure = (db: SqliteDatabase): readonly string[] =>
     .rows()
     .flatMap(([line]) => (line === "ok" ? [] : [line]))
 
-/**
- * Every row by itself, the rows as a chain, and the live objects as a start finds them beside those that the whole log
- * gives.
- */
+/** Checks every row, the chain of rows, and the live objects of a start against those of the whole log. */
 function contents(
   db: SqliteDatabase,
   file: string,
@@ -88,7 +85,7 @@ function contents(
     last = rev
     if (rowSum(row) !== row[11]) say(`revision ${rev} of ${key} does not match its checksum`)
     else if (!isJson(value)) say(`revision ${rev} of ${key} is no JSON`)
-    // What was before the first row that is read, and what compaction has left, does not follow from each other.
+    // The rows that compaction left before the first row of the chain are not linked.
     if (rev > compacted && (linked === undefined || linked <= compacted ? before > compacted : before !== linked))
       say(`revision ${before} is missing`)
     if (type === UPDATE && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)

@@ -32,19 +32,19 @@ export class RecentEvents {
     return oldest === undefined ? undefined : oldest.revision - 1
   }
 
-  /** The events after `revision`, which is `completeAfter` or newer. */
+  /** Returns the events after `revision`, which is `completeAfter` or newer. */
   after(revision: number): readonly StorageEvent[] {
     return this.#events.slice(Math.max(0, revision - (this.completeAfter ?? revision)))
   }
 
-  /** The revision of the newest event that was written by `time`; undefined when every event here is newer. */
+  /** Returns the revision of the newest event that was written by `time`; undefined when every event here is newer. */
   revisionAt(time: number): number | undefined {
     const last = lastIndex(this.#events.length, (i) => this.#events[i]!.time <= time)
     return last === -1 ? undefined : this.#events[last]!.revision
   }
 }
 
-/** The index of the last item for which `holds`, which is true for the first items only; -1 when for none. */
+/** Returns the index of the last item for which `holds`, which is true for the first items only; -1 when for none. */
 export function lastIndex(length: number, holds: (i: number) => boolean): number {
   let [low, high] = [-1, length - 1]
   while (low < high) {

@@ -1,7 +1,7 @@
-/** Keys a leaf holds before it is split in two. Inserting moves at most this many; a listing walks leaf by leaf. */
+/** Most keys in a leaf. Inserting moves at most this many; a listing walks leaf by leaf. */
 const LEAF = 128
 
-/** Sorted arrays of keys, in order; none of them is empty. Not of values, so that a search reads nothing but keys. */
+/** Sorted arrays of keys, in order; none is empty. They hold no values, so that a search reads only keys. */
 type Leaves = string[][]
 
 /**
@@ -49,7 +49,7 @@ export class SortedKeys<V extends { readonly key: string }> {
     if (leaves.length === 0) this.#byResource.delete(resource)
   }
 
-  /** All values whose key starts with `prefix`, in the order of their keys. */
+  /** Returns the values whose keys start with `prefix`, in the order of their keys. */
   startingWith(prefix: string): V[] {
     const resource = resourceOf(prefix)
     const found: V[] = []
@@ -75,7 +75,7 @@ export class SortedKeys<V extends { readonly key: string }> {
   }
 }
 
-/** `/registry/core/pods/` of `/registry/core/pods/default/web`; undefined where a text has less than that. */
+/** Returns `/registry/core/pods/` of `/registry/core/pods/default/web`; undefined for a shorter text. */
 function resourceOf(text: string): string | undefined {
   const group = text.indexOf("/", 1)
   const plural = group === -1 ? -1 : text.indexOf("/", group + 1)
@@ -83,7 +83,7 @@ function resourceOf(text: string): string | undefined {
   return end === -1 ? undefined : text.slice(0, end + 1)
 }
 
-/** Index of the last leaf that starts at or before `key`, or of the first. */
+/** Returns the index of the last leaf that starts at or before `key`, or of the first leaf. */
 function leafFor(leaves: Leaves, key: string): number {
   let low = 0
   let high = leaves.length - 1
@@ -95,7 +95,7 @@ function leafFor(leaves: Leaves, key: string): number {
   return low
 }
 
-/** Index of the first key that is not before `key`. */
+/** Returns the index of the first key that is not before `key`. */
 function lowerBound(leaf: readonly string[], key: string): number {
   let low = 0
   let high = leaf.length

@@ -1,7 +1,10 @@
 import { SqliteError } from "../runtime/sqlite.ts"
 import { StorageError } from "./storage.ts"
 
-/** What a failure of SQLite means for the store, with the mend. Source of the codes: sqlite.org/rescode.html. */
+/**
+ * Turns a failure of SQLite into a StorageError that says how to solve it. Source of the codes:
+ * sqlite.org/rescode.html.
+ */
 export function storageErrorFrom(err: unknown, action: string, file: string): StorageError {
   if (err instanceof StorageError) return err
   if (!(err instanceof SqliteError))

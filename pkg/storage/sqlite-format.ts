@@ -21,9 +21,9 @@ import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
 import { StorageError } from "./storage.ts"
 
-/** A file of a later format is refused; one of format 1 is made anew (sqlite-migrate.ts). */
+/** A file of a later format is refused; one of format 1 is migrated (sqlite-migrate.ts). */
 export const FORMAT = 2
-/** "k3ts": tells a store from another program's database, and a damaged format number from an old file. */
+/** "k3ts": distinguishes a store from another program's database, and a damaged format number from an old file. */
 const APPLICATION = 0x6b_33_74_73
 
 export const SCHEMA = `
@@ -34,17 +34,17 @@ export const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `
 
-/** The column `type` is the index of one of these; of creates and updates with what is added below. */
+/** The column `type` is the index of one of these; for creates and updates the flags below are added. */
 export const TYPES = ["create", "update", "delete"] as const
 export const UPDATE = TYPES.indexOf("update")
 export const DELETE = TYPES.indexOf("delete")
-/** Added to the type of a row: it goes when it is superseded. */
+/** Flag of a row that is deleted when it is superseded. */
 export const TRANSIENT = 4
-/** And: what it holds is seldom read, so it is not kept in memory. */
+/** Flag of a row that is seldom read, so it is not kept in memory. */
 export const SELDOM_READ = 8
 
 export const COLUMNS = "rev, key, type, created, prev, before, objects, revisions, value, time, author, sum"
-/** All that a row holds but its checksum. */
+/** All columns of a row except its checksum. */
 export type RowContent = readonly [
   rev: number,
   key: string,
@@ -60,7 +60,7 @@ export type RowContent = readonly [
 ]
 export type Row = readonly [...RowContent, sum: number]
 
-/** Is it part of the chain that `before` makes? */
+/** Whether the row is part of the chain of `before`. */
 export const isLinked = (code: number): boolean => (code & TRANSIENT) === 0
 
 export function rowSum(row: RowContent | Row): number {
@@ -80,12 +80,12 @@ export function checkRow(row: Row, file: string): Row {
 const metaSum = (name: string, value: number): number => crc32(`${name} ${value}`)
 
 /**
- * folded: see above. compacted: what events up to there superseded is gone. floor: after a loss, revisions up to there
- * are not given again.
+ * folded: see above. compacted: superseded rows up to this revision are deleted. floor: after a loss, revisions up to
+ * this one are not used again.
  */
 type MetaName = "folded" | "compacted" | "floor"
 
-/** Zero unless it has been set. @throws StorageError damaged */
+/** Returns zero unless it has been set. @throws StorageError damaged */
 export function readMeta(db: SqliteDatabase, name: MetaName, file: string): number {
   const [row] = db.prepare<readonly [number, number]>("SELECT value, sum FROM meta WHERE name = ?").rows(name)
   if (row === undefined) return 0
@@ -99,9 +99,8 @@ export function writeMeta(db: SqliteDatabase, name: MetaName, value: number): vo
 }
 
 /**
- * The format of a file; 0 for one that has no tables yet.
- * @throws StorageError damaged, for a file of another program, of a later format, or whose numbers contradict each
- * other
+ * Returns the format of a file; 0 for one without tables. @throws StorageError damaged, for a file of another program,
+ * of a later format, or with contradicting numbers
  */
 export function formatOf(db: SqliteDatabase, file: string): number {
   const number = (pragma: string) => db.prepare<readonly [number]>(`PRAGMA ${pragma}`).rows()[0]![0]

@@ -1,25 +1,24 @@
 /**
- * Keeps the history on disk within its bounds and gives space back, in steps of a few milliseconds with the event loop
- * in between: what superseded rows take is dropped from the oldest on, then the pages that fell free at the end of the
- * file are cut off.
+ * Keeps the history on disk within its bounds and returns free space, in steps of a few milliseconds: superseded rows
+ * are deleted from the oldest on, then free pages at the end of the file are cut off.
  */
 import type { Clock, Timer } from "../clock/clock.ts"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
 import { DELETE, writeMeta } from "./sqlite-format.ts"
 
-/** One step drops what this many events superseded at most, or so many bytes. */
+/** Most events whose superseded rows one step deletes, and most bytes. */
 const STEP_REVISIONS = 500
 const STEP_BYTES = 1024 * 1024
-/** When history is cut for its size, so many revisions go at a time. */
+/** Revisions that are compacted at once when history exceeds its size. */
 const CUT_REVISIONS = 100
-/** When history has outgrown its bound it is cut to this part of it, so that not every write has to cut. */
+/** History that exceeds its bound is cut to this part of it, so that not every write has to cut. */
 const KEPT_OF_BOUND = 0.9
-/** Pages that one step of giving back moves. */
+/** Pages that one step of vacuuming moves. */
 const STEP_PAGES = 32
-/** Free pages that the file keeps, as new writes need some: at least so many, and a part of those in use. */
+/** Free pages that the file keeps for new writes: at least this many, and a fraction of the used ones. */
 const SPARE_PAGES = 128
 const SPARE_PART = 0.1
-/** What a row takes beside its value, key and author. */
+/** Bytes of a row beside its value, key and author. */
 const ROW_BYTES = 50
 
 export interface HistoryOptions {
@@ -27,33 +26,30 @@ export interface HistoryOptions {
   readonly clock: Clock
   /** Most bytes of superseded rows. */
   readonly maxBytes: number
-  /** Up to which revision compaction has done its work. */
+  /** The revision up to which superseded rows have been deleted. */
   readonly cleaned: number
   /** Bytes of the live rows. */
   readonly liveBytes: number
-  /**
-   * Brings the list of live rows up to date, so that what is dropped is not in it; gives the revision up to which it
-   * is.
-   */
+  /** Updates the list of live rows, so that no deleted row is in it; returns its revision. */
   fold(): number
-  /** Declares revisions up to this one as gone, which makes this object drop them. */
+  /** Compacts up to this revision, which makes this object delete superseded rows. */
   compact(revision: number): void
   readonly compacted: () => number
   readonly revision: () => number
-  /** A step has failed. What it was about to do stays to be done. */
+  /** Called when a step has failed. Its work is done by a later step. */
   failed(err: unknown): void
 }
 
 const bytesOf = (row: string): string =>
   `length(${row}.value) + length(${row}.key) + length(${row}.author) + ${ROW_BYTES}`
 
-/** The events of a step, with the bytes of the row that each superseded and, of a deletion, with its own. */
+/** The events of a step, with the bytes of the rows that they superseded, and of deletions themselves. */
 const DROPPED = `
   SELECT event.rev, event.prev, ${bytesOf("old")}, CASE event.type WHEN ${DELETE} THEN ${bytesOf("event")} END
     FROM log event LEFT JOIN log old ON old.rev = event.prev
     WHERE event.rev > ? AND event.rev <= ? ORDER BY event.rev LIMIT ${STEP_REVISIONS}`
 
-/** Bytes that a row takes on disk, nearly. */
+/** The approximate bytes of a row on disk. */
 export const rowBytes = (value: number, key: string, author: string): number =>
   value + key.length + author.length + ROW_BYTES
 
@@ -62,14 +58,14 @@ export class SqliteHistory {
   #timer: Timer | undefined
   #cleaned: number
   #upTo: number
-  /** Up to which revision the list of live rows is right. */
+  /** The revision of the list of live rows. */
   #folded = 0
   /**
-   * Of superseded rows and deletions. After a start it is what the file has beyond the live rows, half-filled pages
-   * included.
+   * Bytes of superseded rows and deletions. After a start: the size of the file beyond the live rows, including
+   * half-filled pages.
    */
   #bytes: number
-  /** History has outgrown its bound, and has not been cut far enough yet. */
+  /** Whether history exceeds its bound and has not been cut enough yet. */
   #cutting = false
 
   constructor(options: HistoryOptions) {
@@ -82,7 +78,7 @@ export class SqliteHistory {
     this.#later()
   }
 
-  /** A commit has added so many bytes to the history. */
+  /** A commit has added this many bytes to the history. */
   grew(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes <= this.#options.maxBytes) return
@@ -90,7 +86,7 @@ export class SqliteHistory {
     this.#later()
   }
 
-  /** All that events up to `revision` superseded is to go. */
+  /** Deletes everything that events up to `revision` superseded. */
   dropUpTo(revision: number): void {
     this.#upTo = Math.max(this.#upTo, revision)
     this.#later()
@@ -107,7 +103,7 @@ export class SqliteHistory {
         try {
           if (this.#step()) this.#later()
         } catch (err) {
-          // Rows and pages stay; the next commit or compaction begins where this one ended.
+          // Rows and pages stay; the next commit or compaction continues here.
           this.#options.failed(err)
         }
       },
@@ -116,7 +112,7 @@ export class SqliteHistory {
     )
   }
 
-  /** Does a part of what there is to do; gives whether there may be more. */
+  /** Does one step of work; returns whether there may be more. */
   #step(): boolean {
     if (this.#cleaned < this.#upTo) this.#drop()
     else if (this.#cutting) this.#cut()
@@ -143,7 +139,7 @@ export class SqliteHistory {
     db.exec("BEGIN IMMEDIATE")
     for (const [rev, prev, superseded, deletion] of rows) {
       if (prev !== 0) remove.run(prev)
-      // The newest row stays, as it says how far the log is.
+      // The newest row stays, because it marks the end of the log.
       if (deletion !== null && rev !== newest) remove.run(rev)
       bytes += (superseded ?? 0) + (deletion ?? 0)
       end = rev
@@ -156,7 +152,7 @@ export class SqliteHistory {
     this.#bytes = Math.max(0, this.#bytes - bytes)
   }
 
-  /** Moves pages from the end of the file into free ones before it, and cuts the end off. */
+  /** Moves pages from the end of the file into free ones, and cuts the end off. */
   #giveBack(): boolean {
     const free = this.#number("freelist_count")
     const spare = Math.max(SPARE_PAGES, Math.ceil((this.#number("page_count") - free) * SPARE_PART))

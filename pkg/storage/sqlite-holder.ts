@@ -20,7 +20,7 @@ export function noteHolder(file: string): void {
 
 export const forgetHolder = (file: string): void => rmSync(pidFile(file), { force: true })
 
-/** Undefined while the holder, if any, has not written it yet. */
+/** Undefined until the holder, if any, has written the file. */
 function holderOf(file: string): number | undefined {
   try {
     return Number(readFileSync(pidFile(file), "utf8"))
@@ -29,7 +29,7 @@ function holderOf(file: string): number | undefined {
   }
 }
 
-/** Does another process have it open, as far as the pid file tells? */
+/** Whether another process has the database open, by its pid file. */
 export function isHeld(file: string): boolean {
   const pid = holderOf(file)
   try {

@@ -3,7 +3,7 @@ import { writeMeta } from "./sqlite-format.ts"
 import type { LoadedState } from "./sqlite-load.ts"
 import type { StorageEvent } from "./storage.ts"
 
-/** After so many events the list on disk is brought up to date; a start reads that many rows more at most. */
+/** After this many events the list on disk is updated; a start reads at most this many rows more. */
 const LONG = 512
 
 /**
@@ -17,15 +17,15 @@ export class LiveList {
   readonly #unlist: SqliteStatement
   readonly #unlistOne: SqliteStatement
   #folded: number
-  /** Events since then. */
+  /** Events since the last update. */
   #events: number
-  /** Live revisions that are not in the list yet, and revisions in it that are superseded. */
+  /** Live revisions that are not in the list yet, and superseded revisions in it. */
   readonly #added: Set<number>
   readonly #removed: Set<number>
 
   constructor(db: SqliteDatabase, { revision, folded, added, removed }: LoadedState) {
     this.#db = db
-    // One statement for all: a statement for each revision costs as much as writing it.
+    // One statement for all revisions, because a statement costs as much as its write.
     this.#list = db.prepare("INSERT INTO live (rev) SELECT value FROM json_each(?)")
     this.#unlist = db.prepare("DELETE FROM live WHERE rev IN (SELECT value FROM json_each(?))")
     this.#unlistOne = db.prepare("DELETE FROM live WHERE rev = ?")
@@ -35,29 +35,29 @@ export class LiveList {
     this.#removed = new Set(removed)
   }
 
-  /** Is it time to bring the list up to date? */
+  /** Whether the list should be updated now. */
   get isLong(): boolean {
     return this.#events >= LONG
   }
 
-  /** A committed event. */
+  /** Adds a committed event. */
   add({ type, revision, previous }: StorageEvent): void {
     this.#events++
     if (previous !== undefined && !this.#added.delete(previous.revision)) this.#removed.add(previous.revision)
     if (type !== "delete") this.#added.add(revision)
   }
 
-  /** A row is dropped from the log, within the open transaction: the list must not name it. */
+  /** Called when a row is deleted from the log, within the open transaction: the list must not name it. */
   dropped(revision: number): void {
     if (revision <= this.#folded) this.#unlistOne.run(revision)
   }
 
   /**
-   * Brings the list up to date with the committed `revision`, within the open transaction. What it gives is to be
-   * called when that is committed.
+   * Updates the list to the committed `revision`, within the open transaction. Returns the function to call when that
+   * is committed.
    */
   fold(revision: number): () => void {
-    // At once, for rows that the same transaction drops; and should it fail, there is only more to look for.
+    // Set before the commit, for rows that the same transaction deletes. If it fails, a start only reads more rows.
     this.#folded = revision
     this.#unlist.run(JSON.stringify([...this.#removed]))
     this.#list.run(JSON.stringify([...this.#added]))

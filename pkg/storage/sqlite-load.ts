@@ -1,27 +1,27 @@
 /**
- * What a start reads of the store on disk: the live objects and how far the log is, with the proof that it is all of
- * it. History is not read.
+ * Reads the store on disk at a start: the live objects and the end of the log, and checks that nothing is missing.
+ * History is not read.
  */
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
 import { checkRow, COLUMNS, damaged, DELETE, isLinked, readMeta, type Row } from "./sqlite-format.ts"
 
-/** The state of the store when it was written last. */
+/** The last state of the store. */
 export interface LoadedState {
   /** The newest row of each live key, in the order of their revisions. */
   readonly rows: readonly Row[]
   readonly revision: number
-  /** Revision of the newest row, which may be before `revision`; 0 where there is none. */
+  /** Revision of the newest row, which may be before `revision`; 0 when there is none. */
   readonly newest: number
   readonly compacted: number
-  /** Up to which revision compaction has done its work. */
+  /** The revision up to which superseded rows have been deleted. */
   readonly cleaned: number
-  /** The revision at which the table `live` is right. */
+  /** The revision of the table `live`. */
   readonly folded: number
-  /** What the next row is to name as the one before it. */
+  /** The revision that the next row names as the one before it. */
   readonly linked: number
   readonly objects: number
   readonly revisions: number
-  /** Revisions that have come to live since `folded`, and those listed in `live` that no longer do. */
+  /** Revisions that became live since `folded`, and those listed in `live` that no longer are. */
   readonly added: readonly number[]
   readonly removed: readonly number[]
 }
