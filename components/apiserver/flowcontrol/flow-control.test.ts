@@ -209,6 +209,7 @@ test("its metrics have upstream's names", () => {
   for (const line of [
     'apiserver_flowcontrol_dispatched_requests_total{priority_level="global-default",flow_schema="global-default"} 1',
     'apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-low"} 245',
+    'apiserver_flowcontrol_request_concurrency_limit{priority_level="workload-low"} 245',
     'apiserver_flowcontrol_lower_limit_seats{priority_level="workload-low"} 24',
     'apiserver_flowcontrol_request_wait_duration_seconds_count{priority_level="global-default",flow_schema="global-default",execute="true"} 1',
     'apiserver_flowcontrol_work_estimated_seats_count{priority_level="global-default",flow_schema="global-default"} 1',

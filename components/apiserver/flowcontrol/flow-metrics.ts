@@ -48,6 +48,8 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
   )
   const executing = gauge("current_executing_requests", "Number of requests that are executing")
   const executingSeats = gauge("current_executing_seats", "Number of seats of requests that are executing")
+  // The same under its older name.
+  const concurrency = gauge("request_concurrency_in_use", "Number of seats of requests that are executing")
   const queued = gauge("current_inqueue_requests", "Number of requests that wait")
   const queuedSeats = gauge("current_inqueue_seats", "Number of seats that waiting requests need")
   const waits = histogram(
@@ -64,6 +66,7 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
   function make(level: string, schema: string): SchemaFigures {
     const labels = [level, schema] as const
     const [requests, seatsInUse] = [executing.with(...labels), executingSeats.with(...labels)]
+    const concurrencyInUse = concurrency.with(...labels)
     const execution = executions.with(...labels, "regular")
     return {
       dispatched: dispatched.with(...labels),
@@ -73,10 +76,12 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
       began(seats) {
         requests.inc()
         seatsInUse.inc(seats)
+        concurrencyInUse.inc(seats)
       },
       ended(seats, seconds) {
         requests.dec()
         seatsInUse.dec(seats)
+        concurrencyInUse.dec(seats)
         execution.observe(seconds)
       },
       entered(seats, length) {
@@ -109,6 +114,7 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
 
 const OF_LEVELS: Readonly<Record<string, readonly [help: string, value: (level: PriorityLevel) => number]>> = {
   nominal_limit_seats: ["Nominal number of seats of each priority level", ({ limits }) => limits?.nominal ?? 0],
+  request_concurrency_limit: ["Nominal number of seats of each priority level", ({ limits }) => limits?.nominal ?? 0],
   lower_limit_seats: ["Number of seats that each priority level keeps", ({ limits }) => limits?.min ?? 0],
   upper_limit_seats: ["Number of seats that each priority level may have", ({ limits }) => limits?.max ?? 0],
   current_limit_seats: ["Number of seats that each priority level has now", ({ current }) => current],

@@ -115,6 +115,34 @@ describe("a pod with a claim by a template", () => {
     expect(await nodeOf(cluster, "web")).toBe("two")
   })
 
+  test("goes where the alternative is that it wants most", async () => {
+    // given a node with two devices among nodes with one
+    await using cluster = await start()
+    const { client } = cluster
+    await client.delete(ResourceSlice, { name: "two" })
+    await offer(cluster, "two", ["a", "b"])
+    for (const name of ["three", "four", "five", "six"]) {
+      await cluster.addNode({ name })
+      await offer(cluster, name, ["a"])
+    }
+    const alternatives = [2, 1].map((count) => ({ name: `of-${count}`, deviceClassName: "gpu", count }))
+    await client.create(ResourceClaimTemplate, {
+      metadata: { namespace: NAMESPACE, name: "many" },
+      spec: { spec: { devices: { requests: [{ name: "gpus", firstAvailable: alternatives }] } } },
+    })
+    // when
+    await client.create(Pod, pod("first", { resourceClaimTemplateName: "many" }))
+    await cluster.settle()
+    await client.create(Pod, pod("second", { resourceClaimTemplateName: "many" }))
+    await cluster.settle()
+    // then
+    expect(await nodeOf(cluster, "first")).toBe("two")
+    const given = (await claims(cluster)).map(({ status }) =>
+      status.allocation!.devices.results!.map(({ request }) => request),
+    )
+    expect(given).toEqual([["gpus/of-2", "gpus/of-2"], ["gpus/of-1"]])
+  })
+
   test("gives its device back when it is done", async () => {
     await using cluster = await start()
     await cluster.client.create(Pod, pod("job", BY_TEMPLATE))

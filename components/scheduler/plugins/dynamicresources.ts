@@ -8,7 +8,7 @@ import { hasClaims, type DeviceObjects } from "../dynamicresources/device-object
 import { DeviceSelectors } from "../dynamicresources/device-selectors.ts"
 import { matchesNode } from "../dynamicresources/pools.ts"
 import { alternativesOf } from "../dynamicresources/requests.ts"
-import { SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
+import { normalized, SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 
 const NAME = "DynamicResources"
 
@@ -17,6 +17,8 @@ interface Claims {
   readonly all: readonly ResourceClaim[]
   /** Undefined where each claim has its devices. */
   readonly allocator: Allocator | undefined
+  /** What claims without devices get, by node. */
+  readonly allocations: Map<string, readonly AllocationResult[]>
 }
 
 /** The plugin, and what it says of the node that was chosen. */
@@ -36,8 +38,7 @@ export interface DynamicResources extends Plugin {
 /**
  * A pod waits until its claims for devices are there, and then goes where their devices are, or where devices can be
  * had for them. These are given once the pod has its node (bind-devices.ts). Source: plugins/dynamicresources. Differs
- * from upstream: extended resources are not had by claims, nobody waits for conditions of devices, and an alternative
- * that is wanted more does not count as a better node.
+ * from upstream: extended resources are not had by claims, and nobody waits for conditions of devices.
  */
 export function dynamicResources(objects: DeviceObjects): DynamicResources {
   const selectors = new DeviceSelectors()
@@ -76,21 +77,40 @@ export function dynamicResources(objects: DeviceObjects): DynamicResources {
         const refusal = refusalOf(claim, pod, objects)
         if (refusal !== undefined) return refusal
       }
-      state.set(NAME, { all: claims, allocator: allocatorFor(claims) } satisfies Claims)
+      state.set(NAME, { all: claims, allocator: allocatorFor(claims), allocations: new Map() } satisfies Claims)
       return SUCCESS
     },
     filter(state, _pod, { node }) {
-      const { all, allocator } = state.get(NAME) as Claims
+      const { all, allocator, allocations } = state.get(NAME) as Claims
       if (!all.every(({ status }) => isAvailableOn(node, status.allocation)))
         return unresolvable("resourceclaim not available on the node")
       if (allocator === undefined) return SUCCESS
       try {
-        return allocator.allocate(node) === undefined ? unresolvable("cannot allocate all claims") : SUCCESS
+        const found = allocator.allocate(node)
+        if (found === undefined) return unresolvable("cannot allocate all claims")
+        allocations.set(node.metadata.name ?? "", found)
+        return SUCCESS
       } catch (err) {
         if (err instanceof AllocationError) return unresolvable(err.message)
         throw err
       }
     },
+    preScore(state) {
+      const claims = state.get(NAME) as Claims | undefined
+      const hasAlternatives = claims?.all.some(({ spec }) =>
+        spec.devices.requests?.some(({ firstAvailable = [] }) => firstAvailable.length > 0),
+      )
+      return hasAlternatives === true ? SUCCESS : SKIP
+    },
+    score(state, _pod, { name }) {
+      const { all, allocations } = state.get(NAME) as Claims
+      const given = allocations.get(name) ?? []
+      const waiting = all.filter(({ status }) => status.allocation === undefined)
+      return all
+        .map((claim) => scoreOf(claim, claim.status.allocation ?? given[waiting.indexOf(claim)]))
+        .reduce((sum, score) => sum + score, 0)
+    },
+    normalize: normalized(false),
     allocationsFor(pod, node) {
       const waiting = claimsOf(pod).filter(({ status }) => status.allocation === undefined)
       const allocations = allocatorFor(waiting)?.allocate(node)
@@ -100,6 +120,20 @@ export function dynamicResources(objects: DeviceObjects): DynamicResources {
     },
     claimsOf,
   }
+}
+
+/** Alternatives that a request can have. Source: resource/v1 FirstAvailableDeviceRequestMaxSize. */
+const MOST_ALTERNATIVES = 8
+
+/** The sooner an alternative stands in its list, the more it counts. Source: computeScore. */
+function scoreOf({ spec }: ResourceClaim, allocation: AllocationResult | undefined): number {
+  const given = new Set(allocation?.devices.results?.map(({ request }) => request))
+  let score = 0
+  for (const { name, firstAvailable = [] } of spec.devices.requests ?? [])
+    firstAvailable.forEach((alternative, i) => {
+      if (given.has(`${name}/${alternative.name}`)) score += MOST_ALTERNATIVES - i
+    })
+  return score
 }
 
 const isAvailableOn = (node: Node, allocation: AllocationResult | undefined): boolean =>

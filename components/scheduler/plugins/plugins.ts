@@ -37,7 +37,7 @@ export const defaultPlugins = (
   { plugin: nodeVolumeLimits(volumes), weight: 0 },
   { plugin: volumeBinding(volumes), weight: 0 },
   { plugin: volumeZone(volumes), weight: 0 },
-  { plugin: devices, weight: 0 },
+  { plugin: devices, weight: 2 },
   { plugin: podTopologySpread(), weight: 2 },
   { plugin: interPodAffinity(namespaceLabels), weight: 2 },
   { plugin: balancedAllocation, weight: 1 },
