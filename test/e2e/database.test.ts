@@ -39,7 +39,7 @@ describe.skipIf(version === undefined)("the example of a database", () =>
       await cluster?.[Symbol.asyncDispose]()
       await run(EXECUTABLE, uninstallArgs(dataDir))
       rmSync(dataDir, { recursive: true, force: true })
-    })
+    }, 60_000)
 
     /** Asks a pod's database. Returns rows as lines. */
     const sql = async (pod: string, statement: string): Promise<string> =>

@@ -33,7 +33,7 @@ describeOnNode("local storage", () => {
     await cluster?.[Symbol.asyncDispose]()
     await run(EXECUTABLE, uninstallArgs(dataDir))
     rmSync(dataDir, { recursive: true, force: true })
-  })
+  }, 60_000)
   const folderOf = async (claim: string) => {
     const { spec } = await cluster.until(PersistentVolumeClaim, claim, ({ status }) => status.phase === "Bound")
     const { hostPath, local } = (await cluster.client.get(PersistentVolume, { name: spec.volumeName! })).spec
