@@ -9,7 +9,7 @@ import type { KubeObject, KubeObjectInput, Resource } from "./resource.ts"
 export type FieldValidation = "Ignore" | "Warn" | "Strict"
 
 export interface DecodeOptions {
-  /** Strict refuses what no field takes; Warn and Ignore report it in `faults`. Warn when absent, as upstream. */
+  /** Strict refuses unknown fields; Warn and Ignore report them in `faults`. Warn when absent, as upstream. */
   readonly fieldValidation?: FieldValidation | undefined
   /** Faults that the parser of the bytes found (`json: duplicate field …`), reported with the unknown fields. */
   readonly bodyFaults?: readonly string[] | undefined
@@ -20,28 +20,29 @@ export interface DecodeOptions {
   readonly old?: KubeObject | undefined
   /** Of a custom object: nulls stay where the schema takes none and has no default, for validation to refuse. */
   readonly keepsNulls?: boolean
-  /** How JSON that is no such object is refused; as the body of a request unless given. */
+  /** Makes the error for JSON that is no such object; that of a request's body unless given. */
   readonly refuse?: (why: string) => ApiError
   /**
-   * Why an object that says to be of another kind cannot be read as one of this; undefined where it is another version
-   * of the same kind. No other kind is known unless this is given.
+   * Returns why an object of another kind cannot be decoded as one of this; undefined when it is another version of the
+   * same kind. Without it no other kind is known.
    */
   readonly foreign?: (resource: Resource, apiVersion: string, kind: string) => string | undefined
 }
 
 export interface Decoded<T> {
-  /** Typed, defaulted, canonical; the very object that was given when it was all that already. */
+  /** Typed, defaulted and canonical; the same object that was given if it was all that already. */
   readonly object: T
-  /** What Strict would refuse, ready for a Warning header: `unknown field "spec.foo"`. Empty nearly always. */
+  /**
+   * The faults that Strict would refuse, ready for a Warning header: `unknown field "spec.foo"`. Nearly always empty.
+   */
   readonly faults: readonly string[]
 }
 
 /**
- * Plain JSON as an object of the kind: nulls dropped, types checked, quantities and times canonical, unknown fields
- * dropped, defaults set. Required-ness and values are not checked here but after admission, by `validateObject`.
- * `apiVersion` and `kind` may be left out.
- * @throws ApiError BadRequest, in the words of the API server. Source: endpoints/handlers/create.go and rest.go
- * transformDecodeError.
+ * Decodes plain JSON into an object of the kind: drops nulls and unknown fields, checks types, makes quantities and
+ * times canonical, sets defaults. Required fields and values are checked after admission, by `validateObject`.
+ * `apiVersion` and `kind` may be absent. @throws ApiError BadRequest, in the words of the API server. Source:
+ * endpoints/handlers/create.go and rest.go transformDecodeError.
  */
 export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
   resource: Resource<T, I>,
@@ -81,7 +82,7 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
     )
   } catch (err) {
     if (err instanceof DecodeError) throw refuse(err.message)
-    // Nested so deep that the stack ends: Go's decoder has a limit too.
+    // The nesting exceeds the stack; Go's decoder has a limit too.
     if (err instanceof RangeError) throw refuse("exceeded max depth")
     throw err
   }
@@ -94,20 +95,23 @@ export function decodeObject<T extends KubeObject, I extends KubeObjectInput>(
   return { object: decoded.object as T, faults }
 }
 
-/** Where upstream registers its kinds. */
+/** The file in which upstream registers its kinds, which error messages name. */
 const SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
-/** Why an object of a kind that nothing declares cannot be read. Source: apimachinery pkg/runtime/error.go. */
+/** Returns the error for an object of an undeclared kind. Source: apimachinery pkg/runtime/error.go. */
 export const notRegistered = (apiVersion: string, kind: string): string =>
   `no kind ${goQuoted(kind)} is registered for version ${goQuoted(apiVersion)} in scheme ${goQuoted(SCHEME)}`
 
-/** The kind or version that an object says it has; undefined for null and the empty text, as in Go. */
+/** Returns the kind or version of an object; undefined for null and the empty text, as in Go. */
 const given = (value: unknown): string | undefined =>
   value === undefined || value === null || value === "" ? undefined : typeof value === "string" ? value : String(value)
 
 const versionIn = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
 
-/** Of custom objects that is a fault of the object. Source: registry/customresource/validator.go ValidateTypeMeta. */
+/**
+ * Checks the type of a custom object, where a wrong one is a fault of the object. Source:
+ * registry/customresource/validator.go ValidateTypeMeta.
+ */
 function checkCustom(
   { group, apiVersion, kind }: Pick<Resource, "group" | "apiVersion" | "kind">,
   sent: Readonly<Record<string, unknown>>,
@@ -131,7 +135,7 @@ function checkCustom(
 }
 
 /**
- * Any JSON as the value of a message (DeleteOptions, a part of an object); `old` and `keepsNulls` as in
+ * Decodes JSON into the value of a message (DeleteOptions, a part of an object); `old` and `keepsNulls` as in
  * `DecodeOptions`. @throws DecodeError
  */
 export function decodeMessage(
@@ -149,7 +153,7 @@ export function decodeMessage(
 }
 const NO_FAULTS: readonly string[] = []
 
-/** Faults as they stand in the document, as a decoder meets them; those of a parser that tells no paths come first. */
+/** Sorts faults in the order of the document, as Go's decoder finds them; faults without a path come first. */
 function inOrder(faults: readonly string[], sent: Record<string, unknown>): readonly string[] {
   const places = new Map<string, number>()
   const walk = (value: unknown, path: string): void => {
@@ -171,7 +175,7 @@ function withType(sent: Record<string, unknown>, kind: string, apiVersion: strin
 
 const typedSchemas = new WeakMap<Message, Message>()
 
-/** The schema of a whole object with `apiVersion` and `kind`, which declarations leave to shared code. */
+/** Returns the schema of a whole object with `apiVersion` and `kind`, which declarations leave out. */
 export function typed(schema: Message): Message {
   const cached = typedSchemas.get(schema)
   if (cached !== undefined) return cached

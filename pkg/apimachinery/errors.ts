@@ -1,5 +1,5 @@
 /**
- * Why a request failed, and the HTTP code that says so. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go.
+ * The reasons of failed requests, and their HTTP codes. Source: StatusReason in apimachinery pkg/apis/meta/v1/types.go.
  */
 export const HTTP_CODE = {
   BadRequest: 400,
@@ -20,14 +20,14 @@ export const HTTP_CODE = {
   ServerTimeout: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
-  /** Upstream gives no reason, and neither does our answer. */
+  /** Upstream sends no reason for this error, and neither do we. */
   Unknown: 500,
 } as const
 export type Reason = keyof typeof HTTP_CODE
 
 /**
- * What is wrong with a field. Source: CauseType and field.ErrorType. The value is what clients see in
- * `details.causes[].reason`.
+ * The kind of a fault of a field, which clients see in `details.causes[].reason`. Source: CauseType and
+ * field.ErrorType.
  */
 export type CauseReason =
   | "FieldValueNotFound"
@@ -61,7 +61,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** metav1.Status: the answer to a request that failed, and to some that did not. */
+/** metav1.Status: the response to a failed request, and to some successful ones. */
 export interface Status {
   readonly kind: "Status"
   readonly apiVersion: "v1"
@@ -93,10 +93,10 @@ export class ApiError extends Error {
   }
   readonly code: number
   readonly metadata: Status["metadata"]
-  /** The reason in the answer, where it is none of ours: admission webhooks refuse with any text. */
+  /** The reason in the response when it is none of ours: admission webhooks refuse with any text. */
   readonly shownReason: string | undefined
 
-  /** Any thrown thing as an ApiError: itself, or an InternalError that carries it as cause. */
+  /** Returns any thrown value as an ApiError: itself, or an InternalError with the value as its cause. */
   static from(err: unknown): ApiError {
     if (err instanceof ApiError) return err
     const text = err instanceof Error ? err.message : String(err)
@@ -108,7 +108,7 @@ export class ApiError extends Error {
     )
   }
 
-  /** The error that a Status received from a server stands for. */
+  /** Returns the error for a Status that a server has sent. */
   static fromStatus(status: Status): ApiError {
     const reason = (
       status.reason !== undefined && status.reason in HTTP_CODE ? status.reason : "InternalError"
@@ -139,14 +139,14 @@ export const isReason = (err: unknown, ...reasons: Reason[]): err is ApiError =>
   err instanceof ApiError && reasons.includes(err.reason)
 export const isNotFound = (err: unknown): err is ApiError => isReason(err, "NotFound")
 export const isConflict = (err: unknown): err is ApiError => isReason(err, "Conflict")
-/** Nothing more can be made in a namespace that is being deleted, or has gone: trying again is of no use. */
+/** Whether a create failed because its namespace is being deleted or is gone, so that a retry is useless. */
 export const isNamespaceEnding = (err: unknown): boolean =>
   (isReason(err, "Forbidden") &&
     err.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true) ||
   (isNotFound(err) && err.details?.kind === "namespaces")
 export const isAlreadyExists = (err: unknown): err is ApiError => isReason(err, "AlreadyExists")
 
-/** A resource by its group and plural: all that an error needs of a Resource. */
+/** A resource by its group and plural, which is all that errors need. */
 export interface GroupResource {
   readonly group: string
   readonly plural: string
@@ -173,7 +173,7 @@ export const conflict = (resource: GroupResource, name: string, why: string): Ap
     about(resource, name),
   )
 /**
- * The words of a lost race, which client libraries look for. Source: registry/generic/registry/store.go
+ * The message of a conflict, which client libraries search for. Source: registry/generic/registry/store.go
  * OptimisticLockErrorMsg.
  */
 export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -192,13 +192,13 @@ export const methodNotSupported = (resource: GroupResource, verb: string): ApiEr
   })
 
 /**
- * Differs from upstream, which tells all: a few bytes for each bad item must not make an answer of hundreds of
- * megabytes.
+ * Most causes of a response. Differs from upstream, which sends all: a few bytes for each faulty item must not become a
+ * response of hundreds of megabytes.
  */
 const MOST_CAUSES = 1000
 const MOST_TEXT = 256 * 1024
 
-/** The first of the causes, but for very many or very long ones all. */
+/** Returns the first causes up to the limit; all of them unless they are very many or very long. */
 function told(causes: readonly Cause[]): readonly Cause[] {
   let left = MOST_TEXT
   let count = 0
@@ -210,8 +210,8 @@ function told(causes: readonly Cause[]): readonly Cause[] {
 }
 
 /**
- * 422 with every cause; the message says the same thing once. `kind` is the Kind (not the plural), as upstream's
- * NewInvalid has it.
+ * Returns a 422 with every cause; the message contains each once. `kind` is the Kind (not the plural), as in upstream's
+ * NewInvalid.
  */
 export function invalid(
   { group, kind }: { readonly group: string; readonly kind: string },

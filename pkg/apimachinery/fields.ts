@@ -24,12 +24,14 @@ import type { JsonSchema } from "./structural/json-schema.ts"
  * runtime form has to be the one that CRDs produce.
  */
 
-/** A struct: its name in OpenAPI (`io.k8s.api.` is put before a name that does not start with `io.`) and its fields. */
+/**
+ * A struct: its fields, and its name in OpenAPI (`io.k8s.api.` is prepended to a name that does not start with `io.`).
+ */
 export interface Message<F extends Fields = Fields> {
   readonly name: string
   readonly doc: string
   readonly fields: F
-  /** Rules and defaults that look at several fields. */
+  /** Rules and defaults that concern several fields. */
   readonly rules: MessageRules
 }
 
@@ -42,12 +44,12 @@ export interface MessageRules {
   readonly defaults?: (value: never, old?: never) => object
   /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
   readonly mapType?: "atomic"
-  /** Fields the message does not know are kept, not reported. */
+  /** Fields that the message does not declare are kept, not reported. */
   readonly preserveUnknownFields?: boolean
   /**
-   * The schema of a custom resource: it says what stands beside the declared fields. Custom objects are held as they
-   * were sent and not as Go structs (null, zeros and empty lists are values, a wrong type is a fault of the object), so
-   * they have walkers of their own, under `structural/`.
+   * The schema of a custom resource, which describes the fields beside the declared ones. Custom objects are held as
+   * they were sent and not as Go structs (null, zeros and empty lists are values, a wrong type is a fault of the
+   * object), so code of their own walks them, under `structural/`.
    */
   readonly structural?: { readonly schema: JsonSchema; readonly decode: Decode }
   /**
@@ -58,14 +60,11 @@ export interface MessageRules {
    */
   readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2; readonly items?: "self" | "text" }
   /**
-   * Nothing in it is checked against its declarations: upstream takes it as it comes, as it does most of what a status
-   * says.
+   * Nothing in the message is checked against its declarations, because upstream does not validate it, as most of a
+   * status.
    */
   readonly unchecked?: boolean
-  /**
-   * Fields that exclude each other, in the order in which upstream looks for them: only the first one that is given is
-   * checked.
-   */
+  /** Fields that exclude each other, in upstream's order: only the first one that is set is checked. */
   readonly firstOf?: readonly string[]
   /** Exactly-one unions, shown in OpenAPI as x-kubernetes-unions. */
   readonly unions?: readonly { readonly discriminator?: string; readonly fields: readonly string[] }[]
@@ -75,7 +74,8 @@ export type Fields = Readonly<Record<string, AnyField>>
 export type AnyField = Field<unknown, unknown, Presence>
 
 /**
- * One declared field. `Out` is its type once decoded, `In` what a client may send. Every method gives a changed copy.
+ * One declared field. `Out` is its decoded type, `In` the type that a client may send. Every method returns a changed
+ * copy.
  */
 export class Field<Out, In, P extends Presence> {
   declare readonly "~out": Out
@@ -89,16 +89,15 @@ export class Field<Out, In, P extends Presence> {
     return new Field<O, I, Q>({ ...this.spec, ...more })
   }
   /**
-   * `detail` ends the message of who left it out. What Go holds by value (a struct, a number) is there even then, as a
-   * zero: what is wrong is in it, or is its value.
+   * `detail` ends the error message for an absent field. A field that Go holds by value (a struct, a number) is never
+   * absent but zero: then its contents or its value are faulty.
    */
   required(detail?: string): Field<Out, In, "required"> {
     return this.with({ presence: "required", ...(detail === undefined ? {} : { requiredDetail: detail }) })
   }
   /**
-   * What the field may hold, down to the last struct in it, and whether it may be missing, is said by the rules of the
-   * kind alone: upstream words it otherwise, or does not check it. A required text that is missing is then the empty
-   * text, as in Go.
+   * The kind's own rules check the field and everything in it, and whether it may be absent, because upstream words
+   * that differently or does not check it. A required text that is absent is then the empty text, as in Go.
    */
   ownRule(): Field<Out, In, P> {
     return this.with({ ownRule: true })
@@ -106,11 +105,11 @@ export class Field<Out, In, P extends Presence> {
   default(value: In): Field<Out, In, "defaulted"> {
     return this.with({ presence: "defaulted", default: value })
   }
-  /** The default is Go's zero, which is not written: clients see in OpenAPI that there is one. */
+  /** The default is Go's zero value, which objects leave out; OpenAPI shows it. */
   zeroDefault(): Field<Out, In, P> {
     return this.with({ zeroIsDefault: true })
   }
-  /** For a struct that Go holds by value: it is there even when nothing was sent, with its inner defaults. */
+  /** For a struct that Go holds by value: it is always present, with its inner defaults. */
   always(): Field<Out, In, "defaulted"> {
     return this.with({ presence: "defaulted", default: {} })
   }
@@ -119,7 +118,7 @@ export class Field<Out, In, P extends Presence> {
   ): Field<Out extends readonly string[] ? readonly V[] : V, In extends readonly string[] ? readonly V[] : V, P> {
     return this.with({ enum: values })
   }
-  /** Of an enum: who is refused is told the values in the order of their declaration. */
+  /** The error for a value outside of an enum lists the values in the order of their declaration. */
   inOrder(): Field<Out, In, P> {
     return this.with({ enumInOrder: true })
   }
@@ -143,7 +142,7 @@ export class Field<Out, In, P extends Presence> {
     return this.with({ listType: "set" })
   }
   atomic(): Field<Out, In, P> {
-    // Bytes are a list to Go.
+    // Go holds bytes as a list.
     const { kind } = this.spec.type
     return this.with(kind === "list" || kind === "bytes" ? { listType: "atomic" } : { mapType: "atomic" })
   }
@@ -160,7 +159,10 @@ export class Field<Out, In, P extends Presence> {
   replace(): Field<Out, In, P> {
     return this.with({ patchStrategy: ["replace"] })
   }
-  /** Of a field whose feature is off in Kubernetes 1.36 and is not built here: what is sent in it is dropped. */
+  /**
+   * The field belongs to a feature gate that is off in Kubernetes 1.36 and not implemented here: its values are
+   * dropped.
+   */
   disabled(): Field<Out, In, P> {
     return this.with({ disabled: true })
   }
@@ -185,16 +187,13 @@ type Flatten<T> = { [K in keyof T]: T[K] }
 type OptionalOut<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends "optional" ? K : never }[keyof F]
 type RequiredIn<F extends Fields> = { [K in keyof F]: F[K]["~presence"] extends "required" ? K : never }[keyof F]
 
-/**
- * The decoded value of a set of fields: defaulted and required ones are there. Deeply readonly: objects are never
- * changed in place.
- */
+/** The decoded value of a set of fields, including defaults. Deeply readonly: objects are never changed in place. */
 export type Output<F extends Fields> = Flatten<
   { readonly [K in Exclude<keyof F, OptionalOut<F>>]: F[K]["~out"] } & {
     readonly [K in OptionalOut<F>]?: F[K]["~out"] | undefined
   }
 >
-/** What a client may send for a set of fields: only required ones must be there. */
+/** The value that a client may send for a set of fields: only required fields must be present. */
 export type Input<F extends Fields> = Flatten<
   { readonly [K in RequiredIn<F>]: F[K]["~in"] } & {
     readonly [K in Exclude<keyof F, RequiredIn<F>>]?: F[K]["~in"] | undefined
@@ -213,7 +212,7 @@ const scalar =
   (number: number, doc: string) =>
     new Field<T, T, "optional">({ number, doc, type: { kind }, presence: "optional" })
 
-/** A type that stands inside a list or a map. */
+/** The type of the items of a list or a map. */
 export interface Element<Out, In> {
   readonly type: Type
   readonly "~out"?: Out
@@ -221,10 +220,7 @@ export interface Element<Out, In> {
 }
 const element = <T>(kind: Scalar): Element<T, T> => ({ type: { kind } })
 
-/**
- * Element types of lists and maps of scalars, and `of(M)` for messages, `listOf(E)` for lists of lists or maps of
- * lists.
- */
+/** Item types of lists and maps of scalars; `of(M)` for messages, `listOf(E)` for lists of lists or maps of lists. */
 export const e = {
   string: element<string>("string"),
   bool: element<boolean>("bool"),
@@ -274,20 +270,20 @@ export const f = {
   duration: scalar<string>("duration"),
   json: scalar<unknown>("json"),
   /**
-   * JSON that is kept as it was written. It stands at the top of an object: `objectJson` and the reading of bodies look
-   * for it there.
+   * JSON whose text is kept as it was sent. Only for top-level fields of an object: `objectJson` and the decoding of
+   * bodies look for it there.
    */
   rawExtension: (number: number, doc: string): Field<RawJson, unknown, "optional"> =>
     new Field({ number, doc, type: { kind: "rawExtension" }, presence: "optional" }),
-  /** A RawExtension inside of other structs: its value is kept, and not how it was written. */
+  /** A RawExtension inside of other structs: its value is kept, but not its text. */
   extension: (number: number, doc: string): Field<unknown, unknown, "optional"> =>
     new Field({ number, doc, type: { kind: "json", shownAs: "rawExtension" }, presence: "optional" }),
   fieldsV1: scalar<unknown>("fieldsV1"),
   message: <M extends Message>(number: number, message: M, doc: string): Field<ObjectOf<M>, InputOf<M>, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),
   /**
-   * A message declared later, or containing itself; its types are given by hand: `f.recursive<Out, In>(1, () => M,
-   * "…")`.
+   * A message that is declared later or contains itself; its types are written by hand: `f.recursive<Out, In>(1, () =>
+   * M, "…")`.
    */
   recursive: <O, I = O>(number: number, message: () => Message, doc: string): Field<O, I, "optional"> =>
     new Field({ number, doc, type: typeOf(message), presence: "optional" }),

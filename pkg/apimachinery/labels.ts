@@ -5,21 +5,21 @@ import type { LabelSelector } from "./meta.ts"
 export type Labels = Readonly<Record<string, string>>
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt"
 
-/** One condition of a label selector. */
+/** One requirement of a label selector. */
 export interface LabelRequirement {
   readonly key: string
   readonly operator: LabelOperator
-  /** Sorted, without doubles. */
+  /** Sorted, without duplicates. */
   readonly values: readonly string[]
 }
 
-/** Conditions that must all hold. Source: apimachinery pkg/labels/selector.go. */
+/** Requirements that must all hold. Source: apimachinery pkg/labels/selector.go. */
 export interface LabelMatcher {
   readonly requirements: readonly LabelRequirement[]
-  /** True if it matches whatever the labels are. */
+  /** Whether it matches all labels. */
   readonly everything: boolean
   matches(labels: Labels | undefined): boolean
-  /** The text form, as in `?labelSelector=` and `status.selector` of a Scale. */
+  /** Returns the text form, as in `?labelSelector=` and `status.selector` of a Scale. */
   toString(): string
 }
 
@@ -50,7 +50,7 @@ function holds({ key, operator, values }: LabelRequirement, labels: Labels): boo
   }
 }
 
-/** A matcher of these conditions; none means everything. */
+/** Makes a matcher of requirements; without any it matches everything. */
 function matcherOf(requirements: readonly LabelRequirement[]): LabelMatcher {
   return {
     requirements,
@@ -81,8 +81,8 @@ function requirementText({ key, operator, values }: LabelRequirement): string {
 }
 
 /**
- * Exactly these labels: `spec.selector` of Services and ReplicationControllers. An absent or empty set matches
- * everything. Compiled once for each value of a set.
+ * Returns the matcher of a set of labels: `spec.selector` of Services and ReplicationControllers. An absent or empty
+ * set matches everything. Compiled once for each set.
  */
 export function fromLabels(labels: Labels | undefined): LabelMatcher {
   if (labels === undefined) return EVERYTHING
@@ -96,7 +96,7 @@ export function fromLabels(labels: Labels | undefined): LabelMatcher {
 }
 
 const byKey = (a: readonly [string, unknown], b: readonly [string, unknown]) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)
-/** The matchers of label sets and selectors, which are immutable values. */
+/** Cached matchers of label sets and selectors, which are immutable. */
 const compiled = new WeakMap<Labels | LabelSelector, LabelMatcher>()
 const OPERATORS: Readonly<Record<string, LabelOperator>> = {
   In: "in",
@@ -106,8 +106,8 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
 }
 
 /**
- * The matcher of a LabelSelector. An absent one matches nothing, an empty one everything. Throws a TypeError for an
- * operator that does not exist. Compiled once for each selector value. Source: apimachinery pkg/apis/meta/v1/helpers.go
+ * Returns the matcher of a LabelSelector. An absent selector matches nothing, an empty one everything. Throws a
+ * TypeError for an unknown operator. Compiled once for each selector. Source: apimachinery pkg/apis/meta/v1/helpers.go
  * LabelSelectorAsSelector.
  */
 export function fromLabelSelector(selector: LabelSelector | undefined): LabelMatcher {
@@ -135,7 +135,7 @@ export function fromLabelSelector(selector: LabelSelector | undefined): LabelMat
 const sorted = (values: readonly string[]): readonly string[] =>
   values.length < 2 ? values : [...new Set(values)].sort()
 
-/** Reads the text form of a selector. Throws a 400 ApiError in upstream's words. */
+/** Parses the text form of a selector. Throws a 400 ApiError in upstream's words. */
 export function parseLabelSelector(text: string): LabelMatcher {
   if (text === "") return EVERYTHING
   const parser = new SelectorParser(text)
@@ -163,7 +163,7 @@ class SelectorParser {
     this.tokens.push({ kind: "end", text: "" })
   }
 
-  /** `in` and `notin` are words like others except where an operator is looked for. */
+  /** `in` and `notin` are operators only where an operator is expected. */
   private peek(): Token {
     const token = this.tokens[this.position] ?? { kind: "end", text: "" }
     return token.kind === "in" || token.kind === "notin" ? { kind: "id", text: token.text } : token
@@ -236,7 +236,7 @@ class SelectorParser {
     }
   }
 
-  /** `(a,b)`; an empty place between commas is the empty value. */
+  /** Parses `(a,b)`; an empty place between commas is the empty value. */
   private values(): readonly string[] {
     const open = this.next()
     if (open.kind !== "(") throw unparsable(`found '${open.text}' expected: '('`)

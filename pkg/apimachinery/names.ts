@@ -2,13 +2,13 @@ import { isIP } from "node:net"
 import { addressNumber, canonicalAddress } from "./cidr.ts"
 
 /**
- * Checks of names and other short texts. Each gives what is wrong in upstream's words, or nothing: a text for one
- * thing, a list for several. Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
+ * Checks of names and other short texts. Each returns what is wrong in upstream's words, or undefined: a text for one
+ * fault, a list for several. Source: apimachinery pkg/util/validation/validation.go and pkg/api/validate/content.
  */
 export type Check = (value: string) => Problem | undefined
 export type Problem = string | readonly string[]
 
-/** All that a check found as one text, for where upstream does not tell the things apart. */
+/** Joins all faults of a check into one text, where upstream does. */
 export const oneProblem = (problem: Problem, separator: string): string =>
   typeof problem === "string" ? problem : problem.join(separator)
 
@@ -24,7 +24,7 @@ const label1035Pattern = whole(LABEL_1035)
 const wildcardPattern = whole(`\\*\\.${SUBDOMAIN}`)
 const qualifiedPattern = whole(QUALIFIED)
 
-/** How upstream words a failed pattern: the rule, examples, and the pattern itself. */
+/** Returns upstream's message for a failed pattern: the rule, examples, and the pattern itself. */
 export const patternMessage = (rule: string, pattern: string, ...examples: string[]): string =>
   examples.length === 0
     ? `${rule} (regex used for validation is '${pattern}')`
@@ -44,7 +44,7 @@ const longerThan = (value: string, max: number) =>
 const longerThanBytes = (value: string, max: number) =>
   value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} bytes`
 
-/** A DNS label as RFC 1123 has it, at most 63 characters. */
+/** Checks for a DNS label of RFC 1123, at most 63 characters. */
 export const isDNS1123Label: Check = (value) =>
   all(
     longerThan(value, 63),
@@ -60,7 +60,7 @@ export const isDNS1123Label: Check = (value) =>
           )),
   )
 
-/** A DNS name as RFC 1123 has it, at most 253 characters. */
+/** Checks for a DNS name of RFC 1123, at most 253 characters. */
 export const isDNS1123Subdomain: Check = (value) =>
   all(
     longerThan(value, 253),
@@ -73,7 +73,7 @@ export const isDNS1123Subdomain: Check = (value) =>
       ),
   )
 
-/** A DNS label that starts with a letter (RFC 1035), as Services are named. */
+/** Checks for a DNS label that starts with a letter (RFC 1035), as names of Services. */
 export const isDNS1035Label: Check = (value) =>
   all(
     longerThan(value, 63),
@@ -87,7 +87,7 @@ export const isDNS1035Label: Check = (value) =>
       ),
   )
 
-/** `*.` and a DNS name, as ingress hosts may be. */
+/** Checks for `*.` and a DNS name, as hosts of Ingresses. */
 export const isWildcardDNS1123Subdomain: Check = (value) =>
   all(
     longerThan(value, 253),
@@ -100,7 +100,7 @@ export const isWildcardDNS1123Subdomain: Check = (value) =>
       ),
   )
 
-/** A DNS name of two parts or more; a dot may end it. */
+/** Checks for a DNS name of two parts or more, with an optional final dot. */
 export const isFullyQualifiedDomainName: Check = (value) => {
   const name = value.endsWith(".") ? value.slice(0, -1) : value
   const problem = isDNS1123Subdomain(name)

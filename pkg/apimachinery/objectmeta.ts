@@ -25,7 +25,7 @@ import {
 
 /** Source of this file: apimachinery pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation/validation.go. */
 
-/** Together, keys and values: 256 KiB. */
+/** Most bytes of all keys and values together: 256 KiB. */
 const LARGEST_ANNOTATIONS = 256 * 1024
 const LONGEST_MANAGER = 128
 const LONGEST_SUBRESOURCE = 256
@@ -50,7 +50,7 @@ export interface UpstreamChecks {
   readonly plainFinalizers?: true
 }
 
-/** What of a Resource these rules need. */
+/** The part of a Resource that these rules need. */
 interface Named {
   readonly scope: "Namespaced" | "Cluster"
   readonly upstreamChecks?: UpstreamChecks
@@ -58,8 +58,8 @@ interface Named {
 }
 
 /**
- * The metadata of an object that is to be created, its name made from generateName already. `check` is what all kinds
- * have, where the kind's own rules do not look.
+ * Checks the metadata of a new object, whose name has been generated already. `check` is the name check of all kinds,
+ * for kinds without one of their own.
  */
 export function validateObjectMeta(
   resource: Named,
@@ -88,8 +88,7 @@ export function validateObjectMeta(
 const nameCheckOf = (resource: Named): Check => resource.validateName?.bind(resource) ?? isDNS1123Subdomain
 
 /**
- * The metadata of a changed object against what is stored. What is the very same there was looked at when that was
- * written.
+ * Checks the metadata of an update. Values that it shares with the stored object were checked when that was written.
  */
 export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, old: ObjectMeta): readonly Cause[] {
   const { metadataUpdate = 1, wholeMetadata = 0, plainFinalizers } = resource.upstreamChecks ?? {}
@@ -154,14 +153,14 @@ function ofMetadata(found: readonly Cause[]): readonly Cause[] {
   return causes
 }
 
-/** Labels that a selector or a template carries. */
+/** Checks the labels of a selector or a template. */
 export function validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {
   const causes: Cause[] = []
   putLabels(causes, labels, path)
   return causes
 }
 
-/** Annotations that a template carries. */
+/** Checks the annotations of a template. */
 export function validateAnnotations(
   annotations: Readonly<Record<string, string>> | undefined,
   path: string,
@@ -171,7 +170,7 @@ export function validateAnnotations(
   return causes
 }
 
-/** The name under which a client's changes are recorded: the `fieldManager` of a request. */
+/** Checks the `fieldManager` of a request, the name under which its changes are recorded. */
 function validateFieldManager(manager: string, path: string): readonly Cause[] {
   if (manager.length <= LONGEST_MANAGER && PLAIN.test(manager)) return NO_CAUSES
   const causes: Cause[] = []
@@ -188,9 +187,7 @@ function validateFieldManager(manager: string, path: string): readonly Cause[] {
 }
 const PLAIN = /^[\x20-\x7e]*$/
 
-/**
- * What holds for metadata whether it is new or not. What is the very same in `old` was looked at when that was written.
- */
+/** Checks that apply to new and to changed metadata. Values that it shares with `old` were checked before. */
 function putCommon(
   causes: Cause[],
   { generation = 0, labels, annotations, ownerReferences, managedFields }: ObjectMeta,
@@ -208,7 +205,8 @@ function putCommon(
 }
 
 /**
- * Names without a `/` are Kubernetes' own. Source: validateKubeFinalizerName in pkg/apis/core/validation/validation.go.
+ * Refuses finalizers without a `/` that are not Kubernetes' own. Source: validateKubeFinalizerName in
+ * pkg/apis/core/validation/validation.go.
  */
 function putUnqualified(causes: Cause[], finalizers: readonly string[]): void {
   for (const [i, finalizer] of finalizers.entries())
@@ -251,7 +249,7 @@ function putAnnotations(
     put(causes, path, key, isQualifiedName(key.toLowerCase()))
     units += key.length + annotations[key]!.length
   }
-  // Bytes are counted only where there are so many characters that it might matter: one is at most three bytes.
+  // Bytes are counted only if the number of characters could exceed the limit: a character has at most three bytes.
   if (units * 3 <= LARGEST_ANNOTATIONS) return
   const bytes = Object.entries(annotations).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
@@ -263,7 +261,7 @@ function putAnnotations(
 function putOwners(causes: Cause[], owners: readonly OwnerReference[], path: string): void {
   let controller: string | undefined
   for (const owner of owners) {
-    // upstream names the list and not the item
+    // Upstream names the list and not the item.
     within(causes, validateOwner(owner), path)
     if (owner.controller !== true) continue
     const name = `${owner.kind}/${owner.name}`

@@ -4,28 +4,26 @@ import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput 
 import type { Problem } from "./names.ts"
 import type { UpstreamChecks } from "./objectmeta.ts"
 
-/** Any object of any kind, as shared code sees it. */
+/** Any object of any kind, for shared code. */
 export interface KubeObject {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: ObjectMeta
 }
-/**
- * What may be sent to create or change an object: kind and version may be left out where the call already says them.
- */
+/** What may be passed to create or change an object: kind and version may be absent where the call names them. */
 export interface KubeObjectInput {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
   readonly metadata?: ObjectMetaInput | undefined
 }
 
-/** Time and chance for strategy hooks, and a way to warn whoever asked. */
+/** Time and random values for strategy hooks, and a way to warn the client. */
 export interface StrategyContext {
   /** RFC 3339, whole seconds. */
   readonly now: string
   readonly uuid: () => string
   readonly warn: (text: string) => void
-  /** Who asks; undefined for what the server makes by itself. */
+  /** The user of the request; undefined for objects that the server creates itself. */
   readonly user?: {
     readonly name: string
     readonly uid?: string
@@ -35,23 +33,23 @@ export interface StrategyContext {
 }
 
 /**
- * All that is particular to a kind. `T` is the object once decoded, `I` what a client may send.
- * Hooks get values and give values; none may change what it was given. They are methods, so that a Resource<Pod> can be
- * held as a Resource. Source of the hooks: registry/rest/{create,update,delete}.go.
+ * Everything that is specific to a kind. `T` is the decoded object, `I` what a client may send. Hooks take and return
+ * values, and must not change their arguments. They are methods, so that a Resource<Pod> can be held as a Resource.
+ * Source of the hooks: registry/rest/{create,update,delete}.go.
  */
 export interface ResourceDeclaration<T extends KubeObject> {
   readonly group: string
   readonly version: string
   readonly kind: string
   readonly plural: string
-  /** Lower-case kind unless given. */
+  /** The lower-case kind unless given. */
   readonly singular?: string
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
   readonly scope: "Namespaced" | "Cluster"
-  /** Where objects of this kind hold the template of their pods, as in `spec.template`; absent where they have none. */
+  /** The path of the pod template in objects of this kind, such as `spec.template`; absent for kinds without one. */
   readonly podTemplate?: string
-  /** Every verb unless given; virtual kinds (reviews, bindings) allow only create. */
+  /** All verbs unless given; virtual kinds (reviews, bindings) allow only create. */
   readonly verbs?: readonly Verb[]
   /** What the kind is for, in a sentence or two. */
   readonly doc: string
@@ -60,48 +58,48 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** Protobuf number of `metadata`; 1 in nearly every kind. */
   readonly metadataNumber?: number
 
-  /** Subresources, and what is particular to each; the verbs they take. */
+  /** The subresources, their verbs and strategies. */
   readonly subresources?: Subresources<T>
   /**
-   * Where the server counts changes in metadata.generation: from 1, and of everything but metadata and status, unless
-   * the kind says otherwise.
+   * How the server counts metadata.generation: from 1, at every change outside of metadata and status, unless the kind
+   * says otherwise.
    */
   readonly generation?: true | GenerationRule<T>
   /**
-   * Columns of `kubectl get` after Name and before Age; Name and Age are added unless `ageColumn` is false. Without
-   * this, Name and Created At are all.
+   * Columns of `kubectl get` between Name and Age, which are added unless `ageColumn` is false. Without this, the
+   * columns are Name and Created At.
    */
   readonly columns?: readonly Column<T>[]
   readonly ageColumn?: boolean
-  /** False where the name is not the first column (Event); such a kind names it among its columns. */
+  /** False when the name is not the first column (Event); such a kind has it among its columns. */
   readonly nameColumn?: boolean
-  /** The order of the rows of a table, where it is not that of the list. */
+  /** The order of a table's rows, when it differs from that of the list. */
   rowOrder?(a: T, b: T): number
-  /** What a table says of the whole row of an object. */
+  /** Returns the conditions of a table row. */
   rowConditions?(obj: T): readonly RowCondition[]
   /** Field selectors beside metadata.name and metadata.namespace: path → value as text. */
   readonly fieldSelectors?: { readonly [path: string]: { of(obj: T): string }["of"] }
-  /** How a field that is none of `fieldSelectors` is refused, where the kind has words of its own for it. */
+  /** Returns the error for a field selector that is none of `fieldSelectors`, when the kind has its own message. */
   unknownFieldSelector?(path: string): string
-  /** How the name is checked; DNS-1123 subdomain unless given. Gives what is wrong, or nothing. */
+  /** Checks the name, as a DNS-1123 subdomain unless given. Returns what is wrong, or undefined. */
   validateName?(name: string): Problem | undefined
-  /** May an update create the object? (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate.) */
+  /** Whether an update may create the object (Lease, Endpoints, Event … upstream's AllowCreateOnUpdate). */
   readonly allowCreateOnUpdate?: boolean
-  /** May an update without resourceVersion overwrite whatever is there? True unless given. */
+  /** Whether an update without resourceVersion overwrites any state. True unless given. */
   readonly allowUnconditionalUpdate?: boolean
-  /** A deletion answers with the object instead of a Status. Source: ReturnDeletedObject of genericregistry.Store. */
+  /** A deletion returns the object instead of a Status. Source: ReturnDeletedObject of genericregistry.Store. */
   readonly returnsDeletedObject?: true
   /**
-   * What becomes of dependents when neither the deletion nor a finalizer of the object says it; DeleteDependents unless
-   * given. With Unsupported the garbage collector has no part in deletions, whatever they say. Source:
+   * What happens to dependents when neither the deletion nor a finalizer of the object decides; DeleteDependents unless
+   * given. With Unsupported the garbage collector ignores deletions of the kind. Source:
    * rest.GarbageCollectionDeleteStrategy.
    */
   readonly defaultGarbageCollectionPolicy?: "DeleteDependents" | "OrphanDependents" | "Unsupported"
-  /** What somebody is warned with who deletes without saying what becomes of dependents. */
+  /** The warning for a deletion without a propagation policy. */
   readonly defaultPolicyWarning?: string
-  /** Seconds after which a stored object ends by itself; Events have 3600. */
+  /** Seconds after which a stored object expires; 3600 for Events. */
   readonly ttlSeconds?: number
-  /** Kept out of the history: only the newest revision of an object is stored (Lease, Event). */
+  /** Objects have no history: only the newest revision is stored (Lease, Event). */
   readonly highChurn?: boolean
   /**
    * Another group-version-kind under which the same stored objects are served, e.g. events.k8s.io Event over core
@@ -113,28 +111,25 @@ export interface ResourceDeclaration<T extends KubeObject> {
     readonly kind: string
     toStored(obj: T): KubeObject
     fromStored(obj: KubeObject): T
-    /** Says of what was written at a revision that it looks the same here; nothing does unless given. */
+    /** Whether an object written at a revision looks the same here; false unless given. */
     isCurrent?(revision: number): boolean
     /**
-     * Asks a webhook for objects in another `<group>/<version>`, before `toStored` and `fromStored` see them.
-     * Where this is given, those two change no version themselves.
+     * Calls a webhook to convert objects to another `<group>/<version>`, before `toStored` and `fromStored`, which then
+     * change no version themselves.
      */
     convert?(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]>
   }
-  /**
-   * The program knows no more of the kind than its name: whoever serves it has a declaration of its own, which is
-   * meant.
-   */
+  /** Only the name of the kind is known here: the declaration of the server that serves it counts. */
   readonly namedOnly?: true
-  /** Objects of the kind are another server's: the store and the registry know nothing of them. */
+  /** Another server stores the objects of the kind; the store and the registry do not have them. */
   readonly remote?: true
-  /** Of a custom resource: which definition it comes from, and whether that is being deleted. */
+  /** For a custom resource: its definition, and whether that is being deleted. */
   readonly definition?: { readonly uid: string; readonly terminating: boolean }
 
   /**
-   * Defaults that hold for a whole object of the kind, its metadata among them; those of one struct stand in its
-   * message. Applied by decoding. `old` is the decoded object that this one was made from, if there is one: what both
-   * share has its defaults already.
+   * Sets defaults that concern a whole object, including its metadata; defaults of one struct are in its message.
+   * Decoding calls it. `old` is the decoded object that this one was made from, if there is one: what both share has
+   * its defaults already.
    */
   defaults?(obj: T, old?: T): T
   /**
@@ -143,11 +138,11 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly keepsStatusOnCreate?: boolean
 
   /**
-   * Drops what a client may not set at creation and sets what the server decides. Status is emptied before, where there
-   * is a status subresource.
+   * Clears the fields that a client may not set at creation, and sets those that the server decides. The status is
+   * cleared before, for a kind with a status subresource.
    */
   prepareForCreate?(obj: T, context: StrategyContext): T
-  /** The same for an update; status (or, for a status update, everything else) has been put back before. */
+  /** Does the same for an update; the status (for a status update everything else) has been reset before. */
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
   /** Which of upstream's checks of the metadata run for this kind, where it differs from most kinds. */
   readonly upstreamChecks?: UpstreamChecks
@@ -164,22 +159,22 @@ export interface ResourceDeclaration<T extends KubeObject> {
   validateUpdate?(obj: T, old: T): readonly Cause[]
   /** Rules about updates of the spec. Skipped for an update that leaves the spec as it is, and for subresources. */
   validateSpecUpdate?(obj: T, old: T): readonly Cause[]
-  /** Of a kind that is to be used no more: what everybody who asks for it is warned with. */
+  /** For a deprecated kind: the warning for every client that uses it. */
   readonly deprecated?: string
-  /** Why the object of this name may not be deleted by itself, if it may not. */
+  /** Returns why the object of this name may not be deleted; undefined when it may. */
   refusesDeletion?(name: string): string | undefined
-  /** Warning headers for what is accepted but discouraged. */
+  /** Returns warnings about what is accepted but discouraged. */
   warnings?(obj: T, old: T | undefined): readonly string[]
   /**
-   * How long a deletion waits when the request does not say, e.g. a Pod's terminationGracePeriodSeconds; absent means
-   * deletion is not graceful.
+   * Returns the grace period of a deletion that requests none, e.g. a Pod's terminationGracePeriodSeconds; undefined
+   * when deletion is not graceful.
    */
   gracefulDeletion?(obj: T, requested: number | undefined): number | undefined
 }
 
 /** How metadata.generation counts. Source: PrepareForCreate and PrepareForUpdate of the strategies. */
 export interface GenerationRule<T> {
-  /** That of a new object; 0 is written as none, and `sent` is what the client says. */
+  /** The generation of a new object; 0 is left out, and `sent` is the client's value. */
   readonly first?: 0 | 1 | "sent"
   counts?(obj: T, old: T): boolean
 }
@@ -194,14 +189,13 @@ export interface Subresources<T> {
     readonly specReplicas: string
     readonly statusReplicas: string
     selector(obj: T): string
-    /** There is no size to tell of while the field of the wanted number is missing. */
+    /** An object without the field of the wanted number has no scale. */
     readonly needsReplicas?: true
   }
   /**
-   * Further ones: name → verbs and the Kind in discovery,
-   * e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction: { verbs: ["create"], kind: "Eviction", group: "policy",
-   * version: "v1" }`. One with a `strategy` shows the whole object and is written by the generic way; the others are
-   * served by code in registry/<group>/<kind>/.
+   * Other subresources: name → verbs and the Kind in discovery, e.g. `log: { verbs: ["get"], kind: "Pod" }`, `eviction:
+   * { verbs: ["create"], kind: "Eviction", group: "policy", version: "v1" }`. One with a `strategy` shows the whole
+   * object and is written by the generic code; the others are served by code in registry/<group>/<kind>/.
    */
   readonly other?: Readonly<
     Record<
@@ -217,22 +211,22 @@ export interface Subresources<T> {
   >
 }
 
-/** What a write to a subresource may change of the object, and the rules of that change. */
+/** What a write to a subresource may change of the object, and the rules of the change. */
 export interface SubresourceStrategy<T> {
-  /** A write here may change the status, although the kind has `/status` for that. */
+  /** A write to this subresource may change the status, although the kind has `/status`. */
   readonly writesStatus?: true
   /**
-   * Fields that a write here leaves as they are, so that who writes comes not to own them: `["metadata", "labels"]` and
-   * all below. The spec, for a status. Source: GetResetFields of the strategies.
+   * Fields that a write here leaves unchanged, so that its manager does not own them: `["metadata", "labels"]` and
+   * everything below; for a status the spec. Source: GetResetFields of the strategies.
    */
   readonly resets?: readonly (readonly string[])[]
-  /** The only fields that a write here changes, where that is the shorter list; `*` stands for every item of a list. */
+  /** The only fields that a write here changes, when that list is shorter; `*` stands for every item of a list. */
   readonly changes?: readonly (readonly string[])[]
   prepareForUpdate?(obj: T, old: T, context: StrategyContext): T
   validateUpdate?(obj: T, old: T): readonly Cause[]
 }
 
-/** What a table says of a whole row. Source: metav1.TableRowCondition. */
+/** A condition of a table row. Source: metav1.TableRowCondition. */
 export interface RowCondition {
   readonly type: "Completed"
   readonly status: "True"
@@ -247,14 +241,11 @@ export interface Column<T> {
   readonly doc?: string
   /** 0 is always shown, 1 only with `-o wide`. */
   readonly priority?: number
-  /** The cell; an undefined one is printed as `<none>`. `now` in milliseconds, for ages. */
+  /** Returns the cell; undefined is printed as `<none>`. `now` in milliseconds, for ages. */
   value(obj: T, now: number): string | number | boolean | undefined | null
 }
 
-/**
- * A kind ready for use: what was declared, with everything derived filled in. Generic code takes `Resource`; typed code
- * `Resource<Pod, PodInput>`.
- */
+/** A declared kind, with all derived values. Generic code takes `Resource`; typed code `Resource<Pod, PodInput>`. */
 export interface Resource<
   T extends KubeObject = KubeObject,
   I extends KubeObjectInput = KubeObjectInput,
@@ -263,17 +254,17 @@ export interface Resource<
   readonly verbs: readonly Verb[]
   readonly apiVersion: string
   /**
-   * The whole object (metadata and the declared fields) as a message; `apiVersion` and `kind` are handled beside it.
+   * The message of the whole object (metadata and the declared fields); `apiVersion` and `kind` are handled separately.
    */
   readonly schema: Message
-  /** `/registry/<group or core>/<plural>/`: under which its objects are stored; see keyOf. */
+  /** The prefix of the objects' keys in the store, `/registry/<group or core>/<plural>/`; see keyOf. */
   readonly prefix: string
   /** Only for the type checker. */
   readonly "~in"?: I
 }
 
 /**
- * The object that a set of declared fields makes. For a kind whose hooks call helpers that take the object: `export
+ * The type of an object with a set of declared fields. For a kind whose hooks call helpers with the object: `export
  * interface Node extends ObjectFor<typeof fields> {}` before `defineResource`.
  */
 export type ObjectFor<F extends Fields> = {
@@ -336,7 +327,7 @@ export function asKind<T extends KubeObject>(resource: Resource<T>, object: Kube
   )
 }
 
-/** The key of an object in the store: `/registry/core/pods/<namespace>/<name>`. */
+/** Returns the key of an object in the store: `/registry/core/pods/<namespace>/<name>`. */
 export const keyOf = (
   resource: { readonly prefix: string; readonly scope: "Namespaced" | "Cluster" },
   ref: { readonly namespace?: string | undefined; readonly name?: string | undefined },

@@ -10,9 +10,8 @@ import type { KubeObject, Resource, SubresourceStrategy } from "./resource.ts"
 import { withZeros } from "./zeros.ts"
 
 /**
- * What is wrong with an object that is to be created: metadata first, then the declared rules of single fields in the
- * order of declaration, then the kind's own `validate`. Source of the order: the Validate<Kind> functions of
- * pkg/apis/<group>/validation.
+ * Returns the faults of a new object: of its metadata, then of single fields in the order of declaration, then those of
+ * the kind's own rules. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
  */
 export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
   if (resource.upstreamChecks?.createMetadata !== false)
@@ -33,7 +32,7 @@ function validateRules<T extends KubeObject>(resource: Resource<T>, obj: T, chan
     ownRules(resource, whole, change),
   )
   if (change === undefined) return found
-  // That something required is taken away is a fault of the change too.
+  // An update that removes a required field is faulty as an update too.
   const whole = declared.length === 0 ? obj : (withZeros(resource.schema, obj) as T)
   return both(found, changeRules(resource, whole, change))
 }
@@ -48,8 +47,8 @@ function withOwnRules<T extends object>(
 }
 
 /**
- * What rules of a kind find in a value in which the declarations have found `declared`. Where something required is
- * missing, the rules see zeros, and what they say of these is left out.
+ * Runs a kind's rules on a value in which the declared rules have found `declared`. Where a required field is absent,
+ * the rules see zeros, and the faults they find there are left out.
  */
 export function rulesBeside<T extends object>(
   declared: readonly Cause[],
@@ -66,7 +65,7 @@ export function rulesBeside<T extends object>(
   )
 }
 
-/** Whether a path is one of these or leads through one. */
+/** Whether a path is in the set, or below a path in it. */
 function isAtOrBelow(path: string, places: ReadonlySet<string>): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1))
     if (places.has(path.slice(0, end))) return true
@@ -74,8 +73,8 @@ function isAtOrBelow(path: string, places: ReadonlySet<string>): boolean {
 }
 
 /**
- * That a name is not found, or is there twice, is true of the empty one too; other faults of a zero come from its being
- * missing.
+ * These faults are true of an absent value too: a name that is not found, or that stands twice. Other faults of a zero
+ * only follow from its absence.
  */
 const TRUE_OF_ZEROS: ReadonlySet<string | undefined> = new Set(["FieldValueNotFound", "FieldValueDuplicate"])
 
@@ -119,8 +118,8 @@ interface Change<T> {
 }
 
 /**
- * What is wrong with a change; `obj` must hold the resourceVersion it is to replace. A write to a subresource follows
- * the rules of that one's `strategy`.
+ * Returns the faults of an update; `obj` must have the resourceVersion that it replaces. A write to a subresource
+ * follows the rules of its `strategy`.
  */
 export function validateObjectUpdate<T extends KubeObject>(
   resource: Resource<T>,
@@ -137,8 +136,8 @@ const both = (first: readonly Cause[], second: readonly Cause[]): readonly Cause
   first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]
 
 /**
- * The declared rules of an object's fields (required, enum, min, max, maxLength, check), all the way down, but for
- * those of its metadata.
+ * Checks the declared rules of all fields of an object (required, enum, min, max, maxLength, check), except those of
+ * its metadata.
  */
 function validateFields(schema: Message, value: object, old: object | undefined): readonly Cause[] {
   const found = wholeValidatorOf(schema)(value, old)
@@ -147,17 +146,15 @@ function validateFields(schema: Message, value: object, old: object | undefined)
 const trimmed = (path: string): string => (path.startsWith(".") ? path.slice(1) : path)
 
 /**
- * The same of one part of an object, for rules that look into a field declared with `ownRule` themselves. Parts
- * that `value` shares with `old` are skipped.
+ * Checks the declared rules of one part of an object, for rules that look into a field with `ownRule`. Parts that
+ * `value` shares with `old` are skipped.
  */
 export function declaredFaults(message: Message, value: object, old?: object): readonly Cause[] {
   const found = validatorOf(message)(value, old)
   return found === undefined ? NO_CAUSES : found.map((cause) => ({ ...cause, field: trimmed(cause.field ?? "") }))
 }
 
-/**
- * The same, and then what rules of the kind find in that part: they can trust its type, as those of a whole object can.
- */
+/** Checks the declared rules of a part, and then runs rules of the kind on it, which can rely on its type. */
 export function partFaults<T extends object>(
   message: Message,
   value: T,
@@ -166,7 +163,7 @@ export function partFaults<T extends object>(
   return withOwnRules(message, value, declaredFaults(message, value), rules)
 }
 
-/** Fields declared immutable that differ from before. Items of lists are not looked into. */
+/** Returns a fault for each immutable field that has changed. Items of lists are not compared. */
 function validateImmutable(message: Message, value: object, old: object): readonly Cause[] {
   const watched = immutablesOf(message)
   return watched.length === 0 ? NO_CAUSES : changed(watched, value as Values, old as Values, "")
@@ -174,9 +171,8 @@ function validateImmutable(message: Message, value: object, old: object): readon
 
 type Values = Readonly<Record<string, unknown>>
 /**
- * Gives what is wrong, or undefined. Paths grow from the inside out (`.name`, then `[0].name`, then
- * `.containers[0].name`), so that a value with nothing wrong costs no path. What is the very same in `old`, the value
- * that is replaced, is not looked at.
+ * Returns faults, or undefined. Paths are built from the inside out (`.name`, then `[0].name`, then
+ * `.containers[0].name`), so that a valid value costs no path. Values that are the same reference in `old` are skipped.
  */
 type Validate = (value: unknown, old: unknown) => Cause[] | undefined
 
@@ -189,7 +185,7 @@ function validatorOf(message: Message): Validate {
   return validate
 }
 
-/** Of a whole object, whose metadata has rules of its own. */
+/** Validates a whole object, whose metadata has rules of its own. */
 function wholeValidatorOf(schema: Message): Validate {
   let validate = compiledWholes.get(schema)
   if (validate === undefined) compiledWholes.set(schema, (validate = compileMessage(schema, "metadata")))
@@ -197,7 +193,7 @@ function wholeValidatorOf(schema: Message): Validate {
 }
 
 function compileMessage(message: Message, except?: string): Validate {
-  // Compiled at the first value: a message may contain itself.
+  // The fields are compiled at the first value, because a message may contain itself.
   let fields: readonly FieldRules[] | undefined
   const { firstOf } = message.rules
   const excluding = firstOf === undefined ? undefined : new Set(firstOf)
@@ -244,8 +240,8 @@ function compileFields(message: Message): readonly FieldRules[] {
   return Object.entries(message.fields).flatMap(([name, { spec }]) => {
     const mustBeThere = spec.presence === "required" && spec.ownRule !== true
     const check = compileType(spec.type, spec)
-    // Text that is empty counts as absent (an optional enum, a name), as in Go, where both are "". Printed zero values
-    // and pointers are themselves.
+    // An empty text counts as absent (an optional enum, a name), as in Go, where both are "", except for fields that
+    // print zeros and pointers.
     const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
     return mustBeThere || check !== undefined
       ? [{ name, mustBeThere, detail: spec.requiredDetail, emptyIsAbsent, check }]
@@ -297,7 +293,7 @@ function compileType(type: Type, spec: FieldSpec): Validate | undefined {
   }
 }
 
-/** Whether a message, or one inside it, declares any rule; those without are never walked. */
+/** Whether a message, or one inside it, declares any rule; others are never walked. */
 function mayFail(message: Message, seen: Set<Message>): boolean {
   if (seen.has(message) || message.rules.unchecked === true) return false
   seen.add(message)
@@ -342,7 +338,7 @@ const rangeProblem = (min: number | undefined, max: number | undefined): string 
 
 interface Immutable {
   readonly name: string
-  /** Undefined: the field itself; else what is immutable inside it. */
+  /** Undefined when the field itself is immutable; else the immutable fields in it. */
   readonly inner: readonly Immutable[] | undefined
 }
 const immutables = new WeakMap<Message, readonly Immutable[]>()
@@ -350,7 +346,7 @@ const immutables = new WeakMap<Message, readonly Immutable[]>()
 function immutablesOf(message: Message): readonly Immutable[] {
   const cached = immutables.get(message)
   if (cached !== undefined) return cached
-  // Set before looking inside, so that a message that contains itself ends here.
+  // Set before looking inside, so that the recursion ends for a message that contains itself.
   immutables.set(message, [])
   const made = Object.entries(message.fields).flatMap(([name, { spec }]): Immutable[] => {
     if (spec.immutable === true) return [{ name, inner: undefined }]
