@@ -9,10 +9,10 @@ import { changed, keyOf, ninePods } from "./world.fixtures.ts"
 const SOME = [
   "default-deny-all",
   "stacked policies",
-  "named port",
-  "CIDR",
+  "egress access on one named port",
+  "except clause",
   "specified together",
-  "updated",
+  "updated namespace",
   "specific protocol",
 ]
 const isChosen = (title: string) => process.env["K3TS_PACKETS"] === "all" || SOME.some((part) => title.includes(part))

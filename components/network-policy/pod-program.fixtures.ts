@@ -97,7 +97,7 @@ function hold({ id, hold: what }: Hold): void {
   const timer = setTimeout(() => {
     held!.removeAllListeners("data")
     tell({ id })
-  }, 300)
+  }, 1000)
   held!.once("data", (bytes) => {
     clearTimeout(timer)
     tell({ id, said: bytes.toString() })
@@ -116,7 +116,7 @@ function broadcast({ id, broadcast: { address, port } }: Broadcast): void {
   setTimeout(() => {
     socket.close()
     tell({ id, said: [...names].join(" ") })
-  }, 300)
+  }, 800)
 }
 
 let hammering = false
