@@ -7,6 +7,8 @@ import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated
 import { manifestFolder } from "../../components/deployer/folder.ts"
 import { MAX_PODS } from "../../components/kubelet/context.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
+import type { OccupiedPorts } from "../../components/controller-manager/servicelb/servicelb.ts"
+import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { addressText, parseCidr } from "./cidr.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
@@ -45,7 +47,11 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
     clusterCidr: flags["cluster-cidr"],
     controllers: disable.includes("controller-manager")
       ? false
-      : { simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED },
+      : {
+          simulatedVolumes: flags["container-runtime-endpoint"] === SIMULATED,
+          disabled: new Set(disable.includes("servicelb") ? ["service-lb-controller"] : []),
+          occupiedPorts: occupiedPorts(flags),
+        },
     scheduler: !disable.includes("scheduler"),
     metricsServer: !disable.includes("metrics-server"),
     ...(disable.includes("manifests")
@@ -115,6 +121,22 @@ export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig
 /** Whether Ingresses are served: they need a real node. */
 const servesIngresses = (flags: ServerFlags): boolean =>
   !flags.disable.includes("ingress") && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
+
+/** Where this machine listens itself, so that no load balancer may lead away what comes there. */
+const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
+  always: new Map([
+    [`${flags["https-listen-port"]}/TCP`, "the API server"],
+    [`${flags["kubelet-port"] ?? KUBELET_PORT}/TCP`, "the kubelet"],
+  ]),
+  ...(servesIngresses(flags)
+    ? {
+        ingress: {
+          className: k3tsIngressClass.metadata.name!,
+          ports: [`${flags["ingress-http-port"]}/TCP`, `${flags["ingress-https-port"]}/TCP`],
+        },
+      }
+    : {}),
+})
 
 function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"]> {
   const accessLog = flags["ingress-access-log"]

@@ -18,6 +18,7 @@ const OPTIONAL_PARTS = [
   "network-policy",
   "local-storage",
   "metrics-server",
+  "servicelb",
   "scheduler",
   "controller-manager",
   "manifests",

@@ -33,7 +33,9 @@ export interface ClusterConfig {
   /** CIDR of the addresses of pods. */
   readonly clusterCidr: string
   /** The controllers, or false for none. `disabled`: names of those that are not to run. */
-  readonly controllers: false | Pick<ControllerManagerConfig, "simulatedVolumes" | "disabled" | "autoscalerSyncMs">
+  readonly controllers:
+    | false
+    | Pick<ControllerManagerConfig, "simulatedVolumes" | "disabled" | "autoscalerSyncMs" | "occupiedPorts">
   readonly scheduler: boolean
   /** Whether the metrics API is served here. */
   readonly metricsServer: boolean

@@ -34,6 +34,7 @@ import { rootCaCertPublisher } from "./rootcacertpublisher.ts"
 import { serviceAccountController } from "./serviceaccount.ts"
 import { serviceAccountTokens } from "./serviceaccount-tokens.ts"
 import { serviceCidrController } from "./servicecidrs.ts"
+import { serviceLbController, type OccupiedPorts } from "./servicelb/servicelb.ts"
 import { ephemeralVolumes } from "./ephemeral-volume.ts"
 import { claimBinder } from "./persistentvolume/claims.ts"
 import { volumePhases } from "./persistentvolume/volumes.ts"
@@ -68,6 +69,8 @@ export interface ControllersConfig {
   readonly features?: Features
   /** Whether nodes are simulated, and so are the volumes provisioned for claims. */
   readonly simulatedVolumes?: boolean
+  /** Ports of the nodes that load balancers do not get; none unless given. */
+  readonly occupiedPorts?: OccupiedPorts
   /** The range of pod addresses, e.g. 10.42.0.0/16. */
   readonly clusterCidr: string
 }
@@ -174,6 +177,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("pv-protection-controller", volumeProtection),
     entry("volumeattributesclass-protection-controller", attributesClassProtection),
     entry("service-cidrs-controller", serviceCidrController),
+    entry("service-controller", serviceLbController(config.occupiedPorts)),
     entry("validatingadmissionpolicy-status-controller", policyStatusController(config)),
     entry(
       "namespace-controller",

@@ -14,6 +14,7 @@ test.each<[string, string[], boolean]>([
       "network-policy",
       "local-storage",
       "metrics-server",
+      "servicelb",
       "scheduler",
       "controller-manager",
       "manifests",

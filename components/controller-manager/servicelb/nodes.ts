@@ -1,0 +1,63 @@
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import type { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+
+/** Where any node has this label with the value "true", only such nodes serve. Source: k3s, Service Load Balancer. */
+export const ENABLE_LABEL = "svccontroller.k3s.cattle.io/enablelb"
+/** A Service with this label is served by nodes that have it with the same value. Source: as above. */
+export const POOL_LABEL = "svccontroller.k3s.cattle.io/lbpool"
+/** Source: k8s.io/api core/v1 well_known_labels.go. */
+const EXCLUDE_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers"
+
+/** What of a node tells whether and at which addresses it serves: equal texts, equal answers. */
+export const digestOf = (node: Node): string =>
+  JSON.stringify([
+    isReady(node),
+    ...[ENABLE_LABEL, POOL_LABEL, EXCLUDE_LABEL].map((label) => node.metadata.labels?.[label] ?? null),
+    node.status.addresses ?? [],
+  ])
+
+/**
+ * The addresses at which a Service of type LoadBalancer is reached, sorted: those of ready nodes, external ones where a
+ * node has any. Under externalTrafficPolicy Local of nodes with a ready endpoint only, as other nodes drop what comes.
+ * Source: k3s pkg/cloudprovider/servicelb.go getStatus.
+ */
+export function addressesFor(
+  service: Service,
+  nodes: readonly Node[],
+  slices: readonly EndpointSlice[],
+): readonly string[] {
+  const isChosen = nodes.some(({ metadata }) => metadata.labels?.[ENABLE_LABEL] === "true")
+  const pool = service.metadata.labels?.[POOL_LABEL]
+  const serving =
+    service.spec.externalTrafficPolicy === "Local"
+      ? new Set(
+          slices
+            .flatMap(({ endpoints }) => (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false))
+            .map(({ nodeName }) => nodeName),
+        )
+      : undefined
+  const families = service.spec.ipFamilies ?? ["IPv4"]
+  const addresses = nodes
+    .filter(
+      (node) =>
+        isReady(node) &&
+        node.metadata.labels?.[EXCLUDE_LABEL] === undefined &&
+        (!isChosen || node.metadata.labels?.[ENABLE_LABEL] === "true") &&
+        (pool === undefined || node.metadata.labels?.[POOL_LABEL] === pool) &&
+        (serving === undefined || serving.has(node.metadata.name)),
+    )
+    .flatMap(({ status }) => {
+      const of = (type: string) =>
+        (status.addresses ?? [])
+          .filter((each) => each.type === type && families.includes(each.address.includes(":") ? "IPv6" : "IPv4"))
+          .map(({ address }) => address)
+      const external = of("ExternalIP")
+      return external.length > 0 ? external : of("InternalIP")
+    })
+  return [...new Set(addresses)].sort()
+}
+
+const isReady = ({ metadata, status }: Node): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  (status.conditions ?? []).some(({ type, status: is }) => type === "Ready" && is === "True")

@@ -1,0 +1,186 @@
+import { describe, expect, test } from "bun:test"
+import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/testing.ts"
+import { grants } from "./grants.ts"
+
+type Spec = Partial<Service["spec"]>
+const lb = (name: string, port: number, spec: Spec = {}, labels: Record<string, string> = {}) => ({
+  metadata: { name, namespace: "default", labels },
+  spec: { type: "LoadBalancer" as const, ports: [{ port, protocol: "TCP" as const }], ...spec },
+})
+const ref = (name: string) => ({ name, namespace: "default" })
+
+/** By Service, the addresses that clients are told. */
+async function addresses({ client }: Cluster): Promise<Record<string, readonly (string | undefined)[]>> {
+  const services = (await client.list(Service)).items.filter(({ metadata }) => metadata.name !== "kubernetes")
+  return Object.fromEntries(
+    services.map(({ metadata, status }) => [metadata.name, (status.loadBalancer.ingress ?? []).map(({ ip }) => ip)]),
+  )
+}
+async function warnings({ client }: Cluster): Promise<readonly string[]> {
+  return (await client.list(Event)).items
+    .filter(({ reason }) => reason === "PortConflict")
+    .map(({ message, involvedObject }) => `${involvedObject.name}: ${message}`)
+}
+const twoNodes = () => startCluster({ nodes: [{ name: "a" }, { name: "b" }] })
+async function label({ client }: Cluster, name: string, labels: Record<string, string>): Promise<void> {
+  const node = await client.get(Node, { name })
+  await client.update(Node, { ...node, metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...labels } } })
+}
+
+describe("a Service of type LoadBalancer", () => {
+  test("gets the addresses of all nodes, and none any more when it has another type", async () => {
+    await using cluster = await twoNodes()
+    const made = await cluster.client.create(Service, lb("web", 80))
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: ["192.168.0.2", "192.168.0.3"] })
+    const { status } = await cluster.client.get(Service, ref("web"))
+    expect(status.loadBalancer.ingress?.[0]).toEqual({
+      ip: "192.168.0.2",
+      ipMode: "VIP",
+      ports: [{ port: 80, protocol: "TCP" }],
+    })
+    // and when the type changes
+    const now = await cluster.client.get(Service, ref("web"))
+    await cluster.client.update(Service, { ...now, spec: { ...made.spec, type: "ClusterIP" } })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: [] })
+  })
+
+  test("leaves one with a class to who implements that", async () => {
+    await using cluster = await twoNodes()
+    await cluster.client.create(Service, lb("web", 80, { loadBalancerClass: "example.com/lb" }))
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: [] })
+  })
+
+  test("follows nodes: labelled ones only where there is one, ready ones only, and none that is gone", async () => {
+    await using cluster = await twoNodes()
+    await cluster.client.create(Service, lb("web", 80))
+    await cluster.client.create(Service, lb("pool", 81, {}, { "svccontroller.k3s.cattle.io/lbpool": "p" }))
+    // when a node is labelled
+    await label(cluster, "b", { "svccontroller.k3s.cattle.io/enablelb": "true" })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: ["192.168.0.3"], pool: [] })
+    // when both are, and one is of the pool
+    await label(cluster, "a", {
+      "svccontroller.k3s.cattle.io/enablelb": "true",
+      "svccontroller.k3s.cattle.io/lbpool": "p",
+    })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: ["192.168.0.2", "192.168.0.3"], pool: ["192.168.0.2"] })
+    // when one is not ready, then back, then gone
+    const b = await cluster.client.get(Node, { name: "b" })
+    const setReady = async (status: "True" | "Unknown") => {
+      const now = await cluster.client.get(Node, { name: "b" })
+      await cluster.client.updateStatus(Node, {
+        ...now,
+        status: {
+          ...now.status,
+          conditions: (b.status.conditions ?? []).map((each) => (each.type === "Ready" ? { ...each, status } : each)),
+        },
+      })
+      await cluster.settle()
+    }
+    await setReady("Unknown")
+    expect((await addresses(cluster))["web"]).toEqual(["192.168.0.2"])
+    await setReady("True")
+    expect((await addresses(cluster))["web"]).toEqual(["192.168.0.2", "192.168.0.3"])
+    await label(cluster, "b", { "node.kubernetes.io/exclude-from-external-load-balancers": "" })
+    await cluster.settle()
+    expect((await addresses(cluster))["web"]).toEqual(["192.168.0.2"])
+    await cluster.client.delete(Node, { name: "a" })
+    await cluster.settle()
+    expect((await addresses(cluster))["web"]).toEqual([])
+  })
+
+  test("is reached at nodes with a ready endpoint only, under externalTrafficPolicy Local", async () => {
+    await using cluster = await twoNodes()
+    await cluster.client.create(Service, lb("web", 80, { externalTrafficPolicy: "Local" }))
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: [] })
+    await cluster.client.create(EndpointSlice, {
+      metadata: { ...ref("web-1"), labels: { "kubernetes.io/service-name": "web" } },
+      addressType: "IPv4",
+      endpoints: [
+        { addresses: ["10.42.0.5"], nodeName: "a", conditions: { ready: false } },
+        { addresses: ["10.42.1.5"], nodeName: "b", conditions: { ready: true } },
+      ],
+      ports: [{ port: 8080 }],
+    })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: ["192.168.0.3"] })
+  })
+
+  test("waits while another has its port, says who, and gets it when that goes", async () => {
+    // given
+    await using cluster = await twoNodes()
+    await cluster.client.create(Service, lb("first", 80))
+    await cluster.advance("2s")
+    await cluster.client.create(Service, lb("second", 80))
+    await cluster.client.create(Service, lb("udp", 80, { ports: [{ port: 80, protocol: "UDP" }] }))
+    await cluster.settle()
+    const both = ["192.168.0.2", "192.168.0.3"]
+    expect(await addresses(cluster)).toEqual({ first: both, second: [], udp: both })
+    expect(await warnings(cluster)).toEqual(["second: Port 80/TCP of the nodes is taken by Service default/first"])
+    // when
+    await cluster.client.delete(Service, ref("first"))
+    await cluster.settle()
+    // then
+    expect(await addresses(cluster)).toEqual({ second: both, udp: both })
+  })
+})
+
+describe("ports of load balancers", () => {
+  const service = (name: string, created: string, ports: readonly number[], held: readonly number[] = []): Service =>
+    ({
+      metadata: { namespace: "ns", name, creationTimestamp: created },
+      spec: { ports: ports.map((port) => ({ port, protocol: "TCP" })) },
+      status: {
+        loadBalancer:
+          held.length === 0
+            ? {}
+            : { ingress: [{ ip: "192.0.2.1", ports: held.map((port) => ({ port, protocol: "TCP" })) }] },
+      },
+    }) as unknown as Service
+  const CASES = [
+    {
+      title: "go to the oldest",
+      given: [service("new", "2026-01-02", [80]), service("old", "2026-01-01", [80])],
+      wants: { old: undefined, new: "80/TCP: Service ns/old" },
+    },
+    {
+      title: "stay with who has them, though an older one asks for them now",
+      given: [service("new", "2026-01-02", [80], [80]), service("old", "2026-01-01", [80], [81])],
+      wants: { new: undefined, old: "80/TCP: Service ns/new" },
+    },
+    {
+      title: "go all to one, or none of them",
+      given: [
+        service("a", "2026-01-01", [80]),
+        service("b", "2026-01-02", [80, 443]),
+        service("c", "2026-01-03", [443]),
+      ],
+      wants: { a: undefined, b: "80/TCP: Service ns/a", c: undefined },
+    },
+    {
+      title: "are not those at which a node itself listens",
+      given: [service("a", "2026-01-01", [6443], [6443])],
+      wants: { a: "6443/TCP: the API server" },
+    },
+  ]
+  test.each(CASES)("$title", ({ given, wants }) => {
+    const found = grants(given, new Map([["6443/TCP", "the API server"]]))
+    expect(
+      Object.fromEntries(
+        [...found].map(([key, refusal]) => [
+          key.slice("ns/".length),
+          refusal === undefined ? undefined : `${refusal.port}: ${refusal.holder}`,
+        ]),
+      ),
+    ).toEqual(wants as Record<string, string | undefined>)
+  })
+})

@@ -1,0 +1,126 @@
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { keyFrom, type Index, type Key } from "../../../pkg/client/informer.ts"
+import {
+  defineController,
+  watching,
+  type Controller,
+  type ReconcileContext,
+} from "../../../pkg/controller/controller.ts"
+import { grants, portsOf } from "./grants.ts"
+import { addressesFor, digestOf } from "./nodes.ts"
+
+/** Where nodes listen themselves; load balancers do not get these ports. */
+export interface OccupiedPorts {
+  /** As `6443/TCP`, with who listens there. */
+  readonly always: ReadonlyMap<string, string>
+  /** Occupied while there is an Ingress of the class. */
+  readonly ingress?: { readonly className: string; readonly ports: readonly string[] }
+}
+
+const SERVICE_NAME = "kubernetes.io/service-name"
+
+/** A Service with a class is another implementation's. */
+const isOurs = ({ metadata, spec }: Service): boolean =>
+  spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined
+
+const ours: Index<Service> = { name: "servicelb/ours", of: (service) => (isOurs(service) ? [""] : []) }
+const byService: Index<EndpointSlice> = {
+  name: "servicelb/service",
+  of: ({ metadata }) => {
+    const name = metadata.labels?.[SERVICE_NAME]
+    return name === undefined ? [] : [`${metadata.namespace}/${name}`]
+  },
+}
+
+/**
+ * Gives Services of type LoadBalancer the addresses of nodes, where the proxy's rules lead their ports to endpoints: no
+ * pod and no image. Two Services cannot have one port of the nodes: the second gets no address, and an Event that says
+ * who has it. Source of the behaviour: k3s pkg/cloudprovider/servicelb.go; of status and class: KEP-1959 and
+ * k8s.io/cloud-provider/controllers/service.
+ */
+export const serviceLbController = (occupied: OccupiedPorts = { always: new Map() }): Controller<Service> =>
+  defineController<Service>({
+    name: "service-lb-controller",
+    reconciles: Service,
+    concerns: (service) =>
+      service.spec.type === "LoadBalancer" || (service.status.loadBalancer.ingress ?? []).length > 0,
+    watches: [
+      // Who asks for the same ports may get them, or not any more.
+      watching(Service, (service, context, old) => {
+        if (service.spec.type !== "LoadBalancer" && old?.spec.type !== "LoadBalancer") return []
+        const ports = new Set([...portsOf(service), ...(old === undefined ? [] : portsOf(old))])
+        return context.informers
+          .of(Service)
+          .by(ours, "")
+          .filter((other) => portsOf(other).some((port) => ports.has(port)))
+          .map(({ metadata }) => keyFrom(metadata))
+      }),
+      watching(Node, (node, context, old, deleted) =>
+        !deleted && old !== undefined && digestOf(old) === digestOf(node) ? [] : allOurs(context),
+      ),
+      ...(occupied.ingress === undefined
+        ? []
+        : [watching(Ingress, (_ingress, context, old) => (old === undefined ? allOurs(context) : []))]),
+      watching(EndpointSlice, ({ metadata }, { informers }) => {
+        const key = `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
+        return informers.of(Service).get(key)?.spec.externalTrafficPolicy === "Local" ? [key] : []
+      }),
+    ],
+    async reconcile(key, context) {
+      const { informers, events } = context
+      const service = informers.of(Service).get(key)
+      if (service === undefined) return
+      if (!isOurs(service)) {
+        if (service.spec.type !== "LoadBalancer") await setAddresses(service, [], context)
+        return
+      }
+      const refusal = grants(informers.of(Service).by(ours, ""), occupiedNow(occupied, context)).get(key)
+      if (refusal !== undefined) {
+        const { port, holder } = refusal
+        events.event(service, "Warning", "PortConflict", `Port ${port} of the nodes is taken by ${holder}`)
+        await setAddresses(service, [], context)
+        return
+      }
+      const addresses = addressesFor(service, informers.of(Node).list(), informers.of(EndpointSlice).by(byService, key))
+      await setAddresses(service, addresses, context)
+    },
+  })
+
+function occupiedNow({ always, ingress }: OccupiedPorts, { informers }: ReconcileContext): ReadonlyMap<string, string> {
+  const isServed =
+    ingress !== undefined &&
+    informers
+      .of(Ingress)
+      .list()
+      .some(({ spec }) => spec.ingressClassName === ingress.className)
+  return isServed ? new Map([...always, ...ingress.ports.map((port) => [port, "Ingresses"] as const)]) : always
+}
+
+const allOurs = ({ informers }: ReconcileContext): readonly Key[] =>
+  informers
+    .of(Service)
+    .by(ours, "")
+    .map(({ metadata }) => keyFrom(metadata))
+
+/** Notes with each address the ports, by which we know later who has them. */
+async function setAddresses(
+  service: Service,
+  addresses: readonly string[],
+  { client }: ReconcileContext,
+): Promise<void> {
+  const ports = (service.spec.ports ?? []).map(({ port, protocol }) => ({ port, protocol }))
+  const ingress = addresses.map((ip) => ({ ip, ipMode: "VIP", ports }))
+  const now = (service.status.loadBalancer.ingress ?? []).map(({ ip, ipMode, ports: of = [] }) => ({
+    ip,
+    ipMode,
+    ports: of.map(({ port, protocol }) => ({ port, protocol })),
+  }))
+  if (JSON.stringify(now) === JSON.stringify(ingress)) return
+  await client.updateStatus(Service, {
+    ...service,
+    status: { ...service.status, loadBalancer: ingress.length > 0 ? { ingress } : {} },
+  })
+}
