@@ -45,6 +45,20 @@ if (serves === "serves") {
 }
 const say = (id, text) => process.stdout.write(JSON.stringify({ id, text }) + "\\n")
 const open = new Map()
+/** New connections every 2 ms, since what was dropped is sent again only a second later, until one is answered. */
+function reach({ id, address, port }) {
+  const sockets = new Set()
+  const timer = setInterval(() => {
+    const socket = net.connect({ host: address, port })
+    sockets.add(socket)
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket))
+    socket.once("data", (bytes) => {
+      clearInterval(timer)
+      say(id, bytes.toString().trim())
+      for (const each of sockets) each.destroy()
+    })
+  }, 2)
+}
 function ask({ id, address, port, udp, connection, text }) {
   const late = setTimeout(() => say(id, "dropped"), ${PATIENCE_MS})
   const done = (said) => (clearTimeout(late), say(id, said))
@@ -66,7 +80,10 @@ let rest = ""
 process.stdin.on("data", (bytes) => {
   const lines = (rest + bytes).split("\\n")
   rest = lines.pop()
-  for (const line of lines) ask(JSON.parse(line))
+  for (const line of lines) {
+    const question = JSON.parse(line)
+    question.reach ? reach(question) : ask(question)
+  }
 }).on("end", () => process.exit())
 say(0, "ready")
 `
@@ -131,6 +148,11 @@ export class PacketLab {
   /** One connection. Gives what the server said, such as `web-1 as 10.42.0.2`, or `refused`, or `dropped`. */
   ask(from: LabMember, address: string, port: number, protocol: "tcp" | "udp" = "tcp"): Promise<string> {
     return this.#request(from, { address, port, udp: protocol === "udp" })
+  }
+
+  /** Tries until somebody answers. */
+  reach(from: LabMember, address: string, port: number): Promise<string> {
+    return this.#request(from, { address, port, reach: true })
   }
 
   /** All answers that come, of as many connections as it takes to hear `count` different ones, but at most 80. */

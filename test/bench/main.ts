@@ -8,6 +8,7 @@ import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./ingress.ts"
 import { networkPolicy } from "./network-policy.ts"
 import { node } from "./node.ts"
+import { services } from "./services.ts"
 import { soak } from "./soak.ts"
 import { largest, testing } from "./testing.ts"
 import { watch } from "./watch.ts"
@@ -29,6 +30,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   admission,
   ingress,
   networkPolicy,
+  services,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
