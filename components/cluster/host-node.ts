@@ -150,6 +150,7 @@ export function hostNode(
         name: "kube-proxy",
         clients,
         user: { name: "system:kube-proxy" },
+        following: followingNode(nodeName),
         create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidr, metrics }),
       }),
       apiServer.name,

@@ -1,3 +1,4 @@
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
@@ -11,6 +12,9 @@ const byService: Index<EndpointSlice> = {
 }
 /** When what the slice tells of began to change. Source: k8s.io/api core/v1 annotation_key_constants.go. */
 const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
+
+/** Source: k8s.io/api core/v1 well_known_labels.go. */
+const ZONE = "topology.kubernetes.io/zone"
 
 export interface ChangesParts {
   readonly informers: Informers
@@ -56,6 +60,10 @@ export class Changes {
     const off = [
       informers.of(Service).on({ added: ofService, updated: ofService, deleted: ofService }),
       informers.of(EndpointSlice).on({ added: slice, updated: slice, deleted: (gone) => ofSlice(gone, true) }),
+      informers.of(Node).on({
+        added: (node) => this.#noteZone(undefined, node),
+        updated: (node, old) => this.#noteZone(old, node),
+      }),
     ]
     return () => off.forEach((end) => end())
   }
@@ -76,7 +84,7 @@ export class Changes {
     for (const key of this.#dirty) {
       const service = informers.of(Service).get(key)
       const slices = informers.of(EndpointSlice).by(byService, key)
-      const after = service === undefined ? [] : servicePorts(service, slices, nodeName)
+      const after = service === undefined ? [] : servicePorts(service, slices, { nodeName, zone: this.#zone() })
       changes.set(key, { before: this.of(key), after })
       if (after.length === 0) this.#ports.delete(key)
       else this.#ports.set(key, after)
@@ -87,6 +95,18 @@ export class Changes {
     const triggers = [...this.#triggers.values()].flat()
     this.#triggers = new Map()
     return { changes, triggers }
+  }
+
+  #zone(): string | undefined {
+    const { informers, nodeName } = this.#parts
+    return informers.of(Node).get(nodeName)?.metadata.labels?.[ZONE]
+  }
+
+  /** Which endpoints are near depends on where this node is. */
+  #noteZone(old: Node | undefined, node: Node): void {
+    const { informers, nodeName } = this.#parts
+    if (node.metadata.name !== nodeName || old?.metadata.labels?.[ZONE] === node.metadata.labels?.[ZONE]) return
+    for (const { metadata } of informers.of(Service).list()) this.#note(`${metadata.namespace}/${metadata.name}`)
   }
 
   #note(key: string): void {

@@ -1,4 +1,4 @@
-import type { ServicePort } from "./service-ports.ts"
+import { endpointsOf, type Endpoint, type ServicePort } from "./service-ports.ts"
 
 /**
  * Connections the kernel remembers that no longer hold, as `conntrack -D` arguments. Only UDP: TCP clients notice by
@@ -14,8 +14,8 @@ export function staleConnections(
   const stale: string[][] = []
   for (const old of before) {
     if (old.protocol !== "udp") continue
-    const left = new Set((next.get(old.name)?.cluster ?? []).map(({ ip, port }) => `${ip}:${port}`))
-    for (const { ip, port } of old.cluster) {
+    const left = new Set(endpointsAt(next.get(old.name)).map(({ ip, port }) => `${ip}:${port}`))
+    for (const { ip, port } of endpointsOf(old)) {
       if (left.has(`${ip}:${port}`)) continue
       const there = ["--dst-nat", ip, "--reply-port-src", String(port)]
       for (const address of addressesOf(old)) stale.push(["-D", "-p", "udp", "--orig-dst", address, ...there])
@@ -35,3 +35,6 @@ export function staleConnections(
 const addressesOf = ({ clusterIp, externalIps, loadBalancerIps }: ServicePort): readonly string[] => [
   ...new Set([clusterIp, ...externalIps, ...loadBalancerIps]),
 ]
+
+const endpointsAt = (port: ServicePort | undefined): readonly Endpoint[] =>
+  port === undefined ? [] : endpointsOf(port)

@@ -150,6 +150,16 @@ const CASES: readonly {
     asks: [{ from: "pod-a", to: VIP, wants: as(POD, "web-1") }],
   },
   {
+    title: "lets an endpoint here serve that ends, under externalTrafficPolicy Local, though another node's is ready",
+    spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local" },
+    endpoints: ["web-3"],
+    ending: ["web-1"],
+    asks: [
+      { from: "outside", to: NODE_IP, port: NODE_PORT, wants: as(OUTSIDE_IP, "web-1") },
+      { from: "pod-a", to: VIP, wants: as(POD, "web-3") },
+    ],
+  },
+  {
     title: "answers at a load balancer's address",
     spec: { type: "LoadBalancer" },
     endpoints: ["web-1"],

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
@@ -167,6 +168,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
         informers.of(Service).whenSynced(),
         informers.of(EndpointSlice).whenSynced(),
         informers.of(ServiceCIDR).whenSynced(),
+        informers.of(Node).whenSynced(),
       ])
       writer = makeWriter(await chooseMode(config.mode, host, log))
       signal.throwIfAborted()

@@ -1,5 +1,6 @@
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import type { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { categorize, type Candidate, type Place } from "./topology.ts"
 
 /** Where a connection to a Service port may end. */
 export interface Endpoint {
@@ -27,9 +28,14 @@ export interface ServicePort {
   readonly healthCheckNodePort: number | undefined
   /** Endpoints for traffic that may go to any node. */
   readonly cluster: readonly Endpoint[]
-  /** Those on this node. */
+  /** Endpoints for traffic that must stay on this node; they need not be among those of `cluster`. */
   readonly local: readonly Endpoint[]
 }
+
+/** Every endpoint to which traffic may go from this node. */
+export const endpointsOf = ({ cluster, local }: ServicePort): readonly Endpoint[] => [
+  ...new Map([...cluster, ...local].map((endpoint) => [`${endpoint.ip}:${endpoint.port}`, endpoint])).values(),
+]
 
 const SERVICE_NAME = "kubernetes.io/service-name"
 const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
@@ -49,17 +55,14 @@ export const serviceKeyOf = ({ metadata }: EndpointSlice): string =>
  * The ports of a Service that the proxy programs; none for headless ones, ExternalName and those of another proxy.
  * IPv4.
  */
-export function servicePorts(
-  service: Service,
-  slices: readonly EndpointSlice[],
-  nodeName: string,
-): readonly ServicePort[] {
+export function servicePorts(service: Service, slices: readonly EndpointSlice[], place: Place): readonly ServicePort[] {
   const { spec, metadata, status } = service
   const clusterIp = (spec.clusterIPs ?? [spec.clusterIP ?? ""]).find((ip) => ip.includes("."))
   if (clusterIp === undefined || spec.type === "ExternalName" || metadata.labels?.[PROXY_NAME] !== undefined) return []
   const outside = spec.type === "NodePort" || spec.type === "LoadBalancer"
   return (spec.ports ?? []).map((port) => {
-    const cluster = endpointsOf(port.name ?? "", port.protocol, slices, nodeName)
+    const candidates = candidatesOf(port.name ?? "", port.protocol, slices, place.nodeName)
+    const { cluster, local } = categorize(candidates, place)
     return {
       name: `${metadata.namespace}/${metadata.name}${port.name ? `:${port.name}` : ""}`,
       protocol: port.protocol.toLowerCase() as ServicePort["protocol"],
@@ -82,33 +85,39 @@ export function servicePorts(
       externalLocal: spec.externalTrafficPolicy === "Local",
       healthCheckNodePort: spec.externalTrafficPolicy === "Local" ? spec.healthCheckNodePort : undefined,
       cluster,
-      local: cluster.filter(({ local }) => local),
+      local,
     }
   })
 }
 
-/**
- * Ready endpoints; when none is, those that still serve while they end (KEP-1669). Sorted, so that equal sets give
- * equal rules.
- */
-function endpointsOf(
+/** Sorted, so that equal sets give equal rules. */
+function candidatesOf(
   name: string,
   protocol: string,
   slices: readonly EndpointSlice[],
   nodeName: string,
-): readonly Endpoint[] {
-  const ready = new Map<string, Endpoint>()
-  const ending = new Map<string, Endpoint>()
+): readonly Candidate[] {
+  const found = new Map<string, Candidate>()
   for (const { ports, endpoints } of slices) {
     const port = ports?.find((each) => (each.name ?? "") === name && (each.protocol ?? "TCP") === protocol)?.port
     if (port === undefined) continue
-    for (const { addresses, conditions, nodeName: on } of endpoints ?? []) {
+    for (const { addresses, conditions, nodeName: on, hints } of endpoints ?? []) {
       const [ip] = addresses
       if (ip === undefined) continue
-      const endpoint = { ip, port, local: on === nodeName }
-      if (conditions?.ready !== false) ready.set(`${ip}:${port}`, endpoint)
-      else if (conditions.serving === true && conditions.terminating === true) ending.set(`${ip}:${port}`, endpoint)
+      const isReady = conditions?.ready !== false
+      const key = `${ip}:${port}`
+      // While a pod's endpoint moves from one slice to another it is in both.
+      if (found.get(key)?.isReady === true) continue
+      found.set(key, {
+        ip,
+        port,
+        local: on === nodeName,
+        isReady,
+        isEnding: !isReady && conditions.serving === true && conditions.terminating === true,
+        zones: (hints?.forZones ?? []).map((zone) => zone.name),
+        nodes: (hints?.forNodes ?? []).map((node) => node.name),
+      })
     }
   }
-  return [...(ready.size > 0 ? ready : ending)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint)
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, candidate]) => candidate)
 }

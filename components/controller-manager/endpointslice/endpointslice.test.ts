@@ -53,6 +53,28 @@ describe("endpoints of a Service", () => {
     ])
   })
 
+  const ZONES = [{ name: "z1" }]
+  test.each<[trafficDistribution: string, wants: object | undefined]>([
+    ["PreferClose", { forZones: ZONES }],
+    ["PreferSameZone", { forZones: ZONES }],
+    ["PreferSameNode", { forZones: ZONES, forNodes: [{ name: "node-0" }] }],
+  ])("are meant for those close to them under trafficDistribution %s, and for all without", async (asked, wants) => {
+    await using cluster = await start()
+    const { client } = cluster
+    await client.create(Service, service({ trafficDistribution: asked }))
+    await client.create(Pod, pod("a"))
+    await cluster.settle()
+    const hints = async () => (await slicesOf(cluster))[0]?.endpoints?.[0]?.hints
+    expect(await hints()).toEqual(wants)
+    // when
+    const now = await client.get(Service, { name: "web", namespace: "default" })
+    const { trafficDistribution: _, ...spec } = now.spec
+    await client.update(Service, { ...now, spec })
+    await cluster.settle()
+    // then
+    expect(await hints()).toBeUndefined()
+  })
+
   test("follow labels and readiness", async () => {
     // given two pods, each ready while it says so
     const unready = new Set<string>()

@@ -115,7 +115,24 @@ function endpointOf(pod: Pod, service: Service, address: string, { informers }: 
     targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },
     ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
     ...(zone === undefined ? {} : { zone }),
+    ...hintsFor(pod, service, zone),
     ...(hostname === undefined ? {} : { hostname }),
+  }
+}
+
+/** The values of trafficDistribution that keep traffic close. Source: endpointslice/trafficdist. */
+const CLOSE: ReadonlySet<string> = new Set(["PreferClose", "PreferSameZone", "PreferSameNode"])
+
+/** For whom a ready endpoint is meant, by which proxies choose those close to them. Source: as above. */
+function hintsFor(pod: Pod, service: Service, zone: string | undefined): Pick<Endpoint, "hints"> {
+  const { trafficDistribution = "" } = service.spec
+  if (!CLOSE.has(trafficDistribution) || readinessOf(pod, service).ready !== true) return {}
+  const { nodeName = "" } = pod.spec
+  const forZones = zone === undefined ? [] : [{ name: zone }]
+  const forNodes = trafficDistribution === "PreferSameNode" && nodeName !== "" ? [{ name: nodeName }] : []
+  if (forZones.length + forNodes.length === 0) return {}
+  return {
+    hints: { ...(forZones.length > 0 ? { forZones } : {}), ...(forNodes.length > 0 ? { forNodes } : {}) },
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import type { Endpoint, ServicePort } from "../service-ports.ts"
+import { endpointsOf, type Endpoint, type ServicePort } from "../service-ports.ts"
 
 /** The chains of one table, each with its rules as iptables-restore takes them, without `-A CHAIN`. */
 export type Chains = Map<string, string[]>
@@ -139,7 +139,7 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   const usesLocal = port.local.length > 0 && (port.internalLocal || (outside && port.externalLocal))
   if (usesCluster) nat.set(svc, [masqueradeFromOutside, ...balance(port, port.cluster)])
   if (usesLocal) nat.set(svl, [...(port.internalLocal ? [masqueradeFromOutside] : []), ...balance(port, port.local)])
-  for (const endpoint of usesCluster ? port.cluster : port.local)
+  for (const endpoint of usesCluster ? endpointsOf(port) : port.local)
     nat.set(endpointChain(port, endpoint), endpointRules(port, endpoint))
 }
 
