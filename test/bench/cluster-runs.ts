@@ -123,7 +123,7 @@ async function claims(): Promise<number> {
         storageClassName: "disk",
       },
     })
-  return timed(async () => {
+  return await timed(async () => {
     await Promise.all(Array.from({ length: CLAIMS }, (_, i) => claim(`claim-${i}`)))
     await cluster.eventually(
       PersistentVolumeClaim,
