@@ -1,21 +1,20 @@
 /**
- * The tables of the store on disk, and what proves that they are whole.
+ * The tables of the store on disk, and how they show that nothing is missing.
  *
  * `log` has a row for each event; the newest row of a key is its state. A row names the row that it superseded (`prev`;
- * 0: none), so compaction and history follow revisions, the table's own order. There is no index by key: it would
- * double what every write puts on the disk.
+ * 0: none), so compaction and history follow revisions, the table's own order. There is no index by key, because it
+ * would double the bytes of each write.
  *
- * `live` lists the rows that were the state of the cluster at revision `folded`. So a start reads these and the rows
- * after `folded`, and no history. It is brought up to date once in a few hundred writes, which costs next to nothing.
+ * `live` lists the rows that were the state of the cluster at revision `folded`. A start reads these and the rows after
+ * `folded`, and no history. The table is updated once in a few hundred writes, which costs next to nothing.
  *
- * Three things in each row prove that nothing is missing and nothing has changed:
+ * Three columns of each row show that no row is missing or changed:
  *  - `sum`, a checksum of the whole row;
- *  - `before`, the revision of the row before it in the log. Where the rows that are read do not follow from each
- *    other, one is missing. Rows of objects that
- *    change all the time (Lease, Event) are dropped when they are superseded; so only their deletions are part of this
- *    chain;
- *  - `objects` and `revisions`, how many objects there were after the event, and the sum of their revisions. What a
- *    start finds must agree with the newest row.
+ *  - `before`, the revision of the previous row of the log. Where two rows that are read do not follow each other, one
+ *    is missing. Rows of high-churn objects (Lease, Event) are deleted when they are superseded, so only their
+ *    deletions are part of this chain;
+ *  - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions. What a start
+ *    reads must agree with the newest row.
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"

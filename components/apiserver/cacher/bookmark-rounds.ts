@@ -8,12 +8,12 @@ interface Round<W> {
 /** Sends bookmarks. Watchers with the same interval share one timer; without watchers there is no timer. */
 export class BookmarkRounds<W> {
   readonly #clock: Clock
-  readonly #tell: (watchers: Iterable<W>) => void
+  readonly #notify: (watchers: Iterable<W>) => void
   readonly #rounds = new Map<number, Round<W>>()
 
   constructor(clock: Clock, tell: (watchers: Iterable<W>) => void) {
     this.#clock = clock
-    this.#tell = tell
+    this.#notify = tell
   }
 
   add(watcher: W, everyMs: number): void {
@@ -35,7 +35,7 @@ export class BookmarkRounds<W> {
       this.#clock.setTimeout(
         () => {
           round.timer = arm()
-          this.#tell(watchers)
+          this.#notify(watchers)
         },
         everyMs,
         "upkeep",

@@ -157,7 +157,7 @@ export class WatchHub {
 
   #dispatch(events: readonly StorageEvent[]): void {
     if (events.length === 1) {
-      this.#tell(resourcePrefix(events[0]!.key), events)
+      this.#notify(resourcePrefix(events[0]!.key), events)
       return
     }
     const byPrefix = new Map<string, StorageEvent[]>()
@@ -167,11 +167,11 @@ export class WatchHub {
       if (group === undefined) byPrefix.set(prefix, [event])
       else group.push(event)
     }
-    for (const [prefix, group] of byPrefix) this.#tell(prefix, group)
+    for (const [prefix, group] of byPrefix) this.#notify(prefix, group)
   }
 
   /** Sends the events of one resource, whose keys all start with `resourcePrefix`, to its watchers. */
-  #tell(resourcePrefix: string, events: readonly StorageEvent[]): void {
+  #notify(resourcePrefix: string, events: readonly StorageEvent[]): void {
     const groups = this.#watchers.of(resourcePrefix)
     if (groups === undefined) return
     const { revision } = events.at(-1)!

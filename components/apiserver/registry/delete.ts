@@ -55,7 +55,7 @@ export async function deleteObject(
     const { object: marked, goes } = next
     if (options.dryRun === true) {
       pretendedRemoval = goes
-      return { pretend: marked === old ? current : unstored(current.key, marked) }
+      return { dryRun: marked === old ? current : unstored(current.key, marked) }
     }
     if (!goes) return { write: marked }
     return marked === old ? { remove: true } : { remove: true, marked }

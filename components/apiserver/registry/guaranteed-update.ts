@@ -15,7 +15,7 @@ export type Attempt =
   | { readonly keep: Stored }
   | Removal
   /** A dry run: the object that would have been written. */
-  | { readonly pretend: Stored }
+  | { readonly dryRun: Stored }
 
 /** Removes the object. */
 interface Removal {
@@ -60,7 +60,7 @@ export async function guaranteedUpdate(
       const shown = current && view.shown(current)
       const wanted = await attempt(shown instanceof Promise ? await shown : shown)
       if ("keep" in wanted) return { stored: wanted.keep, removed: false }
-      if ("pretend" in wanted) return { stored: wanted.pretend, removed: false }
+      if ("dryRun" in wanted) return { stored: wanted.dryRun, removed: false }
       try {
         const before = current
         const base = {

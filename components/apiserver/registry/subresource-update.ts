@@ -36,7 +36,7 @@ export function updateBySubresource<T extends KubeObject>(
     // A POST creates another object (a binding, an eviction), so admission does not see it as an update of this one.
     if (verb === "update" || verb === "patch")
       await context.admission.validate(admissionAttributes(request, "UPDATE", object, old))
-    if (options.dryRun === true) return { pretend: unstored(current.key, object) }
+    if (options.dryRun === true) return { dryRun: unstored(current.key, object) }
     return removes?.(object) === true ? { remove: true } : { write: object }
   })
 }

@@ -142,7 +142,7 @@ async function attemptUpdate(
     if (checked instanceof Promise) await checked
     if (options.dryRun === true) {
       reservation?.settle(false)
-      return { pretend: unstored(current.key, object) }
+      return { dryRun: unstored(current.key, object) }
     }
     const settle = (written: boolean) => {
       reservation?.settle(written)

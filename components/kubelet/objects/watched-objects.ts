@@ -164,10 +164,11 @@ class Followed<T extends KubeObject> {
   #set(object: T | undefined, tell: boolean): void {
     const before = this.#object
     this.#object = object
-    if (tell && before?.metadata.resourceVersion !== object?.metadata.resourceVersion) this.#tell(before !== undefined)
+    if (tell && before?.metadata.resourceVersion !== object?.metadata.resourceVersion)
+      this.#notify(before !== undefined)
   }
 
-  #tell(existed: boolean): void {
+  #notify(existed: boolean): void {
     for (const listener of [...this.listeners]) listener({ exists: this.#object !== undefined, existed })
   }
 
@@ -200,7 +201,7 @@ class Followed<T extends KubeObject> {
     if (wasKnown) return
     this.#known = listed
     listed.then(
-      () => this.#tell(false),
+      () => this.#notify(false),
       () => undefined,
     )
   }

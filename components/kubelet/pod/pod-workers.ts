@@ -73,7 +73,7 @@ export class PodWorkers {
         updated: (pod, old) => this.#changed(pod, old),
         deleted: (pod) => this.#gone(pod),
       }),
-      cache.on((uid) => this.#stirred(uid)),
+      cache.on((uid) => this.#runtimeChanged(uid)),
       // What failed while the runtime was away is retried at once.
       cache.onRelist(() => {
         for (const worker of this.#workers.values()) worker.wake()
@@ -82,7 +82,7 @@ export class PodWorkers {
     const first = known
     known = undefined
     for (const pod of first.toSorted(byAge)) added(pod)
-    for (const runtime of cache.all()) this.#stirred(runtime.identity.uid)
+    for (const runtime of cache.all()) this.#runtimeChanged(runtime.identity.uid)
     this.#parts.context.spawn("remains of pods", () =>
       clearOrphans(
         this.#parts.context,
@@ -159,7 +159,7 @@ export class PodWorkers {
   }
 
   /** Something changed in the runtime. */
-  #stirred(uid: string): void {
+  #runtimeChanged(uid: string): void {
     const worker = this.#workers.get(uid)
     if (worker !== undefined) return worker.wake()
     const runtime = this.#parts.cache.get(uid)

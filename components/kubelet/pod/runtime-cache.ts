@@ -105,16 +105,16 @@ export class RuntimeCache {
     // program.
     if (container === undefined && sandbox === undefined) return
     if (type === "Deleted") {
-      if (this.#drop(id)) this.#tell((container ?? sandbox!).pod.uid)
+      if (this.#drop(id)) this.#notify((container ?? sandbox!).pod.uid)
       return
     }
     if (type !== "Stopped") return
     if (container !== undefined && container.state !== "exited") {
       await this.refreshContainer(id, container.sandboxId)
-      this.#tell(container.pod.uid)
+      this.#notify(container.pod.uid)
     } else if (sandbox?.ready === true) {
       await this.refreshSandbox(id)
-      this.#tell(sandbox.pod.uid)
+      this.#notify(sandbox.pod.uid)
     }
   }
 
@@ -157,7 +157,7 @@ export class RuntimeCache {
     }
     this.#synced = true
     this.#relisted.resolve()
-    for (const uid of changed) this.#tell(uid)
+    for (const uid of changed) this.#notify(uid)
   }
 
   /** Updates a container from the runtime. */
@@ -179,14 +179,14 @@ export class RuntimeCache {
     // Two updates may overlap; an ended container does not run again.
     if (before?.state === "exited" && !ended) return before
     this.#containers.set(id, container)
-    this.#paint(container.pod.uid, { container })
+    this.#put(container.pod.uid, { container })
     return container
   }
 
   /** Adds a container that was just created, so that its end is noticed, however soon it comes. */
   created(container: RuntimeContainer): void {
     this.#containers.set(container.id, container)
-    this.#paint(container.pod.uid, { container })
+    this.#put(container.pod.uid, { container })
   }
 
   async refreshSandbox(id: string): Promise<RuntimeSandbox | undefined> {
@@ -197,7 +197,7 @@ export class RuntimeCache {
       return undefined
     }
     this.#sandboxes.set(id, sandbox)
-    this.#paint(sandbox.pod.uid, { sandbox })
+    this.#put(sandbox.pod.uid, { sandbox })
     return sandbox
   }
 
@@ -213,12 +213,12 @@ export class RuntimeCache {
     this.#sandboxes.delete(id)
     for (const container of this.#pods.get(thing.pod.uid)?.containers ?? [])
       if (container.sandboxId === id) this.#containers.delete(container.id)
-    this.#repaint(thing.pod.uid)
+    this.#removeUnknown(thing.pod.uid)
     return true
   }
 
   /** Puts a container, or sandbox, into the state of its pod. */
-  #paint(
+  #put(
     uid: string,
     { container, sandbox }: { readonly container?: RuntimeContainer; readonly sandbox?: RuntimeSandbox },
   ): void {
@@ -231,7 +231,7 @@ export class RuntimeCache {
   }
 
   /** Removes unknown containers and sandboxes from the state of the pod. */
-  #repaint(uid: string): void {
+  #removeUnknown(uid: string): void {
     const { sandboxes, containers } = this.#pods.get(uid) ?? { sandboxes: [], containers: [] }
     this.#show(
       uid,
@@ -246,7 +246,7 @@ export class RuntimeCache {
     else this.#pods.set(uid, { identity, sandboxes, containers })
   }
 
-  #tell(uid: string): void {
+  #notify(uid: string): void {
     for (const listener of this.#listeners) listener(uid)
   }
 }

@@ -31,8 +31,8 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
   await admitBody(context, request, eviction)
   const options = deleteOptionsOf(eviction, request.options)
   if (!ignoresBudgets(pod)) await chargeBudget(context, request, pod, options)
-  const told = options.dryRun === true ? options : await tellPod(context, request, options)
-  await deleteObject(context, { ...request, subresource: undefined, verb: "delete", options: told })
+  const deletion = options.dryRun === true ? options : await markDisrupted(context, request, options)
+  await deleteObject(context, { ...request, subresource: undefined, verb: "delete", options: deletion })
   return { kind: "status", code: 201, status: SUCCESS }
 }
 
@@ -40,7 +40,7 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
  * Sets the condition DisruptionTarget in the pod before it is deleted, because the failure policy of a Job reads it.
  * Source: eviction.go addConditionAndDeletePod.
  */
-async function tellPod(
+async function markDisrupted(
   context: RegistryContext,
   request: ApiRequest,
   options: RequestOptions,

@@ -145,7 +145,7 @@ export class SimulatedContainers implements RuntimeService {
     if (sandbox === undefined || !sandbox.ready) return
     for (const container of sandbox.containers) container.kill()
     this.#leave(sandbox)
-    this.#tell({ type: "Stopped", containerId: id, podSandboxId: id })
+    this.#notify({ type: "Stopped", containerId: id, podSandboxId: id })
   }
 
   async removePodSandbox(id: string): Promise<void> {
@@ -338,15 +338,15 @@ export class SimulatedContainers implements RuntimeService {
   }
 
   readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
-    if (reason === "OOMKilled") this.#tell({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
-    this.#tell({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
+    if (reason === "OOMKilled") this.#notify({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
+    this.#notify({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
   }
 
   #addressOf(sandbox: Sandbox): Address {
     return new Address(this.#options.faults, (port) => this.#listener(sandbox.containers, port, false))
   }
 
-  #tell(event: ContainerEvent): void {
+  #notify(event: ContainerEvent): void {
     for (const subscriber of this.#subscribers) subscriber.push(event)
   }
 
