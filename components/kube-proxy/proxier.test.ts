@@ -97,6 +97,31 @@ describe("kube-proxy", () => {
     expect(fed.at(-1)).toContain("10.42.0.8:8080")
   })
 
+  test("ends although a change came while rules were being written", async () => {
+    // given a proxy that is told to stop in the middle of a synchronisation, after another change
+    await using web = await withService()
+    let meanwhile: (() => Promise<void>) | undefined
+    const proxy = web.proxy({
+      run: async () => "",
+      async feed() {
+        const act = meanwhile
+        meanwhile = undefined
+        await act?.()
+      },
+    })
+    await proxy.start(new AbortController().signal)
+    const stopped = Promise.withResolvers<void>()
+    meanwhile = async () => {
+      await web.point("10.42.0.7")
+      void proxy.stop().then(stopped.resolve)
+    }
+    // when
+    await web.point("10.42.0.6")
+    await web.cluster.settle()
+    // then nothing goes on working for ever
+    await stopped.promise
+  })
+
   test("does not wait for the kernel to forget connections before it writes the next rules", async () => {
     // given a machine on which that takes for ever
     await using web = await withService("UDP")

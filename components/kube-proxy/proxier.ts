@@ -79,7 +79,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
 
   /** Starts working unless that is under way, in which case what is wanted is seen to before it ends. */
   function run(): void {
-    if (!wanted || syncing !== undefined) return
+    if (!wanted || stopped || syncing !== undefined) return
     syncing = work().finally(() => {
       syncing = undefined
       run()
