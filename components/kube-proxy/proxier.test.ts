@@ -249,6 +249,30 @@ describe("the mode of kube-proxy", () => {
 })
 
 describe("kube-proxy by nftables", () => {
+  test("tries again to remove the rules of another mode, until that is done", async () => {
+    // given a machine with rules of iptables that are held by somebody for a while
+    await using web = await withService()
+    const restores: string[] = []
+    const proxy = web.proxy(
+      {
+        run: async (command, args) =>
+          command === "iptables-save" && args[1] === "nat" ? ":KUBE-SERVICES - [0:0]\n" : "nftables v1.0.6 (X)",
+        async feed(command, _args, input) {
+          if (command === "iptables-restore" && restores.push(input) === 1) throw new Error("resource busy")
+        },
+      },
+      "nftables",
+    )
+    await proxy.start(new AbortController().signal)
+    await web.cluster.settle()
+    expect(restores).toHaveLength(1)
+    // when
+    await web.cluster.advance("1s")
+    // then
+    expect(restores).toHaveLength(2)
+    expect(restores[1]).toContain("-X KUBE-SERVICES")
+  })
+
   test("writes everything a second after a transaction was not taken, and counts that", async () => {
     // given a machine that takes the first rules
     await using web = await withService()

@@ -64,6 +64,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   let triggers: readonly number[] = []
   let syncing: Promise<void> | undefined
   let leaving: Promise<void> | undefined
+  let leavingTimer: Timer | undefined
   let wanted = false
   let timer: Timer | undefined
   let unsubscribe: (() => void)[] = []
@@ -141,9 +142,10 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   async function leaveOtherModes(mode: ProxyMode): Promise<void> {
     for (const other of PROXY_MODES)
       if (other !== mode)
-        await cleanUpMode(other, host).catch((err: unknown) =>
-          log.warn("Cannot remove the rules of another mode", { mode: other, err }),
-        )
+        await cleanUpMode(other, host).catch((err: unknown) => {
+          log.warn("Cannot remove the rules of another mode; will retry", { mode: other, err })
+          if (!stopped) leavingTimer = clock.setTimeout(() => void (leaving = leaveOtherModes(mode)), RETRY_MS)
+        })
   }
 
   function watchForFlushes(of: RuleWriter): void {
@@ -193,6 +195,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
     async stop() {
       stopped = true
       timer?.cancel()
+      leavingTimer?.cancel()
       for (const off of unsubscribe) off()
       unsubscribe = []
       await Promise.all([syncing, leaving, cleaner.stop()])
