@@ -27,8 +27,15 @@ export interface BackendsParts {
   readonly isOwn: (address: string, port: number) => boolean
 }
 
-/** What speaks HTTP/2 without TLS. Source: KEP-3726. */
-const H2C = "kubernetes.io/h2c"
+/**
+ * By `appProtocol` of a Service port in lower case, how its endpoints are spoken to; all others in HTTP/1.1. Source:
+ * KEP-3726, and RFC 6335 for IANA's service names, which are the same in both cases.
+ */
+const PROTOCOLS: ReadonlyMap<string, BackendProtocol> = new Map([
+  ["https", "https1"],
+  ["kubernetes.io/wss", "https1"],
+  ["kubernetes.io/h2c", "h2c"],
+])
 
 /**
  * The endpoints behind Services, straight from EndpointSlices and worked out when a request asks for them. Requests are
@@ -98,7 +105,7 @@ export class Backends {
         : endpointsOf(port.name ?? "", slices).filter(isReachable)
     return {
       endpoints,
-      protocol: port?.appProtocol === H2C ? "h2c" : "http1",
+      protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? "") ?? "http1",
       // Not always the first, which would get the first request after each change.
       next: endpoints.length === 0 ? 0 : Math.floor(random.next() * endpoints.length),
     }

@@ -75,7 +75,7 @@ export class DataPlane {
     this.#certificates = new Certificates(clock)
     const connector: Connector = {
       connect: (endpoint, protocol, isFresh, connected) =>
-        protocol === "h2c" ? http2.connect(endpoint, connected) : http1.connect(endpoint, isFresh, connected),
+        protocol === "h2c" ? http2.connect(endpoint, connected) : http1.connect(endpoint, protocol, isFresh, connected),
     }
     const parts: ProxyParts = {
       table: () => this.#table,

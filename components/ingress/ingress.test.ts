@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
-import { createServer, request as httpRequest } from "node:http"
+import { createServer, request as httpRequest, type ServerResponse } from "node:http"
 import { createServer as createNetServer, type AddressInfo } from "node:net"
 import { networkInterfaces } from "node:os"
-import { connect as connectTls } from "node:tls"
+import { connect as connectTls, createServer as createTlsServer } from "node:tls"
 import { Event } from "../../pkg/api/core/v1/event.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
@@ -85,17 +85,34 @@ const ingressOf = (name: string, spec: object, namespace = "default", annotation
   spec: { ingressClassName: "k3ts", ...spec },
 })
 
-/** A Service with an endpoint for each name, which is a server here that answers with its name. */
-async function serviceOf(client: Awaited<ReturnType<typeof serving>>["client"], name: string, pods: readonly string[]) {
+/**
+ * A Service with an endpoint for each name, which is a server here that answers with its name; over TLS with an
+ * `appProtocol`.
+ */
+async function serviceOf(
+  client: Awaited<ReturnType<typeof serving>>["client"],
+  name: string,
+  pods: readonly string[],
+  { appProtocol, ...spec }: Partial<Service["spec"]> & { readonly appProtocol?: string } = { clusterIP: "None" },
+) {
   const servers = await Promise.all(
     pods.map(async (pod) => {
-      const server = createServer((_req, res) => res.end(pod))
+      const answer = (_req: unknown, res: ServerResponse) => void res.end(pod)
+      const server =
+        appProtocol === undefined
+          ? createServer(answer)
+          : createTlsServer(pairFor(name), (socket) => {
+              socket.on("error", () => undefined)
+              socket.once("data", () => {
+                socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${pod.length}\r\n\r\n${pod}`)
+              })
+            })
       await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve))
       return server
     }),
   )
-  const ports = [{ port: 80, name: "http" }]
-  await client.create(Service, { metadata: { name, namespace: "default" }, spec: { clusterIP: "None", ports } })
+  const ports = [{ port: 80, name: "http", ...(appProtocol === undefined ? {} : { appProtocol }) }]
+  await client.create(Service, { metadata: { name, namespace: "default" }, spec: { ...spec, ports } })
   for (const [i, server] of servers.entries())
     await client.create(EndpointSlice, {
       metadata: { name: `${name}-${i}`, namespace: "default", labels: { "kubernetes.io/service-name": name } },
@@ -103,7 +120,19 @@ async function serviceOf(client: Awaited<ReturnType<typeof serving>>["client"], 
       endpoints: [{ addresses: [OWN_ADDRESS!] }],
       ports: [{ name: "http", port: (server.address() as AddressInfo).port }],
     })
-  return { [Symbol.dispose]: () => servers.forEach((server) => (server.closeAllConnections(), server.close())) }
+  return { [Symbol.dispose]: () => servers.forEach((server) => server.close()) }
+}
+
+const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
+const ca = createCa({ commonName: "test", validity })
+function pairFor(commonName: string) {
+  const { certPem: cert, keyPem: key } = issueCertificate(ca, {
+    subject: { commonName, organizations: [] },
+    usages: ["server"],
+    dnsNames: [commonName],
+    validity,
+  })
+  return { cert, key }
 }
 
 describe("Ingresses", () => {
@@ -175,6 +204,15 @@ describe("Ingresses", () => {
       /k3ts_ingress_requests_total\{namespace="default",ingress="web",service="web",code="200"\} [4-9]\d/,
     )
   })
+
+  for (const appProtocol of ["https", "HTTPS", "kubernetes.io/wss"])
+    test.skipIf(OWN_ADDRESS === undefined)(`speak TLS to a Service port with appProtocol ${appProtocol}`, async () => {
+      await using given = await serving()
+      using _web = await serviceOf(given.client, "web", ["secure"], { clusterIP: "None", appProtocol })
+      await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+      await given.served("web")
+      expect(await given.get("a.example")).toEqual({ status: 200, body: "secure" })
+    })
 
   test.each([
     { title: "loopback", address: "127.0.0.1" },
@@ -257,19 +295,12 @@ describe("Ingresses", () => {
 })
 
 describe("TLS", () => {
-  const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
-  const ca = createCa({ commonName: "test", validity })
   const secretOf = (name: string, commonName: string) => {
-    const { certPem, keyPem } = issueCertificate(ca, {
-      subject: { commonName, organizations: [] },
-      usages: ["server"],
-      dnsNames: [commonName],
-      validity,
-    })
+    const { cert, key } = pairFor(commonName)
     return {
       metadata: { name, namespace: "default" },
       type: "kubernetes.io/tls",
-      stringData: { "tls.crt": certPem, "tls.key": keyPem },
+      stringData: { "tls.crt": cert, "tls.key": key },
     }
   }
   /** The name in the certificate that a client gets which asks for `servername`. */

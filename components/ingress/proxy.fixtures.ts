@@ -1,7 +1,8 @@
 /** A proxy and backends on sockets of this machine, for tests. */
 import { connect, createServer, type AddressInfo, type Socket } from "node:net"
-import { connect as connectTls } from "node:tls"
+import { connect as connectTls, createServer as createTlsServer } from "node:tls"
 import { realClock } from "../../pkg/clock/real.ts"
+import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { Front, type FrontLimits } from "./front.ts"
 import { Http1Connector } from "./http1/connector.ts"
 import { Exchange, type Finished, type Picked } from "./proxy/exchange.ts"
@@ -62,7 +63,7 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
           pick,
           connector: {
             connect: (endpoint, protocol, isFresh, done) =>
-              protocol === "h2c" ? http2.connect(endpoint, done) : connector.connect(endpoint, isFresh, done),
+              protocol === "h2c" ? http2.connect(endpoint, done) : connector.connect(endpoint, protocol, isFresh, done),
           },
           watchdog,
           httpsPort: 443,
@@ -165,18 +166,22 @@ export function tlsClient(port: number): Promise<Peer> {
   })
 }
 
-/** A server whose connections the test answers by hand, in the order in which they come. */
-export async function backend() {
+/** A server whose connections, over TLS if given a certificate, the test answers by hand, in the order of their coming. */
+export async function backend(certificate?: CertificatePair) {
   const arrived: Peer[] = []
   const asked: ((peer: Peer) => void)[] = []
   const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const taken = (socket: Socket) => {
     sockets.add(socket)
     const peer = new Peer(socket)
     const ask = asked.shift()
     if (ask === undefined) arrived.push(peer)
     else ask(peer)
-  })
+  }
+  const server =
+    certificate === undefined
+      ? createServer({ allowHalfOpen: true }, taken)
+      : createTlsServer({ cert: certificate.certPem, key: certificate.keyPem, allowHalfOpen: true }, taken)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
 import type { Endpoint, Upstream } from "../proxy/messages.ts"
 import type { Watchdog } from "../proxy/watchdog.ts"
 import { ClientConnection } from "./client-connection.ts"
@@ -15,10 +16,13 @@ interface Waiting {
   readonly since: number
 }
 
-/** Connections of HTTP/1.1 to backends, kept for further requests. */
+/**
+ * Connections of HTTP/1.1 to backends, with TLS where a backend asks for it, kept for further requests. Certificates of
+ * backends are not verified, and no name is sent, as ingress-nginx does without `proxy-ssl-…` annotations.
+ */
 export class Http1Connector {
   readonly #watchdog: Watchdog
-  /** By endpoint, the one that was used last at the end. */
+  /** By protocol and endpoint, the one that was used last at the end. */
   readonly #idle = new Map<string, Waiting[]>()
   readonly #open = new Set<Socket>()
   #idleCount = 0
@@ -27,14 +31,24 @@ export class Http1Connector {
     this.#watchdog = watchdog
   }
 
-  connect(endpoint: Endpoint, isFresh: boolean, connected: (result: Upstream | Error) => void): () => void {
-    const waiting = this.#take(endpoint.key, isFresh)
+  connect(
+    endpoint: Endpoint,
+    protocol: "http1" | "https1",
+    isFresh: boolean,
+    connected: (result: Upstream | Error) => void,
+  ): () => void {
+    const isSecure = protocol === "https1"
+    const { address: host, port } = endpoint
+    const key = `${protocol} ${endpoint.key}`
+    const waiting = this.#take(key, isFresh)
     if (waiting !== undefined) {
       connected(waiting)
       return () => undefined
     }
-    const { address: host, port, key } = endpoint
-    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true })
+    const options = { host, port, allowHalfOpen: true, noDelay: true }
+    const socket = isSecure
+      ? connectTls({ ...options, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] })
+      : connect(options)
     this.#open.add(socket)
     let connection: ClientConnection | undefined
     let isSettled = false
@@ -43,7 +57,7 @@ export class Http1Connector {
       isSettled = true
       connected(result)
     }
-    socket.on("connect", () => {
+    socket.on(isSecure ? "secureConnect" : "connect", () => {
       if (isSettled) return void socket.destroy()
       connection = new ClientConnection(
         socket,

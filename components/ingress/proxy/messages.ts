@@ -80,8 +80,8 @@ export interface Endpoint {
   readonly key: string
 }
 
-/** How a backend is spoken to. */
-export type BackendProtocol = "http1" | "h2c"
+/** How a backend is spoken to: in HTTP/1.1, in HTTP/1.1 over TLS, or in HTTP/2 without TLS. */
+export type BackendProtocol = "http1" | "https1" | "h2c"
 
 /** Whether the message has a body with any bytes, as far as its head tells. */
 export const hasBody = (framing: Framing): boolean =>
