@@ -6,6 +6,7 @@ import type { Random } from "../../pkg/clock/random.ts"
 import type { Picked } from "./proxy/exchange.ts"
 import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
 import type { BackendRef } from "./routing/compile.ts"
+import { stickyEndpoint } from "./sticky-endpoint.ts"
 
 const SERVICE_NAME = "kubernetes.io/service-name"
 const serviceKeyOf = ({ metadata }: EndpointSlice): Key =>
@@ -16,6 +17,8 @@ const byService: Index<EndpointSlice> = { name: "ingress/service", of: (slice) =
 interface Backend {
   readonly endpoints: readonly Endpoint[]
   readonly protocol: BackendProtocol
+  /** A client stays with an endpoint: `sessionAffinity: ClientIP`. */
+  readonly isSticky: boolean
   /** Index of the endpoint whose turn it is. */
   next: number
 }
@@ -39,7 +42,7 @@ const PROTOCOLS: ReadonlyMap<string, BackendProtocol> = new Map([
 
 /**
  * The endpoints behind Services, straight from EndpointSlices and worked out when a request asks for them. Requests are
- * spread over the endpoints in turn.
+ * spread over the endpoints in turn, or by client where the Service asks for affinity.
  */
 export class Backends {
   readonly #parts: BackendsParts
@@ -65,10 +68,14 @@ export class Backends {
     ]
   }
 
-  /** The next endpoint that is not among `tried`; undefined when there is none. */
-  pick(ref: BackendRef, tried: readonly Endpoint[]): Picked | undefined {
+  /** The next endpoint for a client that is not among `tried`; undefined when there is none. */
+  pick(ref: BackendRef, tried: readonly Endpoint[], client: string): Picked | undefined {
     const backend = this.#backendOf(ref)
-    const { endpoints, protocol } = backend
+    const { endpoints, protocol, isSticky } = backend
+    if (isSticky) {
+      const endpoint = stickyEndpoint(client, endpoints, tried)
+      return endpoint === undefined ? undefined : { endpoint, protocol }
+    }
     for (let i = 0; i < endpoints.length; i++) {
       const endpoint = endpoints[backend.next % endpoints.length]!
       backend.next = (backend.next + 1) % endpoints.length
@@ -106,6 +113,8 @@ export class Backends {
     return {
       endpoints,
       protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? "") ?? "http1",
+      // Source of the exception: `spec.SessionAffinity is ignored for headless services`, a warning of the API.
+      isSticky: service?.spec.sessionAffinity === "ClientIP" && service.spec.clusterIP !== "None",
       // Not always the first, which would get the first request after each change.
       next: endpoints.length === 0 ? 0 : Math.floor(random.next() * endpoints.length),
     }

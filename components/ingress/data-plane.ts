@@ -79,7 +79,7 @@ export class DataPlane {
     }
     const parts: ProxyParts = {
       table: () => this.#table,
-      pick: (backend, tried) => this.#backends.pick(backend, tried),
+      pick: (backend, tried, client) => this.#backends.pick(backend, tried, client),
       connector,
       watchdog,
       httpsPort,

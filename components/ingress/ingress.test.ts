@@ -214,6 +214,26 @@ describe("Ingresses", () => {
       expect(await given.get("a.example")).toEqual({ status: 200, body: "secure" })
     })
 
+  test.skipIf(OWN_ADDRESS === undefined)("keep a client at one endpoint where the Service asks for it", async () => {
+    await using given = await serving()
+    const pods = ["a", "b", "c", "d"]
+    using _web = await serviceOf(given.client, "web", pods, { sessionAffinity: "ClientIP" })
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+    const bodies = async () => {
+      const answers = await Promise.all(pods.map(() => given.get("a.example")))
+      return new Set(answers.map(({ body }) => body))
+    }
+    const [first] = await bodies()
+    expect(await bodies()).toEqual(new Set([first!]))
+
+    // when the Service does not ask any more
+    const service = await given.client.get(Service, { namespace: "default", name: "web" })
+    const { sessionAffinityConfig: _, ...spec } = service.spec
+    await given.client.update(Service, { ...service, spec: { ...spec, sessionAffinity: "None" } })
+    await given.cluster.eventually(async () => (await bodies()).size === 4)
+  })
+
   test.each([
     { title: "loopback", address: "127.0.0.1" },
     { title: "link-local", address: "169.254.169.254" },

@@ -34,8 +34,9 @@ export interface ProxyParts {
   readonly table: () => RoutingTable<Target>
   /**
    * The next endpoint of a backend that is not among `tried`; undefined when there is none, and so when all were tried.
+   * `client` is the address that asks.
    */
-  readonly pick: (backend: BackendRef, tried: readonly Endpoint[]) => Picked | undefined
+  readonly pick: (backend: BackendRef, tried: readonly Endpoint[], client: string) => Picked | undefined
   readonly connector: Connector
   readonly watchdog: Watchdog
   /** The port to which requests without TLS are sent. */
@@ -224,7 +225,7 @@ export class Exchange implements Watched {
   #try(): void {
     const { backend } = this.#target!
     if (backend === undefined) return this.#refuse(503, "the backend is no Service")
-    const picked = this.#parts.pick(backend, this.#tried)
+    const picked = this.#parts.pick(backend, this.#tried, this.#request.origin.client)
     if (picked === undefined) {
       return this.#tried.length === 0
         ? this.#refuse(503, "the Service has no endpoint that is ready")
