@@ -150,7 +150,11 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
 
   function watchForFlushes(of: RuleWriter): void {
     timer = clock.setTimeout(() => {
-      void of.intact().then((fine) => {
+      const looked = of.intact().catch((err: unknown) => {
+        log.warn("Cannot see whether the Service rules are there; will look again", { mode: of.mode, err })
+        return true
+      })
+      void looked.then((fine) => {
         if (stopped) return
         if (!fine && syncing === undefined) {
           log.warn("The Service rules were removed by somebody; writing them again", { mode: of.mode })

@@ -49,4 +49,19 @@ describe("nft", () => {
     await removeTable(host, "ip", "kube")
     expect(fed).toEqual(["delete table ip kube-proxy\n"])
   })
+
+  test.each([
+    { title: "where there is no nft", error: 'Executable not found in $PATH: "nft"', wants: "nothing" },
+    { title: "where the namespace has no nft", error: 'exec of "nft" failed: No such file', wants: "nothing" },
+    { title: "where the kernel has no tables", error: "cache init failed: Protocol not supported", wants: "nothing" },
+    { title: "where nft is ended", error: "Command failed: nft list tables ip", wants: "an error" },
+    { title: "where nft may not look", error: "Operation not permitted (you must be root)", wants: "an error" },
+  ])("removing a table gives $wants $title", async ({ error, wants }) => {
+    const host: Host = { run: () => Promise.reject(new Error(error)), feed: async () => undefined }
+    const outcome = await removeTable(host, "ip", "kube-proxy").then(
+      () => "nothing",
+      () => "an error",
+    )
+    expect(outcome).toBe(wants)
+  })
 })

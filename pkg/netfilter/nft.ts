@@ -81,11 +81,22 @@ function isAtLeast(version: string, oldest: readonly number[]): boolean {
  */
 export const transact = (host: Host, commands: string): Promise<void> => host.feed("nft", ["-f", "-"], commands)
 
-/** The names of all tables of a family (`ip`, `ip6`, `inet`); none where there is no `nft`. */
+/**
+ * The names of all tables of a family (`ip`, `ip6`, `inet`); none where there is no `nft`, or no nf_tables in the
+ * kernel.
+ *
+ * @throws Error where `nft` fails in another way: whether there are tables is not known then
+ */
 export async function tableNames(host: Host, family: string): Promise<readonly string[]> {
-  const text = await host.run("nft", ["list", "tables", family]).catch(() => "")
+  const text = await host.run("nft", ["list", "tables", family]).catch((err: unknown) => {
+    if (NO_TABLES.test(String(err))) return ""
+    throw err
+  })
   return [...text.matchAll(/^table \S+ (\S+)$/gm)].map(([, name]) => name!)
 }
+
+/** What is said where the program is not there (by Bun, and by `ip netns exec`), and where the kernel has no tables. */
+const NO_TABLES = /Executable not found|ENOENT|exec of "?nft"? failed|not supported/
 
 /** Removes a table with all that is in it; nothing where it is not there. */
 export async function removeTable(host: Host, family: string, name: string): Promise<void> {

@@ -36,7 +36,7 @@ describe("the ledger", () => {
 
   test("is counted in the README", () => {
     const readme = readFileSync(join(TESTS, "../README.md"), "utf8")
-    expect(/stand for (\d+ of \d+) entries/.exec(readme.replaceAll("\n", " "))?.[1]).toBe(countOf(entries))
+    expect(/cover (\d+ of \d+) entries/.exec(readme.replaceAll("\n", " "))?.[1]).toBe(countOf(entries))
   })
 })
 
