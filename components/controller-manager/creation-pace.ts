@@ -8,23 +8,23 @@ const FIRST_MS = 5
 const LONGEST_MS = 60_000
 /** A row ends when no pod was created for this time, or for twice the last delay. */
 const QUIET_MS = 10_000
-/** The longest time until a row ends. */
+/** The longest time from the last pod of a row until the row ends. */
 const LONGEST_ROW_MS = 2 * LONGEST_MS
 
 interface Row {
   made: number
   /** How many times creation has been delayed in this row. */
   slowed: number
-  /** When the last pod was created, and from when on the next one may be. */
+  /** When the last pod was created, and the earliest time for the next one. */
   last: number
   next: number
 }
 
 /**
- * Slows down who makes pods over and over: where a kubelet rejects a pod, or a taint evicts it, so it will the next.
- * Upstream's controllers are held back by the rate of their clients (20 requests a second), which ours have not: a row
- * of pods that is much longer than the wanted number goes on at growing distances. Of a rollout or a scale-up nothing
- * is slowed down, since no more is made than is wanted.
+ * Slows down an owner that creates pods over and over: if a kubelet rejects a pod, or a taint evicts it, the next pod
+ * ends the same way. Upstream's controllers are limited by their clients (20 requests a second), ours are not: once an
+ * owner has created many more pods in a row than it wants, further pods follow at growing intervals. Rollouts and
+ * scale-ups are not slowed down, because they create no more pods than wanted.
  */
 export class CreationPace {
   readonly #rows = new Map<string, Row>()

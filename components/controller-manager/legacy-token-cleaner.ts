@@ -26,8 +26,8 @@ const DAY_MS = 24 * 3_600_000
 const UNUSED_DAYS = 365
 
 /**
- * Looks once a day for tokens that were made for their account by the cluster, as releases before 1.24 did, and that
- * nobody uses: such a one is first marked invalid and, after another year, deleted. Source:
+ * Searches once a day for unused tokens that the cluster created for service accounts, as releases before 1.24 did. An
+ * unused token is marked as invalid, and deleted after another year. Source:
  * pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
  */
 export const legacyTokenCleaner = defineController<ConfigMap>({
@@ -56,7 +56,7 @@ function isUnused({ type, metadata }: Secret, { clock, informers }: ReconcileCon
   return isGenerated(metadata, informers) && !isMounted(metadata, informers)
 }
 
-/** A token Secret that a user created is not listed in the service account, and is kept. */
+/** Whether the cluster created a token Secret: the service account lists it, unlike one that a user created. */
 function isGenerated({ namespace, name, annotations = {} }: Secret["metadata"], informers: Informers): boolean {
   const account = informers.of(ServiceAccount).get(`${namespace}/${annotations[SERVICE_ACCOUNT_NAME]}`)
   const uid = annotations[SERVICE_ACCOUNT_UID] ?? ""

@@ -19,7 +19,7 @@ export const nodeIpamController = (clusterCidr: string): Controller<Node> => {
     eventSource: "cidrAllocator",
     reconciles: Node,
     concerns: ({ spec }) => (spec.podCIDRs ?? []).length === 0,
-    workers: 1, // what one allots the next must see
+    workers: 1, // each allocation must see the one before
     watches: [
       // The ranges are noted by a watch, because the loop calls all watches of an event before it reconciles a node.
       watching(Node, ({ metadata, spec }, _context, _old, deleted) => {
@@ -74,7 +74,7 @@ class NodeRanges {
     }
   }
 
-  /** Returns the first range that no node has. */
+  /** Returns the first range that no node has; undefined when all are taken. */
   firstFree(): string | undefined {
     for (; this.#first < this.#count; this.#first++) {
       const range = this.#rangeAt(this.#first)

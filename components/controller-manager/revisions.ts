@@ -38,8 +38,8 @@ export interface History {
 }
 
 /**
- * The data of a revision, which kubectl's `rollout undo` applies, byte for byte as upstream writes it. Source: getPatch
- * in daemon/update.go.
+ * Returns the data of a revision, a patch that kubectl's `rollout undo` applies, byte for byte as upstream writes it.
+ * Source: getPatch in daemon/update.go.
  */
 const dataOf = ({ spec: { template } }: Revisioned): RawJson =>
   RawJson.of({ spec: { template: { ...template, $patch: "replace" } } })
@@ -68,10 +68,10 @@ function isOf(revision: ControllerRevision, template: PodTemplateSpec): boolean 
   }
 }
 
-/** How the revisions of a kind differ from those of others. */
+/** What differs between the revisions of DaemonSets and of StatefulSets. */
 export interface RevisionKind<T extends Revisioned> {
   readonly resource: Resource<T>
-  /** The label of revisions with their hash. */
+  /** The label of a revision that holds its hash. */
   readonly label: string
   /** Returns the last part of a revision's name. */
   hash(template: PodTemplateSpec, data: RawJson, collisionCount: number | undefined): string
@@ -112,8 +112,8 @@ export async function syncHistory<T extends Revisioned>(
   }
   for (let collisions = collisionCount; ; collisions = (collisions ?? 0) + 1) {
     const made = revisionOf(owner, kind, number, collisions)
-    // The garbage collector deletes the revisions of a deleted owner: a new one would be deleted too, and created
-    // again.
+    // The garbage collector deletes the revisions of an owner that is being deleted: a new one would be deleted too,
+    // and created again.
     if (owner.metadata.deletionTimestamp !== undefined) return { update: made, all: revisions, collisionCount }
     try {
       const update = await client.create(ControllerRevision, made)

@@ -11,13 +11,14 @@ import { defineController } from "../../../pkg/controller/controller.ts"
 import { pemBlocks } from "../../../pkg/pki/pem.ts"
 
 const HOUR = 3_600_000
-/** How long a request is kept after it was signed, denied or failed, and while it is pending. */
+/** How long a request is kept after it was signed, denied or failed. */
 const DONE = HOUR
+/** How long a request without a decision is kept, and one that is approved and not signed. */
 const PENDING = 24 * HOUR
 
 /**
- * Deletes requests some time after they were decided, and those that are never decided. Differs from upstream, which
- * checks once an hour: each request is deleted when its time ends. Source:
+ * Deletes requests some time after they were signed, denied or failed, when their certificate expires, and those that
+ * stay pending. Differs from upstream, which checks once an hour: each request is deleted when its time ends. Source:
  * pkg/controller/certificates/cleaner/cleaner.go.
  */
 export const certificateCleaner = defineController<CertificateSigningRequest>({

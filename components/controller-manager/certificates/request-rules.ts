@@ -75,7 +75,7 @@ const isOfNodes = ({ organizations }: CertificateRequest): boolean =>
 const nameRefusal = ({ commonName }: CertificateRequest): string | undefined =>
   commonName.startsWith(NODE_PREFIX) ? undefined : "subject common name does not begin with system:node:"
 
-/** Checks for exactly these usages; keys that are not RSA need no key encipherment. */
+/** Requires exactly these usages; key encipherment may be left out, because only RSA keys need it. */
 function usageRefusal(usages: readonly string[], auth: string): string | undefined {
   const wanted = new Set([...KEY_USAGES, auth])
   const given = new Set(usages)

@@ -17,7 +17,7 @@ export type Certify = (
 const MINUTE = 60_000
 /** A certificate is valid from a little before now, for clocks that are behind. */
 const BACKDATE = 5 * MINUTE
-/** A certificate with a shorter life is extended by the backdating. */
+/** A certificate with a shorter life ends BACKDATE later, so that the early start does not shorten it. */
 const SHORT = 8 * 60 * MINUTE
 const LONGEST = 365 * 24 * 60 * MINUTE
 const SHORTEST = 10 * MINUTE
@@ -72,6 +72,6 @@ async function writeStatus({ client }: ReconcileContext, request: CertificateSig
   try {
     await client.updateStatus(CertificateSigningRequest, request)
   } catch (err) {
-    if (!isConflict(err) && !isNotFound(err)) throw err // a changed request comes again with its change
+    if (!isConflict(err) && !isNotFound(err)) throw err // the change of the request starts another reconcile
   }
 }

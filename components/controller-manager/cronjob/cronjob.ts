@@ -18,7 +18,10 @@ import { deleteJob, endOf, trimHistory } from "./history.ts"
 
 const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
-/** The last seen schedule of a CronJob, and since when it has it. */
+/**
+ * The last seen schedule of a CronJob. Times before `since` (milliseconds since the epoch) are not due; 0 for the
+ * schedule that was seen first.
+ */
 interface Known {
   readonly text: string
   readonly since: number

@@ -24,7 +24,7 @@ export interface Daemons {
 }
 
 /**
- * Sorts by age, the oldest first; of equally old pods those on a node come first. Source:
+ * Sorts pods on a node before pods without one, and each of these groups by age, the oldest first. Source:
  * podByCreationTimestampAndPhase.
  */
 export const byAge = (a: Pod, b: Pod): number => {
@@ -66,8 +66,8 @@ export function planPods(
       }
       if (!surges(set)) remove.push(...running.toSorted(byAge).slice(1))
       else if (running.length === 0 && run) {
-        // Differs from upstream: while a failed pod waits to be replaced, no other pod is created on its node, which
-        // would fail too.
+        // Differs from upstream: while a failed pod waits to be replaced, no other pod is created for its node, because
+        // that pod would fail too.
         if (!held) create.push(name)
       } else remove.push(...surplus(set, running.toSorted(byAge), hash, context.clock.now()))
     }

@@ -72,7 +72,7 @@ export function templateFor(set: DaemonSet, hash: string, node: string): PodTemp
   }
 }
 
-/** Returns the node that a daemon pod is on or is bound for. */
+/** Returns the node that a daemon pod is on, or the only one that its affinity allows; undefined without either. */
 export function nodeOf({ spec }: Pod): string | undefined {
   if (spec.nodeName) return spec.nodeName
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []

@@ -58,7 +58,7 @@ export function planUpdate(daemons: Daemons, now: number): Plan {
   for (const { fresh, old } of pairs) {
     if (old !== undefined && fresh === undefined) {
       if (isAvailable(old)) candidates.push(old)
-      else broken.push(old) // is missing already, so replacing it costs nothing
+      else broken.push(old) // is unavailable already, so its replacement costs no availability
       room -= isAvailable(old) ? 0 : 1
     } else if (fresh === undefined || old !== undefined || !isAvailable(fresh)) room--
   }

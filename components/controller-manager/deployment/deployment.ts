@@ -127,8 +127,8 @@ async function rollOut(
 }
 
 /**
- * For strategy Recreate: scales the old ReplicaSets to zero before the new one starts. Returns true while old pods
- * exist.
+ * For strategy Recreate: scales the old ReplicaSets to zero before the new one starts. Returns whether an old pod may
+ * still run.
  */
 async function makeRoom(deployment: Deployment, sets: ReplicaSets, context: ReconcileContext): Promise<boolean> {
   for (const rs of sets.old.filter(isActive)) await scaleReplicaSet(deployment, rs, 0, context)
@@ -199,7 +199,7 @@ async function writeStatus(
 const withoutZeros = (status: DeploymentStatus): object =>
   Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0 && value !== undefined))
 
-/** Deletes the oldest ReplicaSets without pods beyond revisionHistoryLimit. */
+/** Deletes the oldest old ReplicaSets beyond revisionHistoryLimit, except those with pods. */
 async function cleanUp(deployment: Deployment, sets: ReplicaSets, { client }: ReconcileContext): Promise<void> {
   const limit = deployment.spec.revisionHistoryLimit
   if (limit === undefined) return

@@ -39,10 +39,10 @@ export const availableReplicas = (sets: readonly ReplicaSet[]): number =>
   sets.reduce((sum, rs) => sum + (rs.status.availableReplicas ?? 0), 0)
 export const revisionOf = ({ metadata }: ReplicaSet): bigint => asRevision(metadata.annotations?.[REVISION])
 
-/** Parses a revision, a 64-bit number that clients may set to a large value. */
+/** Parses a revision, which clients may set to any 64-bit number; 0 for other text. */
 const asRevision = (text = ""): bigint => (/^\d{1,19}$/.test(text) ? BigInt(text) : 0n)
 
-/** Returns maxSurge and maxUnavailable as numbers of pods; never both zero. */
+/** Returns maxSurge and maxUnavailable as numbers of pods: both 0 for Recreate, never both 0 for RollingUpdate. */
 export function bounds(deployment: Deployment): { readonly maxSurge: number; readonly maxUnavailable: number } {
   const { strategy, replicas } = deployment.spec
   if (strategy.type !== "RollingUpdate") return { maxSurge: 0, maxUnavailable: 0 }
@@ -182,7 +182,7 @@ export function newReplicas(deployment: Deployment, sets: ReplicaSets): number {
 
 /**
  * Sets the replicas of a ReplicaSet, and records the Deployment's wanted replicas in an annotation for proportional
- * scaling.
+ * scaling. Returns whether the number of replicas changed.
  */
 export async function scaleReplicaSet(
   deployment: Deployment,

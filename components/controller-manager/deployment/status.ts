@@ -20,7 +20,7 @@ export function statusOf(deployment: Deployment, sets: ReplicaSets, clock: Clock
     updatedReplicas: sets.current?.status.replicas ?? 0,
     readyReplicas: sum((rs) => rs.status.readyReplicas),
     availableReplicas: available,
-    // While pods end, more can briefly be available than the status counts.
+    // While pods are being deleted, more can briefly be available than the ReplicaSets want.
     unavailableReplicas: Math.max(0, sum((rs) => rs.spec.replicas) - available),
     collisionCount: deployment.status.collisionCount,
     conditions: withCondition(

@@ -61,7 +61,7 @@ function scaleOf(
   const object = informers.of<ReplicaSet | ReplicationController | StatefulSet>(resource).get(key(owner.name))
   if (object === undefined || object.metadata.uid !== owner.uid)
     throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
-  // A Deployment tells the number for all of its ReplicaSets.
+  // The Deployment of a ReplicaSet has the number for all of its ReplicaSets.
   const above = controllerOf(object)
   const deployment = above?.kind === "Deployment" ? informers.of(Deployment).get(key(above.name)) : undefined
   if (deployment !== undefined && deployment.metadata.uid === above!.uid)

@@ -8,8 +8,8 @@ import { defineController } from "../../../pkg/controller/controller.ts"
 const STALE_AFTER_MS = 120_000
 
 /**
- * Removes the condition DisruptionTarget of a pod that was not deleted after all. Source: syncStalePodDisruption in
- * pkg/controller/disruption.
+ * Sets the condition DisruptionTarget to False for a pod that was not deleted within two minutes. Source:
+ * syncStalePodDisruption in pkg/controller/disruption.
  */
 export const staleDisruptionTargets = defineController<Pod>({
   name: "disruption-controller",

@@ -14,7 +14,7 @@ const SERVICE_NAME = "kubernetes.io/service-name"
 const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 const MANAGER = "endpointslicemirroring-controller.k8s.io"
 const SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
-/** Leader elections of old kept their lock in Endpoints, which have no addresses to mirror. */
+/** Old leader elections kept their lock in Endpoints with this annotation, which are not mirrored. */
 const LEADER = "control-plane.alpha.kubernetes.io/leader"
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 const MOST_PER_SUBSET = 1000

@@ -68,7 +68,7 @@ export async function startGarbageCollector(
       queue.forget(uid)
     } catch (err) {
       if (stopped) return
-      // The object was deleted meanwhile, and the informer will show that; or it changed and is processed again.
+      // After a conflict or NotFound the object has changed or is gone, and the informer will soon show that.
       log[isConflict(err) || isNotFound(err) ? "debug" : "warn"]("Collecting failed; will retry", {
         kind: node.resource.kind,
         namespace: node.namespace,
@@ -221,7 +221,7 @@ export async function startGarbageCollector(
     return owner !== undefined && waitsForDependents(owner)
   }
 
-  /** Whether an object is identified by its UID: another server could give its objects UIDs of others. */
+  /** Whether an object's UID is its own: an extension API server could give its objects the UIDs of other objects. */
   function isItsOwn(resource: Resource, { metadata: { uid = "", name, namespace } }: KubeObject): boolean {
     if (resource.remote !== true) return true
     const known = graph.get(uid)

@@ -19,7 +19,7 @@ export interface Node {
 export const FOREGROUND = "foregroundDeletion"
 export const ORPHAN = "orphan"
 
-/** Whether a change left everything that the graph knows of an object unchanged, as most status updates do. */
+/** Whether everything that the graph knows of an object is unchanged, as after an update of the status. */
 export const sameLife = (object: KubeObject, old: KubeObject): boolean =>
   sameOwners(object, old) &&
   object.metadata.deletionTimestamp === old.metadata.deletionTimestamp &&
@@ -37,9 +37,10 @@ export const orphansDependents = (node: Node): boolean => node.deleting && node.
 const NONE: readonly never[] = []
 
 /**
- * Who owns whom. Invariant: `dependents.get(uid)` holds exactly the nodes whose owners name `uid`, whether or not that
- * owner is known, and is there only while there are any. Source: pkg/controller/garbagecollector/graph_builder.go.
- * Differs from upstream: no "virtual" nodes stand in for unknown owners; the index by owner UID needs none.
+ * The owners and dependents of all objects. Invariant: `dependents.get(uid)` holds exactly the UIDs of the nodes whose
+ * owners name `uid`, whether or not that owner is known; without such nodes it is undefined. Source:
+ * pkg/controller/garbagecollector/graph_builder.go. Differs from upstream: no "virtual" nodes stand in for unknown
+ * owners; the index by owner UID needs none.
  */
 export class Graph {
   private readonly nodes = new Map<string, Node>()

@@ -25,10 +25,10 @@ export interface Accounting {
 }
 
 /**
- * Counts ended pods, each exactly once whatever fails in between. First their UIDs are written to the status, with the
- * interim condition; then their finalizers go; then the counters rise and the UIDs go, and if that was all, the Job is
- * Complete or Failed. Calls `noted` when the first step is done. Source: trackJobStatusAndRemoveFinalizers in
- * pkg/controller/job/job_controller.go.
+ * Counts ended pods, each exactly once, whatever fails in between. First their UIDs are written to the status, with the
+ * interim condition; then their finalizers are removed; then they are counted and their UIDs removed. When no pod is
+ * left to count, the Job becomes Complete or Failed. Calls `noted` after the first step. Source:
+ * trackJobStatusAndRemoveFinalizers in pkg/controller/job/job_controller.go.
  */
 export async function account(
   { job, status, seen, verdict }: Accounting,
@@ -79,7 +79,7 @@ export async function account(
   context.events.event(stored, "Normal", "Completed", "Job completed")
 }
 
-/** Removes the finalizers, and removes from `waiting` the UIDs of pods that have none. Returns the first failure. */
+/** Removes the finalizers of pods, and the UIDs of these pods from `waiting`. Returns the first failure. */
 async function letGo(pods: readonly Pod[], waiting: Set<string>, context: ReconcileContext): Promise<unknown> {
   const results = await Promise.allSettled(pods.map((pod) => untrack(pod, context)))
   for (const [i, pod] of pods.entries()) if (results[i]!.status === "fulfilled") waiting.delete(uidOf(pod))
@@ -170,8 +170,8 @@ function select(job: Job, status: JobStatus, seen: Survey, verdict: Verdict | un
 }
 
 /**
- * Whether the finalizer may be removed: not from a running pod, nor from a failed pod whose successor still has to take
- * over its count of failures.
+ * Whether the finalizer may be removed: while the Job continues, not from a running pod, nor from a failed pod whose
+ * successor still has to take over its count of failures.
  */
 function mayGo(job: Job, pod: Pod, seen: Survey, verdict: Verdict | undefined): boolean {
   if (job.metadata.deletionTimestamp !== undefined || verdict !== undefined || isSucceeded(pod)) return true

@@ -18,7 +18,8 @@ export const INDEX_IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-fai
 export const isTracked = (pod: Pod): boolean => pod.metadata.finalizers?.includes(TRACKING) === true
 
 /**
- * Pods with the finalizer, by the key of the Job in their controller reference; `<namespace>/` for pods without one.
+ * Pods with the finalizer, by the key of the Job in their controller reference. Pods without a controller have the key
+ * `<namespace>/`.
  */
 export const tracked: Index<Pod> = {
   name: "job-tracked",
@@ -57,6 +58,7 @@ export const isSucceeded = (pod: Pod): boolean => pod.status.phase === "Succeede
 
 /**
  * Whether the pod has failed, or is being deleted without having succeeded: such a pod may never be marked as failed.
+ * Jobs that replace failed pods only (`replacesFailedOnly`) wait for the mark.
  */
 export const isFailed = (pod: Pod, job: Job): boolean =>
   pod.status.phase === "Failed" ||

@@ -41,7 +41,7 @@ export interface Managed {
 }
 
 /**
- * Creates or deletes pods until as many run as the Job wants. Source: manageJob in
+ * Creates missing pods or deletes surplus ones, so that as many run as the Job wants. Source: manageJob in
  * pkg/controller/job/job_controller.go.
  */
 export async function managePods(

@@ -21,7 +21,7 @@ export interface Survey {
   readonly pods: readonly Pod[]
   readonly active: readonly Pod[]
   readonly ready: number
-  /** Pods that are being deleted. */
+  /** The number of pods that are being deleted and have not ended. */
   readonly terminating: number
   /** Includes what the status has counted; for Indexed Jobs the number of indexes. */
   readonly succeeded: number
@@ -31,7 +31,7 @@ export interface Survey {
   readonly succeededBefore: Indexes
   readonly succeededIndexes: Indexes
   readonly activeIndexes: Indexes
-  /** For Jobs with backoffLimitPerIndex. */
+  /** Undefined for Jobs without backoffLimitPerIndex. */
   readonly failedIndexes: Indexes | undefined
   /** Failed pods whose successor has not been created yet, by index. */
   readonly awaiting: ReadonlyMap<number, Pod>

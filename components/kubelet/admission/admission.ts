@@ -20,7 +20,7 @@ export interface AdmitRequest {
   readonly pod: Pod
   /** Returns the other admitted pods of the node that have not ended. */
   others(): readonly Pod[]
-  /** The node as the informer shows it; undefined while it is unknown. */
+  /** The Node in the API, or the one to be registered; undefined while neither is known. */
   readonly node: Node | undefined
   readonly pressure: Pressure
   readonly hasAppArmor: boolean
@@ -52,8 +52,8 @@ function forbiddenSysctl(pod: Pod): Rejection | undefined {
 const MEMORY_PRESSURE = { key: TAINT.memoryPressure, effect: "NoSchedule" } as const
 
 /**
- * Under pressure a node takes only critical pods; under memory pressure alone, also pods with memory requests and pods
- * that tolerate the taint.
+ * Under pressure a node admits only critical pods; under memory pressure alone, also pods that are not BestEffort and
+ * pods that tolerate the taint.
  */
 function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
   const conditions = [
@@ -72,7 +72,7 @@ function underPressure({ pod, pressure }: AdmitRequest): Rejection | undefined {
   return { reason: "Evicted", message: `The node had condition: [${conditions.join(" ")}]. ` }
 }
 
-/** Checks what the scheduler checks. Source: pkg/kubelet/lifecycle/predicate.go Admit. */
+/** Checks the operating system and the scheduler's filters. Source: pkg/kubelet/lifecycle/predicate.go Admit. */
 async function unfit(request: AdmitRequest): Promise<Rejection | undefined> {
   const { pod, node, operatingSystem } = request
   if (node === undefined) return { reason: "InvalidNodeInfo", message: "Kubelet cannot get node info." }

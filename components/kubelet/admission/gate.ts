@@ -25,8 +25,8 @@ const PREEMPTED: Verdict = {
 }
 
 /**
- * Admits pods one after the other, in order, each against all pods admitted before. Of two pods that exclude each other
- * exactly one runs, even when a check has to ask the API or wait for other pods to end.
+ * Checks pods one after the other, in the order of the calls, each against all pods admitted before. Of two pods that
+ * exclude each other exactly one runs, even when a check has to ask the API or wait for other pods to end.
  */
 export class AdmissionGate {
   readonly #parts: GateParts

@@ -38,8 +38,8 @@ function mayPreempt(pod: Pod, other: Pod): boolean {
 }
 
 /**
- * Returns the fewest pods that free the missing amounts: one by one the pod that frees most; of two that free the same,
- * the one with smaller requests.
+ * Chooses pods until the missing amounts are free: each time the pod that reduces the shortage most; of two equal ones
+ * the pod with the smaller requests.
  */
 function fewest(pods: readonly Pod[], missing: Missing): readonly Pod[] {
   const left = new Set(pods)

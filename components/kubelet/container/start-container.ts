@@ -63,7 +63,7 @@ export async function startContainer(
   }
 }
 
-/** Their events say the reason; what happened was told when it was tried. */
+/** For these reasons the event Failed has only the reason, because an earlier event has the message. */
 const PULL_REASONS = new Set([
   "ErrImagePull",
   "ImagePullBackOff",

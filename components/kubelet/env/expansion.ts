@@ -3,7 +3,7 @@
  * never replaced. Source: third_party/forked/golang/expansion.
  */
 export function expand(text: string, valueOf: (name: string) => string | undefined): string {
-  // Behind the last `)` no parentheses close, which is searched for once.
+  // A `$(` behind the last `)` is no reference. The last `)` is searched for once, so that long texts stay cheap.
   const last = text.lastIndexOf(")")
   let expanded = ""
   let at = 0

@@ -8,7 +8,8 @@ import type { FilesystemSpace } from "../runtime/runtime.ts"
  */
 const MARGIN = 0.05
 /**
- * An image is kept for this time after its pull, because a container may be about to use it. Source: imageMinimumGCAge.
+ * An image is kept for this time after it was last requested, because its container may not exist yet. Source:
+ * imageMinimumGCAge.
  */
 const MIN_AGE_MS = 120_000
 

@@ -26,10 +26,10 @@ export class ImageManager {
   readonly #onPulled: () => void
   readonly #backoff: Backoff
   readonly #failures = new Map<string, { readonly at: number; readonly message: string }>()
-  /** When each image was last requested, by its id, in milliseconds. Garbage collection uses it. */
+  /** When each image was last requested, by its id, in milliseconds since the epoch, for garbage collection. */
   readonly lastUsed = new Map<string, number>()
 
-  /** `onPulled` is called after each pull. */
+  /** `onPulled` is called after the pull of an image that the node did not have. */
   constructor(context: KubeletContext, onPulled: () => void = () => {}) {
     this.#context = context
     this.#onPulled = onPulled

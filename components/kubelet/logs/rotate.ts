@@ -31,7 +31,7 @@ export class LogRotation {
     this.#cache = cache
   }
 
-  /** Updates the containers of a pod whose logs are checked; called when they may have changed. */
+  /** Starts the checks of running containers' logs, and ends those of ended containers. */
   sync(containers: readonly RuntimeContainer[]): void {
     for (const { id, state } of containers) {
       const watched = this.#watched.get(id)

@@ -35,7 +35,7 @@ export class Backoff {
     return entry === undefined ? 0 : Math.max(0, since + entry.delayMs - this.#now())
   }
 
-  /** Returns the current delay. */
+  /** Returns the current delay in milliseconds; 0 without a failure. */
   delay(key: string): number {
     return this.#entries.get(key)?.delayMs ?? 0
   }

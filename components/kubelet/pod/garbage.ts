@@ -62,7 +62,7 @@ export async function clearAll(
     await runtime.containers.removeContainer(id)
     cache.forget(id)
   }
-  // A process of the pod may still have been ending, which keeps a cgroup.
+  // The cgroups are removed once more: a process that had not quite ended before may have kept one.
   await removePodCgroups(runtime, identity.uid)
   await Promise.all([
     runtime.files.remove(podFolder(config, identity.uid)),

@@ -154,7 +154,7 @@ function wantsRun(pod: Pod, container: Container, run: RuntimeContainer | undefi
   return run.state === "exited" && restarts(pod, container, run.exitCode)
 }
 
-/** Returns why a running container must be killed, and whether it is restarted. */
+/** Returns why a running container must be killed, and whether it is restarted; undefined if it may run on. */
 function whatIsWrong(
   pod: Pod,
   container: Container,

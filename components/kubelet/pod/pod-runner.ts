@@ -49,7 +49,7 @@ const PULL_RETRY_MS = 2_000
  * and retried later. Source: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod.
  */
 export class PodRunner {
-  /** Why containers do not run that should, by their names. */
+  /** Why containers that should run do not run, by their names. */
   readonly failures = new Map<string, StartFailure>()
   readonly #parts: RunnerParts
   readonly #identity: PodIdentity
@@ -102,13 +102,16 @@ export class PodRunner {
     for (const start of starts) {
       signal.throwIfAborted()
       const started = await this.#start(pod, start, prepared, signal)
-      // The next init container waits for this one: a started sidecar lets it begin.
+      // The containers behind a failed init container wait; a started sidecar lets the next init container begin.
       if (!started && start.type !== "regular" && start.type !== "ephemeral") break
       if (started && start.type === "sidecar") this.#waker.wake()
     }
   }
 
-  /** Records that a container must wait before it is restarted. Source: kuberuntime_manager.go doBackOff. */
+  /**
+   * Whether a container must wait before it is restarted, which is recorded as its failure. Source:
+   * kuberuntime_manager.go doBackOff.
+   */
   #isBackingOff(pod: Pod, { container, fieldPath }: ContainerStart): boolean {
     const { context, crashes } = this.#parts
     const { uid, name, namespace } = this.#identity
@@ -202,7 +205,7 @@ export class PodRunner {
         signal,
       })
       this.failures.delete(container.name)
-      // A container that has ended before this check needs no event any more.
+      // The cache has seen the end of this container already, so no event of the runtime will wake the worker.
       if (latest(this.#runtime, container.name)?.state === "exited") this.#waker.wake()
       return true
     } catch (err) {

@@ -36,16 +36,16 @@ export interface WorkerParts extends RunnerParts {
 }
 
 /**
- * Makes one pod run, and end. Everything that concerns the pod goes through here, one thing after the other. Source:
- * pkg/kubelet/pod_workers.go.
+ * Runs and ends one pod. Every action on the pod is a step of this worker, and the steps run one after the other.
+ * Source: pkg/kubelet/pod_workers.go.
  *
  * Stages, each entered once and in this order:
- *  - running:     what the pod wants is compared with what runs (`planOf`), and the difference is acted on;
- *  - terminating: its containers are being ended. A shorter grace period, and nothing else, interrupts that;
- *  - terminated:  nothing of it runs any more. Its volumes are unmounted, and if it was deleted, the API is told that
- *    it may go;
- *  - finished:    the API has forgotten it, and nothing of it is left on the node.
- * `#interrupt` aborts the step that is under way when the pod's stage must change; there is one while a step is.
+ *  - running:     each step compares what the pod wants with what runs (`planOf`), and carries out the difference;
+ *  - terminating: the containers are being ended. Only a shorter grace period interrupts that;
+ *  - terminated:  all containers have ended. The volumes are unmounted, and if the pod was deleted, its object is removed
+ *    from the API;
+ *  - finished:    the API no longer has the pod, and its remains on the node are removed.
+ * `#interrupt` aborts the current step when the stage must change; it is undefined between steps.
  */
 export class PodWorker implements Waker {
   readonly identity: PodIdentity
@@ -58,7 +58,7 @@ export class PodWorker implements Waker {
   #allocation: Allocation
   #pending: ReturnType<typeof resizeProblem>
   #stage: "running" | "terminating" | "terminated" | "finished" = "running"
-  /** Whether the API no longer has the pod. */
+  /** Whether the API no longer has the pod, or the manifest of a static pod is gone. */
   #removed = false
   #admitted = false
   #adopted = false
@@ -87,7 +87,7 @@ export class PodWorker implements Waker {
   get pod(): Pod {
     return this.#pod
   }
-  /** Whether the pod was removed from the node, and its worker ends. */
+  /** Whether the API no longer has the pod, or its manifest is gone: its worker ends. */
   get isRemoved(): boolean {
     return this.#removed
   }
@@ -127,7 +127,7 @@ export class PodWorker implements Waker {
     this.#pod = allocated(pod, this.#allocation)
   }
 
-  /** The API no longer has the pod. */
+  /** Ends the pod, because the API no longer has it or its manifest is gone. */
   remove(): void {
     if (this.#removed) return
     this.#removed = true
@@ -285,7 +285,7 @@ export class PodWorker implements Waker {
     await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
   }
 
-  /** Adopts a pod that an earlier kubelet started: updates its volumes and reads its addresses. */
+  /** Adopts a pod that an earlier kubelet started: waits for its network policies, and mounts its volumes again. */
   async #adopt(signal: AbortSignal): Promise<void> {
     const { context, volumes } = this.#parts
     const ips = this.#runtime.sandboxes.find(({ ready }) => ready)?.ips ?? []

@@ -99,7 +99,7 @@ export class PodWorkers {
     for (const worker of this.#workers.values()) worker.stop()
   }
 
-  /** Adds a pod that is to run here, from the API or from a file. */
+  /** Adds or updates a pod that is to run here, from the API or from a file. */
   add(pod: Pod): void {
     const uid = pod.metadata.uid!
     const known = this.#workers.get(uid)
@@ -158,7 +158,7 @@ export class PodWorkers {
     worker?.remove()
   }
 
-  /** Something changed in the runtime. */
+  /** Called when a pod changed in the runtime: wakes its worker, or ends a pod that the API does not have. */
   #runtimeChanged(uid: string): void {
     const worker = this.#workers.get(uid)
     if (worker !== undefined) return worker.wake()

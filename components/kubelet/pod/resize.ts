@@ -82,8 +82,8 @@ export async function carryOut(
   { pod, before, runtime, signal }: ResizeRequest,
 ): Promise<void> {
   const { containers, cgroups, machine } = context.runtime
-  // The pod's cgroup is changed before its containers, so that they may grow; and after, because usage above a new
-  // limit cannot be forced down.
+  // The pod's cgroup is changed before its containers, so that they may grow; and again after them, because a limit
+  // cannot be set below what the containers still use.
   await cgroups.ensure(podCgroup(pod), podResources(pod))
   for (const container of resizable(pod.spec)) {
     const run = latest(runtime, container.name)

@@ -20,11 +20,11 @@ import type { PodIdentity } from "./pod-identity.ts"
 const RELIST_MS = 5000
 
 /**
- * What the runtime has of this node's pods, kept current by its events: nothing is asked for but what changed. Source
- * of the idea: pkg/kubelet/pleg/evented.go.
+ * The sandboxes and containers of this node's pods in the runtime, kept up to date by its events: only what changed is
+ * read again. Source of the idea: pkg/kubelet/pleg/evented.go.
  *
- * Invariants: a pod's picture is replaced, never changed; listeners are called after it was. An event for a container
- * that a worker just created or started itself changes nothing and calls nobody.
+ * Invariants: the state of a pod is replaced, never changed; listeners are called after the replacement. An event for a
+ * container that a worker just created or started itself changes nothing and calls no listener.
  */
 export class RuntimeCache {
   readonly #context: KubeletContext
@@ -101,7 +101,7 @@ export class RuntimeCache {
   async #event(type: "Created" | "Started" | "Stopped" | "Deleted", id: string): Promise<void> {
     const container = this.#containers.get(id)
     const sandbox = this.#sandboxes.get(id)
-    // An unknown container is being created by a worker, which calls `putContainer` when done; or it belongs to another
+    // An unknown container is being created by a worker, which calls `created` when done; or it belongs to another
     // program.
     if (container === undefined && sandbox === undefined) return
     if (type === "Deleted") {
@@ -201,7 +201,7 @@ export class RuntimeCache {
     return sandbox
   }
 
-  /** Removes a container or sandbox. */
+  /** Removes a container or sandbox from the cache. */
   forget(id: string): void {
     this.#drop(id)
   }

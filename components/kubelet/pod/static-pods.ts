@@ -47,7 +47,7 @@ export class StaticPods {
     const { runtime, config, informers } = this.#context
     this.#off.push(runtime.files.watchFolder?.(config.staticPods, () => this.#later(QUIET_MS)) ?? (() => {}))
     await this.#read()
-    // A deleted or outdated mirror pod is created again.
+    // A deleted mirror pod is created again.
     this.#off.push(
       informers.of(Pod).on({
         deleted: (pod) => {
@@ -137,7 +137,7 @@ export class StaticPods {
         })
     }
     for (const pod of this.#pods.values()) {
-      // An outdated mirror pod is deleted first; its end leads here again.
+      // The name is taken by the mirror pod, or by an outdated one whose deletion leads here again.
       if (pods.get(keyFrom(pod.metadata)) !== undefined) continue
       const { uid, name, namespace, labels, annotations } = pod.metadata
       await client.create(Pod, {
@@ -155,8 +155,8 @@ export class StaticPods {
 }
 
 /**
- * Returns the pod of a manifest as it runs here: its name contains the node, its uid is a hash of the manifest. @throws
- * ApiError when the manifest is no Pod
+ * Returns the pod of a manifest as it runs here: its name ends with the name of the node, its uid is a hash of the node,
+ * the file and the manifest. @throws ApiError when the manifest is no Pod
  */
 function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
   const { object } = decodeObject(Pod, json)

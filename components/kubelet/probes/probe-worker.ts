@@ -21,15 +21,15 @@ export interface ProbeWorkerOptions {
   onResult(ok: boolean): void
 }
 
-/** First delay between checks of a container that has not succeeded yet; it doubles. */
+/** First delay before an extra check; it doubles. */
 const FIRST_LOOK_MS = 50
 
 /**
  * Checks one running container again and again. Source: pkg/kubelet/prober/worker.go.
  *
- * Differs from upstream: until a startup or readiness probe has succeeded for the first time, there are looks between
- * its checks, at growing distances. They count for success only: no failure, no event. So a container that is ready 100
- * ms after its start is found ready then and not a whole period later.
+ * Differs from upstream: until a startup or readiness probe has succeeded for the first time, there are extra checks
+ * between the periodic ones, at growing intervals. Only their successes count: a failure is not counted and causes no
+ * event. So a container that is ready 100 ms after its start is found ready then and not a whole period later.
  */
 export class ProbeWorker {
   readonly #context: KubeletContext
@@ -104,7 +104,7 @@ export class ProbeWorker {
     this.#lookMs *= 2
   }
 
-  /** Applies the thresholds: this many equal results in a row change the outcome. */
+  /** Applies the thresholds: as many equal results in a row as the threshold says change the probe's result. */
   #take(ok: boolean): void {
     const { probe, onResult, kind } = this.#options
     this.#count = ok === this.#last ? this.#count + 1 : 1
@@ -113,8 +113,8 @@ export class ProbeWorker {
     if (this.#count < (ok ? probe.successThreshold : probe.failureThreshold)) return
     const changed = ok !== this.#result
     this.#result = ok
-    // After a liveness failure the container will be killed, and after a startup success the probe is done: no more
-    // checks.
+    // No more checks: a failed liveness or startup probe gets the container killed, and a successful startup probe is
+    // done.
     if ((kind === "liveness" && !ok) || kind === "startup") this.stop()
     if (changed || (!ok && kind !== "readiness")) onResult(ok)
   }
