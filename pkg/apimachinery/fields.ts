@@ -53,15 +53,15 @@ export interface MessageRules {
    */
   readonly structural?: { readonly schema: JsonSchema; readonly decode: Decode }
   /**
-   * For a Go type that reads its own JSON (JSONSchemaPropsOrBool): says which other values than objects it takes.
-   * Fields that it does not know are dropped without a word, and clients are told of no fields. On the protobuf wire an
-   * object stands inside of it under `number`; true or false, where it takes these, under 1; a list, where it takes
-   * one, under 2, of messages like itself or of texts.
+   * For a Go type that decodes its own JSON (JSONSchemaPropsOrBool): `takes` says which values other than objects are
+   * valid. Unknown fields are dropped without a fault, and OpenAPI shows no fields. In protobuf an object is in the
+   * field `number` of the message; true or false, where valid, in field 1; a list, where valid, in field 2, as messages
+   * of the same type or as texts.
    */
   readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2; readonly items?: "self" | "text" }
   /**
-   * Nothing in the message is checked against its declarations, because upstream does not validate it, as most of a
-   * status.
+   * Nothing in the message is checked against its declarations, because upstream does not validate it: true of most
+   * status structs.
    */
   readonly unchecked?: boolean
   /** Fields that exclude each other, in upstream's order: only the first one that is set is checked. */

@@ -61,8 +61,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
   /** The subresources, their verbs and strategies. */
   readonly subresources?: Subresources<T>
   /**
-   * How the server counts metadata.generation: from 1, at every change outside of metadata and status, unless the kind
-   * says otherwise.
+   * How the server counts metadata.generation; not at all unless given. With true: from 1, at every change outside of
+   * metadata and status.
    */
   readonly generation?: true | GenerationRule<T>
   /**

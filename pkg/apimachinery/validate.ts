@@ -240,8 +240,8 @@ function compileFields(message: Message): readonly FieldRules[] {
   return Object.entries(message.fields).flatMap(([name, { spec }]) => {
     const mustBeThere = spec.presence === "required" && spec.ownRule !== true
     const check = compileType(spec.type, spec)
-    // An empty text counts as absent (an optional enum, a name), as in Go, where both are "", except for fields that
-    // print zeros and pointers.
+    // An empty text or list counts as absent (an optional enum, a name), as in Go, where both are the same. Pointers
+    // and texts that are written even when empty are exceptions.
     const emptyIsAbsent = (spec.printZero !== true || spec.type.kind !== "string") && spec.pointer !== true
     return mustBeThere || check !== undefined
       ? [{ name, mustBeThere, detail: spec.requiredDetail, emptyIsAbsent, check }]

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from "./clock.ts"
 
 /**
- * Times by which things must be over, nearly all of which are over long before. One timer serves all of them, since a
- * timer for each request costs as much as a whole step of serving it. What is waited for stands in places that are used
- * again: a Map that things come into and leave all the time makes garbage that keeps them in memory.
+ * The deadlines of many items, nearly all of which are done long before. One timer serves all of them, because a timer
+ * for each request costs as much as a whole step of serving it. Items are kept in an array whose free indexes are used
+ * again: a Map that items enter and leave all the time makes garbage that keeps them in memory.
  */
 export class Deadlines<T> {
   readonly #clock: Clock

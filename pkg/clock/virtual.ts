@@ -1,8 +1,8 @@
 import type { Clock, Timer, TimerKind } from "./clock.ts"
 
 /**
- * Resolves when the present turn of the event loop has ended: if no timer is set then, nothing is left to do at this
- * instant.
+ * Resolves when all promises that can run now have run. The clock waits for that before it decides that nothing is left
+ * to do at this instant.
  */
 const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -128,7 +128,10 @@ export class VirtualClock implements Clock {
     return this.work.size + this.upkeep.size + this.watchdogs.size
   }
 
-  /** When the next timer that is no upkeep is due, in milliseconds since the epoch. */
+  /**
+   * When the next timer to which time is advanced is due, in milliseconds since the epoch. Upkeep and watchdogs count
+   * only if `exact` is set.
+   */
   get nextDue(): number | undefined {
     const due = (this.exact ? this.next() : this.work.peek())?.due
     return due === undefined ? undefined : due + this.wrong
@@ -161,7 +164,9 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Advances time to `target`, stopping at each timer. Upkeep that was due meanwhile runs first at each stop. */
+  /**
+   * Advances time to `target`, stopping at each due timer of work. Upkeep that is due by then runs first at each stop.
+   */
   async advanceTo(target: number): Promise<void> {
     await this.settle()
     // Computed before the wall clock may jump.
@@ -196,7 +201,7 @@ export class VirtualClock implements Clock {
 
   /**
    * Counts a request in the present turn. Promises that cause each other end no turn, so nothing else could detect
-   * them. @throws EndlessInstantError when there are too many; `advance` throws it too
+   * them. @throws EndlessInstantError when there are too many; the call that advances time throws it too
    */
   asked(): void {
     if (++this.asks <= ASKS_OF_TURN * this.mostTurns()) return

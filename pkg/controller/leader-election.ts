@@ -32,7 +32,7 @@ export interface LeaderElectionContext {
   readonly log: Logger
 }
 
-/** Candidates wait up to this factor of the retry period, so that they do not all try at once. */
+/** Candidates wait the retry period and up to this many times as long in addition, so that they do not try at once. */
 const JITTER_FACTOR = 1.2
 /** The duration in a released Lease. */
 const RELEASED_SECONDS = 1

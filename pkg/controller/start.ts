@@ -41,7 +41,7 @@ interface WatchedKind {
   readonly enqueues: Enqueue[]
 }
 
-/** A little more than a busy burst of writes needs; upstream's default is 5 for most controllers. */
+/** Keys of a controller that are reconciled at once, as by most of upstream's controllers. */
 const DEFAULT_WORKERS = 5
 
 /**

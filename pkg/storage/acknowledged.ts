@@ -1,20 +1,18 @@
 /**
- * The newest acknowledged revision, in a small file beside the database. SQLite takes a log of changes that ends early
- * for one that was written no further, and a missing file for a new one; so only something outside of the database can
- * say that acknowledged writes are gone.
+ * The newest acknowledged revision, in a small file beside the database. SQLite accepts a write-ahead log that was cut
+ * off as if no more had been written, and a missing file as a new database; so only a file outside of the database can
+ * show that acknowledged writes are lost.
  *
- * Why the number is sound, that is, never beyond what the disk has of the database:
+ * Why the revision in the file is never newer than the database on the disk:
  *  - It is written after the commit is on the disk, and before the writes of the commit are acknowledged. So the
  *    database is at this revision or a later one.
- *  - After kill -9 the file has the last number that was written, as the kernel keeps what a process has written. So
- *    every acknowledged revision is covered.
- *  - It is written in place without waiting for the disk: that costs a microsecond a commit. After a power cut it may
- *    be some seconds old, and then it
- *    promises less. As the commit was on the disk before it, it never promises more. It lies within one sector, which
- *    disks write whole.
- *  - A file that cannot be read, as one that was made just before a power cut, promises nothing.
- * A disk that loses what it has confirmed as written is found out by it, too: the database is then older than the
- * number.
+ *  - After kill -9 the file has the last revision that was written, because the kernel keeps what a process has
+ *    written. So every acknowledged revision is covered.
+ *  - It is written in place without waiting for the disk, which costs a microsecond for each commit. After a power cut
+ *    it may be some seconds old, and then covers fewer writes. It is never too new, because the commit was on the disk
+ *    before. It lies within one sector, which disks write whole.
+ *  - A file that cannot be read, such as one that was made just before a power cut, is ignored.
+ * The file also reveals a disk that loses confirmed writes: the database is then older than the revision in the file.
  */
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs"
 import { crc32 } from "node:zlib"

@@ -85,7 +85,7 @@ function contents(
     last = rev
     if (rowSum(row) !== row[11]) say(`revision ${rev} of ${key} does not match its checksum`)
     else if (!isJson(value)) say(`revision ${rev} of ${key} is no JSON`)
-    // The rows that compaction left before the first row of the chain are not linked.
+    // Compaction deletes rows up to `compacted`, so only the chain behind that revision is complete.
     if (rev > compacted && (linked === undefined || linked <= compacted ? before > compacted : before !== linked))
       say(`revision ${before} is missing`)
     if (type === UPDATE && rev > compacted && prev !== 0 && exists.rows(prev).length === 0)

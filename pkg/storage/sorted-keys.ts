@@ -5,9 +5,9 @@ const LEAF = 128
 type Leaves = string[][]
 
 /**
- * A map from key to value that also knows the order of its keys: looking up or replacing is a hash map's cost,
- * inserting moves part of one leaf, and all that starts with a prefix is one walk. The keys of each resource stand
- * apart: every create asks for the quotas and limits of its namespace, mostly to find that the cluster has none.
+ * A map that also keeps its keys in order: looking up or replacing costs as much as in a hash map, inserting moves part
+ * of one leaf, and the keys with a prefix are found in one walk. The keys of each resource are kept apart, because
+ * every create looks for the quotas and limits of its namespace, and most clusters have none.
  */
 export class SortedKeys<V extends { readonly key: string }> {
   readonly #byKey = new Map<string, V>()

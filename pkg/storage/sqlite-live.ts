@@ -7,9 +7,9 @@ import type { StorageEvent } from "./storage.ts"
 const LONG = 512
 
 /**
- * The table `live`: which rows of the log are the state of the cluster. It is right as of revision `folded`; what
- * changed since is gathered here, and the rows after `folded` tell it again after a start. An object that changes all
- * the time so costs one change of the list where it would cost hundreds.
+ * The table `live`: which rows of the log are the state of the cluster at revision `folded`. Later changes are
+ * collected in memory, and a start reads them from the rows after `folded`. So an object that changes hundreds of times
+ * between two updates of the table costs one change of it.
  */
 export class LiveList {
   readonly #db: SqliteDatabase
@@ -57,7 +57,7 @@ export class LiveList {
    * is committed.
    */
   fold(revision: number): () => void {
-    // Set before the commit, for rows that the same transaction deletes. If it fails, a start only reads more rows.
+    // Set before the commit, for rows that the same transaction deletes. If it fails, `dropped` only searches in vain.
     this.#folded = revision
     this.#unlist.run(JSON.stringify([...this.#removed]))
     this.#list.run(JSON.stringify([...this.#added]))

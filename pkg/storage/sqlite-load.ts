@@ -73,10 +73,9 @@ export function newestRow(db: SqliteDatabase, file: string): Row | undefined {
 }
 
 /**
- * Rows that were read in order must be all that came after `revision`: the first says so by naming a row up to there as
- * the one before it, and each later one by naming the one that was read. Gives the revision of the last row that is
- * part of the chain, or `revision`.
- * @throws StorageError damaged, when one is missing
+ * Checks that no row after `revision` is missing from rows that were read in order: the first must name a row up to
+ * `revision` as the one before it, each later one the linked row before it. Returns the revision of the last
+ * linked row, or `revision`. @throws StorageError damaged, when a row is missing
  */
 export function checkChain(rows: Iterable<Pick<Row, 0 | 2 | 5>>, revision: number, file: string): number {
   let last: number | undefined

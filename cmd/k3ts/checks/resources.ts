@@ -5,7 +5,7 @@ import { dirname } from "node:path"
 import { found, missing, warning, type Finding } from "./finding.ts"
 
 const MIB = 1024 * 1024
-/** The first images fill a smaller disk of a node; a disk below the first value has no room for the store. */
+/** With less free space than LEAST_DISK the store has no room; below ENOUGH_DISK the first images fill the disk. */
 const LEAST_DISK = 200 * MIB
 const ENOUGH_DISK = 2048 * MIB
 const ENOUGH_MEMORY = 512 * MIB

@@ -42,8 +42,8 @@ export interface WorkerParts extends RunnerParts {
  * Stages, each entered once and in this order:
  *  - running:     each step compares what the pod wants with what runs (`planOf`), and carries out the difference;
  *  - terminating: the containers are being ended. Only a shorter grace period interrupts that;
- *  - terminated:  all containers have ended. The volumes are unmounted, and if the pod was deleted, its object is removed
- *    from the API;
+ *  - terminated:  all containers have ended. The volumes are unmounted, and if the pod was deleted, its object is
+ *    removed from the API;
  *  - finished:    the API no longer has the pod, and its remains on the node are removed.
  * `#interrupt` aborts the current step when the stage must change; it is undefined between steps.
  */

@@ -155,8 +155,8 @@ export class StaticPods {
 }
 
 /**
- * Returns the pod of a manifest as it runs here: its name ends with the name of the node, its uid is a hash of the node,
- * the file and the manifest. @throws ApiError when the manifest is no Pod
+ * Returns the pod of a manifest as it runs here: its name ends with the name of the node, its uid is a hash of the
+ * node, the file and the manifest. @throws ApiError when the manifest is no Pod
  */
 function staticPod(json: unknown, path: string, nodeName: string, seen: string): Pod {
   const { object } = decodeObject(Pod, json)
