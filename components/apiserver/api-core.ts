@@ -55,10 +55,7 @@ export interface ApiCoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /**
-   * The kinds that are served. Objects of kinds with a time to live are deleted when it ends; custom kinds are added
-   * here.
-   */
+  /** The kinds that are served. Custom kinds are added to it. */
   readonly scheme: Scheme
   /** The registry of the admission metrics; no metrics unless given. */
   readonly metrics?: Registry
@@ -69,7 +66,8 @@ export interface ApiCoreOptions {
   /** Is told of the kinds that extension API servers serve. */
   readonly remoteKinds?: RemoteKinds
   /**
-   * Returns the front-proxy certificate that extension API servers know this server by. Called at the first connection.
+   * Returns the front-proxy certificate by which extension API servers recognize this server. Called at the first
+   * connection to one.
    */
   readonly frontProxy: () => CertificatePair
   /** Most requests served at once; upstream's 400 reads and 200 writes unless given. */

@@ -74,7 +74,7 @@ export interface ApiServerConfig {
   readonly nodes: NodeConnectors
   /** The registry of metrics; one of its own unless given. */
   readonly metrics?: Registry
-  /** Freezes objects, so that code that changes one in place throws there. For tests. */
+  /** Freezes objects, so that code that changes one in place throws. For tests. */
   readonly frozen?: boolean
   /** A store that its owner opened and closes. Without it the server opens one below `dataDir`, or one in memory. */
   readonly storage?: Storage
@@ -119,7 +119,7 @@ export interface ApiServer extends Component {
    * with ServiceUnavailable.
    */
   transportFor(user: UserInfo): Transport
-  /** Returns the function by which components of this process call extension API servers as `user`. */
+  /** Returns the function with which components of this process call extension API servers as `user`. */
   askAggregated(user: UserInfo): AskAggregated
   readonly scheme: Scheme
   /** The kinds of extension API servers, which are not in the scheme. */
@@ -191,7 +191,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const opened = config.files ?? reopen()
     files = opened
     // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before
-    // the bootstrap is complete are told to retry.
+    // the bootstrap is complete get 503 with Retry-After.
     const serving: { server?: Server } = {}
     listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
     const port = listener?.port ?? 6443

@@ -118,7 +118,7 @@ export function keepAuthenticationConfig(options: KeepOptions): () => void {
         ? client.create(ConfigMap, { metadata: AUTHENTICATION_CONFIG, data }, by)
         : client.update(ConfigMap, { ...stored, data }, by)
     written.catch((error: unknown) => {
-      // Another write came first; its event leads here again.
+      // Another write came first; its event triggers another check.
       if (["Conflict", "NotFound", "AlreadyExists"].includes(ApiError.from(error).reason)) return
       log.error("Cannot put the authentication config of extension servers right", { error })
     })

@@ -1,10 +1,9 @@
 /**
- * What every cluster has from its first moment on, made in one transaction: namespaces, roles and bindings, priority
- * classes, FlowSchemas and their levels, the Service by which pods reach the API server, APIServices of what is built
- * in. At later starts only what is missing or has changed is written. Sources:
- * pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
- * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
- * pkg/registry/{rbac,scheduling}/rest.
+ * Creates the objects that every cluster starts with, in one transaction: namespaces, roles and bindings, priority
+ * classes, FlowSchemas and their priority levels, the Service by which pods reach the API server, and the APIServices
+ * of the built-in groups. Later starts write only objects that are missing or have changed. Sources:
+ * pkg/controlplane/controller/{systemnamespaces,kubernetesservice}, pkg/controlplane/controller/legacytokentracking,
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
  */
 import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
@@ -177,7 +176,7 @@ function newObject({ clock, random }: BootstrapOptions, wanted: Wanted): KubeObj
   }
 }
 
-/** Returns the object with the managedFields it would have if each part was written by a request of its own. */
+/** Returns the object with the managedFields that it would have if a separate request had written each part. */
 function withManagers({ resource, object, manager = MANAGER, applied }: Wanted, now: string): KubeObject {
   if (applied === undefined) return trackUpdate(resource, undefined, object, { manager, now })
   const { [applied.field]: value, ...rest } = object as KubeObject & Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@ import { ComponentStatus } from "../../pkg/api/core/v1/componentstatus.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 
-/** The errors that a component reports about itself. */
+/** The health that a component reports about itself; `problem` is undefined when it is healthy. */
 export interface ComponentHealth {
   readonly problem: string | undefined
 }

@@ -3,8 +3,8 @@ import { Health } from "./endpoints/health.ts"
 import { createHealthSlis } from "../../pkg/component/health-slis.ts"
 
 /**
- * Checks that bootstrap.ts fulfils before the first request, under the names of upstream's hooks, which tools look for.
- * Sources: pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
+ * Checks that pass once bootstrap.ts has run, under the names of upstream's hooks, which tools look for. Sources:
+ * pkg/controlplane/instance.go, pkg/registry/rbac/rest, pkg/registry/scheduling/rest.
  */
 const START_HOOKS = [
   "start-system-namespaces-controller",

@@ -19,13 +19,14 @@ export interface StorageConfig {
   readonly historyBytes?: number
   /** Starts even if acknowledged writes, or the whole database, are missing. */
   readonly acceptDataLoss?: boolean
-  /** Freezes objects, so that code that changes one in place throws there. For tests. */
+  /** Freezes objects, so that code that changes one in place throws. For tests. */
   readonly frozen?: boolean
 }
 
 /**
  * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only when it is
- * used, because test clusters do not need it. @throws StorageError as SqliteStorage does
+ * used, because test clusters do not need it.
+ * @throws StorageError as SqliteStorage does
  */
 export async function openStorage(
   dir: string | undefined,
@@ -60,7 +61,7 @@ const BUILTIN: ReadonlySet<string> = new Set(RESOURCES.map(({ prefix }) => prefi
 /** The index behind `/registry/<group>/<plural>/`. */
 const endOfPrefix = (key: string): number => key.indexOf("/", key.indexOf("/", key.indexOf("/", 1) + 1) + 1) + 1
 
-/** Parses the stored JSON of an object. Fields whose text is kept stay as they were written. */
+/** Parses the stored JSON of an object. Raw fields of the schema keep their JSON text as it was written. */
 function parseStored(key: string, json: string): KubeObject {
   // Only custom objects can have integers that JavaScript would round.
   if (!BUILTIN.has(key.slice(0, endOfPrefix(key)))) return parseOwnJson(json) as KubeObject

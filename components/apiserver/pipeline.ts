@@ -33,7 +33,7 @@ export function createPipeline(registry: RegistryContext): Pipeline {
       const attributes = attributesOf(request)
       authorize(authorizer, attributes, request.annotate)
       if (flow === undefined) return watch(registry, request, sink)
-      // A watch holds a seat only while it begins.
+      // A watch begins in the same turn of the event loop, so it does not wait for a seat.
       return flow.pass(request.user, attributes, () => watch(registry, request, sink))
     },
     authorize: (request) => authorizer.authorize(request),

@@ -16,8 +16,8 @@ export interface RenewalOptions {
 /** Delay after a failure, such as a full disk: the certificates are valid for months yet. */
 const RETRY_MS = 3_600_000
 /**
- * Interval of checks. Timers measure elapsed time, but the system's clock may be set: if it was years behind at the
- * start, certificates may have expired since.
+ * Longest time between two checks. Timers measure elapsed time, but the system's clock may be set: if it was years
+ * behind at the start, certificates may have expired since.
  */
 const LOOK_MS = 3_600_000
 

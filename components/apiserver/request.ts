@@ -68,8 +68,8 @@ export interface ApiRequest {
 }
 
 /**
- * A response as a value. `stored` and `items` carry the JSON bytes of the store, which a codec sends unchanged where it
- * can.
+ * A response as a value. `stored` and `items` contain the JSON bytes of the store, which the codec sends unchanged
+ * where it can.
  */
 export type ApiResult =
   | { readonly kind: "object"; readonly code: 200 | 201 | 202; readonly object: KubeObject; readonly stored?: Stored }
@@ -130,6 +130,6 @@ export interface Pipeline {
   handle(request: ApiRequest): ApiResult | Promise<ApiResult>
   /** Begins a watch; throws ApiError when it is refused. The first frames may come before this returns. */
   watch(request: ApiRequest, sink: WatchSink): Watch
-  /** Authorizes a request for a resource or another path. Throws Forbidden. */
+  /** Returns the authorizer's decision about a request for a resource or another path. */
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision
 }

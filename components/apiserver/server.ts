@@ -1,12 +1,11 @@
 /**
- * The way of every request, from the first byte to the last: start reading here.
+ * The path of every request, from the first byte to the last: start reading here.
  *
  *   listen → requestInfo → audit → authenticate → impersonate → authorize → read the body → flow control → { resource |
- *   subresource stream | path } → answer
+ *   subresource stream | path } → response
  *
- * What stands behind a resource (admission, registry, store) is the pipeline. Components in this process enter it
- * directly, and are authorized there. Every failure, wherever it is thrown, becomes an answer in `fail`, and nowhere
- * else.
+ * The pipeline is everything behind a resource: admission, registry, store. Components in this process enter it
+ * directly, and are authorized there. Every failure, wherever it is thrown, becomes a response in `fail` only.
  */
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
@@ -251,7 +250,7 @@ export function createServer(options: ServerOptions): Server {
     }
   }
 
-  /** `deadline` is the index among the deadlines, if the request has one. */
+  /** `deadline` is the request's index in `deadlines`; undefined for requests without a deadline. */
   async function finishAfter(pending: Promise<void>, exchange: Exchange, deadline: number | undefined): Promise<void> {
     try {
       try {
@@ -322,7 +321,7 @@ const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttributes | N
       }
     : { user, verb: info.verb, path: info.path }
 
-/** Runs `serve` and calls `end` once, when the result is there or the request failed. */
+/** Runs `serve` and calls `end` once when it has finished, after success and after failure. */
 function settled(serve: () => void | Promise<void>, end: () => void): void | Promise<void> {
   let pending: void | Promise<void> = undefined
   try {
@@ -389,7 +388,7 @@ function auditIds(random: Random): () => string {
   }
 }
 
-/** Returns the Audit-Id that the client sent, if it can stand in a header. */
+/** Returns the Audit-Id that the client sent if it is valid in a header, else a new one. */
 function auditIdOf(req: ServerRequest, otherwise: () => string): string {
   const given = req.headers["audit-id"]
   return typeof given === "string" && /^[\x21-\x7e]{1,64}$/.test(given) ? given : otherwise()

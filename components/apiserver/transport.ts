@@ -9,7 +9,7 @@ import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
 import type { ApiRequest, ApiResult, Pipeline, RequestOptions, UserInfo } from "./request.ts"
 import { checkSubresource, noSuchResource } from "./subresource-verbs.ts"
 
-/** Calls extension API servers as a user, for requests that are authorized. */
+/** Returns the transport to extension API servers as a user. Its requests must be authorized before. */
 export type RemoteWay = (user: UserInfo) => Transport
 
 export interface TransportOptions {
@@ -29,7 +29,7 @@ export function inProcessTransport(
   { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
-  // The names of components in managedFields: kube-scheduler, deployment-controller.
+  // Components are named in managedFields without the prefix of their user: kube-scheduler, deployment-controller.
   const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
     async call(call, signal) {

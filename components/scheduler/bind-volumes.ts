@@ -19,9 +19,9 @@ import { delayedClaims, isBound, planFor, type VolumeObjects } from "./plugins/v
 const BIND_TIMEOUT_MS = 600_000
 
 /**
- * Binds the pod's claims that waited for its node, and resolves when they are bound: a volume that is there is reserved
- * for its claim, any other claim is marked with the node for whoever makes volumes. Undefined for a pod without such
- * claims. Source: BindPodVolumes, checkBindings.
+ * Binds the pod's claims that waited for its node, and resolves when they are bound. An existing volume is reserved for
+ * its claim; a claim without one is annotated with the node, for the provisioner. Returns undefined for a pod without
+ * such claims. Source: BindPodVolumes, checkBindings.
  * @throws ApiError of a refused write, NotFound when the pod is gone; Error when the claims cannot be bound, or are not
  * within ten minutes; what `signal` aborted with
  */
@@ -103,7 +103,7 @@ function areBound(
   })
 }
 
-/** Resolves when `check` is true; it runs at each change that `listen` tells of. */
+/** Resolves when `check` is true; it runs at each change that `listen` reports. */
 function holds(
   check: () => boolean,
   listen: (look: () => void) => () => void,

@@ -8,9 +8,9 @@ import type { ImageSpread } from "./plugins/imagelocality.ts"
 
 /**
  * The scheduler's picture of nodes and bound pods, ahead of the API by its own decisions: a pod is assumed to be on its
- * node from the moment of the decision, so the next pod is placed with that in mind while the binding is still being
- * written. Source: pkg/scheduler/backend/cache/cache.go.
- * Invariant: a pod counts on exactly one node, and only while it is not terminal. Nothing here awaits.
+ * node from the moment of the decision, so that the decision for the next pod counts it while the binding is still
+ * being written. Source: pkg/scheduler/backend/cache/cache.go. Invariant: a pod counts on exactly one node, and only
+ * while it is not terminal. Nothing here awaits.
  */
 export class Cache implements NodeList {
   readonly #byName = new Map<string, NodeInfo>()

@@ -15,8 +15,8 @@ export interface EvictionContext {
 }
 
 /**
- * Evicts a pod from `node` for a pod of higher priority, and records that in the victim's conditions and Events. A
- * victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
+ * Deletes a pod on `node` to make room for a pod of higher priority, and records that in the victim's conditions and
+ * Events. A victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
  */
 export async function evictVictim(victim: Pod, pod: Pod, node: string, context: EvictionContext): Promise<void> {
   const { client, clock, events, log, name } = context

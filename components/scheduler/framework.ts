@@ -2,9 +2,11 @@ import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { NodeInfo } from "./node-info.ts"
 
 /**
- * What a plugin says of a pod, and so what happens next. Source: framework/interface.go Code.
- *  Unschedulable: not now; preempting other pods might help.   UnschedulableAndUnresolvable: preempting would not help.
- *  Skip: the plugin has nothing to say about this pod.          Error: something broke; the pod is tried again.
+ * The result of a plugin for a pod, which decides what happens next. Source: framework/interface.go Code.
+ *  - Unschedulable: the pod does not fit now; preempting other pods may help;
+ *  - UnschedulableAndUnresolvable: preempting would not help;
+ *  - Skip: the plugin's filter or score is left out for this pod;
+ *  - Error: the plugin failed; the pod is tried again.
  */
 export type Code = "Success" | "Unschedulable" | "UnschedulableAndUnresolvable" | "Skip" | "Error"
 

@@ -10,10 +10,10 @@ export interface Verdict {
 }
 
 /**
- * Caches verdicts on nodes by the pods' signature until the node changes, so the hundredth pod of a Deployment is only
- * filtered on the nodes that accepted the pods before it. Without the cache 1,000 nodes took a quarter more of the
- * whole cluster's time. Source: KEP-5598, opportunistic batching. Differs from upstream, which caches the ranking of
- * the last pod only.
+ * Caches verdicts on nodes by the pods' signature until the node changes, so for the hundredth pod of a Deployment only
+ * the nodes that got the pods before it are filtered again. Without the cache, filtering and scoring took a quarter of
+ * the time of a whole cluster of 1,000 nodes. Source: KEP-5598, opportunistic batching. Differs from upstream, which
+ * caches the ranking of the last pod only.
  */
 export class NodeVerdicts {
   readonly #signing: readonly Plugin[]
@@ -26,8 +26,8 @@ export class NodeVerdicts {
   }
 
   /**
-   * Returns the verdicts for pods with this signature. `filters` are the plugins with a signature that did not Skip the
-   * pod.
+   * Returns the verdicts for pods with the signature of `pod`. `filters` are the plugins with a signature that did not
+   * Skip the pod.
    */
   for(pod: Pod, filters: readonly Plugin[]): SignatureVerdicts {
     const signature = JSON.stringify(this.#signing.map((plugin) => plugin.signature!(pod)))

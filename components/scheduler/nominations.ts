@@ -1,7 +1,7 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 
 /**
- * Pods for which preemption frees a node (`status.nominatedNodeName`), by node. Other pods are placed as if the
+ * Pods for which preemption makes room on a node (`status.nominatedNodeName`), by node. Other pods are placed as if the
  * nominated pods were on their nodes already. Source: pkg/scheduler/backend/queue/nominator.go.
  */
 export class Nominations {

@@ -5,7 +5,7 @@ import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { refusalBy, type CycleContext } from "./schedule-one.ts"
 
-/** A node on which a pod fits after the eviction of the victims. */
+/** A node on which a pod fits once the victims are gone. */
 export interface Candidate {
   readonly node: string
   /** Sorted by priority, the highest first. */
@@ -18,9 +18,10 @@ export type Preemption =
   | { /** What `kubectl describe` shows after the reasons. */ readonly message: string }
 
 /**
- * Looks for a node where evicting pods of lower priority makes room. Source: plugins/defaultpreemption,
- * framework/preemption. Of several the one is taken that breaks fewest disruption budgets, then has the lowest highest
- * victim, the lowest sum of priorities, the fewest victims, and whose most important victim started last.
+ * Finds a node where deleting pods of lower priority makes room. Source: plugins/defaultpreemption,
+ * framework/preemption. Among several it takes, in this order of criteria, the node with the fewest violated disruption
+ * budgets, the lowest priority of its most important victim, the lowest sum of the victims' priorities, the fewest
+ * victims, and the latest start of its most important victim.
  */
 export function findVictims(
   pod: Pod,

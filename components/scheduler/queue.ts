@@ -17,10 +17,10 @@ export interface QueuedPod {
 
 /**
  * Pods waiting for a node. Source: pkg/scheduler/backend/queue/scheduling_queue.go. A pod is in one place at a time:
- *  - active:        to be tried next, by priority and then by age;
- *  - backoff:       failed lately and woken; becomes active when its backoff has ended;
+ *  - active:        to be scheduled next, by priority and then by age;
+ *  - backoff:       failed and was woken; becomes active when its backoff has ended;
  *  - unschedulable: waits for an event that one of the plugins that refused it has registered for;
- *  - gated:         not even tried until a preEnqueue plugin lets it in;
+ *  - gated:         refused by a preEnqueue plugin, and not tried until all of them accept it;
  *  - in flight:     handed out by `pop`. Events meanwhile are kept, so that none is lost between the try and its
  *    failure.
  */
@@ -65,7 +65,10 @@ export class SchedulingQueue {
     this.enter({ pod, added: this.clock.now(), attempts: 0, plugins: new Set() })
   }
 
-  /** A waiting pod has changed; a change of its spec or labels may make it schedulable. */
+  /**
+   * Takes over a change of a waiting pod. A change of its spec or labels may make the pod schedulable, so it wakes the
+   * pod.
+   */
   update(pod: Pod, old: Pod): void {
     const uid = pod.metadata.uid ?? ""
     const flying = this.inFlight.get(uid)
@@ -137,7 +140,7 @@ export class SchedulingQueue {
     for (const [uid, stuck] of this.unschedulable) if (this.concerns(stuck.queued, action)) this.wake(uid, stuck)
   }
 
-  /** Lets in those gated pods that nothing keeps out any more. */
+  /** Moves gated pods that no preEnqueue plugin refuses any more to the active queue. */
   recheckGated(): void {
     for (const [uid, queued] of [...this.gated]) {
       this.gated.delete(uid)
@@ -203,7 +206,7 @@ export class SchedulingQueue {
   }
 }
 
-/** A binary heap of pods: the highest priority first, then the oldest. */
+/** A binary heap of pods: the highest priority first, then the pod that was added to the queue first. */
 class PriorityQueue {
   private readonly heap: QueuedPod[] = []
   private readonly known = new Map<string, QueuedPod>()

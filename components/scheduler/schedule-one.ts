@@ -29,8 +29,8 @@ const MIN_FEASIBLE = 100
 
 /**
  * Finds a node for a pod: prefilter → filter → prescore → score → choose. It runs in one turn, without an await, so
- * nothing changes meanwhile. `startAt` is the position in the list of nodes to begin at, so that every node gets its
- * turn when only some are looked at; `looked` is how many were. Source: pkg/scheduler/schedule_one.go.
+ * nothing changes meanwhile. `startAt` is the index in the list of nodes to begin at, so that every node gets its turn
+ * when only some are filtered; `looked` is the number of filtered nodes. Source: pkg/scheduler/schedule_one.go.
  */
 export function findNode(
   pod: Pod,
@@ -108,7 +108,10 @@ function preFilter(
   return { candidates, narrowedBy, signing, others }
 }
 
-/** Returns why no node is left. Nodes that a preFilter excluded are counted under the names of its plugins. */
+/**
+ * Returns why no node is left. Nodes that preFilter excluded are counted under the names of the plugins that excluded
+ * nodes.
+ */
 function unschedulableOutcome(
   refused: readonly [NodeInfo, Refusal][],
   { candidates, narrowedBy }: Narrowed,

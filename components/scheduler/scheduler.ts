@@ -36,14 +36,14 @@ import { writeUnschedulable } from "./refusal.ts"
 import { findNode, type CycleContext } from "./schedule-one.ts"
 
 export interface SchedulerConfig {
-  /** Schedules the pods with this schedulerName. */
+  /** The schedulerName of the pods to schedule; default-scheduler unless given. */
   readonly name?: string
   readonly observer?: SchedulerObserver
 }
 
 /** Receives what the scheduler reports for metrics. */
 export interface SchedulerObserver {
-  /** Called after each scheduling attempt, with its duration. */
+  /** Called after each scheduling attempt, with its result and duration. */
   attempted(result: "scheduled" | "unschedulable" | "error", milliseconds: number): void
   /** Called when a pod was bound, with the number of attempts. */
   placed(tries: number): void
@@ -76,7 +76,7 @@ const freeVolumesByClass: Index<PersistentVolume> = {
   of: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume)] : []),
 }
 const attachmentsByNode: Index<VolumeAttachment> = { name: "node", of: ({ spec }) => [spec.nodeName] }
-/** What pods' claims for devices hang on. */
+/** The kinds that the plugin for devices depends on. */
 const DEVICE_KINDS: readonly Resource[] = [ResourceClaim, ResourceSlice, DeviceClass]
 
 /**
@@ -124,7 +124,7 @@ export function createScheduler(
   /** Bindings and refusals that are being written. */
   const underWay = new Set<Promise<void>>()
   let unsubscribe: (() => void)[] = []
-  /** Tells bindings of their claims; there while the scheduler runs. */
+  /** Notifies bindings of changes of their claims; undefined before the first start. */
   let claimWaits: ClaimWaits | undefined
   /** Aborts bindings that wait for volumes when the scheduler stops. */
   let stopping = new AbortController()
@@ -220,14 +220,15 @@ export function createScheduler(
     try {
       await reservation.release()
     } catch (err) {
-      // The controller of claims takes off who is gone; a pod that is tried again finds itself on the claim.
+      // The resourceclaim controller removes deleted pods from claims; a pod that is tried again is still reserved on
+      // its claim.
       if (running && !isNotFound(err))
         log.warn("Could not take a pod off its claims", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
     }
     moveOn(["Device/Change"])
   }
 
-  /** Records why the pod fits no node, tries preemption where that helps, and queues the pod. */
+  /** Records why the pod fits no node, tries preemption where that helps, and puts the pod back into the queue. */
   async function refuse(queued: QueuedPod, diagnosis: Diagnosis, refusing: ReadonlySet<string>): Promise<void> {
     const { pod } = queued
     const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)

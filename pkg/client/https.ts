@@ -1,5 +1,5 @@
 /**
- * The way to an API server over HTTP(S), for other processes: JSON, kept-alive connections, watches as streams of
+ * The transport to an API server over HTTP(S), for other processes: JSON, kept-alive connections, watches as streams of
  * lines. node:https and not fetch, whose TLS trust holds for the whole process on Bun: two clusters with different
  * authorities would clash.
  */

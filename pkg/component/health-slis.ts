@@ -1,6 +1,6 @@
 import { Registry } from "../metrics/registry.ts"
 
-/** The metrics of `/metrics/slis`: the results of health checks at each request for them. */
+/** The metrics of `/metrics/slis`: the results of the health checks, recorded at each request to a health endpoint. */
 export interface HealthSlis {
   readonly registry: Registry
   /** `endpoint`: healthz, livez or readyz. */

@@ -33,8 +33,8 @@ const SLOW_SECONDS = 0.5
 const FLUSH_MS = 100
 
 /**
- * Opens the log once, so that a server that cannot write its audit log does not start. @throws Error that names the
- * file. Source: apiserver pkg/server/options/audit.go ensureLogFile.
+ * Opens the log once, so that a server that cannot write its audit log does not start.
+ * @throws Error that names the file. Source: apiserver pkg/server/options/audit.go ensureLogFile.
  */
 function ensureFile(path: string): void {
   try {
@@ -47,8 +47,8 @@ function ensureFile(path: string): void {
 
 /**
  * Creates the audit log of `--audit-log-path`: one Event of audit.k8s.io/v1 as a line of JSON for each request, at
- * level Metadata, written when the request ends. Source: apiserver pkg/apis/audit/v1/types.go. @throws Error when the
- * file cannot be written
+ * level Metadata, written when the request ends. Source: apiserver pkg/apis/audit/v1/types.go.
+ * @throws Error when the file cannot be written
  */
 export function createAuditLog(
   path: string,
@@ -149,7 +149,7 @@ function refusedEarly(exchange: Exchange): string {
 }
 
 /**
- * Names the authentication method that a request tried. Source: apiserver pkg/endpoints/filters/authn_audit.go
+ * Names the authentication method that a refused request tried. Source: apiserver pkg/endpoints/filters/authn_audit.go
  * getAuthMethods.
  */
 function attempted({ req: { headers } }: Exchange): string {

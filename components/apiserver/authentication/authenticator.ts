@@ -78,9 +78,9 @@ export interface Authenticator {
 }
 
 /**
- * A certificate that names no user: "nothing" is known of it, or it is "bad" (expired, or of an unknown authority). A
- * request with a bad certificate and no other credentials is not anonymous. Source: apiserver
- * pkg/authentication/request/union NewFailOnError.
+ * A certificate that names no user: "nothing" when it has no common name or client certificates do not count, "bad"
+ * when it has expired or its authority is unknown. A request with a bad certificate and no other credentials is not
+ * anonymous. Source: apiserver pkg/authentication/request/union NewFailOnError.
  */
 type NoUser = "nothing" | "bad"
 
@@ -99,8 +99,8 @@ const isAnonymousPath = (path: string): boolean =>
   )
 
 /**
- * Creates the chain of authenticators: front proxy, client certificate, bearer token, anonymous. The first that
- * recognizes the credentials decides. Source: pkg/kubeapiserver/authenticator/config.go.
+ * Creates the chain of authenticators: front proxy, client certificate, bearer token, anonymous. The first that finds a
+ * user decides; a refused token ends the chain with 401. Source: pkg/kubeapiserver/authenticator/config.go.
  */
 export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOptions): Authenticator {
   // Connections live long, so the meaning of a certificate is cached. Whether it is still valid is checked for each

@@ -66,7 +66,7 @@ export function keepAggregated({
           author: `system:controller:${AGGREGATION}`,
         })
         .catch((error: unknown) => {
-          // Another write came first; its event leads here again.
+          // Another write came first; its event triggers another aggregation.
           if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
             log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
         })

@@ -1,7 +1,7 @@
 /**
  * The cluster roles that every cluster has, and their bindings. Facts from upstream's
  * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go. admin, edit and view aggregate the roles with a label, so
- * that administrators can add rules to them.
+ * that a new role with such a label adds its rules to them.
  */
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { EVENTS, on, READ, urls, WRITE } from "./bootstrap-rules.ts"
@@ -159,8 +159,8 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Differs from upstream: CoreDNS brings a role that reads slices and namespaces too. The built-in DNS uses this
-    // account.
+    // Differs from upstream: the role reads EndpointSlices and namespaces too, because the built-in DNS uses it, as
+    // CoreDNS does with a role of its own.
     name: "system:kube-dns",
     rules: [
       on("list watch", "core", "endpoints services namespaces"),

@@ -1,9 +1,9 @@
 /**
- * What a kubelet may do: of pods those on its node, of nodes, leases, CSINodes and VolumeAttachments its own, of
- * Secrets, ConfigMaps, volumes and tokens those that pods on it use, and of everything else what every node may.
- * Source: plugin/pkg/auth/authorizer/node/node_authorizer.go, with AuthorizeNodeWithSelectors. Differs from upstream:
- * no graph is kept but which pods are on which node; what they use is looked up in the pods themselves when a node
- * asks.
+ * Authorizes kubelets: a kubelet has access to its own node, lease, CSINode and VolumeAttachments, to the pods on its
+ * node, and to the Secrets, ConfigMaps, volumes and tokens that these pods use. For all other kinds the rules of all
+ * nodes apply. Source: plugin/pkg/auth/authorizer/node/node_authorizer.go, with AuthorizeNodeWithSelectors. Differs
+ * from upstream: instead of a graph, only the pods of each node are indexed; what they use is read from the pods at
+ * each request.
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -89,7 +89,7 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  /** Allows get, list and watch of single objects of a namespace that a pod on the node uses. */
+  /** Allows get, list and watch of a single namespaced object that a pod on the node uses. */
   #read(request: ResourceAttributes, node: string, isUsed: () => boolean): AuthorizationDecision {
     if (!READING.includes(request.verb)) return refused("can only read resources of this type")
     if (hasSubresource(request)) return refused("cannot read subresource")
@@ -184,7 +184,7 @@ function csiNode(request: ResourceAttributes, node: string): AuthorizationDecisi
   return ALLOWED
 }
 
-/** NodeRestriction would have to check writes of slices, which are refused until it does. */
+/** Writes of ResourceSlices are refused, because NodeRestriction does not check them yet. */
 function resourceSlice(request: ResourceAttributes, node: string): AuthorizationDecision {
   if (hasSubresource(request)) return refused("cannot authorize ResourceSlice subresources")
   if (!["list", "watch", "deletecollection"].includes(request.verb))

@@ -1,7 +1,7 @@
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import { ruleAllowsKind, type Asked } from "./rules.ts"
 
-/** Most cached kinds; the cache is emptied when it is full. */
+/** Most cached pairs of verb and kind; the cache is emptied when it is full. */
 const MOST_KEPT = 1000
 /** Names of resources and groups are DNS names. Longer names are no kind, and would only fill the cache. */
 const LONGEST_NAME = 253
@@ -17,7 +17,10 @@ const NONE: readonly never[] = []
 /** Rules of a user, with a cache of those that allow a verb on a kind: most users repeat a few requests. */
 export class RulesByKind<R extends { readonly rule: PolicyRule }> {
   readonly all: readonly R[]
-  /** By verb and then by resource, so that a lookup builds no text of all four parts: every request makes one. */
+  /**
+   * Cached rules by verb, then by resource. Every request looks rules up, so the lookup does not build a key of all
+   * four parts.
+   */
   readonly #byVerb = new Map<string, Map<string, Known<R>[]>>()
   #kept = 0
 

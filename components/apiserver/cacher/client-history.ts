@@ -9,8 +9,8 @@ const INTERVAL_MS = 5 * 60_000
 
 /**
  * Limits how far back clients may read, regardless of how much history is kept: continued lists and resumed watches
- * expire after five to ten minutes, as upstream. Clients that do not handle this fail here too, and not first on
- * another cluster.
+ * expire after five to ten minutes, as upstream. So clients that do not handle this error fail here too, and not only
+ * on another cluster.
  */
 export class ClientHistory {
   readonly #storage: Storage

@@ -54,7 +54,7 @@ export class ConversionLine {
     this.#waiting.length = 0
   }
 
-  /** Makes the first delivery once its objects are converted. */
+  /** Makes the first delivery once its objects are converted; tries again after `waitMs` when the conversion fails. */
   #after(shown: Promise<readonly Stored[]>, waitMs: number): void {
     shown.then(
       (all) => {

@@ -79,8 +79,8 @@ export function parseResourceVersion(text: string | undefined): number | undefin
 }
 
 /**
- * Parses the resourceVersion of a get or a watch, where upstream passes the error of the store on. @throws ApiError
- * Unknown, with 500
+ * Parses the resourceVersion of a get or a watch, where upstream passes the error of the store on.
+ * @throws ApiError Unknown, with 500
  */
 export function versionOfRead(text: string | undefined): number | undefined {
   try {
@@ -91,8 +91,8 @@ export function versionOfRead(text: string | undefined): number | undefined {
 }
 
 /**
- * Parses the resourceVersion of a list. @throws ApiError BadRequest. Source: apiserver pkg/storage/cacher/delegator.go
- * GetList.
+ * Parses the resourceVersion of a list.
+ * @throws ApiError BadRequest. Source: apiserver pkg/storage/cacher/delegator.go GetList.
  */
 export function versionOfList(text: string | undefined): number | undefined {
   try {
@@ -104,8 +104,8 @@ export function versionOfList(text: string | undefined): number | undefined {
 
 /**
  * Refuses a revision that this server has not reached: the client has it from another server, or the store was
- * restored. `retryAfterSeconds` is given for requests that upstream lets wait for the revision. Source: apiserver
- * pkg/storage/errors.go.
+ * restored. `retryAfterSeconds` is part of the error; 0 leaves it out, for requests that upstream refuses without
+ * waiting for the revision. Source: apiserver pkg/storage/errors.go.
  */
 export function checkNotFuture(wanted: number, current: number, retryAfterSeconds = 1): void {
   if (wanted <= current) return

@@ -8,7 +8,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 export interface Selection {
   /** No selector: every object matches. */
   readonly everything: boolean
-  /** The name of `metadata.name=…` when that is the whole selector, so that a list looks up one key; else undefined. */
+  /** The name in `metadata.name=…` when that is the whole selector, so that a list looks up one key; else undefined. */
   readonly name: string | undefined
   matches(object: KubeObject): boolean
 }
@@ -16,8 +16,8 @@ export interface Selection {
 const EVERYTHING: Selection = { everything: true, name: undefined, matches: () => true }
 
 /**
- * Reads the selectors of a request. @throws ApiError BadRequest for text that is no selector or a field that is not
- * indexed.
+ * Reads the selectors of a request.
+ * @throws ApiError BadRequest for text that is no selector or a field that is not indexed.
  */
 export function selectionOf(
   resource: Resource,

@@ -1,4 +1,4 @@
-/** Bounds the store: compacts old history, and deletes objects whose time to live has ended (Events). */
+/** Limits the growth of the store: compacts old history, and deletes objects whose time to live has ended (Events). */
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
@@ -43,7 +43,7 @@ function startCompaction({ storage, clock, historyMs }: UpkeepOptions): () => vo
   return () => timer.cancel()
 }
 
-/** Deletes expired objects. No timer runs while there are none. */
+/** Deletes expired objects of a kind. No timer runs while there are no objects of the kind. */
 function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource): () => void {
   const prefix = storagePrefix(resource, undefined)
   const life = resource.ttlSeconds! * 1000

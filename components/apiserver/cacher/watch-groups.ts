@@ -2,7 +2,7 @@ import type { View } from "./view.ts"
 
 /**
  * Watchers that see the same part of a resource. Each event is evaluated once for a group, and not at all for groups
- * that it does not concern.
+ * that do not see its object.
  */
 export interface WatchGroup<W> {
   readonly view: View

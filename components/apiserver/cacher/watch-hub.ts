@@ -3,10 +3,11 @@
  * commit, and a watch begins, with what it missed or with the present objects, in one step, so no event falls between
  * the two.
  *
- * Cost: an event is looked at once for each group of watchers that see the same part of its resource, and once for each
- * watcher with a selector in those that see it; watchers without selectors share one batch of frames, and all share the
- * encodings. A watcher that cannot keep up is closed, never waited for: it lists or resumes again. What a webhook has
- * to convert first waits in a line of its own for each group. Source of the rules: apiserver pkg/storage/cacher.
+ * Cost: an event is evaluated once for each group of watchers that see the same part of its resource, and, in the
+ * groups that see its object, once for each watcher with a selector. Watchers without selectors share one batch of
+ * frames, and all share the encodings. A watcher that cannot keep up is closed instead of waited for: its client lists
+ * or resumes again. Each group has a queue of its own for events that a webhook has to convert first. Source of the
+ * rules: apiserver pkg/storage/cacher.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -115,7 +116,9 @@ export class WatchHub {
     return { close: () => void this.#remove(watcher) }
   }
 
-  /** Ends the watches of one version of a resource, because its schema has changed; clients list again. */
+  /**
+   * Ends the watches of one version of a custom resource whose definition has changed or is gone; clients list again.
+   */
   endOf(resource: Resource): void {
     const view = viewOf(resource)
     for (const group of [...(this.#watchers.of(view.prefix) ?? [])])
@@ -184,7 +187,8 @@ export class WatchHub {
   #send(seen: readonly StorageEvent[], group: WatchGroup<Watcher>, revision: number): void {
     const { view, watchers } = group
     if (view.atOnce !== undefined) return this.#deliver(seen, watchers, revision, view.atOnce)
-    // A watch that begins while this waits has these events in its initial objects.
+    // Only watchers that are open now get these events: a watch that begins while they wait begins after them, or gets
+    // them with the events that it missed.
     const present = [...watchers]
     const hasSelections = present.some(({ selection }) => selection !== undefined)
     this.#lineOf(group).add(hasSelections ? storedIn({ events: seen }) : seen.map(({ stored }) => stored), (shown) =>

@@ -3,15 +3,15 @@ import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 
 /**
- * Returns the raw connection of a request that asks for another protocol. @throws ApiError when the request does not
- * ask for that
+ * Returns the raw connection of a request that asks for another protocol.
+ * @throws ApiError when the request asks for none
  */
 export function upgradeOf({ upgrade }: Exchange): Upgrade {
   if (upgrade === undefined) throw badRequest("Upgrade request required")
   return upgrade
 }
 
-/** Passes on the raw connection. */
+/** Calls `accept` with the raw connection. */
 export function accepted<T>(
   { req }: Exchange,
   { answer, socket, head }: Upgrade,

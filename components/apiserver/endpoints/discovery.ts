@@ -115,7 +115,7 @@ export interface Document {
 }
 
 /**
- * Returns one document of all groups and resources: `/api` for the core group, `/apis` for the others. Versions of
+ * Returns one document for all groups and resources: `/api` for the core group, `/apis` for the others. Versions of
  * extension API servers are shown as these describe them.
  */
 export function aggregated(

@@ -30,6 +30,6 @@ export async function sendLogOverWebSocket(
   ws.close(1000)
 }
 
-/** Resolves when the message is sent, so that a slow client slows the log down. */
+/** Resolves when the message is sent, so that a slow client slows down the reading of the log. */
 const sent = (ws: WebSocket, message: Uint8Array | string): Promise<void> =>
   new Promise((resolve) => ws.send(message, { binary: typeof message !== "string" }, () => resolve()))

@@ -73,8 +73,8 @@ function documentsOf(
     return body
   }
   /**
-   * Leaves out a document of an extension API server that cannot be encoded in every form, so that the others are
-   * served.
+   * Merges the document of an extension API server into `base`. A document that cannot be encoded in every form is left
+   * out, so that the others are served.
    */
   const added = (base: Schema, { group, version, document }: RemoteV2): Schema => {
     try {

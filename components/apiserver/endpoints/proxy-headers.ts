@@ -27,10 +27,10 @@ const isOurs = (name: string): boolean =>
   name === "audit-id" || /^access-control-allow-(credentials|headers|methods|origin)$/.test(name)
 
 /**
- * The client's headers as a proxy sends them to its target, which is asked for `uri` of this server: without those
- * about the client's connection, and without anything that proves who the client is. Cookies stay: they are between the
- * client and the target. Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs from upstream:
- * no bearer token stays among the subprotocols of a WebSocket, also where the client proved itself in another way.
+ * Returns the client's headers for the target of a proxy: without those of the client's connection, and without its
+ * credentials. `uri` is the path of the request on this server, for X-Forwarded-Uri. Cookies stay: they are between the
+ * client and the target. Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs from upstream: a
+ * bearer token among the subprotocols of a WebSocket is removed even if the client authenticated in another way.
  */
 export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
@@ -53,8 +53,8 @@ export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHt
   const from = remoteAddress(req)
   const before = req.headers["x-forwarded-for"]
   if (from !== undefined) headers["x-forwarded-for"] = before === undefined ? from : `${String(before)}, ${from}`
-  // Without this header the HTTP client would send the body of a DELETE without its length. Over HTTP/2 a body needs no
-  // length.
+  // Without this header the HTTP client would send the body of a DELETE without marking its end. Over HTTP/2 a request
+  // may have a body without any header that says so.
   const hasBody =
     req.headers["transfer-encoding"] !== undefined || (isHttp2(res) && !["GET", "HEAD"].includes(req.method ?? ""))
   if (hasBody && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked"

@@ -43,7 +43,7 @@ export interface Relayed {
   errorOf(err: NodeJS.ErrnoException): unknown
 }
 
-/** Waits for a target's response and passes it on. The promise resolves when the client's response ends. */
+/** Waits for a target's response and passes it on. The promise resolves when the client's response is closed. */
 export function relay(exchange: Exchange, outgoing: ClientRequest, { answer, errorOf }: Relayed): Promise<void> {
   const { res } = exchange
   return new Promise((resolve, reject) => {

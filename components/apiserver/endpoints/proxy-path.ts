@@ -1,7 +1,7 @@
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 
-/** Path and query that the target of a proxy is asked for. */
+/** Returns the path and query of the request to a proxy's target. */
 export const pathToTarget = ({ rest, query }: RequestInfo): string =>
   query.raw === "" ? rest || "/" : `${rest || "/"}?${query.raw}`
 
@@ -12,8 +12,8 @@ export function prefixOf({ req }: Exchange, { rest }: RequestInfo): string {
 }
 
 /**
- * Where a link or redirect of a target leads for clients, who have to come back through the proxy under `prefix`. Links
- * to other sites and relative ones stay. `hosts` are the names under which the target's own host may appear. Source:
+ * Rewrites a link or redirect of a target so that clients come back through the proxy under `prefix`. Links to other
+ * sites and relative links stay. `hosts` are the names under which the target's own host may appear. Source:
  * apimachinery pkg/util/proxy/transport.go rewriteURL.
  */
 export function throughProxy(link: string, prefix: string, hosts: readonly string[]): string {

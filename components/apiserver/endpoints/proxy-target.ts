@@ -55,8 +55,8 @@ export function podTarget({ namespace, name: text }: RequestInfo, objects: Objec
 }
 
 /**
- * Returns the address of a node's kubelet, or of another port of the node. Source: pkg/registry/core/node/strategy.go
- * ResourceLocation.
+ * Returns the node whose kubelet is the target, or the address of another port of the node. Source:
+ * pkg/registry/core/node/strategy.go ResourceLocation.
  */
 export async function nodeTarget(
   { name: text }: RequestInfo,
@@ -124,8 +124,8 @@ export function serviceTarget(
 }
 
 /**
- * Returns the ready addresses behind a port of a service, given by number or name. @throws ApiError ServiceUnavailable
- * when the service has no such port
+ * Returns the ready addresses behind a port of a service, given by number or name.
+ * @throws ApiError ServiceUnavailable when the service has no such port
  */
 export function readyAddresses(
   service: Service,
@@ -167,8 +167,8 @@ function isPodAddress({ ip, targetRef }: EndpointAddress, namespace: string, obj
 const notAllowed = (): ApiError => badRequest("address not allowed")
 
 /**
- * Parses a port in digits; undefined for a name. @throws ApiError ServiceUnavailable, in the words of Go's dialer, for
- * a number that is no port
+ * Parses a port in digits; undefined for a name.
+ * @throws ApiError ServiceUnavailable, in the words of Go's dialer, for a number that is no port
  */
 function numberOf(port: string, host: string): number | undefined {
   if (!/^\d+$/.test(port)) return undefined

@@ -31,7 +31,7 @@ export function proxies({
 }): Readonly<Record<string, ConnectionEntry>> {
   const entry = (target: (info: RequestInfo) => ProxyTarget): ConnectionEntry => ({
     verbs: VERBS,
-    // An invalid target name is refused like any other fault.
+    // `async`, so that the error of an invalid target name rejects the promise.
     connect: async (exchange, info) => pass(exchange, info, target(info), nodes),
   })
   return {

@@ -53,9 +53,12 @@ const ATTRIBUTE = /([\s/])([a-z-]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)/gi
  * on bytes, because everything it searches for is ASCII.
  */
 export class HtmlLinks extends Transform {
-  /** The characters that cannot be processed yet. */
+  /** Characters that cannot be processed before more have come. */
   #held = ""
-  /** The end of the text that is being skipped: the end of a comment, or the end tag of an element with text. */
+  /**
+   * What ends the text that is passed on unchanged now: `-->` in a comment, the end tag in an element of text; else
+   * undefined.
+   */
   #until: string | undefined
   readonly #rewrite: (address: string) => string
 
@@ -82,7 +85,7 @@ export class HtmlLinks extends Transform {
     while (at < text.length) {
       if (this.#until !== undefined) {
         const end = indexOfIgnoringCase(text, this.#until, at)
-        // The last characters may be the beginning of the searched end.
+        // The last characters may be the beginning of `#until`.
         const stop = end < 0 ? Math.max(at, text.length - this.#until.length + 1) : end
         out += text.slice(at, stop)
         at = stop
@@ -111,7 +114,7 @@ export class HtmlLinks extends Transform {
       }
       const end = endOfTag(text, at + 1)
       if (end < 0) {
-        // All processed characters are dropped, so that none is read for a second tag.
+        // All characters are passed on, so that none is read again in search of the tag's end.
         if (text.length - at > LONGEST_TAG) return [text.length, out + text.slice(at)]
         break
       }

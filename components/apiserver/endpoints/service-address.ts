@@ -9,8 +9,9 @@ export interface ServiceAddress {
 }
 
 /**
- * Returns the address of a Service for this server, which is its cluster IP; upstream's error text when there is none
- * for the port. Source: apiserver pkg/util/proxy/proxy.go ResolveCluster.
+ * Returns the address at which this server reaches a Service: its cluster IP, or the name of an ExternalName. Returns
+ * upstream's error text when the Service has no such address or port. Source: apiserver pkg/util/proxy/proxy.go
+ * ResolveCluster.
  */
 export function serviceAddress(
   { namespace, name, port }: { readonly namespace: string; readonly name: string; readonly port: number },

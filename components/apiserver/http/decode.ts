@@ -31,7 +31,8 @@ export interface BodyOptions {
 }
 
 /**
- * Decodes a body into plain JSON. @throws ApiError BadRequest when the bytes do not fit the encoding, or are no object
+ * Decodes a body into plain JSON.
+ * @throws ApiError BadRequest when the bytes do not fit the encoding, or are no object
  */
 export async function decodeBody(bytes: Uint8Array, options: BodyOptions): Promise<Parsed> {
   const { kind } = options
@@ -81,7 +82,7 @@ function objectFrom({ value, faults }: Parsed): Parsed {
 }
 
 /**
- * Checks that an object without a Go type names its apiVersion and kind. Source: apimachinery
+ * Checks that a custom object, which has no Go type, names its apiVersion and kind. Source: apimachinery
  * pkg/runtime/serializer/json/json.go Decode.
  */
 function checkTyped(value: unknown, bytes: Uint8Array): void {
@@ -125,7 +126,7 @@ function readable<T>(read: () => T): T {
   }
 }
 
-/** Options and Status are served in every group. */
+/** DeleteOptions and Status are kinds of every group. */
 const EVERYWHERE: Readonly<Record<string, Message>> = { DeleteOptions, Status: StatusMessage }
 
 const messageOf = (apiVersion: string, kind: string, scheme: Scheme): Message | undefined =>

@@ -71,7 +71,7 @@ export class Exchange {
     if (this.annotations !== undefined) this.annotations[key] ??= value
   }
 
-  /** Adds an annotation to the audit event; undefined when no audit log is written. */
+  /** The function `annotate`; undefined when no audit log is written. */
   get annotator(): ((key: string, value: string) => void) | undefined {
     return this.annotations === undefined ? undefined : this.annotate
   }

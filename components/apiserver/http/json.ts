@@ -34,8 +34,8 @@ const MAX_DEPTH = 10_000
 
 /**
  * Parses JSON and reports fields that stand twice, which JSON.parse silently merges. Numbers that JavaScript would
- * round are kept as text (ExactNumber), and halves of surrogate pairs become U+FFFD, as in Go. @throws BodyError when
- * it is no JSON
+ * round are kept as text (ExactNumber), and halves of surrogate pairs become U+FFFD, as in Go.
+ * @throws BodyError when it is no JSON
  */
 export function parseJson(text: string): Parsed {
   let value: unknown

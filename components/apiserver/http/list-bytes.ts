@@ -1,7 +1,7 @@
 /**
- * Builds lists in JSON from the stored bytes of their items. Items of a list of built-in kinds have no kind and
- * apiVersion; these nearly always stand first in the stored bytes, and are skipped. Items of custom kinds keep both.
- * Source: apimachinery pkg/runtime/codec.go, which encodes lists of typed items.
+ * Builds lists in JSON from the stored bytes of their items. Items of built-in kinds have no kind and apiVersion in a
+ * list; both nearly always stand first in the stored bytes, and are skipped. Items of custom kinds keep both. Source:
+ * apimachinery pkg/runtime/codec.go, which encodes lists of typed items.
  */
 import { Buffer } from "node:buffer"
 import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
@@ -25,7 +25,7 @@ export function listBytes(resource: Resource, metadata: ListMeta, items: readonl
   const head = Buffer.from(
     `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
   )
-  // Behind a brace alone nothing is left out.
+  // For custom kinds the head is the brace alone, so nothing of an item is left out.
   const heads = saysTypeInLists(resource) ? KEPT : headsOf(resource)
   let length = head.length + TAIL.length + Math.max(0, items.length - 1)
   for (const item of items) length += lengthWithoutType(item, heads)

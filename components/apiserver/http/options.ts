@@ -155,9 +155,9 @@ function queryPreconditions(query: Query): Pick<RequestOptions, "preconditions">
 const OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 /**
- * Returns the options of a deletion with a body: of the query only the selectors of a collection count then. Throws
- * BadRequest when the body is no DeleteOptions and Invalid where they are not allowed. Source: apiserver
- * pkg/endpoints/handlers/delete.go.
+ * Returns the options of a deletion with a body: of the query only the list options of a collection (selectors, limit
+ * and so on) count then. Throws BadRequest when the body is no DeleteOptions and Invalid where they are not allowed.
+ * Source: apiserver pkg/endpoints/handlers/delete.go.
  */
 export function deleteOptionsOf(fromQuery: RequestOptions, body: unknown): RequestOptions {
   const { dryRun: _dry, gracePeriodSeconds: _grace, propagationPolicy: _policy, ...others } = fromQuery

@@ -23,8 +23,8 @@ export function requestTimeout(query: Query, mostMs: number): number {
 
 /**
  * Answers 504 to a request that has timed out. As upstream, it ignores what the client accepts: the Status has no kind
- * and version, and no content type, so Go takes it for text and client-go words the failure itself. Source: apiserver
- * pkg/server/filters/timeout.go.
+ * and version, and the type text/plain, which Go gives a response without a type. client-go does not read it and words
+ * the failure itself. Source: apiserver pkg/server/filters/timeout.go.
  */
 export function sendTimedOut(exchange: Exchange): void {
   const error = new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout", {})

@@ -24,8 +24,8 @@ export class WatchStream implements WatchSink {
   private readonly encoder: FrameEncoder
   private readonly events: Value
   /**
-   * The socket of an HTTP/1.1 connection. An event to thousands of watchers touches little more than this field of
-   * each, because memory access dominates its cost.
+   * The socket of an HTTP/1.1 connection; undefined for other connections. An event to thousands of watchers reads
+   * little more than this field of each: memory access dominates its cost.
    */
   private chunks: DirectSocket | undefined
   private allowed: number | undefined

@@ -17,8 +17,8 @@ export function parseYaml(bytes: Uint8Array): Parsed {
 }
 
 /**
- * Parses the text as JSON, which clients mostly send as YAML and which is much faster. Undefined where the results
- * could differ.
+ * Parses the text if it is JSON: most YAML bodies are, and JSON is parsed much faster. Returns undefined when the text
+ * is no JSON or when YAML could read it differently.
  */
 function fromJson(text: string): Parsed | undefined {
   if (text[0] !== "{") return undefined

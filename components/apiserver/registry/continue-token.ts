@@ -19,7 +19,8 @@ export const encodeToken = ({ revision, after }: ListPosition): string =>
   )
 
 /**
- * Decodes the token of a client. @throws ApiError BadRequest. Source: apiserver pkg/storage/continue.go DecodeContinue.
+ * Decodes the token of a client.
+ * @throws ApiError BadRequest. Source: apiserver pkg/storage/continue.go DecodeContinue.
  */
 export function decodeToken(text: string): ListPosition {
   const { v = "", rv = 0, start = "" } = fieldsOf(text)

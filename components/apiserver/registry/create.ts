@@ -21,8 +21,8 @@ import { warnAbout } from "./warn-about.ts"
 import { writeAlong } from "./write-along.ts"
 
 /**
- * Attempts with a new random suffix when a generated name is taken. Source: registry/generic/registry/store.go
- * maxNameGenerationCreateAttempts.
+ * Most attempts to create an object with a generated name; each has a new random suffix. Source:
+ * registry/generic/registry/store.go maxNameGenerationCreateAttempts.
  */
 const NAME_ATTEMPTS = 8
 
@@ -128,8 +128,8 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
 }
 
 /**
- * Sets uid and creationTimestamp after admission has changed the object. Source: registry/rest/meta.go
- * FillObjectMetaSystemFields, create.go BeforeCreate.
+ * Sets the generated name, uid and creationTimestamp, after admission has changed the object. Source:
+ * registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate.
  */
 function withSystemFields({ clock, random }: RegistryContext, object: KubeObject): KubeObject {
   const { metadata } = object
@@ -162,7 +162,7 @@ const SYSTEM_FIELDS = [
 /** Generates a name of at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
 const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix
 
-/** Runs the kind's `prepareForCreate` and clears what clients may not set. */
+/** Clears the status, sets the first generation and runs the kind's `prepareForCreate`. */
 function prepare(context: RegistryContext, request: ApiRequest, sent: KubeObject): KubeObject {
   const { resource } = request
   let object = sent

@@ -62,8 +62,8 @@ export function inNamespace(
 }
 
 /**
- * Checks the name of an object against the path. @throws ApiError BadRequest when the name differs or is empty. Source:
- * endpoints/handlers/rest.go checkName.
+ * Checks the name of an object against the path.
+ * @throws ApiError BadRequest when the name differs or is empty. Source: endpoints/handlers/rest.go checkName.
  */
 export function checkName({ metadata }: KubeObject, { name = "" }: Pick<ApiRequest, "name">): void {
   if ((metadata.name ?? "") === "")

@@ -98,7 +98,7 @@ function afterDeletion(
       deletionTimestamp: at,
       deletionGracePeriodSeconds: seconds,
       ...(finalizers.length > 0 ? { finalizers } : { finalizers: undefined }),
-      // The object's meaning changes for its controller, so the generation rises.
+      // Controllers treat a deleted object differently, so those that observe the generation must see a new one.
       ...(first && (metadata.generation ?? 0) > 0 ? { generation: metadata.generation! + 1 } : {}),
     },
   }
@@ -136,8 +136,8 @@ function graceOf(
 const instant = (ms: number): string => new Date(ms).toISOString().slice(0, 19) + "Z"
 
 /**
- * Returns the finalizers by which the garbage collector handles dependents first. Source: store.go
- * deletionFinalizersForGarbageCollection.
+ * Returns the object's finalizers, with those that make the garbage collector handle dependents before the object goes.
+ * Source: store.go deletionFinalizersForGarbageCollection.
  */
 function finalizersFor(
   { defaultGarbageCollectionPolicy }: Resource,

@@ -5,7 +5,10 @@ import { storageKey, viewOf } from "../cacher/view.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 
-/** GET of one object. Memory is never behind the log, so it satisfies every resourceVersion that exists. */
+/**
+ * GET of one object. The objects in memory are never behind the store's log, so they satisfy every resourceVersion that
+ * exists.
+ */
 export function get(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
   const version = versionOfRead(request.options.resourceVersion)
   if (version !== undefined) checkNotFuture(version, context.storage.revision)

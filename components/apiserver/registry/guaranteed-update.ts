@@ -8,7 +8,7 @@ import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
 import { writeAlong } from "./write-along.ts"
 
-/** What an attempt does with the stored object. */
+/** What an attempt wants to be done with the stored object. */
 export type Attempt =
   | { readonly write: KubeObject; /** Called when the write has happened or failed. */ settle?(written: boolean): void }
   /** Nothing changes; the response shows the object as it is. */
@@ -29,7 +29,7 @@ interface Removal {
   settle?(written: boolean): void
 }
 
-/** The result of an update. `removed` has the last state of a removed object. */
+/** The result of an update. If `removed`, `stored` is the last state of the object. */
 export interface Outcome {
   readonly stored: Stored
   readonly removed: boolean
@@ -39,10 +39,10 @@ export interface Outcome {
 const ATTEMPTS = 100
 
 /**
- * Reads an object, lets `attempt` say what is to become of it, and writes that if nothing has changed in between; else
- * all over again with what is there now. `attempt` may await (admission does), which is when things change. Whoever has
- * lost once waits in line with the others that have, so that a crowd of writers on one object costs each of them two
- * attempts and not one for every other. Source: apiserver pkg/storage GuaranteedUpdate.
+ * Reads an object, lets `attempt` decide about it, and writes the result if the object has not changed in between;
+ * otherwise it starts again with the present object. The object can change because `attempt` may await, as admission
+ * does. A request that has lost one race queues with the other losers, so that many writers of one object need about
+ * two attempts each, and not one for every other writer. Source: apiserver pkg/storage GuaranteedUpdate.
  */
 export async function guaranteedUpdate(
   context: RegistryContext,

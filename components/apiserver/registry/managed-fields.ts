@@ -28,8 +28,8 @@ export function recordUpdate(
 }
 
 /**
- * Applies `body` to the stored object by server-side apply; without `old` it makes a new object. @throws ApiError
- * Conflict, BadRequest
+ * Applies `body` to the stored object by server-side apply; without `old` it makes a new object.
+ * @throws ApiError Conflict, BadRequest
  */
 export function applyFields(
   { clock }: RegistryContext,

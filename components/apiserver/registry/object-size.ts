@@ -19,8 +19,8 @@ class ObjectTooLarge extends ApiError {
 
 /**
  * Writes an object with a check of its size. If only its managedFields make it too large, they are dropped, as upstream
- * does in endpoints/handlers/{create,update,patch}.go. @throws ApiError 500 in etcd's words when etcd would refuse the
- * size
+ * does in endpoints/handlers/{create,update,patch}.go.
+ * @throws ApiError 500 in etcd's words when etcd would refuse the size
  */
 export async function writeWithinSize<T, K extends KubeObject>(
   resource: Resource,
@@ -45,8 +45,8 @@ const sizeCheck =
   }
 
 /**
- * Returns how many of `room` bytes the protobuf form of a value leaves; the size is estimated upwards. Once negative it
- * is not counted further.
+ * Returns how many of `room` bytes the protobuf form of a value leaves; the size is an upper estimate. Counting stops
+ * once the result is negative.
  */
 function roomBeside(value: unknown, room: number): number {
   let left = room - MOST_BYTES_AROUND

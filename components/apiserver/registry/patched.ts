@@ -49,8 +49,8 @@ export function patched<T extends KubeObject>(
 }
 
 /**
- * Rewords a fault of Go's JSON decoder as its converter does, which reads the result of a strategic merge patch.
- * Source: apimachinery pkg/runtime/converter.go.
+ * Rewords a fault of Go's JSON decoder in the words of Go's converter, which reads the result of a strategic merge
+ * patch. Source: apimachinery pkg/runtime/converter.go.
  */
 function converted(why: string): string {
   const [, given, goType = ""] =

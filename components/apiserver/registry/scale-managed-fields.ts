@@ -16,7 +16,8 @@ import { entriesFrom, entryOf, sorted, withSet, type Entry } from "../../../pkg/
 const IN_SCALE: FieldSet = { "f:spec": { "f:replicas": LEAF } }
 
 /**
- * The entries of a workload that own its replicas, as those of its Scale. `steps` lead to the replicas in the workload.
+ * Returns the entries of a workload that own its replicas, as entries of its Scale. `steps` is the path of the replicas
+ * in the workload.
  */
 export function entriesOfScale(
   managedFields: readonly ManagedFieldsEntry[] | undefined,
@@ -31,9 +32,9 @@ export function entriesOfScale(
 }
 
 /**
- * The entries of a workload after a write to its Scale, whose entries are `scale` now. Who lost the replicas there
- * loses them here; who came to own them through the Scale gets an entry of its own, which has no time, as upstream's
- * have none.
+ * Returns the entries of a workload after a write to its Scale, whose entries are `scale` now. A manager that lost the
+ * replicas in the Scale loses them in the workload; one that got them through the Scale gets an entry of its own,
+ * without a time, as upstream.
  */
 export function entriesOfWorkload(
   managedFields: readonly ManagedFieldsEntry[] | undefined,

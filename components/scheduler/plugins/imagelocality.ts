@@ -3,8 +3,8 @@ import { MAX_SCORE, SKIP, SUCCESS, type Plugin } from "../framework.ts"
 const NAME = "ImageLocality"
 const MB = 1024 * 1024
 /**
- * Source: plugins/imagelocality. Images smaller than the first limit score nothing; above the second limit, for each
- * container, the score does not rise.
+ * Source: plugins/imagelocality. Limits for the sum of the sizes of the pod's images on a node, each weighted by its
+ * spread. The score rises from 0 at the first limit to 100 at the second limit times the number of containers.
  */
 const MIN_BYTES = 23 * MB
 const MAX_BYTES = 1000 * MB

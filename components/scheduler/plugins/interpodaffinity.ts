@@ -15,7 +15,7 @@ const NAME = "InterPodAffinity"
 /** Weight in the score of an existing pod that requires to be near the new one. Source: HardPodAffinityWeight. */
 const HARD_WEIGHT = 1
 
-/** Counted once for each pod. */
+/** Made by preFilter, once for each pod. */
 interface State {
   readonly near: readonly PodTerm[]
   readonly away: readonly PodTerm[]
@@ -30,8 +30,8 @@ interface State {
 }
 
 /**
- * Places pods by their affinity and anti-affinity to other pods, and by the anti-affinity of those. Source:
- * plugins/interpodaffinity.
+ * Filters nodes by the pod's required affinity and anti-affinity to other pods and by the anti-affinity of those pods,
+ * and scores nodes by the preferences of both. Source: plugins/interpodaffinity.
  */
 export const interPodAffinity = (namespaceLabels: NamespaceLabels): Plugin => ({
   name: NAME,

@@ -150,10 +150,10 @@ function count(
 }
 
 /**
- * Without constraints of its own, a pod is spread from those with the same controller, over nodes and over zones.
- * Source: systemDefaultConstraints (three a node, five a zone). As upstream, a hostname stands for one node.
- * Differs from upstream: that finds the siblings by the selectors of Services and controllers, where the owner says the
- * same more directly; and only nodes that fit are counted, since it is among them that the score has to choose.
+ * The default spread of a pod without constraints: it is spread over nodes and zones among the pods of the same
+ * controller. Source: systemDefaultConstraints (three a node, five a zone). As upstream, a hostname stands for one
+ * node. Differs from upstream, which finds these pods by the selectors of Services and controllers: here the owner
+ * reference names the controller. Also, pods are counted only on nodes that fit, because the score chooses among these.
  */
 function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[], siblings: Siblings): readonly Spread[] {
   const owner = controllerUid(pod)
@@ -179,7 +179,7 @@ function siblingSpreads(pod: Pod, nodes: readonly NodeInfo[], siblings: Siblings
     : [onHost, spreadOf({ topologyKey: ZONE, maxSkew: 5, minDomains: 1, matchesItself: true, places: inZone })]
 }
 
-/** What the default spread counts of a node. */
+/** What the default spread reads of a node. */
 interface SiblingPlace {
   readonly hasHostname: boolean
   readonly zone: string | undefined
@@ -188,8 +188,8 @@ interface SiblingPlace {
 }
 
 /**
- * The number of a controller's pods on each node, cached until the node changes. Without the cache, counting took 5 %
- * of the time of 1,000 nodes.
+ * The number of a controller's pods on each node, cached until the node changes. Without the cache, this took 5 % of
+ * the time of a cluster of 1,000 nodes.
  */
 class Siblings {
   readonly #byOwner = new RecentGroups<PerNode<SiblingPlace>>()

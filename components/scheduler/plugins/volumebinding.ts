@@ -48,9 +48,9 @@ const NOT_PROVISIONED = "kubernetes.io/no-provisioner"
 const CANNOT_BIND = "node(s) didn't find available persistent volumes to bind"
 
 /**
- * A pod waits until its claims are bound, and then goes where its volumes can be reached. Claims of classes with
- * `WaitForFirstConsumer` are bound when the pod has its node (bind-volumes.ts). Source: plugins/volumebinding. Differs
- * from upstream: CSIStorageCapacity objects are not read.
+ * Keeps a pod waiting until its claims are bound, and filters out nodes from which its volumes cannot be reached.
+ * Claims of classes with `WaitForFirstConsumer` are bound when the pod has its node (bind-volumes.ts). Source:
+ * plugins/volumebinding. Differs from upstream: CSIStorageCapacity objects are not read.
  */
 export const volumeBinding = (objects: VolumeObjects): Plugin => ({
   name: NAME,
@@ -111,7 +111,7 @@ export function planFor(
   return { bindings, provisions }
 }
 
-/** Whether volumes of the class are provisioned on the node. Source: checkVolumeProvisions. */
+/** Whether volumes of the class can be provisioned for the node. Source: checkVolumeProvisions. */
 function isProvisioned(storageClass: StorageClass | undefined, node: Node): boolean {
   if (storageClass === undefined) return false
   const { provisioner, allowedTopologies = [] } = storageClass

@@ -17,8 +17,9 @@ interface Place {
 }
 
 /**
- * Filters nodes by the zone and region labels of the pod's bound volumes; several values are separated by `__`. Nodes
- * without such labels are in no zone. Source: plugins/volumezone.
+ * Filters nodes by the zone and region labels of the pod's bound volumes; several values are separated by `__`. Source:
+ * plugins/volumezone. Differs from upstream, which accepts a node without any zone or region label: here such a node is
+ * refused.
  */
 export const volumeZone = (objects: VolumeObjects): Plugin => ({
   name: "VolumeZone",

@@ -107,7 +107,7 @@ function deleteOptionsOf({ deleteOptions }: Eviction, { dryRun }: RequestOptions
   }
 }
 
-/** Whether a pod is evicted without asking budgets: it does not run yet or any more, or is being deleted. */
+/** Whether a pod is evicted without a check of budgets: it does not run yet, has ended, or is being deleted. */
 const ignoresBudgets = ({ metadata, status }: Pod): boolean =>
   status.phase === "Succeeded" ||
   status.phase === "Failed" ||
@@ -145,8 +145,8 @@ async function chargeBudget(
 }
 
 /**
- * Whether a pod that is not ready is evicted without the budget's leave: by default while the budget is met, always
- * with unhealthyPodEvictionPolicy AlwaysAllow.
+ * Whether a pod that is not ready is evicted without counting against the budget: by default while the budget is met,
+ * always with unhealthyPodEvictionPolicy AlwaysAllow.
  */
 const mayGoUnready = ({ spec, status }: PodDisruptionBudget): boolean =>
   spec.unhealthyPodEvictionPolicy === "AlwaysAllow" ||

@@ -4,8 +4,8 @@ export type Refusal = "taken" | "out of range"
 
 /**
  * Allocates numbers of a range, such as node ports, each to one owner. Automatic numbers come from above the static
- * band, the low end that is kept for users who name a number, until the rest is full. Source:
- * pkg/registry/core/service/{ipallocator,portallocator}, KEP-3070, KEP-3668.
+ * band, which is the low end of the range, kept for users who name a number. They come from the band only when the
+ * upper part is full. Source: pkg/registry/core/service/{ipallocator,portallocator}, KEP-3070, KEP-3668.
  */
 export class Allotment {
   readonly #first: number
@@ -22,7 +22,7 @@ export class Allotment {
   }: {
     readonly first: number
     readonly last: number
-    /** Numbers at the low end left to wishes. */ readonly band: number
+    /** The size of the static band. */ readonly band: number
     readonly random: Random
   }) {
     this.#first = first

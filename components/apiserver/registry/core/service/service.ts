@@ -58,8 +58,8 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     const key = keyOfService(service)
     const name = service.metadata.name ?? ""
     /**
-     * Ends the reservations: `settled` runs after every write, because the store holds the addresses then; `undo`
-     * releases ports when the write failed.
+     * Steps that end the reservations. `settled` runs in any case: after a write the store holds the address, after a
+     * failure nobody does. `undo` releases the ports when the write failed.
      */
     const settled: (() => void)[] = []
     const undo: (() => void)[] = []
@@ -156,7 +156,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
     }
 
     function takePort(port: number, field: string): number {
-      // Upstream also stops at the first port that cannot be allocated.
+      // As upstream, allocation stops at the first port that cannot be allocated.
       if (causes.length > 0) return port
       if (before.includes(port) === true || (old !== undefined && asked.has(port))) return port
       // A new Service allocates each port once.

@@ -22,8 +22,8 @@ export interface TokenOptions {
 }
 
 /**
- * This many seconds identify a token of a pod's mounted volume, which lives longer than requested, so that old clients
- * need not reread it. Source: pkg/serviceaccount/claims.go.
+ * A request for exactly this many seconds is for a token in a pod's volume. Such a token lives longer than requested,
+ * so that old clients need not reread it. Source: pkg/serviceaccount/claims.go.
  */
 const INJECTED_SECONDS = 3607
 const EXTENDED_SECONDS = 365 * 24 * 3600
