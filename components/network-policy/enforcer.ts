@@ -245,7 +245,7 @@ export class Enforcer {
       maps.map((map) => host.run("nft", ["list", "map", "inet", TABLE, map]).catch(() => "")),
     )
     return texts
-      .flatMap((text) => [...text.matchAll(/([0-9a-f.:]+) : goto/g)].map(([, address]) => address!))
+      .flatMap((text) => [...text.matchAll(/([0-9a-f.:]{2,45}) : goto/g)].map(([, address]) => address!))
       .filter((address) => !known.has(address))
   }
 
