@@ -8,7 +8,6 @@ import { manifestFolder } from "../../components/deployer/folder.ts"
 import { MAX_PODS } from "../../components/kubelet/context.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../components/controller-manager/servicelb/servicelb.ts"
-import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { addressText, parseCidr } from "./cidr.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
@@ -129,12 +128,7 @@ const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
     [`${flags["kubelet-port"] ?? KUBELET_PORT}/TCP`, "the kubelet"],
   ]),
   ...(servesIngresses(flags)
-    ? {
-        ingress: {
-          className: k3tsIngressClass.metadata.name!,
-          ports: [`${flags["ingress-http-port"]}/TCP`, `${flags["ingress-https-port"]}/TCP`],
-        },
-      }
+    ? { ingress: [`${flags["ingress-http-port"]}/TCP`, `${flags["ingress-https-port"]}/TCP`] }
     : {}),
 })
 

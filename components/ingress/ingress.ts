@@ -1,6 +1,6 @@
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
-import { INGRESS_CONTROLLER } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
@@ -22,8 +22,6 @@ export interface IngressComponent extends Component {
   readonly ports: readonly (number | undefined)[]
 }
 
-/** The older way to name the class. */
-const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 /** How soon a port that another program uses is tried again: at first, and at last. Not while there is no Ingress. */
 const FIRST_RETRY_MS = 5000
 const LAST_RETRY_MS = 60_000
@@ -82,12 +80,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     informers
       .of(Ingress)
       .list()
-      .filter((ingress) => ingress.metadata.deletionTimestamp === undefined && isOurs(ingress))
-
-  function isOurs({ metadata, spec }: Ingress): boolean {
-    const name = spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION]
-    return name !== undefined && informers.of(IngressClass).get(name)?.spec.controller === INGRESS_CONTROLLER
-  }
+      .filter((ingress) => isServedByK3ts(ingress, informers.of(IngressClass)))
 
   async function follow(ingresses: readonly Ingress[]): Promise<void> {
     const before = told

@@ -3,8 +3,13 @@ import { Event } from "../../../pkg/api/core/v1/event.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import { IngressClass } from "../../../pkg/api/networking/v1/ingressclass.ts"
+import { INGRESS_CONTROLLER } from "../../../pkg/api/networking/v1/k3ts-class.ts"
+import { startController } from "../../../pkg/controller/start.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/testing.ts"
 import { grants } from "./grants.ts"
+import { serviceLbController } from "./servicelb.ts"
 
 type Spec = Partial<Service["spec"]>
 const lb = (name: string, port: number, spec: Spec = {}, labels: Record<string, string> = {}) => ({
@@ -131,6 +136,58 @@ describe("a Service of type LoadBalancer", () => {
     await cluster.settle()
     // then
     expect(await addresses(cluster)).toEqual({ second: both, udp: both })
+  })
+})
+
+describe("a port at which Ingresses are served", () => {
+  const defaultBackend = { service: { name: "web", port: { number: 80 } } }
+  const both = ["192.168.0.2", "192.168.0.3"]
+  /** A cluster whose Ingresses of the class `mine` are served at port 80, with a Service that has this port. */
+  async function servingIngresses() {
+    const cluster = await startCluster({
+      nodes: [{ name: "a" }, { name: "b" }],
+      components: { controllers: { disabled: ["service-lb-controller"] } },
+    })
+    await cluster.client.create(IngressClass, { metadata: { name: "mine" }, spec: { controller: INGRESS_CONTROLLER } })
+    await cluster.client.create(IngressClass, { metadata: { name: "other" }, spec: { controller: "example.com/x" } })
+    await cluster.client.create(Service, lb("web", 80))
+    const context = cluster.contextFor("system:serviceaccount:kube-system:test", ["system:masters"])
+    await startController(serviceLbController({ always: new Map(), ingress: ["80/TCP"] }), context)
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: both })
+    return cluster
+  }
+
+  test.each([
+    { title: "the field", annotations: {}, spec: { ingressClassName: "mine" } },
+    { title: "the older annotation", annotations: { "kubernetes.io/ingress.class": "mine" }, spec: {} },
+  ])("is given back by a Service while an Ingress names the class by $title", async ({ annotations, spec }) => {
+    await using cluster = await servingIngresses()
+    // when
+    await cluster.client.create(Ingress, {
+      metadata: { ...ref("shop"), annotations },
+      spec: { ...spec, defaultBackend },
+    })
+    await cluster.settle()
+    // then
+    expect(await addresses(cluster)).toEqual({ web: [] })
+    expect(await warnings(cluster)).toEqual(["web: Port 80/TCP of the nodes is taken by Ingresses"])
+    // and when the class is another controller's
+    await cluster.client.delete(IngressClass, { name: "mine" })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: both })
+  })
+
+  test("stays with a Service while all Ingresses are another controller's, until one gets another class", async () => {
+    await using cluster = await servingIngresses()
+    const spec = { ingressClassName: "other", defaultBackend }
+    const shop = await cluster.client.create(Ingress, { metadata: ref("shop"), spec })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: both })
+    // when
+    await cluster.client.update(Ingress, { ...shop, spec: { ...spec, ingressClassName: "mine" } })
+    await cluster.settle()
+    expect(await addresses(cluster)).toEqual({ web: [] })
   })
 })
 

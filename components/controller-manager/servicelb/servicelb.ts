@@ -1,6 +1,8 @@
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
+import { IngressClass } from "../../../pkg/api/networking/v1/ingressclass.ts"
+import { isServedByK3ts } from "../../../pkg/api/networking/v1/k3ts-class.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { keyFrom, type Index, type Key } from "../../../pkg/client/informer.ts"
 import {
@@ -16,8 +18,8 @@ import { addressesFor, digestOf } from "./nodes.ts"
 export interface OccupiedPorts {
   /** As `6443/TCP`, with who listens there. */
   readonly always: ReadonlyMap<string, string>
-  /** Occupied while there is an Ingress of the class. */
-  readonly ingress?: { readonly className: string; readonly ports: readonly string[] }
+  /** As `80/TCP`: occupied while there is an Ingress whose class names the controller in this process. */
+  readonly ingress?: readonly string[]
 }
 
 const SERVICE_NAME = "kubernetes.io/service-name"
@@ -63,7 +65,14 @@ export const serviceLbController = (occupied: OccupiedPorts = { always: new Map(
       ),
       ...(occupied.ingress === undefined
         ? []
-        : [watching(Ingress, (_ingress, context, old) => (old === undefined ? allOurs(context) : []))]),
+        : [
+            watching(Ingress, (ingress, context, old) => {
+              const classes = context.informers.of(IngressClass)
+              const isSame = old !== undefined && isServedByK3ts(old, classes) === isServedByK3ts(ingress, classes)
+              return isSame ? [] : allOurs(context)
+            }),
+            watching(IngressClass, (_class, context) => allOurs(context)),
+          ]),
       watching(EndpointSlice, ({ metadata }, { informers }) => {
         const key = `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
         return informers.of(Service).get(key)?.spec.externalTrafficPolicy === "Local" ? [key] : []
@@ -95,8 +104,8 @@ function occupiedNow({ always, ingress }: OccupiedPorts, { informers }: Reconcil
     informers
       .of(Ingress)
       .list()
-      .some(({ spec }) => spec.ingressClassName === ingress.className)
-  return isServed ? new Map([...always, ...ingress.ports.map((port) => [port, "Ingresses"] as const)]) : always
+      .some((each) => isServedByK3ts(each, informers.of(IngressClass)))
+  return isServed ? new Map([...always, ...ingress.map((port) => [port, "Ingresses"] as const)]) : always
 }
 
 const allOurs = ({ informers }: ReconcileContext): readonly Key[] =>

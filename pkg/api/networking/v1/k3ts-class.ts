@@ -1,7 +1,24 @@
+import type { Ingress } from "./ingress.ts"
 import { IngressClass } from "./ingressclass.ts"
 
 /** The name of the controller in this process, by which an IngressClass says that its Ingresses are for it. */
 export const INGRESS_CONTROLLER = "k3ts.dev/ingress"
+
+/** The older way to name the class. */
+const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
+
+/** Whether the Ingress is to be served by this controller: whether it stays, and its class names this controller. */
+export function isServedByK3ts(
+  { metadata, spec }: Ingress,
+  classes: { get(name: string): IngressClass | undefined },
+): boolean {
+  const name = spec.ingressClassName ?? metadata.annotations?.[CLASS_ANNOTATION]
+  return (
+    metadata.deletionTimestamp === undefined &&
+    name !== undefined &&
+    classes.get(name)?.spec.controller === INGRESS_CONTROLLER
+  )
+}
 
 /** The class that Ingresses without one get. */
 export const k3tsIngressClass: IngressClass = {
