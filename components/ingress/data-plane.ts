@@ -12,6 +12,7 @@ import { defaultFrontLimits, Front, type FrontLimits } from "./front.ts"
 import { Http1Connector } from "./http1/connector.ts"
 import { Http2Connector } from "./http2/connector.ts"
 import type { IngressMetrics } from "./metrics.ts"
+import { heldPorts, PortHolders } from "./port-holders.ts"
 import { Exchange, type Finished, type ProxyParts } from "./proxy/exchange.ts"
 import type { Connector } from "./proxy/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
@@ -34,7 +35,8 @@ export interface DataPlaneConfig {
 
 /** What an open listener needs, and what it has cost so far to open it. */
 interface Listener {
-  readonly wanted: number
+  /** The flag that sets its port. */
+  readonly flag: string
   readonly open: () => Promise<number>
   port: number | undefined
   /** Why it is not open. */
@@ -53,12 +55,14 @@ export class DataPlane {
   readonly #http2: Http2Connector
   readonly #backends: Backends
   readonly #certificates: Certificates
+  readonly #holders: PortHolders
+  readonly #nodeIps: readonly string[]
   readonly #front: Front
   readonly #listeners: readonly Listener[]
   readonly #metrics: IngressMetrics
   #table = new RoutingTable<Target>([])
 
-  private constructor(context: ComponentContext, config: DataPlaneConfig) {
+  private constructor(context: ComponentContext, config: DataPlaneConfig, changed: () => void) {
     const { informers, random, clock } = context
     const { nodeIps, apiPort, httpPort, httpsPort, metrics, accessLog } = config
     this.#context = context
@@ -73,6 +77,8 @@ export class DataPlane {
       isOwn: (address, port) => ownPorts.has(port) && nodeIps.includes(address),
     })
     this.#certificates = new Certificates(clock)
+    this.#holders = new PortHolders(clock, changed)
+    this.#nodeIps = nodeIps
     const connector: Connector = {
       connect: (endpoint, protocol, isFresh, connected) =>
         protocol === "h2c" ? http2.connect(endpoint, connected) : http1.connect(endpoint, protocol, isFresh, connected),
@@ -96,24 +102,34 @@ export class DataPlane {
       refused: (status) => metrics.refused(status),
       ...(config.host === undefined ? {} : { host: config.host }),
     })
-    const listener = (wanted: number, open: () => Promise<number>): Listener => ({
-      wanted,
+    const listener = (flag: string, open: () => Promise<number>): Listener => ({
+      flag,
       open,
       port: undefined,
       error: undefined,
     })
     this.#listeners = [
-      listener(httpPort, () => this.#front.openHttp(httpPort)),
-      listener(httpsPort, () => this.#front.openHttps(httpsPort)),
+      listener("--ingress-http-port", () => this.#front.openHttp(httpPort)),
+      listener("--ingress-https-port", () => this.#front.openHttps(httpsPort)),
     ]
   }
 
-  /** Resolves when Services, endpoints and Secrets are known. `changed` is called when a certificate may have changed. */
+  /** Resolves when Services, endpoints and Secrets are known. `changed`: a certificate or who holds a port may have. */
   static async start(context: ComponentContext, config: DataPlaneConfig, changed: () => void): Promise<DataPlane> {
     const { informers } = context
     await Promise.all(FOLLOWED.map((resource) => informers.of(resource as typeof Secret).whenSynced()))
-    const plane = new DataPlane(context, config)
+    const plane = new DataPlane(context, config, changed)
     informers.of(Secret).on({ added: changed, updated: changed, deleted: changed })
+    const held = (service: Service) => {
+      const taken = heldPorts(service, config.nodeIps)
+      return plane.ports.filter((port) => port !== undefined && taken.has(port)).join(" ")
+    }
+    const ofService = (service: Service) => void (held(service) === "" || changed())
+    informers.of(Service).on({
+      added: ofService,
+      deleted: ofService,
+      updated: (service, old) => void (held(service) === held(old) || changed()),
+    })
     return plane
   }
 
@@ -140,6 +156,12 @@ export class DataPlane {
     return this.#listeners.flatMap(({ error }) => error ?? [])
   }
 
+  /** Which Services take requests to the open ports. */
+  portProblems(): readonly string[] {
+    const open = this.#listeners.flatMap(({ port, flag }) => (port === undefined ? [] : { port, flag }))
+    return this.#holders.tell(this.#context.informers.of(Service).list(), this.#nodeIps, open)
+  }
+
   /** The open ports: that for HTTP, and that for TLS. */
   get ports(): readonly (number | undefined)[] {
     return this.#listeners.map(({ port }) => port)
@@ -153,6 +175,7 @@ export class DataPlane {
     this.#http1.stop()
     this.#http2.stop()
     this.#backends.stop()
+    this.#holders.stop()
     this.#metrics.keep(new Set())
     for (const resource of FOLLOWED) informers.forget(resource as typeof Secret)
   }

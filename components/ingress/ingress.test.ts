@@ -292,6 +292,23 @@ describe("Ingresses", () => {
     expect(await given.get("a.example")).toMatchObject({ status: 503 })
   })
 
+  test("say which Service takes the requests to a port, as kube-proxy's rules come before the listener", async () => {
+    await using given = await serving()
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+    const [port] = given.ingress.ports
+    await given.client.create(Service, {
+      metadata: { name: "thief", namespace: "default" },
+      spec: { externalIPs: ["192.0.2.1"], ports: [{ port: port! }] },
+    })
+    await given.cluster.eventually(async () => (await given.told()).length > 0)
+    expect(await given.told()).toEqual([
+      `PortConflict: spec.externalIPs of Service default/thief has the node's address 192.0.2.1, with port ${port}: ` +
+        "requests to it go to that Service and not to Ingresses; take the address or the port out of the Service, or " +
+        "set --ingress-http-port",
+    ])
+  })
+
   test("say that a port is taken, and are served on the other", async () => {
     const other = createNetServer()
     await new Promise<void>((resolve) => other.listen(0, "0.0.0.0", resolve))

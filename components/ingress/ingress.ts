@@ -136,7 +136,10 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
 
   function tell(ingresses: readonly Ingress[], problems: readonly Problem[], open: DataPlane): ReadonlyMap<Key, Told> {
     const addresses = open.ports.some((port) => port !== undefined) ? config.nodeIps : []
-    const ports = portErrors.map((message) => ({ reason: "PortUnavailable", message: `${message}; it is tried again` }))
+    const ports = [
+      ...portErrors.map((message) => ({ reason: "PortUnavailable", message: `${message}; it is tried again` })),
+      ...open.portProblems().map((message) => ({ reason: "PortConflict", message })),
+    ]
     const byKey = Map.groupBy(problems, ({ ingress }) => keyFrom(ingress.metadata))
     return new Map(
       ingresses.map(({ metadata }) => {

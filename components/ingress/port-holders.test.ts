@@ -1,0 +1,81 @@
+import { expect, test } from "bun:test"
+import type { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { VirtualClock } from "../../pkg/clock/virtual.ts"
+import { PortHolders } from "./port-holders.ts"
+
+const NODE = "192.0.2.1"
+const PORTS = [
+  { port: 80, flag: "--ingress-http-port" },
+  { port: 443, flag: "--ingress-https-port" },
+]
+const service = (name: string, ports: readonly number[], spec: object, ingress: readonly object[] = []): Service =>
+  ({
+    metadata: { namespace: "shop", name },
+    spec: { clusterIP: "10.43.0.9", ports: ports.map((port) => ({ port, protocol: "TCP" })), ...spec },
+    status: { loadBalancer: { ingress } },
+  }) as unknown as Service
+const told = (field: string, name: string, port: number, flag: string) =>
+  `${field} of Service shop/${name} has the node's address ${NODE}, with port ${port}: requests to it go to that ` +
+  `Service and not to Ingresses; take the address or the port out of the Service, or set ${flag}`
+
+test.each([
+  {
+    title: "an external address of the node",
+    given: [service("web", [8080, 80], { externalIPs: ["198.51.100.1", NODE] })],
+    wants: [told("spec.externalIPs", "web", 80, "--ingress-http-port")],
+  },
+  {
+    title: "the node's address as that of a load balancer",
+    given: [service("web", [443], { type: "LoadBalancer" }, [{ ip: NODE }])],
+    wants: [told("status.loadBalancer.ingress", "web", 443, "--ingress-https-port")],
+  },
+  {
+    title: "several Services, the first by name",
+    given: [service("b", [80], { externalIPs: [NODE] }), service("a", [80], { externalIPs: [NODE] })],
+    wants: [told("spec.externalIPs", "a", 80, "--ingress-http-port")],
+  },
+  { title: "no address of the node", given: [service("web", [80], { externalIPs: ["198.51.100.1"] })], wants: [] },
+  { title: "no port of Ingresses", given: [service("web", [8080], { externalIPs: [NODE] })], wants: [] },
+  {
+    title: "UDP only",
+    given: [service("web", [], { externalIPs: [NODE], ports: [{ port: 443, protocol: "UDP" }] })],
+    wants: [],
+  },
+  {
+    title: "an address that a load balancer in front of the node looks after",
+    given: [service("web", [80], {}, [{ ip: NODE, ipMode: "Proxy" }])],
+    wants: [],
+  },
+  {
+    title: "no cluster IP, so that kube-proxy leads nothing to it",
+    given: [service("web", [80], { clusterIP: "None", externalIPs: [NODE] })],
+    wants: [],
+  },
+])("of Services with $title, $wants is told", async ({ given, wants }) => {
+  const clock = new VirtualClock(0)
+  const holders = new PortHolders(clock, () => undefined)
+  holders.tell(given, [NODE], PORTS)
+  await clock.advance(2000)
+  expect(holders.tell(given, [NODE], PORTS)).toEqual(wants)
+})
+
+test("a Service that gives the port back within two seconds is not told, and a longer one once they are over", async () => {
+  // given
+  const clock = new VirtualClock(0)
+  const web = [service("web", [80], { externalIPs: [NODE] })]
+  const seen: (readonly string[])[] = []
+  const holders = new PortHolders(clock, () => void seen.push(holders.tell(web, [NODE], PORTS)))
+
+  // when it holds the port, gives it back, and takes it again
+  expect(holders.tell(web, [NODE], PORTS)).toEqual([])
+  await clock.advance(1500)
+  expect(holders.tell([], [NODE], PORTS)).toEqual([])
+  await clock.advance(1000)
+  expect(holders.tell(web, [NODE], PORTS)).toEqual([])
+  await clock.advance(1999)
+  expect(seen).toEqual([])
+
+  // then it is told after two seconds
+  await clock.advance(1)
+  expect(seen).toEqual([[told("spec.externalIPs", "web", 80, "--ingress-http-port")]])
+})

@@ -1,0 +1,88 @@
+import type { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { keyFrom } from "../../pkg/client/informer.ts"
+import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+
+/** A port at which Ingresses are served, and the flag that sets it. */
+export interface ServedPort {
+  readonly port: number
+  readonly flag: string
+}
+
+/** So long a Service may hold a port before it is told: the load balancers of this program give ports back at once. */
+const STANDS_MS = 2000
+/** What another proxy than ours looks after. */
+const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
+
+/** By port, the field of a Service by which kube-proxy leads packets for this machine's addresses to the Service. */
+export function heldPorts(
+  { metadata, spec, status }: Service,
+  nodeIps: readonly string[],
+): ReadonlyMap<number, { readonly field: string; readonly address: string }> {
+  const isOfNode = (ip: string | undefined): ip is string => ip !== undefined && nodeIps.includes(ip)
+  const external = (spec.externalIPs ?? []).find(isOfNode)
+  const balanced = (status.loadBalancer.ingress ?? []).find(({ ip, ipMode }) => ipMode !== "Proxy" && isOfNode(ip))?.ip
+  const address = external ?? balanced
+  const isServed =
+    spec.type !== "ExternalName" && spec.clusterIP !== "None" && metadata.labels?.[PROXY_NAME] === undefined
+  if (address === undefined || !isServed) return new Map()
+  const field = external === undefined ? "status.loadBalancer.ingress" : "spec.externalIPs"
+  const ports = (spec.ports ?? []).filter(({ protocol }) => protocol === "TCP")
+  return new Map(ports.map(({ port }) => [port, { field, address }]))
+}
+
+/**
+ * Tells which Services take packets for the ports of Ingresses: kube-proxy's rules come before every listener. One
+ * Service a port is told, and only after it has held the port for some time.
+ */
+export class PortHolders {
+  readonly #clock: Clock
+  readonly #again: () => void
+  /** By what is told, when it began. */
+  #since = new Map<string, number>()
+  #timer: Timer | undefined
+
+  /** `again` is called when a Service has held a port long enough to be told. */
+  constructor(clock: Clock, again: () => void) {
+    this.#clock = clock
+    this.#again = again
+  }
+
+  tell(services: readonly Service[], nodeIps: readonly string[], ports: readonly ServedPort[]): readonly string[] {
+    const now = this.#clock.monotonic()
+    const since = new Map(
+      faultsOf(services, nodeIps, ports).map((fault) => [fault, this.#since.get(fault) ?? now] as const),
+    )
+    this.#since = since
+    this.#timer?.cancel()
+    this.#timer = undefined
+    const waiting = [...since.values()].map((at) => at + STANDS_MS - now).filter((ms) => ms > 0)
+    if (waiting.length > 0) this.#timer = this.#clock.setTimeout(this.#again, Math.min(...waiting))
+    return [...since].filter(([, at]) => at + STANDS_MS <= now).map(([fault]) => fault)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#since.clear()
+  }
+}
+
+function faultsOf(
+  services: readonly Service[],
+  nodeIps: readonly string[],
+  ports: readonly ServedPort[],
+): readonly string[] {
+  const byName = services
+    .map((service) => ({ key: keyFrom(service.metadata), held: heldPorts(service, nodeIps) }))
+    .filter(({ held }) => held.size > 0)
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+  return ports.flatMap(({ port, flag }) => {
+    const holder = byName.find(({ held }) => held.has(port))
+    if (holder === undefined) return []
+    const { field, address } = holder.held.get(port)!
+    return (
+      `${field} of Service ${holder.key} has the node's address ${address}, with port ${port}: requests to it go to ` +
+      `that Service and not to Ingresses; take the address or the port out of the Service, or set ${flag}`
+    )
+  })
+}
