@@ -121,7 +121,7 @@ export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig
 const servesIngresses = (flags: ServerFlags): boolean =>
   !flags.disable.includes("ingress") && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
 
-/** Where this machine listens itself, so that no load balancer may lead away what comes there. */
+/** Returns the ports on which this machine listens: load balancers must not take their traffic. */
 const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
   always: new Map([
     [`${flags["https-listen-port"]}/TCP`, "the API server"],

@@ -12,7 +12,7 @@ export interface Context extends Tools {
 /** Creates the context with the system's time and random numbers. */
 export function createContext(log: Logger): Context {
   const { promise: failed, reject } = Promise.withResolvers<never>()
-  failed.catch(() => undefined) // whoever runs the components sees it
+  failed.catch(() => undefined) // the code that runs the components awaits it too
   return {
     clock: realClock,
     random: systemRandom,

@@ -86,7 +86,7 @@ async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["t
       await sleep(clock, 100)
       return
     }
-    await sleep(clock, 20) // it is not our child, so nothing tells of its end
+    await sleep(clock, 20) // it is no child process, so its end causes no event
   }
 }
 

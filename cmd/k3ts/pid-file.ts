@@ -50,7 +50,7 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
       break
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== "EEXIST") {
-        removeIfPossible(path) // an empty one is there where the disk is full
+        removeIfPossible(path) // an empty file exists when the disk is full
         throw fileError("write", path, err)
       }
       refuseSecond()

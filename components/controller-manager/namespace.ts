@@ -19,10 +19,10 @@ interface Remaining {
 }
 
 /**
- * Empties namespaces that are being deleted, pods before all else (KEP-5080), then lets them go. What holds a deletion
- * up is said in the namespace's conditions. Source: pkg/controller/namespace. `resources` are the kinds that live in
- * namespaces and can be deleted; `undiscovered` the versions, as `<group>/<version>`, of which nobody can say which
- * kinds they have: no namespace goes while there are any, since objects could stay behind.
+ * Deletes everything in namespaces that are being deleted, pods first (KEP-5080), then the namespaces. What delays a
+ * deletion is shown in the namespace's conditions. Source: pkg/controller/namespace. `resources` returns the namespaced
+ * kinds that can be deleted; `undiscovered` the versions, as `<group>/<version>`, whose kinds cannot be discovered:
+ * while there are any, no namespace is removed, because objects could stay behind.
  */
 export const namespaceController = (
   resources: () => readonly Resource[],

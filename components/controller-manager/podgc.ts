@@ -48,7 +48,7 @@ export const podGarbageCollector = (): Controller<Pod> => {
       }
       const terminating = pod.metadata.deletionTimestamp !== undefined
       if (!pod.spec.nodeName) {
-        if (terminating) await remove(pod, undefined, context) // no kubelet will ever confirm that it ended
+        if (terminating) await remove(pod, undefined, context) // no kubelet will ever report its end
         return
       }
       const node = informers.of(Node).get(pod.spec.nodeName)

@@ -28,7 +28,7 @@ export const serviceAccountController = defineController<Namespace>({
     try {
       await client.create(ServiceAccount, { metadata: { name: "default", namespace: key } })
     } catch (err) {
-      if (!isAlreadyExists(err) && !isReason(err, "NotFound", "Forbidden")) throw err // the namespace is going or gone
+      if (!isAlreadyExists(err) && !isReason(err, "NotFound", "Forbidden")) throw err // the namespace is being deleted
     }
   },
 })

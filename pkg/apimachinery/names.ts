@@ -111,7 +111,7 @@ export const isFullyQualifiedDomainName: Check = (value) => {
   return wrong === undefined ? undefined : oneProblem(wrong, ",")
 }
 
-/** The same few keys come with every object, so those found good are remembered. Emptied when full. */
+/** Caches valid values of a check, because objects share few keys. The cache is emptied when it is full. */
 function remembered(check: Check): Check {
   const good = new Set<string>()
   return (value) => {
@@ -199,8 +199,8 @@ export const isConfigMapKey: Check = (value) =>
   )
 
 /**
- * A name that can stand in a URL path as it is; what kinds with free names (RBAC) ask for. Source: apimachinery
- * pkg/api/validation/path.
+ * Checks for a name that a URL path can contain unchanged, the only rule of kinds with free names (RBAC). Source:
+ * apimachinery pkg/api/validation/path.
  */
 export const isPathSegmentName: Check = (value) => {
   if (value === "." || value === "..") return `may not be '${value}'`
@@ -237,11 +237,11 @@ export const isPercent: Check = (value) =>
       )
 
 export const isPortNumber = (port: number): string | undefined => inRange(port, 1, 65535)
-/** What is wrong with a number that has to lie between two others. */
+/** Returns what is wrong with a number that must be between `min` and `max`. */
 export const inRange = (value: number, min: number, max: number): string | undefined =>
   value >= min && value <= max ? undefined : `must be between ${min} and ${max}, inclusive`
 
-/** Users and groups are numbered with 31 bits. */
+/** Checks the id of a user or group, which has 31 bits. */
 export const isUserOrGroupID = (id: number): string | undefined => inRange(id, 0, 0x7fffffff)
 
 /**
@@ -267,10 +267,10 @@ export const isCIDR: Check = (value) => {
   return hasHostBits(address, Number(bits)) ? "must not have bits set beyond the prefix length" : undefined
 }
 
-/** The same in the one form that RFC 5952 gives an address: new fields of the API take no other. */
+/** Checks for an address in the canonical form of RFC 5952, which new fields of the API require. */
 export const isCanonicalIPAddress: Check = (value) => isIPAddress(value) ?? unlike(value, canonicalAddress(value))
 
-/** The same of a network. */
+/** Checks for a network in CIDR form with an address in canonical form. */
 export function isCanonicalCIDR(value: string): Problem | undefined {
   const [address = "", bits = ""] = value.split("/")
   return isCIDR(value) ?? unlike(value, `${canonicalAddress(address)}/${bits}`)
@@ -279,7 +279,7 @@ export function isCanonicalCIDR(value: string): Problem | undefined {
 const unlike = (value: string, canonical: string): string | undefined =>
   value === canonical ? undefined : `must be in canonical form (${JSON.stringify(canonical)})`
 
-/** As a reader has it that takes `010` for ten. */
+/** Returns an IPv4 address without leading zeros, as a parser that reads `010` as ten would write it. */
 export const withoutLeadingZeros = (address: string): string =>
   address.includes(":")
     ? address

@@ -58,8 +58,8 @@ interface Named {
 }
 
 /**
- * Checks the metadata of a new object, whose name has been generated already. `check` is the name check of all kinds,
- * for kinds without one of their own.
+ * Checks the metadata of a new object, whose name has been generated already. `check` checks the name: unless given,
+ * the kind's own rule, or that for a DNS-1123 subdomain.
  */
 export function validateObjectMeta(
   resource: Named,

@@ -1,10 +1,10 @@
 /**
- * Informers over any client: one list, then a watch that goes on from where the last one ended. Only when the log no
- * longer reaches back that far (410) is the kind listed again, and then handlers hear of the differences only. Source:
- * client-go tools/cache reflector.go, shared_informer.go.
+ * Informers over any client: one list, then watches, each of which continues where the last one ended. Only when the
+ * server no longer has the events since then (410) is the kind listed again, and handlers are called for the
+ * differences. Source: client-go tools/cache reflector.go, shared_informer.go.
  *
- * There is no await between taking an event in and calling the handlers, so a handler that reads finds the state it is
- * told about. Handlers must not block. In process, what a handler gets is the stored object itself.
+ * Between the update of the copy and the calls of the handlers nothing awaits, so a handler that reads the copy finds
+ * the state of its event. Handlers must not block. In process, a handler gets the stored object itself.
  */
 import { ApiError, isReason } from "../apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"

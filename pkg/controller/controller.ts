@@ -40,7 +40,7 @@ interface TypedWatch<T extends KubeObject> {
 
 /**
  * A control loop as a value. `reconcile` gets a key and never an event, so it reads all it needs from the informers and
- * may run again at any time. The loop (see `startControllers`) owns queue, workers, backoff, metrics and reading its
+ * may run again at any time. The loop (see `startController`) owns queue, workers, backoff, metrics and reading its
  * own writes: `reconcile` never runs twice at once for one key, and runs again only when the informers have seen what
  * its last run wrote, so no "expectations" are needed.
  */

@@ -122,7 +122,7 @@ export class SqliteHistory {
 
   #cut(): void {
     const { maxBytes, compact, compacted, revision } = this.#options
-    if (compacted() >= revision()) this.#bytes = 0 // what is left is no history, but pages that are not full
+    if (compacted() >= revision()) this.#bytes = 0 // no history is left: the rest are pages that are not full
     this.#cutting = this.#bytes > maxBytes * KEPT_OF_BOUND
     if (this.#cutting) compact(Math.min(compacted() + CUT_REVISIONS, revision()))
   }

@@ -26,7 +26,7 @@ import { warnAbout } from "./warn-about.ts"
 export async function update(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const { resource } = request
   const stored = context.storage.get(storageKey(resource, request))
-  // It only spares a second look at what is the same: not worth a webhook's call.
+  // The stored object only saves decoding equal values again, which is not worth the call of a webhook.
   const known = stored && viewOf(resource).atOnce?.(stored).object
   const decoded = decodeBody(request, resource, known)
   const sent = withDistinctOwners(request, decoded)
@@ -39,18 +39,17 @@ export async function update(context: RegistryContext, request: ApiRequest): Pro
   )
 }
 
-/** What admission sees of an object: the object, but for a subresource that shows another, such as a Scale. */
+/** The object that admission sees: the object itself, or what a subresource shows instead, such as a Scale. */
 export interface AdmissionView {
   show(object: KubeObject): KubeObject
-  /** `object` with what admission changed in what it was shown. */
+  /** Returns `object` with the changes that admission made to the object it saw. */
   take(shown: KubeObject, object: KubeObject): KubeObject
 }
 const WHOLE: AdmissionView = { show: (object) => object, take: (shown) => shown }
 
 /**
- * The way of every change of an object, PUT and PATCH alike: `change` gives the new object from what is stored now. It
- * is called again when somebody else was faster. A change that names no resourceVersion goes over whatever is there,
- * where the kind allows it.
+ * Changes an object, for PUT and PATCH alike: `change` returns the new object for the stored one, and is called again
+ * when another write came first. A change without resourceVersion overwrites any state if the kind allows it.
  */
 export async function changeObject(
   context: RegistryContext,
@@ -80,7 +79,7 @@ export async function changeObject(
     return { keep: created }
   }
   const outcome = guaranteedUpdate(context, request, attempt)
-  // Where two make the same object at once, the second finds it there and changes it.
+  // If two requests create the same object at once, the second one updates it.
   const { stored } = await (mayCreate
     ? outcome.catch((err: unknown) => {
         if (isAlreadyExists(err)) return guaranteedUpdate(context, request, attempt)
@@ -91,8 +90,8 @@ export async function changeObject(
 }
 
 /**
- * Who makes an object by an update or an apply needs leave to create it as well. Source: endpoints/handlers/update.go
- * withAuthorization.
+ * A user that creates an object by an update or an apply needs the right to create it too. Source:
+ * endpoints/handlers/update.go withAuthorization.
  */
 const createAttributes = ({
   user,
@@ -177,7 +176,7 @@ function atVersion(resource: Resource, name: string, object: KubeObject, old: Ku
   return object
 }
 
-/** Puts back what this request may not change, counts generations, and lets the kind have its say. */
+/** Resets the fields that this request may not change, runs the kind's hook, and counts the generation. */
 function prepare(context: RegistryContext, request: ApiRequest, wanted: KubeObject, old: KubeObject): KubeObject {
   const { resource, subresource } = request
   const strategy = strategyOf(resource, subresource)
@@ -195,7 +194,7 @@ function prepare(context: RegistryContext, request: ApiRequest, wanted: KubeObje
   return withGeneration(resource, object, old)
 }
 
-/** How the object or a subresource of it is changed; undefined for a subresource that is not changed in this way. */
+/** Returns the rules for changes of an object or a subresource; undefined for a subresource without a strategy. */
 export function strategyOf(
   resource: Resource,
   subresource: string | undefined,
@@ -233,8 +232,8 @@ const SYSTEM_FIELDS = [
 ] as const
 
 /**
- * An object whose deletion waits for finalizers alone goes with the last of them. Source: store.go
- * ShouldDeleteDuringUpdate.
+ * Whether an update removes the object: its deletion waited only for finalizers, and the last one is gone. Source:
+ * store.go ShouldDeleteDuringUpdate.
  */
 const isGoneWith = (
   context: RegistryContext,

@@ -65,6 +65,6 @@ async function approve(
       status: { ...request.status, conditions },
     })
   } catch (err) {
-    if (!isConflict(err) && !isNotFound(err)) throw err // a changed request comes again with its change
+    if (!isConflict(err) && !isNotFound(err)) throw err // the change of the request starts another reconcile
   }
 }

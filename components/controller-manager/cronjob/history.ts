@@ -25,7 +25,7 @@ export async function trimHistory(cron: CronJob, jobs: readonly Job[], context: 
     if (limit === undefined || jobs.length <= limit) continue
     const ended = jobs.filter((job) => endOf(job) === end && job.metadata.deletionTimestamp === undefined).sort(byStart)
     for (const job of ended.slice(0, Math.max(0, ended.length - limit)))
-      await deleteJob(cron, job, context).catch(() => undefined) // told as an event; the next round tries again
+      await deleteJob(cron, job, context).catch(() => undefined) // an event reports it; the next reconcile retries
   }
 }
 

@@ -84,7 +84,7 @@ export const deploymentController = defineController<Deployment>({
         ...deployment,
         status: { ...deployment.status, conditions: pausedOrResumed },
       })
-      return // comes again with that change
+      return // that change starts another reconcile
     }
     return deployment.spec.paused === true || wasScaled(deployment, sets)
       ? scaleOnly(deployment, sets, context)

@@ -25,8 +25,8 @@ export function wasScaled(deployment: Deployment, sets: ReplicaSets): boolean {
 }
 
 /**
- * Brings the ReplicaSets to a changed number of replicas: the only active one gets all; in the middle of a rollout each
- * gets its share, so that a bad new version does not take over by scaling. Source: pkg/controller/deployment/sync.go
+ * Distributes a changed number of replicas to the ReplicaSets: a single active set gets all of them; during a rollout
+ * each set gets its share, so that scaling does not spread a bad new version. Source: pkg/controller/deployment/sync.go
  * scale.
  */
 export async function scaleProportionally(

@@ -123,7 +123,7 @@ function endpointOf(pod: Pod, service: Service, address: string, { informers }: 
 /** The values of trafficDistribution that keep traffic close. Source: endpointslice/trafficdist. */
 const CLOSE: ReadonlySet<string> = new Set(["PreferClose", "PreferSameZone", "PreferSameNode"])
 
-/** For whom a ready endpoint is meant, by which proxies choose those close to them. Source: as above. */
+/** Returns the zone and node for which a ready endpoint is meant: proxies prefer close ones. Source: as above. */
 function hintsFor(pod: Pod, service: Service, zone: string | undefined): Pick<Endpoint, "hints"> {
   const { trafficDistribution = "" } = service.spec
   if (!CLOSE.has(trafficDistribution) || readinessOf(pod, service).ready !== true) return {}

@@ -47,7 +47,7 @@ const jobPods = watching(Pod, (pod, context, old, deleted) => {
   return isStray ? [...keys, ...tracked.of(pod)] : keys
 })
 
-/** Changes of a pending pod, such as its node, do not concern the Job. */
+/** Whether a pending pod has changed only in its spec or status, such as its node, which does not concern the Job. */
 const isStillPending = (pod: Pod, old: Pod): boolean =>
   pod.status.phase === "Pending" &&
   old.status.phase === "Pending" &&
@@ -55,8 +55,8 @@ const isStillPending = (pod: Pod, old: Pod): boolean =>
 
 /**
  * Runs the pods of Jobs to their end and counts them. Source: pkg/controller/job/job_controller.go.
- * Differs from upstream: no expectations, for the loop holds a key back until the informers show what the last run
- * wrote; and pods whose Job is gone are set free under the Job's key instead of in a queue of their own.
+ * Differs from upstream: no expectations, because the loop holds a key back until the informers show the writes of the
+ * last reconcile; and pods whose Job is gone lose their finalizer under the Job's key instead of in a separate queue.
  */
 export function jobController(): Controller<Job> {
   const backoffs = new Map<Key, Backoff>()
@@ -134,7 +134,7 @@ async function run(
   let conditions: readonly JobCondition[] | undefined
   if (verdict !== undefined) {
     managed = await remove(job, seen.active, seen, context, false)
-    if (managed.active > 0) verdict = undefined // not while something may still run
+    if (managed.active > 0) verdict = undefined // no verdict while a pod may still run
   } else {
     if (job.metadata.deletionTimestamp === undefined) managed = await managePods(job, seen, pace, context)
     const enough = job.spec.completions === undefined ? seen.succeeded > 0 : seen.succeeded >= job.spec.completions
@@ -163,7 +163,7 @@ async function run(
     context,
     noted,
   )
-  if (failure !== undefined) throw failure // after the status, so that what did happen is counted
+  if (failure !== undefined) throw failure // thrown after the status is written, so that finished work is counted
   const waits = [retryIn, verdict === undefined ? untilDeadline(job, clock.now()) : undefined].filter(
     (wait) => wait !== undefined,
   )

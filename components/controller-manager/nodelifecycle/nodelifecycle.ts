@@ -17,10 +17,10 @@ const LEASE_NAMESPACE = "kube-node-lease"
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
 
 /**
- * Notices nodes that fall silent, says so in their conditions and those of their pods, and puts on the taints that
+ * Detects nodes that stop reporting, records that in their conditions and those of their pods, and sets the taints that
  * follow from conditions. Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go. Differs from upstream: it
- * looks when a heartbeat comes and when the grace period of the last one ends, instead of every five seconds; evictions
- * are not slowed down by zone (one VM is one zone).
+ * checks a node when a heartbeat comes and when the grace period of the last one ends, instead of every five seconds;
+ * evictions are not slowed down by zone (one VM is one zone).
  */
 export const nodeLifecycleController = (): Controller<Node> => {
   /** When the controller started: an old heartbeat at that time says nothing about the node. */
@@ -103,7 +103,8 @@ async function markLost(node: Node, { client, clock, events, log }: ReconcileCon
 }
 
 /**
- * Marks the pods of a lost node as not ready, so that Services do not send traffic to them. Source: MarkPodsNotReady.
+ * Marks the pods of a node that is lost or not ready as not ready, so that Services do not send traffic to them.
+ * Source: MarkPodsNotReady.
  */
 async function markPodsNotReady(node: Node, { informers, client, clock, events }: ReconcileContext): Promise<void> {
   for (const pod of informers.of(Pod).by(podsByNode, node.metadata.name ?? "")) {

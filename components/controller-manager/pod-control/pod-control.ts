@@ -63,7 +63,7 @@ export async function deletePod(owner: KubeObject, pod: Pod, { client, events }:
 
 const uidOf = (pod: Pod): { readonly uid?: string } => (pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid })
 
-/** Returns the owner's name and a dash; without the dash when that would be no valid name. */
+/** Returns the prefix of the names of the owner's pods: its name and a dash. */
 const generateNameFor = (owner: KubeObject): string => `${owner.metadata.name}-`
 
 /**

@@ -23,7 +23,7 @@ export function leastWorthKeepingFirst(
       PHASE_ORDER[pod.status.phase ?? "Pending"] ?? 0,
       isPodReady(pod) ? 1 : 0,
       heedCost ? Number(pod.metadata.annotations?.[COST] ?? 0) || 0 : 0,
-      -siblingsOn(pod.spec.nodeName ?? ""), // doubled up on a node
+      -siblingsOn(pod.spec.nodeName ?? ""), // with siblings on its node
       // A pod that has been ready for longer is worth more.
       isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime ?? undefined, now) : 0,
       -restarts(pod),

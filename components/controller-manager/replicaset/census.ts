@@ -31,8 +31,8 @@ const FULLY_LABELED = 4
 const STRAY = 8
 
 /**
- * Counts the pods of owners. A pod is an immutable value and keeps its place in the list, so only those are looked at
- * that stand where another value stood: an owner of 3,000 pods is reconciled hundreds of times while they start.
+ * Counts the pods of owners. A pod is an immutable value and keeps its index in the list, so only indexes with another
+ * value than before are examined: an owner of 3,000 pods is reconciled hundreds of times while they start.
  * Looking at all of them each time took an eighth of the time of such a cluster.
  */
 export class Censuses {

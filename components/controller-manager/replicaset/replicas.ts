@@ -81,7 +81,7 @@ export function replicasController<T extends Replicas>({
           if (!isNotFound(err)) throw err
         })
       }
-      if (failure !== undefined) throw failure // after the status, which is where users look for the reason
+      if (failure !== undefined) throw failure // thrown after the status is written, in which users find the reason
       const next = nextAvailable(pods, owner.spec.minReadySeconds ?? 0, clock.now())
       const wait = Math.min(next ?? Infinity, retryIn ?? Infinity)
       if (wait < Infinity) return { requeueAfter: wait }

@@ -5,8 +5,8 @@ import type { OpenFile } from "../runtime/runtime.ts"
  * literally, and may go over several lines; blank lines and what follows a `#` are left out. A blank after `=` makes
  * the value empty. Source: pkg/kubelet/util/env ParseEnv, KEP-3721.
  *
- * The file is read in pieces up to the key. Upstream bounds a line; a value and a file have bounds here too, since
- * whoever wrote it need not mean well.
+ * The file is read in pieces up to the key. Upstream limits the length of a line; here values and files are limited
+ * too, because the container that wrote the file may be hostile.
  */
 
 /** Source: bufio.MaxScanTokenSize. */

@@ -6,9 +6,9 @@ const isApiServer = ({ metadata }: Service): boolean =>
   metadata.namespace === "default" && metadata.name === "kubernetes"
 
 /**
- * Variables that tell a container of a namespace where services are, in the two forms that Docker links and Kubernetes
- * made known: `WEB_SERVICE_HOST`, `WEB_PORT_80_TCP_ADDR` … Headless services have none. Source: getServiceEnvVarMap in
- * pkg/kubelet/kubelet_pods.go, pkg/kubelet/envvars.
+ * Returns the environment variables with the addresses of services for containers of a namespace, in the forms of
+ * Kubernetes and of Docker links: `WEB_SERVICE_HOST`, `WEB_PORT_80_TCP_ADDR` … Headless services have none. Source:
+ * getServiceEnvVarMap in pkg/kubelet/kubelet_pods.go, pkg/kubelet/envvars.
  */
 export function serviceVariables(
   services: readonly Service[],

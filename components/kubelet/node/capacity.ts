@@ -21,10 +21,10 @@ export interface NodeResourcesRequest {
 }
 
 /**
- * What the node has and what pods may have of it: all but what eviction keeps free. A resource that somebody else has
- * written into the capacity stays there, and pods may have all of it; one that is taken out of it again may not be had
- * any more. Source: pkg/kubelet/nodestatus/setters.go MachineInfo, reconcileHugePageResource in
- * pkg/kubelet/kubelet_node_status.go.
+ * Returns the capacity of the node, and the allocatable part: all but what eviction keeps free. A resource that another
+ * program has added to the capacity stays there, and all of it is allocatable; an extended resource that is removed
+ * from the capacity is no longer allocatable. Source: pkg/kubelet/nodestatus/setters.go MachineInfo,
+ * reconcileHugePageResource in pkg/kubelet/kubelet_node_status.go.
  */
 export function nodeResources({ machine, disk, maxPods, before }: NodeResourcesRequest): NodeResources {
   const hugepages = Object.fromEntries(

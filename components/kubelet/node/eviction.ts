@@ -18,8 +18,8 @@ export interface Usage {
 }
 
 /**
- * Sorts pods in the order of their eviction: those above their request first, then by priority, then by how far they
- * are above. Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure.
+ * Returns the pods that are not critical in the order of their eviction: pods above their request first, then by
+ * priority, then by how far they are above. Pure. Source: pkg/kubelet/eviction/helpers.go rankMemoryPressure.
  */
 export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
   usages
@@ -41,8 +41,8 @@ export interface EvictionParts {
 }
 
 /**
- * Frees the scarce resource: removes unused images, then evicts one pod. Called while the pressure lasts. Source:
- * pkg/kubelet/eviction/eviction_manager.go synchronize.
+ * Frees the scarce resource: under disk pressure removes unused images; if that frees nothing, or under other pressure,
+ * evicts one pod. Called while the pressure lasts. Source: pkg/kubelet/eviction/eviction_manager.go synchronize.
  */
 export async function relieve(parts: EvictionParts, pressure: Pressure): Promise<void> {
   try {

@@ -63,8 +63,9 @@ export interface ResourceSums {
 const known = new WeakMap<Pod["spec"], ResourceSums>()
 
 /**
- * Returns the requests of a pod as a whole (milli-cores, bytes): those of its containers and sidecars, or of the
- * largest init container. Source: component-helpers resource/helpers.go.
+ * Returns the requests and limits of a pod as a whole (milli-cores, bytes): those in `spec.resources`, or those of its
+ * containers and sidecars together, or of the largest init container where that is more. Source: component-helpers
+ * resource/helpers.go.
  */
 export function podSums(pod: Pod): ResourceSums {
   let sums = known.get(pod.spec)

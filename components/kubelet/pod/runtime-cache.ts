@@ -252,9 +252,9 @@ export class RuntimeCache {
 }
 
 /**
- * The list, newest first, with `item` in place of what has its id. The later attempt is the newer, since the wall clock
- * may have been set back between two; of equal ones the one made later, and of two made in the same millisecond the one
- * heard of later.
+ * Returns the list, newest first, with `item` added or in place of the entry with its id. The higher attempt is newer,
+ * because the wall clock may have been set back between two; of equal attempts the one created later, and of two
+ * created in the same millisecond the one that was added last.
  */
 function withNewest<T extends { readonly id: string; readonly createdAt: number }>(
   list: readonly T[],

@@ -141,7 +141,7 @@ async function put(file: string, value: number | string): Promise<void> {
   try {
     await writeFile(file, String(value))
   } catch {
-    // Told nowhere: it would be told for every pod.
+    // Not logged, because it would be logged for every pod.
   }
 }
 

@@ -72,12 +72,12 @@ export class SimulatedContainers implements RuntimeService {
     )
   }
 
-  /** What its containers use. */
+  /** The sum of what the node's containers use. */
   get inUse(): SimulatedUse {
     return sumOf(this.#containers.values())
   }
 
-  /** What a pod's containers use; undefined when it has none. */
+  /** Returns the sum of what a pod's containers use; undefined when it has none. */
   useOfPod(uid: string): SimulatedUse | undefined {
     const own = [...this.#containers.values()].filter(({ pod }) => pod.uid === uid)
     return own.length === 0 ? undefined : sumOf(own)
@@ -95,7 +95,7 @@ export class SimulatedContainers implements RuntimeService {
     )
   }
 
-  /** The power fails: everything that ran has ended, and nothing of it is told. */
+  /** Cuts the power: everything that ran has ended, and no event reports it. */
   powerOff(): void {
     for (const container of this.#containers.values()) container.kill()
     for (const sandbox of this.#sandboxes.values()) this.#leave(sandbox)
@@ -214,7 +214,7 @@ export class SimulatedContainers implements RuntimeService {
     const { startMs = 0, startError } = container.behaviour
     await this.#work("StartContainer", startMs)
     if (startError !== undefined) throw new CriError("Unknown", "StartContainer", startError)
-    // Its sandbox may have been stopped while it was starting.
+    // The sandbox may have been stopped while the container was starting.
     if (container.state === "CONTAINER_CREATED") container.start()
   }
 
@@ -364,7 +364,10 @@ export class SimulatedContainers implements RuntimeService {
     return container
   }
 
-  /** A container that declares the port has it; else, on an address of the pod's own, the first that listens at all. */
+  /**
+   * Returns the container that declares the port; otherwise, unless `declaredOnly`, the last one that serves HTTP, or
+   * the first that listens.
+   */
   #listener(
     containers: readonly SimulatedContainer[],
     port: number,
@@ -389,7 +392,7 @@ export class SimulatedContainers implements RuntimeService {
     if (this.#options.faults.off) throw new CriError("Unavailable", method, "the node is off")
   }
 
-  /** What takes time on a slow node. */
+  /** Waits for the time that a call takes on a slow node. */
   async #work(method: string, ms = 0): Promise<void> {
     const { clock, faults } = this.#options
     await faults.take(ms, { clock, method })
