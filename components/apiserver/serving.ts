@@ -115,7 +115,10 @@ function tokenIn(path: string, random: Random): string {
 
 const newToken = (random: Random): string => Buffer.from(random.bytes(24)).toString("base64url")
 
-/** Returns the address under which other machines reach this one: its first one that is not loopback. */
+/**
+ * Returns the address under which other machines reach this one: its first IPv4 address that is not loopback; 127.0.0.1
+ * when it has none.
+ */
 export function defaultAdvertiseAddress(): string {
   for (const addresses of Object.values(networkInterfaces())) {
     const found = addresses?.find(({ family, internal }) => family === "IPv4" && !internal)

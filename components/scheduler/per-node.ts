@@ -1,6 +1,6 @@
 import type { NodeInfo } from "./node-info.ts"
 
-/** A value for each node, cached until the node changes. A lookup is two reads of an array. */
+/** A value for each node, cached until the node changes. A lookup only reads arrays. */
 export class PerNode<T> {
   /** By `NodeInfo.index`. Removing a node moves others, so each entry names its node. */
   readonly #nodes: (NodeInfo | undefined)[] = []

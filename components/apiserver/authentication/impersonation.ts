@@ -73,7 +73,7 @@ export function impersonate(
   }
 }
 
-/** Adds the group system:authenticated or system:unauthenticated. */
+/** Adds the group system:authenticated or system:unauthenticated, unless one of the two is there. */
 function grouped(name: string, groups: readonly string[]): readonly string[] {
   if (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED)) return groups
   return [...groups, name === ANONYMOUS.name ? UNAUTHENTICATED : AUTHENTICATED]

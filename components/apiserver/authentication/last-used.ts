@@ -6,7 +6,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 
 /**
- * Records in a token Secret the day of its last use. Source: patchSecretWithLastUsedDate in
+ * Returns a function that records in a token Secret the day of its last use. Source: patchSecretWithLastUsedDate in
  * pkg/serviceaccount/legacy.go.
  */
 export function keepLastUsed({

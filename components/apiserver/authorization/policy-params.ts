@@ -69,7 +69,7 @@ export const policyBindingHooks = (
     if (allowed) return
     const everything = `and user ${shownUser(user)} does not have "${verb}" permission for all groups, versions and resources`
     const shown = paramKind === undefined ? "" : `&{${paramKind.apiVersion ?? ""} ${paramKind.kind ?? ""}}`
-    // Upstream's last message swaps the two words for one of the kinds.
+    // Upstream's last message swaps user and verb for bindings of mutating policies.
     const [who, what] = policies.kind === "MutatingAdmissionPolicy" ? [verb, shownUser(user)] : [shownUser(user), verb]
     refuse(
       request,

@@ -1,6 +1,6 @@
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 
-/** What a rule is checked against. */
+/** The part of a request that is checked against a rule. */
 export interface Asked {
   readonly verb: string
   readonly group: string
@@ -39,14 +39,14 @@ export const ruleAllowsPath = ({ verbs, nonResourceURLs }: PolicyRule, verb: str
   nonResourceURLs.some((url) => url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1))))
 
 /**
- * Returns the parts of `wanted` that `held` does not cover. Each rule is split into rules with a single verb, group,
- * resource and name. Source: component-helpers auth/rbac/validation Covers.
+ * Returns the parts of `wanted` that `held` does not cover. Each wanted rule is split into rules with a single verb,
+ * group, resource and name. Source: component-helpers auth/rbac/validation Covers.
  */
 export function notCovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   return wanted.flatMap(broken).filter((part) => !held.some((rule) => covers(rule, part)))
 }
 
-/** Splits a rule into rules of one verb and one resource each. */
+/** Splits a rule into rules of one verb and one resource, resource name or path each. */
 function broken({
   verbs,
   apiGroups = [],

@@ -12,8 +12,8 @@ export interface Connections {
   /** Returns the handler of a streaming request; undefined for an ordinary request. */
   find(info: RequestInfo): Connection | undefined
   /**
-   * Whether the request starts something although its method is GET, which browsers use to open WebSockets. It then
-   * needs the right to create as well.
+   * Whether the request runs a command or opens a connection although its verb is not create: browsers open WebSockets
+   * by GET. It then needs the right to create as well.
    */
   needsCreate(info: RequestInfo): boolean
 }

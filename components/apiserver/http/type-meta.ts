@@ -4,7 +4,7 @@ import { ExactNumber } from "../../../pkg/apimachinery/exact-number.ts"
 export const noTypeMeta = (value: unknown, goType = TYPE_META): string =>
   `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goType}`
 
-/** The error for an object whose apiVersion or kind is no text; undefined when both are. */
+/** The error for an object whose apiVersion or kind is no text; undefined when each is a text or missing. */
 export function wrongTypeMeta(object: Readonly<Record<string, unknown>>): string | undefined {
   for (const name of ["apiVersion", "kind"]) {
     const value = object[name]

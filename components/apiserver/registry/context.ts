@@ -34,7 +34,7 @@ export interface RegistryContext {
   hooks(resource: Resource): KindHooks | undefined
 }
 
-/** Something allocated for an object before its write, such as an address or a port. */
+/** An object with what was allocated for it before its write, such as an address or a port. */
 export interface Reservation {
   readonly object: KubeObject
   /** Called once the write has succeeded or failed. */
@@ -43,13 +43,13 @@ export interface Reservation {
 
 /**
  * What a kind needs beside its declaration, because it depends on the store, the clock or other objects. The hooks are
- * methods, so that the KindHooks<Pod> can be held as KindHooks.
+ * methods, so that a KindHooks<Pod> can be held as KindHooks.
  */
 export interface KindHooks<T extends KubeObject = KubeObject> {
   /** Sets what has to be allocated, such as cluster IPs. Called after `prepareForCreate`, before validation. */
   allocateForCreate?(object: T, dryRun: boolean): Reservation
   allocateForUpdate?(object: T, old: T, dryRun: boolean): Reservation
-  /** The writes that belong into one transaction with the change from `old` to `next`; either may be absent. */
+  /** Returns more writes for the transaction that changes `old` to `next`; either may be undefined. */
   alongside?(next: T | undefined, old: T | undefined): readonly Write[]
   /** A rule that depends on other objects or on the user. Throws ApiError. Called before validating admission. */
   checkWrite?(request: ApiRequest, object: T, old: T | undefined): void

@@ -6,7 +6,7 @@ import { list } from "./list.ts"
 
 /**
  * DELETE of a collection: deletes every object that the selectors match, as a DELETE of its own would. Returns the list
- * of deleted objects. Source: registry Store.DeleteCollection.
+ * of the matched objects as they were before. Source: registry Store.DeleteCollection.
  */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   checkOptions(request)

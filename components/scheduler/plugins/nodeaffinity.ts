@@ -4,8 +4,8 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 /**
- * Filters nodes by the pod's nodeSelector and node affinity. Source: plugins/nodeaffinity, component-helpers
- * nodeaffinity.
+ * Filters nodes by the pod's nodeSelector and required node affinity, and scores them by its preferred node affinity.
+ * Source: plugins/nodeaffinity, component-helpers nodeaffinity.
  */
 export const nodeAffinity: Plugin = {
   name: "NodeAffinity",

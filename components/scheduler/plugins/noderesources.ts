@@ -12,7 +12,7 @@ const signature = ({ spec }: Pod): unknown => [
 ]
 
 /**
- * Filters out nodes that lack the requested resources, and prefers nodes with more free. Source:
+ * Filters out nodes that lack the requested resources, and prefers nodes with more free CPU and memory. Source:
  * plugins/noderesources/fit.go, least_allocated.go.
  */
 export const nodeResourcesFit: Plugin = {

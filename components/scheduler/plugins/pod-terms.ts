@@ -11,7 +11,7 @@ export interface PodTerm {
   matches(pod: Pod): boolean
 }
 
-/** Compiles affinity terms of `pod`; a term without namespaces means the pod's own. */
+/** Compiles affinity terms of `pod`; a term without namespaces and namespaceSelector means the pod's own namespace. */
 export const termsOf = (
   pod: Pod,
   terms: readonly PodAffinityTerm[] | undefined,

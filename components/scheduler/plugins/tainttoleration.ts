@@ -2,8 +2,8 @@ import { isSoft, tolerates, untolerated } from "../../../pkg/api/core/v1/node/ta
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 
 /**
- * Filters out nodes with a taint that the pod does not tolerate, and prefers nodes with fewer such PreferNoSchedule
- * taints. Source: plugins/tainttoleration.
+ * Filters out nodes with a NoSchedule or NoExecute taint that the pod does not tolerate, and prefers nodes with fewer
+ * PreferNoSchedule taints that it does not tolerate. Source: plugins/tainttoleration.
  */
 export const taintToleration: Plugin = {
   name: "TaintToleration",

@@ -7,7 +7,7 @@ const TAKEN = "node has pod using PersistentVolumeClaim with the same name and R
 
 /**
  * Allows one pod in the whole cluster for a claim with the access mode ReadWriteOncePod; a pod of higher priority may
- * preempt it. Source: plugins/volumerestrictions, KEP-2485.
+ * preempt the pod that uses the claim. Source: plugins/volumerestrictions, KEP-2485.
  */
 export const volumeRestrictions = (objects: VolumeObjects): Plugin => ({
   name: "VolumeRestrictions",
