@@ -53,7 +53,9 @@ export interface ResourceDeclaration<T extends KubeObject> {
   readonly verbs?: readonly Verb[]
   /** What the kind is for, in a sentence or two. */
   readonly doc: string
-  /** OpenAPI name without `io.k8s.api.`; made of group and version unless given, e.g. "apps.v1.Deployment". */
+  /**
+   * OpenAPI name without `io.k8s.api.`; derived from group, version and kind unless given, e.g. "apps.v1.Deployment".
+   */
   readonly schemaName?: string
   /** Protobuf number of `metadata`; 1 in nearly every kind. */
   readonly metadataNumber?: number

@@ -12,7 +12,9 @@ export interface ComponentContext {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Runs background work: a failure is logged and fails the component. Every promise is awaited or passed here. */
+  /**
+   * Runs background work: a failure is logged and fails the component. Every promise must be awaited or run by this.
+   */
   spawn(name: string, run: () => Promise<void>): void
 }
 
@@ -24,7 +26,7 @@ export interface Component {
   readonly name: string
   /** Resolves when the component works; throws when it cannot start. `signal` aborts a start in progress. */
   start(signal: AbortSignal): Promise<void>
-  /** Resolves when the component has stopped. May be called twice, and before `start` has ended. */
+  /** Stops the component, and resolves when it has ended. May be called twice, and before `start` has ended. */
   stop(): Promise<void>
   /** Returns why the component is not healthy; undefined when it is. Shown by /readyz?verbose. */
   problem?(): string | undefined

@@ -8,11 +8,11 @@
  * `live` lists the rows that were the state of the cluster at revision `folded`. A start reads these and the rows after
  * `folded`, and no history. The table is updated once in a few hundred writes, which costs next to nothing.
  *
- * Three columns of each row show that no row is missing or changed:
+ * These columns of each row show that no row is missing or changed:
  *  - `sum`, a checksum of the whole row;
- *  - `before`, the revision of the previous row of the log. Where two rows that are read do not follow each other, one
- *    is missing. Rows of high-churn objects (Lease, Event) are deleted when they are superseded, so only their
- *    deletions are part of this chain;
+ *  - `before`, the revision of the previous row of the chain. Where it is not the one that was read before, a row is
+ *    missing. The chain has all rows but the creates and updates of high-churn objects (Lease, Event), which are
+ *    deleted when they are superseded;
  *  - `objects` and `revisions`, the number of objects after the event, and the sum of their revisions. What a start
  *    reads must agree with the newest row.
  */

@@ -8,8 +8,8 @@ import { defineController, type ReconcileContext } from "../../../pkg/controller
 import { certificateRequestOf, isDecided, kubeletClientRefusal } from "./request-rules.ts"
 
 /**
- * Approves client certificates of kubelets if the requester has the right to get one without a decision: for its own
- * node (`selfnodeclient`), or for any node (`nodeclient`). Source: pkg/controller/certificates/approver/sarapprove.go.
+ * Approves client certificates of kubelets if the requester has the right to an automatic approval: for its own node
+ * (`selfnodeclient`), or for any node (`nodeclient`). Source: pkg/controller/certificates/approver/sarapprove.go.
  */
 export const certificateApprover = defineController<CertificateSigningRequest>({
   name: "certificatesigningrequest-approving-controller",

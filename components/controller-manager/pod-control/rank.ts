@@ -19,11 +19,11 @@ export function leastWorthKeepingFirst(
     pod,
     // Each key is larger for a pod that is worth more; the first difference decides.
     keys: [
-      pod.spec.nodeName ? 1 : 0, // not yet on a node
+      pod.spec.nodeName ? 1 : 0, // a pod without a node is worth less
       PHASE_ORDER[pod.status.phase ?? "Pending"] ?? 0,
       isPodReady(pod) ? 1 : 0,
       heedCost ? Number(pod.metadata.annotations?.[COST] ?? 0) || 0 : 0,
-      -siblingsOn(pod.spec.nodeName ?? ""), // with siblings on its node
+      -siblingsOn(pod.spec.nodeName ?? ""), // so is one that shares its node with siblings
       // A pod that has been ready for longer is worth more.
       isPodReady(pod) ? ageBucket(podCondition(pod, "Ready")?.lastTransitionTime ?? undefined, now) : 0,
       -restarts(pod),

@@ -18,10 +18,10 @@ export async function nodeAmounts({
 }
 
 /**
- * A request or limit as text, in units of the divisor, rounded up. A limit that is not set is the pod's, or what the
- * node has; a request that is not set is 0. `own` is the container that asks; volumes have none and must name one.
- * Source: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue, pkg/kubelet/kubelet_resources.go. @throws Error
- * for an unknown container or resource
+ * Returns a request or limit as text, in units of the divisor, rounded up. For an absent limit it is the pod's limit,
+ * or the amount of the node; for an absent request it is 0. `own` is the container of the variable; volumes have none
+ * and must name a container. Source: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue,
+ * pkg/kubelet/kubelet_resources.go. @throws Error for an unknown container or resource
  */
 export function resourceField(
   pod: Pod,

@@ -28,7 +28,7 @@ export interface EnvironmentRequest {
   readonly mounted: MountedVolumes
 }
 
-/** Makes the environment of containers. */
+/** Computes the environment variables of containers. */
 export interface Environment {
   /**
    * Returns every variable of the container, expanded, in the order for the runtime: service links, envFrom, env.
