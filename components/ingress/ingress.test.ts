@@ -234,6 +234,16 @@ describe("Ingresses", () => {
     await given.cluster.eventually(async () => (await bodies()).size === 4)
   })
 
+  test.skipIf(OWN_ADDRESS === undefined)("ask the endpoints of a headless Service in turn all the same", async () => {
+    await using given = await serving()
+    const pods = ["a", "b", "c", "d"]
+    using _web = await serviceOf(given.client, "web", pods, { clusterIP: "None", sessionAffinity: "ClientIP" })
+    await given.client.create(Ingress, ingressOf("web", { rules: [rule("a.example", "web")] }))
+    await given.served("web")
+    const answers = await Promise.all(pods.map(() => given.get("a.example")))
+    expect(answers.map(({ body }) => body).sort()).toEqual(pods)
+  })
+
   test.each([
     { title: "loopback", address: "127.0.0.1" },
     { title: "link-local", address: "169.254.169.254" },

@@ -20,38 +20,46 @@ const told = (field: string, name: string, port: number, flag: string) =>
 
 test.each([
   {
-    title: "an external address of the node",
+    title: "a Service with an external address of the node is told",
     given: [service("web", [8080, 80], { externalIPs: ["198.51.100.1", NODE] })],
     wants: [told("spec.externalIPs", "web", 80, "--ingress-http-port")],
   },
   {
-    title: "the node's address as that of a load balancer",
+    title: "a Service with the node's address as that of a load balancer is told",
     given: [service("web", [443], { type: "LoadBalancer" }, [{ ip: NODE }])],
     wants: [told("status.loadBalancer.ingress", "web", 443, "--ingress-https-port")],
   },
   {
-    title: "several Services, the first by name",
+    title: "of several Services with one port the first by name is told",
     given: [service("b", [80], { externalIPs: [NODE] }), service("a", [80], { externalIPs: [NODE] })],
     wants: [told("spec.externalIPs", "a", 80, "--ingress-http-port")],
   },
-  { title: "no address of the node", given: [service("web", [80], { externalIPs: ["198.51.100.1"] })], wants: [] },
-  { title: "no port of Ingresses", given: [service("web", [8080], { externalIPs: [NODE] })], wants: [] },
   {
-    title: "UDP only",
+    title: "a Service without an address of the node is not told",
+    given: [service("web", [80], { externalIPs: ["198.51.100.1"] })],
+    wants: [],
+  },
+  {
+    title: "a Service without a port of Ingresses is not told",
+    given: [service("web", [8080], { externalIPs: [NODE] })],
+    wants: [],
+  },
+  {
+    title: "a Service with the port for UDP is not told",
     given: [service("web", [], { externalIPs: [NODE], ports: [{ port: 443, protocol: "UDP" }] })],
     wants: [],
   },
   {
-    title: "an address that a load balancer in front of the node looks after",
+    title: "a Service whose load balancer in front of the node looks after the address is not told",
     given: [service("web", [80], {}, [{ ip: NODE, ipMode: "Proxy" }])],
     wants: [],
   },
   {
-    title: "no cluster IP, so that kube-proxy leads nothing to it",
+    title: "a Service without a cluster IP, to which kube-proxy leads nothing, is not told",
     given: [service("web", [80], { clusterIP: "None", externalIPs: [NODE] })],
     wants: [],
   },
-])("of Services with $title, $wants is told", async ({ given, wants }) => {
+])("$title", async ({ given, wants }) => {
   const clock = new VirtualClock(0)
   const holders = new PortHolders(clock, () => undefined)
   holders.tell(given, [NODE], PORTS)
