@@ -17,9 +17,9 @@ interface Place {
 }
 
 /**
- * Filters nodes by the zone and region labels of the pod's bound volumes; several values are separated by `__`. Source:
- * plugins/volumezone. Differs from upstream, which accepts a node without any zone or region label: here such a node is
- * refused.
+ * Filters nodes by the zone and region labels of the pod's bound volumes; several values are separated by `__`. A node
+ * without any such label is accepted, since clusters of a single zone do not label their nodes. Source:
+ * plugins/volumezone.
  */
 export const volumeZone = (objects: VolumeObjects): Plugin => ({
   name: "VolumeZone",
@@ -40,6 +40,7 @@ export const volumeZone = (objects: VolumeObjects): Plugin => ({
   },
   filter(state, _pod, { node }) {
     const labels = node.metadata.labels ?? {}
+    if (!Object.keys(ZONES).some((label) => label in labels)) return SUCCESS
     for (const { label, current, values } of state.get("VolumeZone") as readonly Place[])
       if (!values.includes(labels[label] ?? labels[current] ?? ""))
         return unresolvable("node(s) had no available volume zone")
