@@ -16,6 +16,12 @@ export interface Host {
  * without a word.
  */
 const LIMIT_MS = 30_000
+/** And how much longer for each KiB of input: `iptables-restore` on nf_tables needs minutes for 10,000 Services. */
+const LIMIT_MS_PER_KIB = 60
+
+/** Milliseconds that a program may take for an input of so many characters. */
+export const timeLimit = (inputLength: number): number => LIMIT_MS + Math.ceil(inputLength / 1024) * LIMIT_MS_PER_KIB
+
 /** Characters of a program's complaint that are kept: `nft` prints three lines for every line that it does not take. */
 const COMPLAINT = 2000
 
@@ -30,8 +36,9 @@ export function hostIn(netns?: string): Host {
     },
     feed(command, args, input) {
       const [program, all] = within(command, args)
+      const timeout = timeLimit(input.length)
       return new Promise((resolve, reject) => {
-        const child = spawn(program, [...all], { stdio: ["pipe", "ignore", "pipe"], timeout: LIMIT_MS })
+        const child = spawn(program, [...all], { stdio: ["pipe", "ignore", "pipe"], timeout })
         let complaint = ""
         child.stderr.on("data", (bytes: Buffer) => (complaint = (complaint + bytes.toString()).slice(0, COMPLAINT)))
         child.on("error", reject)
@@ -42,7 +49,7 @@ export function hostIn(netns?: string): Host {
                 new Error(
                   signal === null
                     ? `${command} failed with code ${code}: ${complaint.trim()}`
-                    : `${command} was ended by ${signal} after at most ${LIMIT_MS / 1000} s`,
+                    : `${command} was ended by ${signal} after at most ${timeout / 1000} s`,
                 ),
               ),
         )
