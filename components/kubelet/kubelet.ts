@@ -11,6 +11,8 @@ import type { KubeletConfig, KubeletContext } from "./context.ts"
 import { parseResolvConf, type Resolver } from "./sandbox/dns.ts"
 import { createEnvironment } from "./env/environment.ts"
 import { relieve } from "./node/eviction.ts"
+import { enforceStorageLimits } from "./node/storage-limits.ts"
+import { VolumeUsages } from "./stats/volume-usage.ts"
 import { ImageManager } from "./images/image-manager.ts"
 import { KubeletMetrics, type KubeletFigures } from "./metrics/kubelet-metrics.ts"
 import { LogRotation } from "./logs/rotate.ts"
@@ -214,9 +216,12 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const volumes = createVolumeManager(context)
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
-  const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) =>
-    context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure)),
-  )
+  const usages = new VolumeUsages(context, volumes)
+  const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) => {
+    context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumes: usages }))
+    if (!pressure.memory && !pressure.disk && !pressure.pid) return
+    context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure))
+  })
   const lease = new NodeLease(
     context,
     () => node.node,

@@ -323,6 +323,35 @@ describeOnNode("pods", () => {
     })
   })
 
+  test("a pod that takes more of the disk than its container or its emptyDir may is evicted", async () => {
+    // given
+    const pod = (name: string, script: string, more: object, volumes: object = {}) =>
+      cluster.createPod(name, { containers: [{ name: "c", image, command: sh(script), ...more }], ...volumes })
+    const write = (file: string) => `dd if=/dev/zero of=${file} bs=1M count=10; sleep 3600`
+    const limits = { "ephemeral-storage": "5Mi" }
+    // when
+    await Promise.all([
+      pod("disk-layer", write("/file"), { resources: { limits } }),
+      pod(
+        "disk-volume",
+        write("/v/file"),
+        { volumeMounts: [{ name: "v", mountPath: "/v" }] },
+        {
+          volumes: [{ name: "v", emptyDir: { sizeLimit: "5Mi" } }],
+        },
+      ),
+    ])
+    // The size of a volume is measured once a minute, and one wait lasts half a minute.
+    const failed = (name: string) => cluster.pod(name, ({ status }) => status.phase === "Failed")
+    const ended = ["disk-layer", "disk-volume"].map((name) => failed(name).catch(() => failed(name)))
+    // then
+    expect((await Promise.all(ended)).map(({ status: { reason, message } }) => ({ reason, message }))).toEqual([
+      { reason: "Evicted", message: "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. " },
+      { reason: "Evicted", message: 'Usage of EmptyDir volume "v" exceeds the limit "5Mi". ' },
+    ])
+    await told("disk-layer", "Evicted")
+  }, 90_000)
+
   describe("probes", () => {
     test("of every kind make a pod ready, take it off its Service, or restart it", async () => {
       const server = { image: WEB, readinessProbe: { httpGet: { path: "/index.html", port: 80 }, periodSeconds: 1 } }

@@ -35,7 +35,7 @@ export class NodeReporter {
   readonly #stopping = new AbortController()
   /** Folders on the measured file systems. */
   readonly #folders: readonly string[]
-  readonly #onPressure: (pressure: Pressure) => void
+  readonly #onMeasured: (pressure: Pressure) => void
   readonly #informer: Informer<Node>
   /** The Node as the kubelet would create it, for pod admission before the API has it. */
   #initial: Node | undefined
@@ -48,10 +48,11 @@ export class NodeReporter {
   #measureTimer: Timer | undefined
   #reported = -Infinity
 
-  constructor(context: KubeletContext, folders: readonly string[], onPressure: (pressure: Pressure) => void) {
+  /** `onMeasured` is called after each measurement of the node. */
+  constructor(context: KubeletContext, folders: readonly string[], onMeasured: (pressure: Pressure) => void) {
     this.#context = context
     this.#folders = folders
-    this.#onPressure = onPressure
+    this.#onMeasured = onMeasured
     // The informer starts early, so that the Node is known when the first pod is checked.
     this.#informer = context.informers.of(Node)
   }
@@ -262,7 +263,7 @@ export class NodeReporter {
         this.#pressure = pressure
         // Other programs may have changed the Node or its status. Upstream's syncNodeStatus checks every 10 s too.
         if (changed || this.node !== this.#node) this.wake()
-        if (pressure.memory || pressure.disk || pressure.pid) this.#onPressure(pressure)
+        this.#onMeasured(pressure)
       } catch (err) {
         this.#context.log.warn("Cannot measure what is left of the node", { err })
       }

@@ -1,5 +1,4 @@
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
-import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
@@ -17,7 +16,7 @@ import type {
   SwapStats,
   VolumeStats,
 } from "./summary-types.ts"
-import type { VolumeUsage } from "./volume-usage.ts"
+import { isOnDisk, type VolumeUsage } from "./volume-usage.ts"
 
 export interface SummaryOptions {
   readonly nodeName: string
@@ -93,12 +92,6 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
 
 const writableBytes = (containers: readonly ContainerSample[]): number =>
   containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
-
-/**
- * Whether a volume takes of the node's own disk, and goes with the pod. What comes from the API is kept in memory here.
- */
-const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean =>
-  (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
 
 /** Puts what was measured at one moment into upstream's words. */
 class Presenter {

@@ -21,6 +21,13 @@ interface Measurement {
 }
 
 /**
+ * Whether a volume takes space on the node's own disk and goes with the pod. Volumes with data of the API are kept in
+ * memory.
+ */
+export const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean =>
+  (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
+
+/**
  * How long a measurement is told again: counting the files of a large volume takes its time. Source:
  * --volume-stats-agg-period.
  */
@@ -48,7 +55,7 @@ export class VolumeUsages {
   }
 
   /** By the uid of the pod. */
-  async measure(pods: readonly PodSample[]): Promise<ReadonlyMap<string, readonly VolumeUsage[]>> {
+  async measure(pods: readonly Pick<PodSample, "pod">[]): Promise<ReadonlyMap<string, readonly VolumeUsage[]>> {
     const before = this.#known
     this.#known = new Map()
     const asked = pods.flatMap(({ pod }) => {
