@@ -4,5 +4,6 @@ export const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || hos
 /** Returns the URL of a server on this machine: on loopback, unless it listens on one address only. */
 export function localUrl(host: string | undefined, port: number): string {
   const address = host === undefined || isAnyAddress(host) ? "127.0.0.1" : host
-  return `https://${address.includes(":") ? `[${address}]` : address}:${port}`
+  return `https://${joinHostPort(address, port)}`
 }
+import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"

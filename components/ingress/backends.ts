@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
@@ -131,7 +132,7 @@ function endpointsOf(portName: string, slices: readonly EndpointSlice[]): readon
     for (const { addresses, conditions } of endpoints ?? []) {
       const [address] = addresses
       if (address === undefined) continue
-      const key = address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`
+      const key = joinHostPort(address, port)
       if (conditions?.ready !== false) ready.set(key, { address, port, key })
       else if (conditions.serving === true && conditions.terminating === true) ending.set(key, { address, port, key })
     }

@@ -1,7 +1,5 @@
-import { parseNetwork } from "../../pkg/apimachinery/cidr.ts"
+import { parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { IPBlock } from "../../pkg/api/networking/v1/networkpolicy.ts"
-
-export type Family = "IPv4" | "IPv6"
 
 /** Addresses of one family from `first` to `last`, both included. */
 export interface AddressRange {

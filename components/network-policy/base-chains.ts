@@ -1,4 +1,4 @@
-import type { Family } from "./address-ranges.ts"
+import { type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Direction } from "./policy-rules.ts"
 import { FAMILY_WORD } from "./rule-text.ts"
 

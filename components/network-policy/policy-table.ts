@@ -1,7 +1,6 @@
-import { isIPv6 } from "node:net"
+import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import { fromLabels, type Labels } from "../../pkg/apimachinery/labels.ts"
 import { FAMILY_WORD, portText, ruleText, type SetNames } from "./rule-text.ts"
-import type { Family } from "./address-ranges.ts"
 import { baseChains, DIRECTIONS, isolated, selves, TABLE } from "./base-chains.ts"
 import { NftTable } from "./nft-table.ts"
 import type { PodFacts } from "./pod-facts.ts"
@@ -300,7 +299,6 @@ export class PolicyTable {
   }
 }
 
-const familyOf = (address: string): Family => (isIPv6(address) ? "IPv6" : "IPv4")
 const addressesOf = ({ addresses }: PodFacts, family: Family): readonly string[] =>
   addresses.filter((address) => familyOf(address) === family)
 const addressType = (family: Family) => (family === "IPv4" ? "ipv4_addr" : "ipv6_addr")

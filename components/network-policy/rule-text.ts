@@ -5,7 +5,8 @@
  * that are established at their next packet, without telling the connection tracker; and what a Service has led to a
  * pod is judged by that pod and by the true client, whatever address the packet shows.
  */
-import { rangeText, type Family } from "./address-ranges.ts"
+import { type Family } from "../../pkg/apimachinery/cidr.ts"
+import { rangeText } from "./address-ranges.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protocol } from "./policy-rules.ts"
 
 /** Names of the sets that a rule needs. */

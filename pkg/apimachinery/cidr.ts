@@ -1,14 +1,23 @@
 import { isIP, isIPv6 } from "node:net"
 
+export type Family = "IPv4" | "IPv6"
+
+/** The family of what is known to be an address or a network in CIDR form. */
+export const familyOf = (text: string): Family => (text.includes(":") ? "IPv6" : "IPv4")
+
+/** An address and a port in the form of URLs: `10.0.0.1:80`, `[fd00::1]:80`. */
+export const joinHostPort = (host: string, port: number | string): string =>
+  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
+
 /** An address as a number of its family. */
 export interface Address {
-  readonly family: "IPv4" | "IPv6"
+  readonly family: Family
   readonly number: bigint
 }
 
 /** A network of addresses: those between its own address and the last one, both included. */
 export interface Network {
-  readonly family: "IPv4" | "IPv6"
+  readonly family: Family
   readonly first: bigint
   readonly last: bigint
 }

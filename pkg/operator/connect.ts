@@ -1,3 +1,4 @@
+import { joinHostPort } from "../apimachinery/cidr.ts"
 import { existsSync, readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
@@ -98,7 +99,7 @@ export function inClusterConfig(
   if (host === undefined || port === undefined || !existsSync(join(folder, "token"))) return undefined
   const namespace = join(folder, "namespace")
   return {
-    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    server: `https://${joinHostPort(host, port)}`,
     ca: readFileSync(join(folder, "ca.crt"), "utf8"),
     tokenFile: join(folder, "token"),
     ...(existsSync(namespace) ? { namespace: readFileSync(namespace, "utf8").trim() } : {}),

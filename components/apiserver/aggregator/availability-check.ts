@@ -1,7 +1,7 @@
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Objects } from "../cacher/objects.ts"
-import { hostPort } from "../endpoints/proxy-target.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import type { RemoteService } from "./api-services.ts"
 import type { Ask, ExtensionAnswer } from "./ask.ts"
 import { UnreachableServer, type ExtensionConnections } from "./connections.ts"
@@ -88,7 +88,7 @@ async function attempt(service: RemoteService, ask: Ask, connections: ExtensionC
 function hostOf(service: RemoteService, connections: ExtensionConnections): string {
   try {
     const { host, port } = connections.addressOf(service)
-    return hostPort(host, port)
+    return joinHostPort(host, port)
   } catch {
     return `${service.spec.service.name}.${service.spec.service.namespace}.svc:${service.spec.service.port}`
   }

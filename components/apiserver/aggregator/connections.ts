@@ -3,7 +3,7 @@ import { Agent, request } from "node:https"
 import { rootCertificates } from "node:tls"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
-import { hostPort } from "../endpoints/proxy-target.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
 import type { RemoteService } from "./api-services.ts"
 
@@ -62,7 +62,7 @@ export class ExtensionConnections {
   /** Begins a request; the caller ends it. @throws UnreachableServer */
   open(service: RemoteService, { method, path, headers, upgrade }: OutgoingRequest): ClientRequest {
     const { host, port } = this.addressOf(service)
-    const options = { host, port, method, path, headers: { ...headers, host: hostPort(host, port) } }
+    const options = { host, port, method, path, headers: { ...headers, host: joinHostPort(host, port) } }
     try {
       return upgrade === true
         ? request({ ...options, ...this.#tls(service), agent: false })

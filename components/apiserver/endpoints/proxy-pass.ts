@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import {
   request as httpRequest,
   type ClientRequest,
@@ -16,7 +17,7 @@ import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { headersToClient, headersToTarget } from "./proxy-headers.ts"
 import { pathToTarget, prefixOf, throughProxy } from "./proxy-path.ts"
-import { hostPort, unreachable, type ProxyTarget } from "./proxy-target.ts"
+import { unreachable, type ProxyTarget } from "./proxy-target.ts"
 import { HtmlLinks } from "./rewrite-html.ts"
 
 /**
@@ -82,7 +83,7 @@ export function requestTo(target: ProxyTarget, options: RequestOptions): ClientR
 
 /** Describes a failed connection in Go's words, which clients of upstream know. */
 export function dialError(err: NodeJS.ErrnoException, { host, port }: ProxyTarget): ApiError {
-  return unreachable(dialFailure(err.code, hostPort(host, port)) ?? err.message)
+  return unreachable(dialFailure(err.code, joinHostPort(host, port)) ?? err.message)
 }
 
 /** The URI of the client's request, which the target gets in a header. */
@@ -96,7 +97,7 @@ export function passToSimulated(
   target: ProxyTarget,
   fetch: NonNullable<NodeConnector["fetch"]>,
 ): Promise<void> {
-  const url = `${target.scheme}://${hostPort(target.host, target.port)}${pathToTarget(info)}`
+  const url = `${target.scheme}://${joinHostPort(target.host, target.port)}${pathToTarget(info)}`
   return passToFunction(exchange, {
     url,
     headers: headersToTarget(exchange, forwardedUri(exchange, info)),
@@ -162,7 +163,7 @@ export type Incoming = Readable & Pick<IncomingMessage, "statusCode" | "headers"
 function passPage(exchange: Exchange, info: RequestInfo, target: ProxyTarget, incoming: Incoming): void {
   const { req } = exchange
   const prefix = prefixOf(exchange, info)
-  const hosts = [hostPort(target.host, target.port), req.headers.host ?? String(req.headers[":authority"] ?? "")]
+  const hosts = [joinHostPort(target.host, target.port), req.headers.host ?? String(req.headers[":authority"] ?? "")]
   const rewrite = (address: string) => throughProxy(address, prefix, hosts)
   const headers = headersToClient(exchange, incoming.headers)
   if (typeof headers.location === "string") headers.location = rewrite(headers.location)

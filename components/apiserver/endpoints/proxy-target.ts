@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises"
 import { ApiError, badRequest, notFound } from "../../../pkg/apimachinery/errors.ts"
-import { parseAddress } from "../../../pkg/apimachinery/cidr.ts"
+import { parseAddress, joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import { isGlobalUnicast } from "../../../pkg/apimachinery/global-unicast.ts"
 import { Endpoints, type EndpointAddress } from "../../../pkg/api/core/v1/service/endpoints.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
@@ -174,13 +174,10 @@ function numberOf(port: string, host: string): number | undefined {
   if (!/^\d+$/.test(port)) return undefined
   const number = Number(port)
   if (number > 65535) throw unreachable(`dial tcp: address ${port}: invalid port`)
-  if (number === 0) throw unreachable(`dial tcp ${hostPort(host, 0)}: connect: connection refused`)
+  if (number === 0) throw unreachable(`dial tcp ${joinHostPort(host, 0)}: connect: connection refused`)
   return number
 }
 
 /** The error for a client when the target cannot be reached. */
 export const unreachable = (why: string): ApiError =>
   new ApiError("ServiceUnavailable", `error trying to reach service: ${why}`)
-
-export const hostPort = (host: string, port: number): string =>
-  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`

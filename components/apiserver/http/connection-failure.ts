@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import { dialFailure } from "./dial-failure.ts"
 
 /** Describes why a TLS connection to a host failed, in Go's words, which people search for. */
@@ -5,7 +6,7 @@ export function connectionFailure(
   err: NodeJS.ErrnoException,
   { host, port }: { readonly host: string; readonly port: number },
 ): string {
-  const dialled = dialFailure(err.code, host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`)
+  const dialled = dialFailure(err.code, joinHostPort(host, port))
   if (dialled !== undefined) return dialled
   const certificate = CERTIFICATE_ERRORS[err.code ?? ""]
   if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`

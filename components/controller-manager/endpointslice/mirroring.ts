@@ -1,3 +1,4 @@
+import { type Family } from "../../../pkg/apimachinery/cidr.ts"
 import { isIP } from "node:net"
 import { endpointAddressFaults } from "../../../pkg/api/core/v1/service/endpointaddress.ts"
 import { Endpoints, type EndpointAddress, type EndpointSubset } from "../../../pkg/api/core/v1/service/endpoints.ts"
@@ -81,11 +82,7 @@ export const endpointSliceMirroringController = defineController<Endpoints>({
 
 const keyOf = ({ addresses, targetRef }: Endpoint): string => `${addresses[0]} ${targetRef?.uid ?? ""}`
 
-function grouped(
-  endpoints: Endpoints,
-  family: "IPv4" | "IPv6",
-  { events }: ReconcileContext,
-): ReadonlyMap<string, Group> {
+function grouped(endpoints: Endpoints, family: Family, { events }: ReconcileContext): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>()
   for (const subset of endpoints.subsets ?? []) {
     const ports = (subset.ports ?? []).map(({ name = "", protocol, port, appProtocol }) => ({

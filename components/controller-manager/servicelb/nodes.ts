@@ -1,3 +1,4 @@
+import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
@@ -50,7 +51,7 @@ export function addressesFor(
     .flatMap(({ status }) => {
       const of = (type: string) =>
         (status.addresses ?? [])
-          .filter((each) => each.type === type && families.includes(each.address.includes(":") ? "IPv6" : "IPv4"))
+          .filter((each) => each.type === type && families.includes(familyOf(each.address)))
           .map(({ address }) => address)
       const external = of("ExternalIP")
       return external.length > 0 ? external : of("InternalIP")

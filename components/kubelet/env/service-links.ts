@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { EnvironmentVariable } from "./environment-variable.ts"
 
@@ -32,8 +33,7 @@ function variablesOf({ metadata, spec: { clusterIP = "", ports = [] } }: Service
   const prefix = variableName(metadata.name!)
   const first = ports[0]
   if (first === undefined) return [{ key: `${prefix}_SERVICE_HOST`, value: clusterIP }]
-  const url = ({ protocol, port }: typeof first) =>
-    `${protocol.toLowerCase()}://${clusterIP.includes(":") ? `[${clusterIP}]` : clusterIP}:${port}`
+  const url = ({ protocol, port }: typeof first) => `${protocol.toLowerCase()}://${joinHostPort(clusterIP, port)}`
   return [
     { key: `${prefix}_SERVICE_HOST`, value: clusterIP },
     { key: `${prefix}_SERVICE_PORT`, value: String(first.port) },

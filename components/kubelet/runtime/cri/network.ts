@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../../../pkg/apimachinery/cidr.ts"
 import { Client, credentials } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
 import { request as httpRequest, type IncomingMessage } from "node:http"
@@ -25,7 +26,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
       new Promise((resolve, reject) => {
         const socket = connect({ host, port })
         const timer = clock.setTimeout(
-          () => socket.destroy(new Error(`dial tcp ${address(host, port)}: i/o timeout`)),
+          () => socket.destroy(new Error(`dial tcp ${joinHostPort(host, port)}: i/o timeout`)),
           timeoutMs,
         )
         socket.once("connect", () => {
@@ -42,7 +43,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
 
     grpcHealth: (host, port, service, timeoutMs) =>
       new Promise((resolve, reject) => {
-        const client = new Client(address(host, port), credentials.createInsecure(), {
+        const client = new Client(joinHostPort(host, port), credentials.createInsecure(), {
           "grpc.enable_http_proxy": 0,
           "grpc.use_local_subchannel_pool": 1,
         })
@@ -58,7 +59,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
             else if (err?.code === 4)
               reject(
                 new Error(
-                  `timeout: failed to connect service "${address(host, port)}" within ${timeoutMs / 1000}s: ` +
+                  `timeout: failed to connect service "${joinHostPort(host, port)}" within ${timeoutMs / 1000}s: ` +
                     "context deadline exceeded",
                 ),
               )
@@ -79,10 +80,10 @@ export function hostNetwork(clock: Clock): PodNetwork {
     if (answer.status < 300 || answer.status >= 400 || location === undefined) return answer
     const target = new URL(
       location,
-      `${request.scheme.toLowerCase()}://${address(request.host, request.port)}${request.path}`,
+      `${request.scheme.toLowerCase()}://${joinHostPort(request.host, request.port)}${request.path}`,
     )
     // A redirect to another host tells nothing of this one: as upstream, a redirect is success.
-    if (target.hostname !== new URL(`http://${address(request.host, request.port)}`).hostname) return answer
+    if (target.hostname !== new URL(`http://${joinHostPort(request.host, request.port)}`).hostname) return answer
     if (redirects >= MAX_REDIRECTS) throw new Error("stopped after 10 redirects")
     const secure = target.protocol === "https:"
     return follow(
@@ -102,7 +103,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
     signal: AbortSignal | undefined,
   ): Promise<{ status: number; statusText: string; body: string; location: string | undefined }> {
     return new Promise((resolve, reject) => {
-      const url = `${scheme.toLowerCase()}://${address(host, port)}${path}`
+      const url = `${scheme.toLowerCase()}://${joinHostPort(host, port)}${path}`
       const options = {
         host,
         port,
@@ -151,8 +152,6 @@ export function hostNetwork(clock: Clock): PodNetwork {
   }
 }
 
-const address = (host: string, port: number): string => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`)
-
 /** In the words that Go has for it, which users search for. */
 function dialError(err: Error, host: string, port: number): Error {
   const code = "code" in err ? err.code : undefined
@@ -164,7 +163,7 @@ function dialError(err: Error, host: string, port: number): Error {
         : code === "ETIMEDOUT"
           ? "i/o timeout"
           : undefined
-  return why === undefined ? err : new Error(`dial tcp ${address(host, port)}: ${why}`)
+  return why === undefined ? err : new Error(`dial tcp ${joinHostPort(host, port)}: ${why}`)
 }
 
 /** A name may come several times. */

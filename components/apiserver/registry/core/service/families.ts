@@ -2,7 +2,8 @@
  * The address families of a Service; only IPv4 is supported. Source: pkg/registry/core/service/storage/alloc.go
  * initIPFamilyFields.
  */
-import { clusterIPFaults, familyOf } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
+import { familyOf } from "../../../../../pkg/apimachinery/cidr.ts"
+import { clusterIPFaults } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
 import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"

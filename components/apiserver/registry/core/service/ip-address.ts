@@ -3,6 +3,7 @@
  * When a user changes or deletes one, it is repaired at once; all are checked when the server starts. Source:
  * pkg/registry/core/service/ipallocator/controller/repairip.go.
  */
+import { familyOf } from "../../../../../pkg/apimachinery/cidr.ts"
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
@@ -35,7 +36,7 @@ export const ipAddressOf = (
   { namespace, name }: KubeObject["metadata"],
   ip: string,
 ): Pick<IPAddress, "spec"> & { readonly metadata: KubeObject["metadata"] } => ({
-  metadata: { name: ip, labels: { [FAMILY]: ip.includes(":") ? "IPv6" : "IPv4", [MANAGED_BY]: ALLOCATOR } },
+  metadata: { name: ip, labels: { [FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } },
   spec: { parentRef: { resource: "services", namespace: namespace!, name: name! } },
 })
 

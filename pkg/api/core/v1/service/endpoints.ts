@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../../../apimachinery/cidr.ts"
 import { addressWarnings } from "../../../../apimachinery/address-warnings.ts"
 import { deepEqual } from "../../../../apimachinery/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
@@ -134,9 +135,7 @@ function endpointsText(subsets: readonly EndpointSubset[]): string | undefined {
   const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0
       ? addresses.map(({ ip }) => ip)
-      : ports.flatMap(({ port }) =>
-          addresses.map(({ ip }) => (ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`)),
-        ),
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
   )
   if (all.length === 0) return undefined
   return all.length > 3 ? `${all.slice(0, 3).join(",")} + ${all.length - 3} more...` : all.join(",")

@@ -2,6 +2,7 @@
  * What is wrong with a Service, in upstream's order and words. Source: ValidateService in
  * pkg/apis/core/validation/validation.go.
  */
+import { familyOf } from "../../../../apimachinery/cidr.ts"
 import { repeated } from "../../../../apimachinery/repeated.ts"
 import { isIP } from "node:net"
 import type { Cause } from "../../../../apimachinery/errors.ts"
@@ -38,7 +39,6 @@ const LONGEST_AFFINITY_SECONDS = 86400
 const DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"]
 const NO_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 
-export const familyOf = (ip: string): "IPv4" | "IPv6" => (ip.includes(":") ? "IPv6" : "IPv4")
 export const exposes = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer"
 export const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean =>
   type === "LoadBalancer" && externalTrafficPolicy === "Local"
