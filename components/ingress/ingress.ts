@@ -2,8 +2,8 @@ import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
-import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import { startController, type RunningController } from "../../pkg/controller/start.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
@@ -39,42 +39,20 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   let told: ReadonlyMap<Key, Told> = new Map()
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
-  let retry: Timer | undefined
   let unsubscribe: (() => void)[] = []
-  let working: Promise<void> | undefined
-  let wanted = false
-  let stopped = false
-  let problem: string | undefined = "not started"
+  /** Why nothing is served on purpose; undefined between start and stop. */
+  let idle: string | undefined = "not started"
   let closeLog: (() => void) | undefined
 
-  function request(): void {
-    if (wanted || stopped) return
-    wanted = true
-    clock.afterTurn(run)
-  }
-
-  /** Works unless that is under way, in which case what is wanted is seen to before it ends. */
-  function run(): void {
-    if (!wanted || stopped || working !== undefined) return
-    working = work().finally(() => {
-      working = undefined
-      run()
-    })
-  }
-
-  async function work(): Promise<void> {
-    while (wanted && !stopped) {
-      wanted = false
-      try {
-        await follow(ours())
-        problem = undefined
-      } catch (err) {
-        problem = err instanceof Error ? err.message : String(err)
-        log.error("Could not follow the Ingresses; will retry", { err })
-        retryLater()
-      }
-    }
-  }
+  const runner = new SyncRunner({
+    clock,
+    sync: () => follow(ours()),
+    failed(err) {
+      log.error("Could not follow the Ingresses; will retry", { err })
+      return nextRetry()
+    },
+  })
+  const request = () => void runner.request()
 
   const ours = (): readonly Ingress[] =>
     informers
@@ -113,25 +91,24 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     const closing = plane
     plane = undefined
     portErrors = []
-    retry?.cancel()
     retryMs = FIRST_RETRY_MS
     await closing?.stop()
     closeLog?.()
   }
 
   async function openPorts(open: DataPlane): Promise<void> {
+    const before = String(open.ports)
     const errors = await open.listen()
     for (const error of errors) if (!portErrors.includes(error)) log.error(error)
-    if (errors.length < portErrors.length || (portErrors.length === 0 && errors.length === 0 && retry === undefined))
-      log.debug("Ingress ports are open", { ports: open.ports })
+    if (String(open.ports) !== before) log.debug("Ingress ports are open", { ports: open.ports })
     portErrors = errors
-    if (errors.length > 0) retryLater()
+    if (errors.length > 0) runner.requestIn(nextRetry())
   }
 
-  function retryLater(): void {
-    retry?.cancel()
-    retry = clock.setTimeout(request, retryMs)
+  function nextRetry(): number {
+    const ms = retryMs
     retryMs = Math.min(LAST_RETRY_MS, retryMs * 2)
+    return ms
   }
 
   function tell(ingresses: readonly Ingress[], problems: readonly Problem[], open: DataPlane): ReadonlyMap<Key, Told> {
@@ -151,27 +128,25 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
 
   return {
     name: "ingress",
-    problem: () => problem,
+    problem: () => idle ?? runner.problem,
     get ports() {
       return plane?.ports ?? []
     },
     async start() {
-      stopped = false
-      wanted = false
       const of = <T extends typeof Ingress | typeof IngressClass>(resource: T) =>
         informers.of(resource as typeof Ingress).on({ added: request, updated: request, deleted: request })
       unsubscribe = [of(Ingress), of(IngressClass)]
       await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
       status = await startController(statusController({ told: (key) => told.get(key) }), context)
-      problem = undefined
-      request()
+      idle = undefined
+      runner.request()
+      void runner.start()
     },
     async stop() {
-      stopped = true
-      problem = "stopped"
+      idle = "stopped"
       unsubscribe.forEach((off) => off())
       unsubscribe = []
-      await working
+      await runner.stop()
       await close()
       const stopping = status
       status = undefined

@@ -5,6 +5,7 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
@@ -62,49 +63,36 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   const before = new Map<string, readonly ServicePort[]>()
   /** When the changes were triggered that no rules in the kernel follow from yet. */
   let triggers: readonly number[] = []
-  let syncing: Promise<void> | undefined
   let leaving: Promise<void> | undefined
   let leavingTimer: Timer | undefined
-  let wanted = false
   let timer: Timer | undefined
   let unsubscribe: (() => void)[] = []
-  let problem: string | undefined = "not started"
+  let isStarted = false
   let stopped = false
 
-  function request(): void {
-    if (wanted || stopped) return
-    wanted = true
-    metrics.lastQueued.set(clock.now() / 1000)
-    clock.afterTurn(run)
-  }
-
-  /** Starts working unless that is under way, in which case what is wanted is seen to before it ends. */
-  function run(): void {
-    if (!wanted || stopped || syncing !== undefined) return
-    syncing = work().finally(() => {
-      syncing = undefined
-      run()
-    })
-  }
-
-  async function work(): Promise<void> {
-    while (wanted && !stopped && writer !== undefined) {
-      wanted = false
+  const runner = new SyncRunner({
+    clock,
+    async sync() {
       const began = clock.monotonic()
-      const { mode, isFull } = writer
+      const by = writer!
+      const { mode, isFull } = by
       try {
-        await sync(writer)
-        problem = undefined
-      } catch (err) {
-        problem = err instanceof Error ? err.message : String(err)
-        log.error("Could not write Service rules; will retry", { mode, err })
-        clock.setTimeout(request, RETRY_MS)
+        await sync(by)
+      } finally {
+        const tookMs = clock.monotonic() - began
+        for (const latency of [metrics.sync, isFull ? metrics.fullSync : metrics.partialSync])
+          latency.observe(tookMs / 1000)
+        if (tookMs > LONG_MS) log.warn("Writing Service rules took long", { mode, ms: Math.round(tookMs), isFull })
       }
-      const tookMs = clock.monotonic() - began
-      for (const latency of [metrics.sync, isFull ? metrics.fullSync : metrics.partialSync])
-        latency.observe(tookMs / 1000)
-      if (tookMs > LONG_MS) log.warn("Writing Service rules took long", { mode, ms: Math.round(tookMs), isFull })
-    }
+    },
+    failed(err) {
+      log.error("Could not write Service rules; will retry", { mode: writer?.mode, err })
+      return RETRY_MS
+    },
+  })
+
+  function request(): void {
+    if (runner.request()) metrics.lastQueued.set(clock.now() / 1000)
   }
 
   async function sync(by: RuleWriter): Promise<void> {
@@ -156,7 +144,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       })
       void looked.then((fine) => {
         if (stopped) return
-        if (!fine && syncing === undefined) {
+        if (!fine && !runner.isRunning) {
           log.warn("The Service rules were removed by somebody; writing them again", { mode: of.mode })
           of.forget()
           request()
@@ -168,7 +156,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
 
   return {
     name: "kube-proxy",
-    problem: () => problem,
+    problem: () => runner.problem ?? (isStarted ? undefined : "not started"),
     async start(signal) {
       await Promise.all([
         informers.of(Service).whenSynced(),
@@ -188,10 +176,10 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
         changes.follow(),
         informers.of(ServiceCIDR).on({ added: request, updated: request, deleted: request }),
       ]
-      wanted = true
-      run()
-      await syncing
-      if (problem !== undefined) throw new Error(`Cannot write Service rules: ${problem}`)
+      request()
+      await runner.start()
+      if (runner.problem !== undefined) throw new Error(`Cannot write Service rules: ${runner.problem}`)
+      isStarted = true
       leaving = leaveOtherModes(writer.mode)
       watchForFlushes(writer)
     },
@@ -202,7 +190,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       leavingTimer?.cancel()
       for (const off of unsubscribe) off()
       unsubscribe = []
-      await Promise.all([syncing, leaving, cleaner.stop()])
+      await Promise.all([runner.stop(), leaving, cleaner.stop()])
     },
   }
 }

@@ -3,6 +3,7 @@ import type { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts
 import type { Labels } from "../../pkg/apimachinery/labels.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
@@ -52,21 +53,26 @@ export class Enforcer {
   #isLeftOver = true
   #unenforceable: string | undefined
   #filtersBridges = false
-  #problem: string | undefined
-  #wanted = false
-  #syncing: Promise<void> | undefined
+  readonly #runner: SyncRunner
   #waiting: PromiseWithResolvers<void>[] = []
-  #retry: Timer | undefined
   #check: Timer | undefined
   #stopped = true
 
   constructor(parts: EnforcerParts) {
     this.#parts = parts
+    this.#runner = new SyncRunner({
+      clock: parts.clock,
+      sync: () => this.#syncForWaiting(),
+      failed(err) {
+        parts.log.error("Cannot write the rules of network policies; will retry", { err })
+        return RETRY_MS
+      },
+    })
   }
 
   /** Why the kernel does not have what it should, or nothing. */
   get problem(): string | undefined {
-    return this.#problem
+    return this.#runner.problem
   }
 
   /** Why policies cannot be enforced on this machine, or nothing. */
@@ -77,18 +83,17 @@ export class Enforcer {
   /** Begins to write, and resolves after the first try where there is a policy. What fails is tried again. */
   async start(): Promise<void> {
     this.#stopped = false
-    this.#wanted = true
-    this.#run()
+    this.#runner.request()
+    const tried = this.#runner.start()
     // Nobody needs to wait for a table that is left to go.
-    if (this.#table !== undefined) await this.#syncing
+    if (this.#table !== undefined) await tried
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#retry?.cancel()
+    await this.#runner.stop()
     this.#check?.cancel()
     for (const { reject } of this.#waiting.splice(0)) reject(new Error("network policies are not enforced any more"))
-    await this.#syncing
   }
 
   setPolicy(policy: NetworkPolicy): void {
@@ -97,14 +102,14 @@ export class Enforcer {
     this.#policies.set(key, policy)
     if (this.#table === undefined) this.#build()
     else this.#table.setPolicy(key, policyRules(policy))
-    this.#request()
+    this.#runner.request()
   }
 
   removePolicy(key: string): void {
     this.#policies.delete(key)
     this.#table?.setPolicy(key, undefined)
     if (this.#policies.size === 0) this.#table = undefined
-    this.#request()
+    this.#runner.request()
   }
 
   setNamespace(name: string, labels: Labels | undefined): void {
@@ -125,17 +130,19 @@ export class Enforcer {
   /** Resolves when the kernel has all that was said until now. @throws Error where that takes too long */
   async inForce(): Promise<void> {
     if (this.#table === undefined || this.#unenforceable !== undefined) return
-    if (this.#isWritten && !this.#table.table.isChanged && this.#syncing === undefined) return
+    if (this.#isWritten && !this.#table.table.isChanged && !this.#runner.isRunning) return
     const waiter = Promise.withResolvers<void>()
     this.#waiting.push(waiter)
     const timer = this.#parts.clock.setTimeout(
       () =>
         waiter.reject(
-          new Error(`network policies are not in force after ${GATE_MS / 1000} s: ${this.#problem ?? "nft is busy"}`),
+          new Error(
+            `network policies are not in force after ${GATE_MS / 1000} s: ${this.#runner.problem ?? "nft is busy"}`,
+          ),
         ),
       GATE_MS,
     )
-    this.#request()
+    this.#runner.request()
     await waiter.promise.finally(() => timer.cancel())
   }
 
@@ -154,38 +161,19 @@ export class Enforcer {
   }
 
   #requestIfChanged(): void {
-    if (this.#table?.table.isChanged === true) this.#request()
+    if (this.#table?.table.isChanged === true) this.#runner.request()
   }
 
-  #request(): void {
-    if (this.#wanted || this.#stopped) return
-    this.#wanted = true
-    this.#parts.clock.afterTurn(() => this.#run())
-  }
-
-  #run(): void {
-    if (!this.#wanted || this.#stopped || this.#syncing !== undefined) return
-    this.#syncing = this.#work().finally(() => {
-      this.#syncing = undefined
-      this.#run()
-    })
-  }
-
-  async #work(): Promise<void> {
-    while (this.#wanted && !this.#stopped) {
-      this.#wanted = false
-      const waiting = this.#waiting.splice(0)
-      try {
-        await this.#sync()
-        this.#problem = undefined
-        for (const { resolve } of waiting) resolve()
-      } catch (err) {
-        this.#problem = err instanceof Error ? err.message : String(err)
-        this.#parts.log.error("Cannot write the rules of network policies; will retry", { err })
-        this.#isWritten = false
-        this.#waiting.unshift(...waiting)
-        this.#retry = this.#parts.clock.setTimeout(() => this.#request(), RETRY_MS)
-      }
+  /** Writes what is to be written, and tells those who wait for that. */
+  async #syncForWaiting(): Promise<void> {
+    const waiting = this.#waiting.splice(0)
+    try {
+      await this.#sync()
+      for (const { resolve } of waiting) resolve()
+    } catch (err) {
+      this.#isWritten = false
+      this.#waiting.unshift(...waiting)
+      throw err
     }
   }
 
@@ -254,10 +242,10 @@ export class Enforcer {
     this.#check = this.#parts.clock.setTimeout(() => {
       void this.#isIntact().then((fine) => {
         if (this.#stopped || this.#table === undefined || !this.#isWritten) return
-        if (fine || this.#syncing !== undefined) return this.#watchForFlushes()
+        if (fine || this.#runner.isRunning) return this.#watchForFlushes()
         this.#parts.log.warn("The rules of network policies were removed by somebody; writing them again")
         this.#isWritten = false
-        this.#request()
+        this.#runner.request()
       })
     }, CHECK_MS)
   }

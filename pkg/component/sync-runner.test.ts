@@ -1,0 +1,190 @@
+import { describe, expect, test } from "bun:test"
+import { VirtualClock } from "../clock/virtual.ts"
+import { SyncRunner } from "./sync-runner.ts"
+
+const START = Date.UTC(2026, 0, 1)
+
+/** A runner whose runs a test ends one by one. */
+function controlled({ retryMs = 1000 } = {}) {
+  const clock = new VirtualClock(START)
+  const runs: PromiseWithResolvers<void>[] = []
+  const failures: unknown[] = []
+  const runner = new SyncRunner({
+    clock,
+    sync() {
+      const run = Promise.withResolvers<void>()
+      runs.push(run)
+      return run.promise
+    },
+    failed: (err) => (failures.push(err), retryMs),
+  })
+  return { clock, runner, runs, failures }
+}
+
+describe("a runner", () => {
+  test("serves all requests of one turn by one run", async () => {
+    const { clock, runner, runs } = controlled()
+    await runner.start()
+    // when
+    expect([runner.request(), runner.request()]).toEqual([true, false])
+    expect(runs).toHaveLength(0)
+    await clock.settle()
+    // then
+    expect(runs).toHaveLength(1)
+    expect(runner.isRunning).toBe(true)
+  })
+
+  test("serves all requests that come during a run by one more, after it", async () => {
+    const { clock, runner, runs } = controlled()
+    await runner.start()
+    runner.request()
+    await clock.settle()
+    // when
+    expect([runner.request(), runner.request()]).toEqual([true, false])
+    await clock.settle()
+    expect(runs).toHaveLength(1)
+    runs[0]!.resolve()
+    await clock.settle()
+    // then
+    expect(runs).toHaveLength(2)
+    runs[1]!.resolve()
+    await clock.settle()
+    expect(runs).toHaveLength(2)
+    expect(runner.isRunning).toBe(false)
+  })
+
+  test("keeps a request for its start, which resolves when that has been tried", async () => {
+    const { clock, runner, runs } = controlled()
+    runner.request()
+    await clock.settle()
+    expect(runs).toHaveLength(0)
+    // when
+    let started = false
+    const starting = runner.start().then(() => (started = true))
+    await clock.settle()
+    expect([runs.length, started]).toEqual([1, false])
+    runs[0]!.resolve()
+    // then
+    expect(await starting).toBe(true)
+  })
+
+  test("tries a failed run again after its owner's wait, and has a problem until one succeeds", async () => {
+    const { clock, runner, runs, failures } = controlled({ retryMs: 5000 })
+    runner.request()
+    const starting = runner.start()
+    // when
+    runs[0]!.reject(new Error("the lock is held"))
+    await starting
+    // then
+    expect(runner.problem).toBe("the lock is held")
+    expect(failures).toHaveLength(1)
+    await clock.advance(4999)
+    expect(runs).toHaveLength(1)
+    await clock.advance(1)
+    expect(runs).toHaveLength(2)
+    runs[1]!.resolve()
+    await clock.settle()
+    expect(runner.problem).toBeUndefined()
+  })
+
+  test("takes a request after a failed run for the next try", async () => {
+    const { clock, runner, runs } = controlled()
+    runner.request()
+    const starting = runner.start()
+    runs[0]!.reject(new Error("busy"))
+    await starting
+    // when
+    runner.request()
+    await clock.settle()
+    runs[1]!.resolve()
+    await clock.advance(60_000)
+    // then
+    expect(runs).toHaveLength(2)
+  })
+
+  test("takes a failure that is thrown before anything is awaited as any other", async () => {
+    const clock = new VirtualClock(START)
+    let tries = 0
+    const runner = new SyncRunner({
+      clock,
+      sync() {
+        if (++tries === 1) throw new Error("no table")
+        return Promise.resolve()
+      },
+      failed: () => 1000,
+    })
+    runner.request()
+    await runner.start()
+    expect(runner.problem).toBe("no table")
+    await clock.advance(1000)
+    expect([tries, runner.problem, runner.isRunning]).toEqual([2, undefined, false])
+  })
+
+  test("runs when its owner has said, the last time it did", async () => {
+    const { clock, runner, runs } = controlled()
+    await runner.start()
+    runner.requestIn(1000)
+    runner.requestIn(3000)
+    await clock.advance(2999)
+    expect(runs).toHaveLength(0)
+    await clock.advance(1)
+    expect(runs).toHaveLength(1)
+  })
+})
+
+describe("a runner that is stopped", () => {
+  test("ends with the present run, although a change came during it", async () => {
+    const { clock, runner, runs } = controlled()
+    runner.request()
+    void runner.start()
+    // given
+    runner.request()
+    let stopped = false
+    const stopping = runner.stop().then(() => (stopped = true))
+    await clock.settle()
+    expect(stopped).toBe(false)
+    // when
+    runs[0]!.resolve()
+    await stopping
+    await clock.settle()
+    // then
+    expect(runs).toHaveLength(1)
+    expect(runner.isRunning).toBe(false)
+  })
+
+  test.each([
+    { title: "after a failed run", failsLate: false },
+    { title: "during a run that fails", failsLate: true },
+  ])("leaves no timer behind: $title", async ({ failsLate }) => {
+    const { clock, runner, runs } = controlled()
+    runner.request()
+    const starting = runner.start()
+    // when
+    const fail = () => runs[0]!.reject(new Error("busy"))
+    if (!failsLate) {
+      fail()
+      await starting
+    }
+    const stopping = runner.stop()
+    fail()
+    await stopping
+    // then
+    expect(clock.pending).toBe(0)
+  })
+
+  test("runs again when it is started again, without its old problem", async () => {
+    const { clock, runner, runs } = controlled()
+    runner.request()
+    const starting = runner.start()
+    runs[0]!.reject(new Error("busy"))
+    await starting
+    await runner.stop()
+    // when
+    await runner.start()
+    expect(runner.problem).toBeUndefined()
+    runner.request()
+    await clock.settle()
+    // then
+    expect(runs).toHaveLength(2)
+  })
+})

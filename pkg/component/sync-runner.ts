@@ -1,0 +1,89 @@
+import type { Clock, Timer } from "../clock/clock.ts"
+
+export interface SyncRunnerOptions {
+  readonly clock: Clock
+  /** Brings what the owner keeps in step with what is wanted now. Called by the runner only, never twice at once. */
+  sync(): Promise<void>
+  /** Called after each run that failed, for the log. Returns the wait before the next try, in milliseconds. */
+  failed(err: unknown): number
+}
+
+/**
+ * Runs `sync` when it is asked for: one run at a time, and all requests that come during a run are served by one more
+ * run. A failed run is repeated after a wait. Source of the idea: pkg/proxy/runner/bounded_frequency_runner.go.
+ *
+ * A runner can be started again once `stop` has resolved.
+ */
+export class SyncRunner {
+  readonly #options: SyncRunnerOptions
+  #started = false
+  #requested = false
+  #running: Promise<void> | undefined
+  #retry: Timer | undefined
+  #problem: string | undefined
+
+  constructor(options: SyncRunnerOptions) {
+    this.#options = options
+  }
+
+  /** The message of the last run if it failed; undefined when it succeeded, and before the first. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined
+  }
+
+  /**
+   * Asks for a run that begins after this call: at the end of the turn, after the present run, or with `start`. Returns
+   * whether no such run was asked for yet.
+   */
+  request(): boolean {
+    if (this.#requested) return false
+    this.#requested = true
+    if (this.#started) this.#options.clock.afterTurn(() => void this.#run())
+    return true
+  }
+
+  /** Asks for a run in `ms` milliseconds, unless one begins sooner. Replaces an earlier call. */
+  requestIn(ms: number): void {
+    this.#retry?.cancel()
+    this.#retry = this.#started ? this.#options.clock.setTimeout(() => this.request(), ms) : undefined
+  }
+
+  /** Begins to run. Resolves when what has been requested so far was tried, and never rejects: see `problem`. */
+  async start(): Promise<void> {
+    this.#started = true
+    this.#problem = undefined
+    await this.#run()
+  }
+
+  /** Begins no run any more. Resolves when the present one has ended. */
+  async stop(): Promise<void> {
+    this.#started = false
+    this.#requested = false
+    this.#retry?.cancel()
+    await this.#running
+  }
+
+  /** Runs while runs are requested. Returns at once during a run, because the loop around it serves what is requested meanwhile. */
+  async #run(): Promise<void> {
+    while (this.#requested && this.#started && this.#running === undefined) {
+      this.#requested = false
+      this.#retry?.cancel()
+      this.#running = this.#once().finally(() => (this.#running = undefined))
+      await this.#running
+    }
+  }
+
+  async #once(): Promise<void> {
+    try {
+      await this.#options.sync()
+      this.#problem = undefined
+    } catch (err) {
+      this.#problem = err instanceof Error ? err.message : String(err)
+      this.requestIn(this.#options.failed(err))
+    }
+  }
+}
