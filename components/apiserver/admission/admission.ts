@@ -5,65 +5,72 @@ import { Reinvocation } from "./reinvocation.ts"
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
 
-/** What admission is asked about. Source: apiserver pkg/admission/attributes.go. */
+/** The request that admission plugins examine. Source: apiserver pkg/admission/attributes.go. */
 export interface AdmissionAttributes {
   readonly operation: Operation
   readonly resource: Resource
   readonly subresource: string | undefined
   readonly namespace: string | undefined
-  /** Empty while a name is still to be made from generateName. */
+  /** Empty while the name has not been generated from generateName. */
   readonly name: string
   readonly user: UserInfo
   readonly options: RequestOptions
-  /** The object to be stored; for a subresource such as `binding` its own kind; nothing for a deletion. */
+  /**
+   * The object to be stored; for a subresource of another kind, such as `binding`, the object of that kind; undefined
+   * for a deletion.
+   */
   readonly object: KubeObject | undefined
-  /** What is stored now. */
+  /** The object as it is stored now; undefined for a creation. */
   readonly old: KubeObject | undefined
   warn(text: string): void
-  /** Notes something in the audit event of the request; absent where none is written. */
+  /** Adds an annotation to the audit event of the request; absent when no audit event is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
-  /** What webhooks and policies did to the object so far; there while any are configured. */
+  /**
+   * Decides which webhooks and policies run again in a second round; present only while webhooks or mutating policies
+   * exist.
+   */
   readonly reinvocation?: Reinvocation
 }
 
 /**
- * A check of requests that are authorized. `admit` may give a changed copy of the object, `validate` only refuses; both
- * refuse by throwing ApiError. They answer at once where they can: a promise costs every request a turn.
+ * A check of authorized requests. `admit` may return a changed copy of the object, `validate` only refuses; both refuse
+ * by throwing ApiError. A plugin returns a promise only when it must wait, since a promise delays the request by a turn
+ * of the event loop.
  */
 export interface AdmissionPlugin {
   readonly name: string
   readonly operations: readonly Operation[]
   /**
-   * The kinds it is for (`pods`, `leases.coordination.k8s.io`), with their subresources; it is asked about no other.
-   * All unless given.
+   * The kinds for which the plugin is called (`pods`, `leases.coordination.k8s.io`), with their subresources. All kinds
+   * when undefined.
    */
   readonly kinds?: readonly string[]
-  /** The same by what the kind declares, where a list would have to be kept. */
+  /** Selects kinds by what they declare, where `kinds` would be a list that somebody has to keep complete. */
   concerns?(resource: Resource): boolean
   admit?(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
   validate?(attributes: AdmissionAttributes): void | Promise<void>
   /**
-   * The write that `validate` let through happened, or did not: for plugins that hold something in between, such as
-   * quota.
+   * Called when the write that `validate` allowed was stored or failed, so that a plugin such as ResourceQuota can
+   * release what it reserved for the write.
    */
   settled?(attributes: AdmissionAttributes, written: boolean): void
-  /** Whether `admit` may ask for a second round of every plugin. Never unless given. */
+  /** Whether `admit` may request a second round of all plugins. Never when undefined. */
   mayReinvoke?(): boolean
 }
 
-/** What admission is asked about objects of one kind. */
+/** The attributes of a request whose object has a known kind. */
 export interface AttributesOf<T extends KubeObject> extends AdmissionAttributes {
   readonly object: T
-  /** What is stored now; undefined for a creation. */
+  /** The object as it is stored now; undefined for a creation. */
   readonly old: T | undefined
 }
 
-/** A plugin, or its part, that is for objects of one kind. */
+/** A plugin, or a part of one, that is called for objects of one kind. */
 export interface KindPlugin<T extends KubeObject> extends Pick<AdmissionPlugin, "name"> {
   readonly operations: readonly ("CREATE" | "UPDATE")[]
   /**
-   * Of these subresources, which must take the whole object (`status`, `resize`), and not of the object itself unless
-   * `undefined` is among them. Only of the object itself unless given.
+   * The subresources for which the plugin is called. Each must have the whole object as its body (`status`, `resize`).
+   * `undefined` stands for the object itself, and is the only entry by default.
    */
   readonly subresources?: readonly (string | undefined)[]
   admit?(attributes: AttributesOf<T>): T | undefined | Promise<T | undefined>
@@ -73,8 +80,8 @@ export interface KindPlugin<T extends KubeObject> extends Pick<AdmissionPlugin, 
 const ITSELF = [undefined]
 
 /**
- * A plugin that is asked about objects of `resource` only, and is given them in their type. A plugin that is for
- * several kinds is a list of such.
+ * Makes a plugin that is called for objects of `resource` only, and receives them with their type. A plugin for several
+ * kinds is a list of such plugins.
  */
 export function on<T extends KubeObject>(resource: Resource<T>, plugin: KindPlugin<T>): AdmissionPlugin {
   const { name, operations, subresources = ITSELF, admit, validate } = plugin
@@ -91,15 +98,18 @@ export function on<T extends KubeObject>(resource: Resource<T>, plugin: KindPlug
   }
 }
 
-/** The plugins as one. It answers at once unless one of them does not. */
+/** All plugins as one. Returns a promise only when one of them does. */
 export interface Admission {
-  /** Runs the mutating part of every plugin in order; gives the object as the last one left it. */
+  /**
+   * Calls `admit` of every plugin in order, each with the object that the plugin before it returned. Returns the last
+   * object.
+   */
   admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
   validate(attributes: AdmissionAttributes): void | Promise<void>
   settled(attributes: AdmissionAttributes, written: boolean): void
 }
 
-/** The plugins that are asked about an operation on a kind. */
+/** The plugins that are called for one operation on one kind. */
 interface Chain {
   readonly admitting: readonly (AdmissionPlugin & Required<Pick<AdmissionPlugin, "admit">>)[]
   readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[]
@@ -152,7 +162,7 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
 }
 
 /**
- * Every plugin, and all of them a second time where webhooks or policies changed the object. Source:
+ * Calls every plugin, and calls all of them a second time if a webhook or a policy changed the object. Source:
  * pkg/admission/reinvocation.go.
  */
 async function admitInRounds(

@@ -22,8 +22,8 @@ import { validatingPolicies } from "./policies/validating.ts"
 import { mutatingWebhooks, validatingWebhooks, type WebhookDependencies } from "./webhooks/webhooks.ts"
 
 /**
- * The plugins in their order. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins; webhooks and policies
- * stand there before ResourceQuota, which is last.
+ * The plugins in the order in which they are called. Source: pkg/kubeapiserver/options/plugins.go AllOrderedPlugins,
+ * which has webhooks and policies just before ResourceQuota, the last one.
  */
 export const defaultChain = (
   context: AdmissionContext,

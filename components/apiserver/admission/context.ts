@@ -4,12 +4,12 @@ import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Authorizer } from "../authorization/authorizer.ts"
 import type { Objects } from "../cacher/objects.ts"
 
-/** What an admission plugin may use beside the request that it is asked about. */
+/** What an admission plugin may use beside the attributes of the request. */
 export interface AdmissionContext {
   readonly objects: Objects
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
-  /** For questions beside the request itself. */
+  /** Answers whether a user may do something other than the request itself. */
   readonly authorizer: Authorizer
 }

@@ -5,15 +5,15 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { AdmissionPlugin } from "./admission.ts"
 
 interface Field {
-  /** Names from the outside in; `[]` stands for every item of a list. */
+  /** The field names from the object down to the field; `[]` stands for every item of a list. */
   readonly path: readonly string[]
-  /** Values that there were before the feature. */
+  /** Returns true for values that the field could have before the feature existed; they are kept. */
   readonly keeps?: (value: unknown) => boolean
-  /** The struct that holds the field goes with it when it has no other. */
+  /** The struct that contains the field is removed too when it has no other field. */
   readonly takesHolder?: true
 }
 
-/** Fields of a pod's spec that come with a feature. */
+/** The fields of a pod's spec that belong to a feature. */
 const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
   ContainerRestartRules: [
     { path: ["containers", "[]", "restartPolicyRules"] },
@@ -32,13 +32,13 @@ const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
   PodLevelResources: [{ path: ["resources"] }],
 }
 
-/** Where a kind has the spec of a pod; undefined where it has none. */
+/** Returns the path of the pod spec in objects of a kind; undefined when the kind has none. */
 function podSpecOf(resource: Resource): readonly string[] | undefined {
   if (qualified(resource) === qualified(Pod)) return ["spec"]
   return resource.podTemplate === undefined ? undefined : [...resource.podTemplate.split("."), "spec"]
 }
 
-/** Fields of other kinds. */
+/** The fields of other kinds that belong to a feature. */
 const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, readonly Field[]>>>>> = {
   MaxUnavailableStatefulSet: {
     "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }],
@@ -46,8 +46,8 @@ const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, rea
 }
 
 /**
- * Takes away what belongs to features that are off, as if the API had no such fields; what an object has already it
- * keeps. Undefined where no feature is off. Source: DropDisabledFields of upstream's strategies.
+ * Removes the fields of disabled features from objects, unless the stored object has the field already. Returns
+ * undefined when all features are enabled. Source: DropDisabledFields of upstream's strategies.
  */
 export function disabledFields(features: Features): AdmissionPlugin | undefined {
   const off = (Object.keys(features) as FeatureName[]).filter((name) => !features[name])
@@ -82,8 +82,8 @@ function fieldsOf(resource: Resource, name: FeatureName): readonly Field[] {
 }
 
 /**
- * `value` without the field, or `value` itself where it has none; undefined where nothing of it is left. `depth` counts
- * the steps of the path taken.
+ * Returns `value` without the field; `value` itself when it does not have the field; undefined when nothing else is in
+ * it. `depth` is the index in `path` of the step to take.
  */
 function without(value: unknown, field: Field, depth = 0): unknown {
   const { path, keeps, takesHolder } = field

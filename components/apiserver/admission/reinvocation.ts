@@ -1,18 +1,18 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 
 /**
- * What the two rounds of mutating admission know of each other. When a webhook or a policy changed an object, all
- * plugins run once more, and of the webhooks and policies those that want it and were asked before the change. Source:
- * apiserver pkg/admission/reinvocation.go.
+ * Decides what runs again in the second round of mutating admission. When a webhook or a policy changed the object, all
+ * plugins run once more. Of the webhooks and policies only those run again that have reinvocationPolicy IfNeeded and
+ * ran before the change. Source: apiserver pkg/admission/reinvocation.go.
  */
 export class Reinvocation {
-  /** 0, then 1 where there is a second round. */
+  /** 0 in the first round, 1 in the second. */
   round: 0 | 1 = 0
-  /** A second round is due. */
+  /** Whether a second round follows the first. */
   isDue = false
   readonly #plugins = new Map<string, PluginReinvocation>()
 
-  /** What one plugin knows of its own rounds. */
+  /** Returns the state of one plugin. */
   of(plugin: string): PluginReinvocation {
     let known = this.#plugins.get(plugin)
     if (known === undefined) this.#plugins.set(plugin, (known = new PluginReinvocation(this)))
@@ -21,14 +21,14 @@ export class Reinvocation {
 }
 
 /**
- * Which webhooks or policies of a plugin are asked again. Source: webhook/mutating/reinvocationcontext.go,
+ * Decides which webhooks or policies of one plugin run again. Source: webhook/mutating/reinvocationcontext.go,
  * policy/mutating/reinvocationcontext.go.
  */
 export class PluginReinvocation {
   readonly #whole: Reinvocation
   #lastSeen: KubeObject | undefined
-  #askedSinceChange = new Set<string>()
-  readonly #toAskAgain = new Set<string>()
+  #calledSinceChange = new Set<string>()
+  readonly #toCallAgain = new Set<string>()
 
   constructor(whole: Reinvocation) {
     this.#whole = whole
@@ -36,28 +36,32 @@ export class PluginReinvocation {
   get round(): 0 | 1 {
     return this.#whole.round
   }
-  /** The plugin's turn has come; `object` is as the plugins before it left it. */
+  /** Called before the plugin runs in a round; `object` is the result of the plugins before it. */
   begin(object: KubeObject | undefined, isSame: (a: unknown, b: unknown) => boolean): void {
-    if (this.round === 1 && !isSame(this.#lastSeen, object)) this.#askAgain()
+    if (this.round === 1 && !isSame(this.#lastSeen, object)) this.#callAgain()
   }
   end(object: KubeObject | undefined): void {
     this.#lastSeen = object
   }
-  /** Whether one is to be asked in this round. One that was not asked in the first is not asked in the second. */
-  asks(id: string): boolean {
-    return this.round === 0 || this.#toAskAgain.has(id)
+  /**
+   * Whether a webhook or policy runs in this round. One that did not run in the first round does not run in the second.
+   */
+  calls(id: string): boolean {
+    return this.round === 0 || this.#toCallAgain.has(id)
   }
-  /** The object was changed: those that were asked before, and want it, are to be asked again. */
+  /**
+   * Records that the object was changed: those that ran before and want to run again will do so in the second round.
+   */
   changed(): void {
-    this.#askAgain()
+    this.#callAgain()
     this.#whole.isDue = true
   }
-  /** One was asked that may want to be asked again after changes. */
-  asked(id: string): void {
-    this.#askedSinceChange.add(id)
+  /** Records that a webhook or policy ran that wants to run again after later changes. */
+  called(id: string): void {
+    this.#calledSinceChange.add(id)
   }
-  #askAgain(): void {
-    for (const id of this.#askedSinceChange) this.#toAskAgain.add(id)
-    this.#askedSinceChange = new Set()
+  #callAgain(): void {
+    for (const id of this.#calledSinceChange) this.#toCallAgain.add(id)
+    this.#calledSinceChange = new Set()
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The aggregator: versions of API groups that other servers have, as APIServices say. Requests for them are passed on
- * (proxy.ts), what they have is shown in discovery (discovery.ts), and each APIService says whether its server can be
- * had (availability.ts). Source: kube-aggregator pkg/apiserver/apiserver.go.
+ * The aggregator: serves API groups that are implemented by other servers, as APIServices declare. It proxies their
+ * requests (proxy.ts), adds their resources to discovery (discovery.ts), and reports in each APIService whether its
+ * server is available (availability.ts). Source: kube-aggregator pkg/apiserver/apiserver.go.
  */
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import type { Client } from "../../../pkg/client/client.ts"
@@ -39,29 +39,29 @@ export interface AggregatorOptions {
   readonly random: Random
   readonly log: Logger
   readonly metrics?: Registry | undefined
-  /** The certificate by which servers behind APIServices know this server, as it is now. */
+  /** Returns the current client certificate by which this server identifies itself to extension servers. */
   readonly frontProxy: () => CertificatePair
-  /** Is told of the kinds of other servers. */
+  /** Receives the kinds that extension servers have. */
   readonly kinds: RemoteKinds
-  /** Functions that stand for such servers. */
+  /** Functions that take the place of extension servers. */
   readonly functions: FindExtensionServer
-  /** Those of them that are part of this process. */
+  /** Those functions that belong to this process. */
   readonly isOwn: FindExtensionServer
 }
 
 export interface Aggregator {
-  /** Which groups there are, and a number that rises when that changes. */
+  /** The groups that are served, and a number that rises when they change. */
   listed(): { readonly generation: number; readonly groups: ListedGroups }
-  /** The APIService whose server answers a request; undefined where this server does. */
+  /** Returns the APIService whose server answers a request; undefined when this server does. */
   remoteOf(info: RequestInfo): RemoteService | undefined
   readonly openApi: RemoteOpenApi
-  /** Whether the server behind an APIService says that it has the resource that a path names. */
+  /** Whether the discovery of an APIService's server lists the resource that a path names. */
   hasResource(info: RequestInfo, service: RemoteService): boolean
-  /** The way of this process's components to kinds of other servers. */
+  /** Returns the transport by which this process's components reach kinds of extension servers. */
   transportFor: RemoteWay
-  /** Passes a request on that may be made. */
+  /** Proxies an authorized request to the server of an APIService. */
   serve(exchange: Exchange, info: RequestInfo, user: UserInfo, service: RemoteService): Promise<void>
-  /** Asks the server behind an APIService for something of this server's own. */
+  /** Sends a request of this server's own to the server of an APIService. */
   readonly ask: Ask
   close(): void
 }
@@ -106,7 +106,7 @@ export function createAggregator(options: AggregatorOptions): Aggregator {
   }
 }
 
-/** `<group>/<version>` of a request below `/apis/<group>/<version>`; all below `/api` is `/v1`. */
+/** Returns `<group>/<version>` of a request below `/apis/<group>/<version>`; `/v1` for any request below `/api`. */
 function groupVersionOf({ isResource, group, version, path }: RequestInfo): string {
   if (isResource) return group === "" ? "/v1" : `${group}/${version}`
   const [, root, first, second] = path.split("/")

@@ -3,17 +3,20 @@ import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { StoredKind } from "../cacher/stored-kind.ts"
 
-/** An APIService whose requests go to another server. */
+/** An APIService whose requests go to an extension server. */
 export type RemoteService = APIService & {
   readonly spec: { readonly service: NonNullable<APIService["spec"]["service"]> }
 }
 
 export const isRemote = (service: APIService): service is RemoteService => service.spec.service !== undefined
 
-/** The stored APIServices, found as requests need them. Follows the store in the turn of each commit. */
+/** The stored APIServices in the form that requests need. Updated in the same turn as each commit. */
 export class ApiServices {
   readonly #byName = new Map<string, APIService>()
-  /** Those with another server, by `<group>/<version>`: mostly none, so a request asks for a size and no more. */
+  /**
+   * The APIServices with an extension server, by `<group>/<version>`. Most clusters have none, so for most requests it
+   * is enough to read the size.
+   */
   readonly #remote = new Map<string, RemoteService>()
   readonly #listeners = new Set<(names: readonly string[]) => void>()
   readonly #unsubscribe: () => void
@@ -40,7 +43,7 @@ export class ApiServices {
     this.#unsubscribe()
   }
 
-  /** Rises when a spec changes, or whether a server is available. */
+  /** Rises when the spec of an APIService changes, or the availability of its server. */
   get generation(): number {
     return this.#generation
   }
@@ -53,12 +56,14 @@ export class ApiServices {
     return this.#byName.get(name)
   }
 
-  /** Those with another server. */
+  /** The APIServices with an extension server. */
   get remotes(): ReadonlyMap<string, RemoteService> {
     return this.#remote
   }
 
-  /** Called with the names of APIServices that were written or deleted; gives what ends the calls. */
+  /**
+   * Calls the listener with the names of APIServices that were written or deleted. Returns a function that ends this.
+   */
   subscribe(listener: (names: readonly string[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -71,7 +76,7 @@ export class ApiServices {
     if (before === undefined || isAvailable(before) !== isAvailable(service) || !deepEqual(before.spec, service.spec))
       this.#generation++
     const key = keyOf(service)
-    // The server of APIServices is always this one: without it nobody could take a wrong one back.
+    // This group is always served by this server; otherwise nobody could correct a wrong APIService for it.
     if (isRemote(service) && service.spec.group !== APIService.group) this.#remote.set(key, service)
     else this.#remote.delete(key)
   }

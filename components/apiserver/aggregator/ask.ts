@@ -7,27 +7,27 @@ import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
 
-/** A question that this server itself has for the server behind an APIService. */
+/** A request of this server's own to the server of an APIService. */
 export interface Question {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly user: UserInfo
   readonly timeoutMs: number
-  /** The largest answer that is read, in bytes. */
+  /** The largest response that is read, in bytes. */
   readonly mostBytes: number
 }
 
 export interface ExtensionAnswer {
   readonly code: number
-  /** By lower-case name. */
+  /** Returns a header by its lower-case name. */
   header(name: string): string | undefined
   readonly body: Buffer
 }
 
-/** Asks a server behind an APIService, by GET. Redirects are not followed. @throws Error in Go's words */
+/** Sends a GET to the server of an APIService. Redirects are not followed. @throws Error with Go's message */
 export type Ask = (service: RemoteService, question: Question) => Promise<ExtensionAnswer>
 
-/** Asks over HTTPS, or a function where one stands for the server. */
+/** Returns a function that sends requests over HTTPS, or calls the function that takes the server's place. */
 export function createAsk({
   connections,
   functions,
@@ -68,7 +68,7 @@ function overHttps(
     outgoing.once("upgrade", (_incoming, socket) => {
       socket.on("error", () => {})
       socket.destroy()
-      failed(new Error("the server left HTTP, which nobody asked for"))
+      failed(new Error("the server switched protocols without a request to do so"))
     })
     outgoing.once("response", (incoming: IncomingMessage) => {
       const parts: Buffer[] = []

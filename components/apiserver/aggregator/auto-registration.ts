@@ -23,20 +23,21 @@ export interface AutoRegistrationOptions {
 }
 
 /**
- * Keeps an APIService for each version that custom resource definitions serve, whether or not it has been deleted or
- * changed by somebody; one without the label of the server is left to its owner. Those of versions that are served no
- * more are deleted, of built-in ones at the start only. Source: kube-aggregator pkg/controllers/autoregister,
- * pkg/controlplane/controller/crdregistration. Returns what ends that.
+ * Creates an APIService for each version that custom resource definitions serve, and restores it when it is deleted or
+ * its spec changed. One from which the server's label was removed belongs to its administrator and is left as it is.
+ * APIServices of versions that are no longer served are deleted; those of built-in versions only at the start. Returns
+ * a function that stops this. Source: kube-aggregator pkg/controllers/autoregister,
+ * pkg/controlplane/controller/crdregistration.
  */
 export function keepRegistered(options: AutoRegistrationOptions): () => void {
   const { storage, services, scheme, clock, log } = options
   const definitions = new StoredKind(storage, CustomResourceDefinition)
   const { prefix } = definitions
-  /** The definitions that serve a version, by the name of its APIService. */
+  /** The names of the definitions that serve a version, by the name of the version's APIService. */
   const serving = new Map<string, Set<string>>()
   const versions = new Map<string, readonly string[]>()
 
-  /** Takes a definition as it is now, and gives the names of the APIServices that it touches. */
+  /** Reads the current state of a definition. Returns the names of the APIServices that may have to change. */
   const take = (name: string): readonly string[] => {
     const definition = definitions.get({ name })?.object
     const before = versions.get(name) ?? []
@@ -58,7 +59,7 @@ export function keepRegistered(options: AutoRegistrationOptions): () => void {
       const change = changeOf(name, serving.has(name), options)
       if (change === undefined) continue
       storage.write(change).catch((error: unknown) => {
-        // Somebody changed it meanwhile: that change's event comes here too.
+        // The object was changed concurrently; the event of that change calls this again.
         if (!(error instanceof StorageError && ["conflict", "exists", "missing"].includes(error.code)))
           log.error("Cannot register the APIService of a custom resource", { service: name, error })
       })
@@ -79,7 +80,7 @@ export function keepRegistered(options: AutoRegistrationOptions): () => void {
     unsubscribeServices()
   }
 
-  /** What has to be written so that an APIService is as wanted. */
+  /** Returns the write that brings an APIService to the wanted state; undefined when none is needed. */
   function changeOf(name: string, wanted: boolean, { random }: AutoRegistrationOptions): Write | undefined {
     const current = services.get(name)
     const write = { key: storageKey(APIService, { name }), time: clock.now(), author: "system:apiserver" }
@@ -111,7 +112,7 @@ const servedBy = ({ spec: { group, versions } }: CustomResourceDefinition): read
     served && !BUILTIN_PRIORITIES.has(`${group}/${name}`) ? [`${name}.${group}`] : [],
   )
 
-/** Labelled APIServices of what was served when the server last ran, and is not any more. */
+/** Returns the names of labelled APIServices whose versions are no longer served since the server last ran. */
 const spurious = (
   services: ApiServices,
   scheme: Pick<Scheme, "groups">,
@@ -128,7 +129,7 @@ const spurious = (
   })
 }
 
-/** `<version>.<group>`; versions have no dots. */
+/** Splits `<version>.<group>` at the first dot, since versions have no dots. */
 function split(name: string): readonly [version: string, group: string] {
   const dot = name.indexOf(".")
   return [name.slice(0, dot), name.slice(dot + 1)]

@@ -7,10 +7,10 @@ import type { Ask, ExtensionAnswer } from "./ask.ts"
 import { UnreachableServer, type ExtensionConnections } from "./connections.ts"
 import { AGGREGATOR, CHECK_TIMEOUT_MS, MOST_DISCOVERY_BYTES } from "./discovery.ts"
 
-/** How often a server may fail one check: a Service may have several servers behind it, and one of them may be well. */
+/** How many attempts one check makes, since a Service may have several servers of which one may be healthy. */
 const ATTEMPTS = 5
 
-/** What a check found, as it stands in the condition Available. */
+/** The result of a check, in the form of the condition Available. */
 export interface Finding {
   readonly status: "True" | "False"
   readonly reason: string
@@ -19,7 +19,10 @@ export interface Finding {
 
 export const PASSED: Finding = { status: "True", reason: "Passed", message: "all checks passed" }
 
-/** Why no connection can go to the Service of an APIService, as far as objects tell; undefined when one can. */
+/**
+ * Returns why no connection to the Service of an APIService is possible, according to the Service and its
+ * EndpointSlices; undefined when one is.
+ */
 export function objectsFinding(
   { spec: { service } }: RemoteService,
   objects: Pick<Objects, "get" | "list">,
@@ -46,8 +49,8 @@ const hasEndpoint = ({ endpoints, ports }: EndpointSlice, portName: string): boo
   (ports ?? []).some(({ name, port }) => name === portName && port !== undefined)
 
 /**
- * Asks a server for the version that it is to have. Gives its answer, or what is wrong. Source: kube-aggregator
- * pkg/controllers/status/remote.
+ * Requests discovery of the APIService's version from its server. Returns the response, or why the server is not
+ * available. Source: kube-aggregator pkg/controllers/status/remote.
  */
 export async function serverFinding(
   service: RemoteService,
@@ -84,7 +87,10 @@ async function attempt(service: RemoteService, ask: Ask, connections: ExtensionC
   return answer
 }
 
-/** `host:port` where there is an address; the name of the Service where a function stands for it. */
+/**
+ * Returns `host:port` when the Service has an address; the name of the Service when a function takes the server's
+ * place.
+ */
 function hostOf(service: RemoteService, connections: ExtensionConnections): string {
   try {
     const { host, port } = connections.addressOf(service)

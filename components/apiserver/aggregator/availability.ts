@@ -23,10 +23,13 @@ import type { RemoteDiscovery } from "./discovery.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import type { AggregatorMetrics } from "./metrics.ts"
 
-/** How many servers are asked at once, and how long an available one is left alone. Source: kube-aggregator. */
+/**
+ * How many servers are checked concurrently, and after how long an available one is checked again. Source:
+ * kube-aggregator.
+ */
 const WORKERS = 5
 const LOOK_AGAIN_MS = 30_000
-/** First wait after a failed check; it doubles up to the longest. */
+/** The delay after the first failed check, in milliseconds; it doubles up to LONGEST_WAIT_MS. */
 const FIRST_WAIT_MS = 5
 const LONGEST_WAIT_MS = 30_000
 
@@ -46,15 +49,18 @@ export interface AvailabilityOptions {
 }
 
 /**
- * Says of each APIService whether its server can be had. A change of its Service or of that one's endpoints is looked
- * at at once; besides, each server is asked every 30 seconds, since what leads to it can break without a word. While no
- * APIService has another server there is nothing to do and no timer. Source: kube-aggregator
- * pkg/controllers/status/{local,remote}. Returns what ends that.
+ * Keeps the condition Available of each APIService. A change of its Service or EndpointSlices is checked at once. Each
+ * server is also checked every 30 seconds, since a network path can break without any event. While no APIService has an
+ * extension server there is no timer. Returns a function that stops this. Source: kube-aggregator
+ * pkg/controllers/status/{local,remote}.
  */
 export function keepAvailability(options: AvailabilityOptions): () => void {
   const { storage, services, connections, discovery, client, clock, log, metrics } = options
   const failures = new Map<string, number>()
-  /** What was looked at last and what was said of it, so that nothing is looked at again for what this writes. */
+  /**
+   * The spec that was checked last and the condition that was written, so that this controller's own writes cause no
+   * new checks.
+   */
   const seen = new Map<string, { readonly spec: object; readonly told: APIServiceCondition }>()
   let running = 0
   let stopped = false
@@ -73,7 +79,7 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
     }
   }
 
-  /** Looks at one APIService, and never rejects. */
+  /** Checks one APIService; never rejects. */
   async function look(name: string): Promise<void> {
     try {
       const service = services.get(name)
@@ -90,19 +96,19 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
       if (stopped) return
       if (finding.status === "True") {
         failures.delete(name)
-        // One of this process cannot be lost by itself.
+        // A function of this process cannot become unavailable by itself.
         if (functionBehind(service, options.isOwn) === undefined) queue.addAfter(name, LOOK_AGAIN_MS, "upkeep")
       } else if (finding.reason === "FailedDiscoveryCheck") lookSoon(name)
       await tell(service, { type: "Available", lastTransitionTime: timestamp(clock), ...finding })
     } catch (err) {
       if (stopped) return
       if (!isNotFound(err) && !isConflict(err))
-        log.warn("Cannot say whether an APIService is available; will retry", { service: name, err })
+        log.warn("Failed to check the availability of an APIService; will retry", { service: name, err })
       lookSoon(name)
     }
   }
 
-  /** Objects can be followed; only a server that does not answer has to be asked again. */
+  /** Schedules a check of a server that did not respond; changes of objects cause checks by their events. */
   function lookSoon(name: string): void {
     const before = failures.get(name) ?? 0
     failures.set(name, before + 1)
@@ -118,7 +124,8 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
       discovery.failed(service)
       return answer
     }
-    // Before it is called available, so that who waits for that finds its kinds.
+    // Discovery is refreshed before the condition becomes True, so that a client that waits for the condition finds the
+    // kinds.
     await discovery.refresh(service, answer)
     return PASSED
   }
@@ -139,7 +146,7 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
     if (before?.status === "True" && !isAvailable) metrics.lost(name, condition.reason ?? "UnknownReason")
   }
 
-  /** The APIServices that a change of a Service, or of its endpoints, is about. */
+  /** Enqueues the APIServices that a change of a Service or EndpointSlice affects. */
   function concerned(events: readonly StorageEvent[]): void {
     if (services.remotes.size === 0) return
     const places = new Set<string>()

@@ -7,17 +7,17 @@ import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
 import type { RemoteService } from "./api-services.ts"
 
-/** A request to the server behind an APIService. */
+/** A request to the server of an APIService. */
 export interface OutgoingRequest {
   readonly method: string
-  /** With its query, as it came. */
+  /** The path with its query, as the client sent it. */
   readonly path: string
   readonly headers: OutgoingHttpHeaders
-  /** On a connection of its own, which leaves HTTP. */
+  /** Uses a connection of its own, which switches protocols. */
   readonly upgrade?: true
 }
 
-/** Why no request can go to the server behind an APIService, and with which code a client is told. */
+/** Why no request can be sent to the server of an APIService, and the HTTP code for the client. */
 export class UnreachableServer extends Error {
   readonly code: 500 | 503
   constructor(message: string, code: 500 | 503) {
@@ -26,7 +26,7 @@ export class UnreachableServer extends Error {
   }
 }
 
-/** Of idle connections to one server; Go keeps two for each. */
+/** Idle connections per server; Go keeps two. */
 const MOST_IDLE_SOCKETS = 8
 
 interface KnownServer {
@@ -36,8 +36,8 @@ interface KnownServer {
 }
 
 /**
- * Opens connections to the servers behind APIServices and keeps them between requests. This server proves itself by
- * the certificate of a front proxy, which lets it say on whose behalf it asks. Source: kube-aggregator
+ * Opens connections to the servers of APIServices and keeps them between requests. This server identifies itself by its
+ * front-proxy certificate, which allows it to name the user of a request in headers. Source: kube-aggregator
  * pkg/controllers/status/remote BuildTransportConfig.
  */
 export class ExtensionConnections {
@@ -45,13 +45,13 @@ export class ExtensionConnections {
   readonly #frontProxy: () => CertificatePair
   readonly #known = new Map<string, KnownServer>()
 
-  /** `frontProxy` gives the certificate as it is now: it is renewed while the server runs. */
+  /** `frontProxy` returns the current certificate, which is renewed while the server runs. */
   constructor(objects: ObjectReader, frontProxy: () => CertificatePair) {
     this.#objects = objects
     this.#frontProxy = frontProxy
   }
 
-  /** Where the server behind an APIService is. @throws UnreachableServer */
+  /** Returns the address of an APIService's server. @throws UnreachableServer */
   addressOf({ spec: { service } }: RemoteService): ServiceAddress {
     const { namespace = "", name = "", port } = service
     const address = serviceAddress({ namespace, name, port }, this.#objects)
@@ -59,7 +59,7 @@ export class ExtensionConnections {
     return address
   }
 
-  /** Begins a request; the caller ends it. @throws UnreachableServer */
+  /** Opens a request, to which the caller writes the body and calls `end`. @throws UnreachableServer */
   open(service: RemoteService, { method, path, headers, upgrade }: OutgoingRequest): ClientRequest {
     const { host, port } = this.addressOf(service)
     const options = { host, port, method, path, headers: { ...headers, host: joinHostPort(host, port) } }
@@ -68,7 +68,7 @@ export class ExtensionConnections {
         ? request({ ...options, ...this.#tls(service), agent: false })
         : request({ ...options, servername: serverName(service), agent: this.#agent(service) })
     } catch (err) {
-      // A header of the client, or the name of its user, that cannot stand in a request.
+      // A header of the client, or its user name, has characters that are not allowed in a request.
       if ((err as NodeJS.ErrnoException).code === "ERR_BORINGSSL")
         throw new UnreachableServer("unable to load root certificates: unable to parse bytes as PEM block", 500)
       throw new UnreachableServer(`error trying to reach service: ${(err as Error).message}`, 503)
@@ -76,7 +76,7 @@ export class ExtensionConnections {
   }
 
   /**
-   * Closes idle connections to the server of an APIService that is gone or has changed; requests under way end well.
+   * Closes idle connections to the server of an APIService that was deleted or changed; requests in progress continue.
    */
   forget(name: string): void {
     const agent = this.#known.get(name)?.agent
@@ -114,11 +114,11 @@ export class ExtensionConnections {
   }
 }
 
-/** Closes idle connections, and the others when their requests have ended: `agent.destroy()` would break these off. */
+/** Closes idle connections now, and the others when their requests end; `agent.destroy()` would abort the requests. */
 function retire(agent: Agent): void {
   agent.maxFreeSockets = 0
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
 }
 
-/** What the server's certificate has to be for. */
+/** The server name that the certificate of the extension server must have. */
 const serverName = ({ spec: { service } }: RemoteService): string => `${service.name}.${service.namespace}.svc`

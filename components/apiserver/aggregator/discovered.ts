@@ -1,7 +1,7 @@
 /**
- * What a server behind an APIService says that it has, as it stands in the aggregated discovery document. It is read
- * strictly: it becomes a part of a document that every client of the cluster reads, and one that a client cannot decode
- * would hide all groups. Source: api/apidiscovery/v2/types.go.
+ * The resources of an extension server, as in the aggregated discovery document. The document is checked strictly: it
+ * becomes part of the one that every client of the cluster reads, and clients that cannot decode a part see no group at
+ * all. Source: api/apidiscovery/v2/types.go.
  */
 export interface DiscoveredResource {
   readonly resource: string
@@ -21,7 +21,7 @@ export interface DiscoveredSubresource {
   readonly verbs: readonly string[]
 }
 
-/** Empty group and version stand for those of the resource's own. */
+/** Empty group and version mean those of the resource itself. */
 export interface DiscoveredKind {
   readonly group: string
   readonly version: string
@@ -31,7 +31,7 @@ export interface DiscoveredKind {
 /** The resources of each version, by `<group>/<version>`. */
 export type Discovered = ReadonlyMap<string, readonly DiscoveredResource[]>
 
-/** Reads an APIGroupDiscoveryList. @throws Error where it is none */
+/** Reads an APIGroupDiscoveryList. @throws Error when it is not a valid one */
 export function readAggregated(body: string): Discovered {
   const { kind, items } = objectIn(JSON.parse(body))
   if (kind !== "APIGroupDiscoveryList") throw new Error(`expected an APIGroupDiscoveryList, found ${String(kind)}`)
@@ -44,7 +44,10 @@ export function readAggregated(body: string): Discovered {
   return found
 }
 
-/** Reads an APIResourceList, the older form of one version. Source: apiserver ConvertGroupVersionIntoToDiscovery. */
+/**
+ * Reads an APIResourceList, the older discovery document of one version. Source: apiserver
+ * ConvertGroupVersionIntoToDiscovery.
+ */
 export function readLegacy(body: string): readonly DiscoveredResource[] {
   const { kind, resources } = objectIn(JSON.parse(body))
   if (kind !== "APIResourceList") throw new Error(`expected an APIResourceList, found ${String(kind)}`)
@@ -69,7 +72,7 @@ export function readLegacy(body: string): readonly DiscoveredResource[] {
     }
     const subresource = { subresource: rest.join("/"), responseKind: kind, verbs }
     if (known === undefined)
-      // A subresource may come before its resource, or without it.
+      // A subresource may be listed before its resource, or without it.
       found.set(parent, {
         resource: parent,
         responseKind: { group: "", version: "", kind: "" },
@@ -132,7 +135,7 @@ function listIn(value: unknown): readonly unknown[] {
 }
 function textIn(value: unknown): string {
   if (value === undefined || value === null) return ""
-  if (typeof value !== "string") throw new Error("expected a text")
+  if (typeof value !== "string") throw new Error("expected a string")
   return value
 }
 const textsIn = (value: unknown): readonly string[] => listIn(value).map(textIn)

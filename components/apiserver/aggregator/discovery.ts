@@ -7,48 +7,54 @@ import type { RemoteKinds } from "./remote-kinds.ts"
 import { remoteResource } from "./remote-resources.ts"
 import { readAggregated, readLegacy, type Discovered, type DiscoveredResource } from "./discovered.ts"
 
-/** As whom the server asks the servers behind APIServices: they let it see all. */
+/** The user of this server's own requests to extension servers; its group gives it all rights there. */
 export const AGGREGATOR: UserInfo = { name: "system:kube-aggregator", groups: ["system:masters"] }
 
-/** How long a check may take, and a fetch of a discovery document. Source: remote_available_controller.go. */
+/** Timeout of a check, and of a discovery request, in milliseconds. Source: remote_available_controller.go. */
 export const CHECK_TIMEOUT_MS = 5000
-/** Documents of large servers have a few hundred kilobytes. */
+/** The largest discovery document that is read, in bytes; those of large servers have a few hundred kilobytes. */
 export const MOST_DISCOVERY_BYTES = 4 * 1024 * 1024
-/** How old a document may get. Source: handler_discovery.go discoveryRefreshInterval. */
+/**
+ * How long a discovery document is used before it is requested again. Source: handler_discovery.go
+ * discoveryRefreshInterval.
+ */
 const REFRESH_MS = 60_000
 
 const FORM = "application/json;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
 const ACCEPT = `${FORM};v=v2,${FORM};v=v2beta1`
 
-/** What is known of a version whose server is not this one. */
+/** The discovery of a version that an extension server serves. */
 export interface RemoteVersion {
-  /** None where the server could not be asked, or does not have the version. */
+  /** Empty when the server did not respond, or does not have the version. */
   readonly resources: readonly DiscoveredResource[]
-  /** Stale where the server could not be asked. */
+  /** Stale when the server did not respond. */
   readonly freshness: "Current" | "Stale"
 }
 
 interface Known {
   readonly version: RemoteVersion
-  /** When the server was asked, on the monotonic clock, and by which APIService's spec. */
+  /** When the server responded, in milliseconds of the monotonic clock; `of` is the APIService's spec at that time. */
   readonly at: number
   readonly of: object
-  /** What the server said when it could last be asked: its objects are there still. */
+  /**
+   * The kinds of the last successful response. They are kept while the server does not respond, since its objects still
+   * exist.
+   */
   readonly kinds: readonly Resource[]
 }
 const STALE: RemoteVersion = { resources: [], freshness: "Stale" }
 
-/** One document of a server, which may have several versions. */
+/** One discovery document of a server, which may describe several versions. */
 interface Fetched {
   readonly discovered: Discovered
   readonly etag: string | undefined
-  /** On the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly at: number
 }
 
 /**
- * What the servers behind APIServices have. Each is asked when it is found available and then once a minute, never
- * because of a client: so a server that hangs holds nobody up. Source: kube-aggregator
+ * The discovery of extension servers. It is requested when a server is found available and then once a minute, never
+ * during a client's request, so a server that hangs delays no client. Source: kube-aggregator
  * pkg/apiserver/handler_discovery.go.
  */
 export class RemoteDiscovery {
@@ -56,7 +62,7 @@ export class RemoteDiscovery {
   readonly #clock: Clock
   /** By the name of the APIService. */
   readonly #versions = new Map<string, Known>()
-  /** By Service and port. */
+  /** By `<namespace>/<name>:<port>` of the Service. */
   readonly #fetched = new Map<string, Fetched>()
   readonly #kinds: RemoteKinds
   #generation = 0
@@ -67,7 +73,7 @@ export class RemoteDiscovery {
     this.#kinds = kinds
   }
 
-  /** Rises when what is known has changed. */
+  /** Rises when the discovery of a version changes. */
   get generation(): number {
     return this.#generation
   }
@@ -77,8 +83,8 @@ export class RemoteDiscovery {
   }
 
   /**
-   * Brings what is known of an available server up to date; `legacy` is its answer about the one version, in the older
-   * form.
+   * Updates the discovery of an available server. `legacy` is its response about the APIService's version in the older
+   * form, for servers without aggregated discovery.
    */
   async refresh(service: RemoteService, legacy: ExtensionAnswer): Promise<void> {
     const known = this.#versions.get(service.metadata.name ?? "")
@@ -93,12 +99,12 @@ export class RemoteDiscovery {
     this.#put(service, version)
   }
 
-  /** The server of a version could not be asked. */
+  /** Marks the version of an APIService as stale, since its server did not respond. */
   failed(service: RemoteService): void {
     this.#put(service, STALE)
   }
 
-  /** An APIService is gone, or is this server's own. */
+  /** Removes the version of an APIService that was deleted, or that this server itself serves. */
   forget(name: string): void {
     if (!this.#versions.delete(name)) return
     this.#generation++
@@ -155,7 +161,7 @@ export class RemoteDiscovery {
 const kindsOf = ({ spec: { group = "", version = "" } }: RemoteService, { resources }: RemoteVersion) =>
   resources.filter(({ verbs }) => verbs.length > 0).map((resource) => remoteResource(group, version, resource))
 
-/** `<group>/<version>` of an APIService by its name. */
+/** Returns `<group>/<version>` for the name of an APIService. */
 function groupVersion(name: string): string {
   const dot = name.indexOf(".")
   return `${name.slice(dot + 1)}/${name.slice(0, dot)}`

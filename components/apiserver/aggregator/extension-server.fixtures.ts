@@ -13,7 +13,7 @@ export type Answering = (req: IncomingMessage, res: ServerResponse) => void
 export const GROUP = "wardle.example.com"
 export const FLUNDERS = `/apis/${GROUP}/v1/namespaces/default/flunders`
 
-/** What the server of a test has, in the form of one version. */
+/** The resources of the test server, as the discovery document of one version. */
 export const RESOURCES = {
   kind: "APIResourceList",
   apiVersion: "v1",
@@ -31,7 +31,7 @@ export const RESOURCES = {
   ],
 }
 
-/** An API server over TLS on loopback, for the Service `extension` of the namespace `default`. */
+/** Starts an API server over TLS on loopback, for the Service `extension` in the namespace `default`. */
 export async function startExtensionServer(frontProxyCa: string, answering: Answering) {
   const pki = openClusterPki({ now: () => Date.now() })
   const serving = pki.issue({
@@ -58,9 +58,9 @@ export async function startExtensionServer(frontProxyCa: string, answering: Answ
   return {
     port: (server.address() as AddressInfo).port,
     caPem: pki.authorities["server-ca"].certPem,
-    /** Requests for anything but discovery. */
+    /** Returns the requests other than discovery. */
     asked: () => seen.filter(({ url }) => url!.startsWith(FLUNDERS)),
-    /** Ends the connections that are kept for further requests. */
+    /** Closes idle keep-alive connections. */
     closeIdle: () => server.closeIdleConnections(),
     stop() {
       server.closeAllConnections()
@@ -69,7 +69,7 @@ export async function startExtensionServer(frontProxyCa: string, answering: Answ
   }
 }
 
-/** Makes the Service of an extension server, which leads to loopback, and its APIService. */
+/** Creates the Service of an extension server, with an endpoint on loopback, and its APIService. */
 export async function register(http: HttpServer, port: number, spec: object): Promise<void> {
   await http.call(
     "POST",

@@ -2,23 +2,26 @@ import type { RemoteService } from "./api-services.ts"
 import type { UserInfo } from "../request.ts"
 
 /**
- * An API server as a function: it stands where the Service of an APIService would lead to another process. The request
- * has the path that clients ask for, such as `/apis/<group>/<version>/namespaces/…`; it has been authenticated and
- * authorized. A stream as the body of the answer is passed on as it comes, so that a watch can be answered, and
- * `request.signal` aborts when the client has gone.
+ * An extension API server as a function, which takes the place of the server behind an APIService's Service. The
+ * request has the path that the client sent, such as `/apis/<group>/<version>/namespaces/…`, and was authenticated and
+ * authorized. If the body of the response is a stream, each chunk is passed on as it comes, so that a watch can be
+ * served; `request.signal` aborts when the client disconnects.
  */
 export type ExtensionServer = (request: Request, user: UserInfo) => Response | Promise<Response>
 
-/** Gives the function behind a Service (`namespace/name`); undefined where there is none. */
+/** Returns the function for a Service (`namespace/name`); undefined when there is none. */
 export type FindExtensionServer = (service: string) => ExtensionServer | undefined
 
-/** The function that stands for the server behind an APIService, if one does. */
+/** Returns the function that takes the place of an APIService's server, if there is one. */
 export const functionBehind = (
   { spec: { service } }: RemoteService,
   functions: FindExtensionServer,
 ): ExtensionServer | undefined => functions(`${service.namespace ?? ""}/${service.name ?? ""}`)
 
-/** An API that another component of this process serves, and how it is registered unless somebody has changed that. */
+/**
+ * An API that another component of this process serves. Its APIService is created at the start, unless somebody has
+ * changed it.
+ */
 export interface OwnExtension {
   readonly apiService: {
     readonly metadata: { readonly name: string }
@@ -27,7 +30,7 @@ export interface OwnExtension {
   readonly answer: ExtensionServer
 }
 
-/** Gives the functions of this process and then others. */
+/** Searches the functions of this process first, and then `others`. */
 export function withOwnExtensions(own: readonly OwnExtension[], others: FindExtensionServer): FindExtensionServer {
   const byService = new Map(
     own.map(({ apiService: { spec }, answer }) => [`${spec.service.namespace}/${spec.service.name}`, answer]),

@@ -5,7 +5,7 @@ import { isRemote, type ApiServices, type RemoteService } from "./api-services.t
 import type { RemoteDiscovery, RemoteVersion } from "./discovery.ts"
 import { BUILTIN_PRIORITIES, CUSTOM_PRIORITY, type Priority } from "./priorities.ts"
 
-/** A group as discovery shows it, its versions in order of preference; the core group's name is empty. */
+/** A group as discovery shows it, with its versions in order of preference; the core group's name is empty. */
 export interface ListedGroup {
   readonly name: string
   readonly versions: readonly ListedVersion[]
@@ -13,18 +13,21 @@ export interface ListedGroup {
 
 export interface ListedVersion {
   readonly version: string
-  /** What another server has of it; absent where this server serves it. */
+  /** The discovery of an extension server; absent for a version that this server serves. */
   readonly remote?: RemoteVersion
 }
 
-/** The groups of the older documents and those of the aggregated one, which order equal priorities otherwise. */
+/**
+ * The groups for the older discovery documents (`named`) and for the aggregated one. The two order groups of equal
+ * priority in different ways.
+ */
 export interface ListedGroups {
-  /** In the order of `/apis`. APIServices alone say what stands there, so a version may be there that nobody serves. */
+  /** In the order of `/apis`. The list comes from APIServices alone, so it may have a version that no server serves. */
   readonly named: readonly ListedGroup[]
   readonly aggregated: readonly ListedGroup[]
 }
 
-/** The group of APIServices comes before all others. Source: kube-aggregator APIRegistrationGroupPriority. */
+/** The group of APIServices comes first. Source: kube-aggregator APIRegistrationGroupPriority. */
 const OWN_PRIORITY: Priority = { group: 20_001, version: 0 }
 
 interface Entry {
@@ -34,7 +37,7 @@ interface Entry {
   readonly remote: RemoteService | undefined
 }
 
-/** Works out which groups there are: what this server serves and what APIServices add to it. */
+/** Merges the groups that this server serves with those of APIServices. */
 export function listedGroups(
   { groups }: Pick<Scheme, "groups">,
   services: ApiServices,
@@ -79,7 +82,7 @@ const byPreference = (a: Entry, b: Entry): number =>
 
 const highest = (entries: readonly Entry[]): number => Math.max(...entries.map(({ priority }) => priority.group))
 
-/** The name of the APIService that gives a group its place. */
+/** Returns the name of the APIService that decides the order of a group among groups of equal priority. */
 const firstService = (group: string, entries: readonly Entry[]): string => {
   const most = highest(entries)
   const [first = ""] = entries
@@ -89,7 +92,7 @@ const firstService = (group: string, entries: readonly Entry[]): string => {
   return first
 }
 
-/** Groups of higher priority first, equal ones by `name`. */
+/** Sorts groups by descending priority, and those of equal priority by `name`. */
 function sorted<G extends { readonly entries: readonly Entry[] }>(
   groups: readonly G[],
   name: (group: G) => string,

@@ -8,12 +8,12 @@ import type { Aggregator } from "./aggregator.ts"
 const TIMEOUT_MS = 30_000
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Reads a path of an aggregated API, and gives what the answer's JSON says. @throws ApiError in client-go's words */
+/** Requests a path of an aggregated API, and returns the parsed JSON. @throws ApiError with client-go's message */
 export type AskAggregated = (path: string) => Promise<unknown>
 
 /**
- * The way from a component of this process, as `user`, to the servers behind APIServices: what they have are no kinds
- * of this server, so no typed client leads there. The user's rights are looked at as for any other request.
+ * Lets a component of this process send requests to extension servers as `user`. The typed client cannot be used, since
+ * this server does not declare the kinds. The user's rights are checked as for any other request.
  */
 export const askAggregated =
   (

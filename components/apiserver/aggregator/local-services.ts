@@ -5,18 +5,18 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { BUILTIN_PRIORITIES, type Priority } from "./priorities.ts"
 
 /**
- * Marks an APIService that the server itself looks after: `onstart` at a start only, `true` at all times. Source:
+ * Label of APIServices that the server manages: `onstart` at its start only, `true` at all times. Source:
  * kube-aggregator pkg/controllers/autoregister.
  */
 export const AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 
-/** How an APIService is looked after by the server; undefined where it belongs to somebody else. */
+/** Returns how the server manages an APIService; undefined when it does not. */
 export function managed({ metadata: { labels } }: KubeObject): "onstart" | "true" | undefined {
   const how = labels?.[AUTOMANAGED]
   return how === "onstart" || how === "true" ? how : undefined
 }
 
-/** The APIService of a version that this server serves, as it is sent: without status. */
+/** Returns the APIService of a version that this server serves, without status. */
 export const localService = (
   group: string,
   version: string,
@@ -32,7 +32,7 @@ export const localService = (
   },
 })
 
-/** The APIServices of all built-in versions that `scheme` has. Those of APIServices themselves have none. */
+/** Returns the APIServices of all built-in versions in `scheme`, except that of the APIService kind itself. */
 export const builtinServices = ({ groups }: Pick<Scheme, "groups">) =>
   groups.flatMap(({ name, versions }) =>
     versions.flatMap((version) => {

@@ -1,12 +1,9 @@
 import { Registry } from "../../../pkg/metrics/registry.ts"
 
-/**
- * What the aggregator tells of APIServices, under upstream's names. Source: kube-aggregator
- * pkg/controllers/status/metrics/metrics.go.
- */
+/** Metrics of APIServices, with upstream's names. Source: kube-aggregator pkg/controllers/status/metrics/metrics.go. */
 export interface AggregatorMetrics {
   available(name: string, isAvailable: boolean): void
-  /** An APIService that was available is not any more. */
+  /** Counts an APIService that was available and no longer is. */
   lost(name: string, reason: string): void
   forget(name: string): void
 }

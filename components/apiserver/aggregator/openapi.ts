@@ -7,14 +7,14 @@ import type { ApiServices, RemoteService } from "./api-services.ts"
 import type { Ask, ExtensionAnswer } from "./ask.ts"
 import { AGGREGATOR } from "./discovery.ts"
 
-/** How old a document may be before it is asked for again. Source: kube-aggregator pkg/controllers/openapi. */
+/** How long a document is used before it is requested again. Source: kube-aggregator pkg/controllers/openapi. */
 const REFRESH_MS = 60_000
-/** How long a client waits for documents that were never had; what comes later is in the next answer. */
+/** How long a client waits for documents that were never received. A later response is served to the next client. */
 const FIRST_WAIT_MS = 2000
 const TIMEOUT_MS = 20_000
 const MOST_BYTES = 16 * 1024 * 1024
 
-/** What a server behind an APIService says of the kinds of one version. */
+/** The OpenAPI v2 document of one version, from an extension server. */
 export interface RemoteV2 {
   readonly group: string
   readonly version: string
@@ -24,14 +24,14 @@ export interface RemoteV2 {
 interface Fetched<T> {
   readonly value: T | undefined
   readonly etag: string | undefined
-  /** When it was last asked for, on the monotonic clock. */
+  /** When it was requested last, in milliseconds of the monotonic clock. */
   readonly at: number
   readonly pending: Promise<void> | undefined
 }
 
 /**
- * OpenAPI documents of the servers behind APIServices. They are asked for when a client asks, at most once a minute,
- * and only where the server is available; a client that comes meanwhile is given what was there before. Source:
+ * OpenAPI documents of extension servers. A document is requested when a client asks for OpenAPI, at most once a
+ * minute, and only from available servers. While a request is in progress clients get the previous document. Source:
  * kube-aggregator pkg/controllers/{openapi,openapiv3}.
  */
 export class RemoteOpenApi {
@@ -48,12 +48,12 @@ export class RemoteOpenApi {
     this.#clock = clock
   }
 
-  /** Rises when a document has changed. */
+  /** Rises when a document changes. */
   get generation(): number {
     return this.#generation + this.#services.generation
   }
 
-  /** The documents of all available servers. */
+  /** Returns the documents of all available servers. */
   async v2(): Promise<readonly RemoteV2[]> {
     await this.#refresh("/openapi/v2")
     return this.#available().flatMap((service) => {
@@ -63,7 +63,7 @@ export class RemoteOpenApi {
     })
   }
 
-  /** Hashes of the documents of single versions, by their path below `/openapi/v3`. */
+  /** Returns the hashes of the documents of single versions, by their path below `/openapi/v3`. */
   async v3Hashes(): Promise<ReadonlyMap<string, string>> {
     await this.#refresh("/openapi/v3")
     const found = new Map<string, string>()
@@ -77,7 +77,7 @@ export class RemoteOpenApi {
     return found
   }
 
-  /** The document of a version as its server gives it; undefined where no available server has the version. */
+  /** Returns the document of a version as its server sends it; undefined when no available server has the version. */
   async v3(path: string): Promise<ExtensionAnswer | undefined> {
     const service = this.#available().find((one) => pathOf(one) === path)
     if (service === undefined) return undefined
@@ -91,7 +91,9 @@ export class RemoteOpenApi {
     return [...this.#services.remotes.values()].filter(isAvailable)
   }
 
-  /** Asks all available servers for a document that is old; waits for those that were never asked. */
+  /**
+   * Requests documents that are out of date from all available servers. Waits only for those that were never received.
+   */
   async #refresh(path: string): Promise<void> {
     const services = this.#available()
     const places = new Map(services.map((service) => [`${placeOf(service)}${path}`, service]))
@@ -115,7 +117,7 @@ export class RemoteOpenApi {
     timer.cancel()
   }
 
-  /** Never rejects: without an answer the document stays as it was. */
+  /** Never rejects: if the request fails, the old document stays. */
   async #fetch(key: string, service: RemoteService, path: string): Promise<void> {
     const known = this.#fetched.get(key)
     const { value, etag } = known ?? { value: undefined, etag: undefined }
@@ -132,9 +134,9 @@ export class RemoteOpenApi {
         if (isJsonObject(document)) next = { value: document, etag: answer.header("etag") }
       }
     } catch {
-      // Asked again in a minute.
+      // The next attempt is a minute later.
     }
-    // Its APIService may have gone meanwhile.
+    // The APIService may have been deleted in the meantime.
     if (!this.#fetched.has(key)) return
     this.#fetched.set(key, { ...next, at: this.#clock.monotonic(), pending: undefined })
     if (next.value !== value) this.#generation++
@@ -145,6 +147,6 @@ const QUESTION = { user: AGGREGATOR, timeoutMs: TIMEOUT_MS, mostBytes: MOST_BYTE
 
 const placeOf = ({ spec: { service } }: RemoteService): string => `${service.namespace}/${service.name}:${service.port}`
 
-/** Below `/openapi/v3`. */
+/** Returns the path of the document below `/openapi/v3`. */
 const pathOf = ({ spec: { group = "", version = "" } }: RemoteService): string =>
   group === "" ? `api/${version}` : `apis/${group}/${version}`

@@ -1,12 +1,12 @@
-/** Where a version of a group stands in discovery: higher numbers come first. */
+/** The position of a version in discovery: higher numbers come first. */
 export interface Priority {
   readonly group: number
-  /** Among the versions of the group. */
+  /** The priority among the versions of the group. */
   readonly version: number
 }
 
 /**
- * Priorities of what is built in, by `<group>/<version>`. Sources: pkg/controlplane/apiserver/aggregator.go,
+ * Priorities of the built-in versions, by `<group>/<version>`. Sources: pkg/controlplane/apiserver/aggregator.go,
  * cmd/kube-apiserver/app/aggregator.go.
  */
 export const BUILTIN_PRIORITIES: ReadonlyMap<string, Priority> = new Map(
@@ -52,5 +52,5 @@ export const BUILTIN_PRIORITIES: ReadonlyMap<string, Priority> = new Map(
   ).map(([groupVersion, group, version]) => [groupVersion, { group, version }]),
 )
 
-/** Of the versions of custom resources. Source: pkg/controlplane/controller/crdregistration. */
+/** The priority of custom resources' versions. Source: pkg/controlplane/controller/crdregistration. */
 export const CUSTOM_PRIORITY: Priority = { group: 1000, version: 100 }

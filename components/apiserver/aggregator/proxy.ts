@@ -14,7 +14,7 @@ import { UnreachableServer, type ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
 
-/** Clients ask for what there is before all else: an answer that is late holds them all up. */
+/** Timeout of discovery requests, which clients send before all others: a slow response would delay all clients. */
 const DISCOVERY_TIMEOUT_MS = 5000
 
 export interface ProxyOptions {
@@ -23,13 +23,13 @@ export interface ProxyOptions {
   readonly clock: Clock
 }
 
-/** An extension server that could not be asked: what the client is told, as text. */
+/** An extension server did not respond; the message is sent to the client as text. */
 class ProxyFailure extends Error {}
 
 /**
- * Passes a request on to the server behind an APIService, with the name of who asks, and its answer back. Both are
- * streams, and a connection may leave HTTP. Redirects are refused, since a client would follow them with its own
- * credentials. Source: kube-aggregator pkg/apiserver/handler_proxy.go.
+ * Proxies a request to the server of an APIService, with the user in headers, and the response back. Both bodies are
+ * streamed, and the connection may switch protocols. Redirects are refused, since the client would follow them with its
+ * own credentials. Source: kube-aggregator pkg/apiserver/handler_proxy.go.
  */
 export async function serveRemote(
   exchange: Exchange,
@@ -96,7 +96,7 @@ function pass(
   }).finally(() => timer?.cancel())
 }
 
-/** A Service that leads nowhere is told as any other that cannot be had. */
+/** Returns the address of the Service. A Service without one is answered like any other unavailable server. */
 function resolved(connections: ExtensionConnections, service: RemoteService) {
   try {
     return connections.addressOf(service)
@@ -106,10 +106,10 @@ function resolved(connections: ExtensionConnections, service: RemoteService) {
   }
 }
 
-/** As it came, without its query. */
+/** Returns the path as the client sent it, without the query. */
 const pathOf = ({ req: { url = "/" } }: Exchange): string => url.split("?")[0]!
 
-/** A path that the server behind might read as another one than was authorized. */
+/** Matches paths that the extension server might normalize into another path than the one that was authorized. */
 const LEADS_ELSEWHERE = /\/(\.|%2e){1,2}(\/|$)|\/\/|\\/i
 
 function answered(exchange: Exchange, incoming: Incoming): void {
@@ -121,7 +121,7 @@ function answered(exchange: Exchange, incoming: Incoming): void {
   passAnswer(exchange, headersToClient(exchange, headers), incoming)
 }
 
-/** `/apis/<group>/<version>`: what the server has. */
+/** Whether the request is for `/apis/<group>/<version>`, the discovery of a version. */
 const isDiscovery = ({ isResource, path }: RequestInfo): boolean =>
   !isResource && path.split("/").filter((part) => part !== "").length === 3
 

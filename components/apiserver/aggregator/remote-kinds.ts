@@ -1,25 +1,25 @@
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /**
- * Kinds of other servers, for the components of this process that look after all kinds. It outlives a server that is
- * stopped and started again.
+ * The kinds of extension servers, for components of this process that handle all kinds. It remains when the API server
+ * is stopped and started again.
  */
 export class RemoteKinds {
   readonly #listeners = new Set<() => void>()
   #resources: readonly Resource[] = []
   #stale: readonly string[] = []
 
-  /** Those that are known, though their server may not be had just now. */
+  /** All known kinds, including those whose server is not available at the moment. */
   get resources(): readonly Resource[] {
     return this.#resources
   }
 
-  /** The versions, as `<group>/<version>`, whose server cannot say what it has. */
+  /** The versions, as `<group>/<version>`, whose server did not answer discovery. */
   get stale(): readonly string[] {
     return this.#stale
   }
 
-  /** Called when kinds have come or gone; gives what ends the calls. */
+  /** Calls the listener when kinds were added or removed. Returns a function that ends this. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

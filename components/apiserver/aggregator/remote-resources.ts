@@ -2,7 +2,10 @@ import { f } from "../../../pkg/apimachinery/fields.ts"
 import { defineResource, type Resource, type Verb } from "../../../pkg/apimachinery/resource.ts"
 import type { DiscoveredResource } from "./discovered.ts"
 
-/** A kind of another server, as far as its discovery tells: enough for clients of this process to ask for objects. */
+/**
+ * Declares a kind of an extension server from its discovery, which is enough for clients of this process to send
+ * requests.
+ */
 export const remoteResource = (
   group: string,
   version: string,

@@ -9,17 +9,17 @@ import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
 
-/** The longest answer and the longest event that a component of this process takes, in characters. */
+/** The longest response and the longest watch event that a component of this process reads, in characters. */
 const LONGEST = 64 * 1024 * 1024
 
 export interface RemoteTransportOptions {
-  /** The APIService of `<group>/<version>`, where another server has that. */
+  /** Returns the APIService of `<group>/<version>` when an extension server serves it. */
   readonly remoteOf: (groupVersion: string) => RemoteService | undefined
   readonly connections: ExtensionConnections
   readonly functions: FindExtensionServer
 }
 
-/** The way of this process's components to kinds of other servers, as `user`. Requests have been authorized. */
+/** Sends requests of this process's components to extension servers, as `user`. The requests were authorized before. */
 export const remoteTransport = (options: RemoteTransportOptions, user: UserInfo): Transport =>
   jsonTransport({ server: "an extension API server", longest: LONGEST, send: (call) => send(call, user, options) })
 
@@ -71,7 +71,7 @@ function overHttps(
     signal?.addEventListener("abort", abort, { once: true })
     const answer = new Promise<HttpAnswer>((resolve, reject) => {
       outgoing.once("response", (incoming) => {
-        // An abort tears the stream down after its reader has left, when nobody listens any more.
+        // An abort destroys the stream after its reader has stopped; without a listener that error would be uncaught.
         incoming.on("error", () => undefined)
         resolve({ code: incoming.statusCode ?? 0, body: incoming })
       })
@@ -79,10 +79,11 @@ function overHttps(
       outgoing.once("upgrade", (_incoming, socket) => {
         socket.on("error", () => undefined)
         socket.destroy()
-        reject(unreachable("the server left HTTP, which nobody asked for"))
+        reject(unreachable("the server switched protocols without a request to do so"))
       })
     })
-    // As bytes: with a text the headers would be sent in UTF-8 too, though each of their characters is a byte.
+    // As bytes: if the body were a string, node:http would write the headers in UTF-8 too, though each of their
+    // characters is one byte.
     outgoing.end(body === undefined ? undefined : Buffer.from(body.text))
     return { answer, abort }
   } catch (err) {
@@ -94,7 +95,7 @@ const failing = (err: ApiError): Sent => ({ answer: Promise.reject(err), abort: 
 const unreachable = (why: string): ApiError =>
   new ApiError("ServiceUnavailable", `error trying to reach service: ${why}`)
 
-/** `/apis/<group>/<version>/…` */
+/** Returns `<group>/<version>` of a path `/apis/<group>/<version>/…`. */
 function groupVersionOf(path: string): string {
   const [, , group, version] = path.split("/")
   return `${group}/${version}`

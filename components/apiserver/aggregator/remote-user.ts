@@ -1,7 +1,7 @@
 import type { UserInfo } from "../request.ts"
 
 /**
- * The headers by which a front proxy says on whose behalf it asks. Source: client-go transport/round_trippers.go
+ * Returns the headers by which a front proxy names the user of a request. Source: client-go transport/round_trippers.go
  * SetAuthProxyHeaders.
  */
 export function remoteUserHeaders({ name, uid = "", groups, extra = {} }: UserInfo): Record<string, string | string[]> {
@@ -13,12 +13,11 @@ export function remoteUserHeaders({ name, uid = "", groups, extra = {} }: UserIn
   return headers
 }
 
-/** As UTF-8, each byte one character, since that is how node:http writes a header. */
+/** Encodes text as UTF-8 with one character per byte, since node:http writes each character of a header as one byte. */
 const onTheWire = (text: string): string => Buffer.from(text, "utf8").toString("latin1")
 
 /**
- * What may not stand in the name of a header is percent-encoded, byte by byte. Source: round_trippers.go
- * headerKeyEscape.
+ * Percent-encodes the bytes that are not allowed in the name of a header. Source: round_trippers.go headerKeyEscape.
  */
 const escapedKey = (key: string): string =>
   onTheWire(key).replace(

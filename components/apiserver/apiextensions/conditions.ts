@@ -11,11 +11,14 @@ export const conditionOf = (
   type: string,
 ): CustomResourceDefinitionCondition | undefined => status.conditions?.find((condition) => condition.type === type)
 
-/** Whether a condition says what is known already, apart from its time. */
+/** Whether two conditions are equal apart from lastTransitionTime. */
 export const saysTheSame = (known: Condition | undefined, condition: Condition): boolean =>
   known?.status === condition.status && known.reason === condition.reason && known.message === condition.message
 
-/** A definition with a condition set; the time changes with the status. Source: apihelpers SetCRDCondition. */
+/**
+ * Returns the definition with a condition set; lastTransitionTime changes only with the status. Source: apihelpers
+ * SetCRDCondition.
+ */
 export function withCondition(
   definition: CustomResourceDefinition,
   condition: Condition,
@@ -32,7 +35,7 @@ export function withCondition(
   return { ...definition, status: { ...definition.status, conditions: all } }
 }
 
-/** A definition whose status the server itself changes, as its managedFields tell of it. */
+/** Returns the definition after a change of its status by the server, which is recorded in managedFields. */
 export const asWritten = (
   old: CustomResourceDefinition,
   next: CustomResourceDefinition,

@@ -15,20 +15,23 @@ import { finalizerWarnings } from "./finalizer-warnings.ts"
 import { columnsOf } from "./printer-columns.ts"
 import { customRules } from "./rules.ts"
 
-/** A custom resource as its definition has it now, in one version. */
+/** One version of a custom resource, declared by the current state of its definition. */
 export interface CustomResource extends Resource {
   readonly definition: NonNullable<Resource["definition"]>
 }
 
-/** What the versions of a definition share while it stays as it is. */
+/** State that the versions of a definition share until the definition changes. */
 export interface Era {
-  /** Objects written at a later revision are just as this definition has them in the version that is stored. */
+  /**
+   * Objects with a later revision were written under this definition, so they have the form of its storage version
+   * already.
+   */
   from: number
 }
 
 /**
- * The resources that a definition makes: one for each version that is served, most wanted first. Names are those that
- * were accepted. Nothing of a schema is looked at before an object comes by.
+ * Returns the resources that a definition declares: one for each served version, the preferred one first. Names are the
+ * accepted ones. Schemas are compiled when the first object needs them.
  */
 export function customResourcesOf(
   definition: CustomResourceDefinition,
@@ -45,11 +48,11 @@ export function customResourcesOf(
     .sort((a, b) => compareVersions(a.version, b.version))
 }
 
-/** How the objects of a definition are stored. */
+/** How objects of a definition are stored. */
 interface Keeping {
   readonly stored: CustomResourceDefinitionVersion
   readonly era: Era
-  /** Asks the webhook of the definition, where it has one. */
+  /** Calls the conversion webhook; undefined when the definition has none. */
   readonly convert: Convert | undefined
 }
 
@@ -123,11 +126,14 @@ function customResource(
   }
 }
 
-/** `com.example.v1.Widget`, as upstream names the definitions of custom resources in OpenAPI. */
+/** Returns the OpenAPI name of a version, such as `com.example.v1.Widget`, as upstream's. */
 const openApiName = (group: string, version: string, kind: string): string =>
   `${group.split(".").reverse().join(".")}.${version}.${kind}`
 
-/** A field that selectors may name, as text. Source: registry/customresource/strategy.go selectableFields. */
+/**
+ * Returns a function for each selectable field that reads it as text. Source: registry/customresource/strategy.go
+ * selectableFields.
+ */
 function fieldSelectorsOf(paths: readonly string[]): Record<string, (object: KubeObject) => string> {
   return Object.fromEntries(
     paths.map((path) => {
@@ -143,7 +149,7 @@ function fieldSelectorsOf(paths: readonly string[]): Record<string, (object: Kub
   )
 }
 
-/** Source: customresource_handler.go defaultDeprecationWarning. */
+/** Returns the warning of a deprecated version. Source: customresource_handler.go defaultDeprecationWarning. */
 function deprecationWarning(
   { spec: { group, names, versions } }: CustomResourceDefinition,
   { name, deprecationWarning: given }: CustomResourceDefinitionVersion,

@@ -3,7 +3,9 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 
 const STANDARD: readonly string[] = ["orphan", "foregroundDeletion", "kubernetes"]
 
-/** Warnings of new finalizers whose names do not say whose they are. Source: registry/customresource/validator.go. */
+/**
+ * Returns warnings about new finalizers without a domain in their name. Source: registry/customresource/validator.go.
+ */
 export function finalizerWarnings({ metadata }: KubeObject, old: KubeObject | undefined): readonly string[] {
   const { finalizers = [] } = metadata
   if (finalizers.length === 0 || finalizers === old?.metadata.finalizers) return []

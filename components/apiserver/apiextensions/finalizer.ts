@@ -10,19 +10,23 @@ import { StorageError, type Storage } from "../../../pkg/storage/storage.ts"
 import { storageKey, storagePrefix } from "../cacher/view.ts"
 import { asWritten, withCondition } from "./conditions.ts"
 
-/** Keeps a definition until its objects are gone. */
+/** The finalizer that keeps a definition until its objects are deleted. */
 export const CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
-/** First wait after a failed clean-up; it doubles up to the longest. */
+/** The delay after the first failed clean-up, in milliseconds; it doubles up to the maximum. */
 const FIRST_WAIT_MS = 1000
 const LONGEST_WAIT_MS = 60_000
 
 type Definition = CustomResourceDefinition
 
-/** What the deletion of a definition makes of it first. Source: registry/customresourcedefinition/etcd.go Delete. */
+/**
+ * Returns a definition as the request for its deletion leaves it. Source: registry/customresourcedefinition/etcd.go
+ * Delete.
+ */
 export function markedDeleting(object: KubeObject, now: string): KubeObject {
   const definition = object as Definition
-  // Upstream writes this mark by itself, and so without grace and generation.
+  // Upstream sets deletionTimestamp outside its general code for deletions, so without a grace period and without a new
+  // generation.
   const { deletionGracePeriodSeconds: _grace, generation, finalizers = [], ...metadata } = definition.metadata
   const marked: Definition = {
     ...definition,
@@ -53,12 +57,13 @@ export interface FinalizerOptions {
 }
 
 /**
- * Deletes the objects of definitions that are being deleted, and lets the definitions go when none is left. Nothing is
- * polled: the store says when the last one has gone. Source: apiextensions-apiserver pkg/controller/finalizer.
+ * Deletes the objects of definitions that are being deleted, and removes the finalizer when no object is left. It does
+ * not poll: events of the store show when the last object is gone. Returns a function that stops this. Source:
+ * apiextensions-apiserver pkg/controller/finalizer.
  */
 export function startFinalizer({ storage, scheme, client, clock, log }: FinalizerOptions): () => void {
   const prefix = storagePrefix(CustomResourceDefinition, undefined)
-  /** By name: those at work, and when to try again. */
+  /** The definitions that are cleaned up, by name, with the timer of the next attempt. */
   const working = new Map<string, Timer | undefined>()
   let stopped = false
 
@@ -73,7 +78,11 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
       () => working.delete(name),
       (error: unknown) => {
         if (stopped) return
-        log.warn("Cannot clean up after a definition; will retry", { definition: name, error, waitMs })
+        log.warn("Failed to delete the objects of a CustomResourceDefinition; will retry", {
+          definition: name,
+          error,
+          waitMs,
+        })
         working.set(
           name,
           clock.setTimeout(() => {
@@ -101,7 +110,7 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
     const { plural } = definition.status.acceptedNames
     const objects = `/registry/${group}/${plural}/`
     const [resource] = scheme.versionsOf(group, plural)
-    // Without a version that is served nobody can see or delete them.
+    // Without a served version no request can reach the objects.
     if (resource === undefined) return
     const namespaces = new Set(storage.list(objects).map(({ object }) => object.metadata.namespace))
     for (const namespace of namespaces)
@@ -121,7 +130,7 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
   }
   const offs = new Set<() => void>()
 
-  /** Writes a condition; false when the definition is gone. */
+  /** Writes a condition. Returns false when the definition no longer exists. */
   async function told(name: string, condition: typeof IN_PROGRESS): Promise<boolean> {
     return written(name, (definition) => withCondition(definition, condition, timestamp(clock)))
   }

@@ -7,9 +7,8 @@ import { markedDeleting } from "./finalizer.ts"
 import type { Registrar } from "./registrar.ts"
 
 /**
- * What definitions add to the generic registry: they stay until their objects are gone, and who has written one can
- * make
- * objects of it with the next request.
+ * What the registry does for definitions in addition: a deleted definition stays until its objects are gone, and a
+ * write returns only when its kind is served.
  */
 export const definitionHooks = (clock: Clock, registrar: () => Registrar): KindHooks => ({
   settled: ({ metadata }) => registrar().settled(metadata.name ?? ""),
@@ -20,8 +19,8 @@ export const definitionHooks = (clock: Clock, registrar: () => Registrar): KindH
 const isCustom = (resource: Resource): resource is CustomResource => resource.definition !== undefined
 
 /**
- * What custom resources add: a write that was under way when the definition was deleted, and perhaps made anew, is
- * refused at the last moment.
+ * What the registry does for custom objects in addition: refuses a write at the last moment if the definition was
+ * deleted, or deleted and created again, while the request was in progress.
  */
 export function customHooks(registrar: () => Registrar): (resource: Resource) => KindHooks | undefined {
   const known = new WeakMap<Resource, KindHooks>()

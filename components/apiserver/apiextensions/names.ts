@@ -7,11 +7,11 @@ import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { conditionOf, saysTheSame, withCondition, type Condition } from "./conditions.ts"
 
 /**
- * A definition with the names it may have among the others of its group, and Established once it has all that it asks
- * for; the very same where nothing is to be said. Source: apiextensions-apiserver pkg/controller/status
- * naming_controller.go, pkg/controller/establish, pkg/controller/apiapproval. Differs from upstream: Established is
- * said
- * at once and not seconds later, since there is one server and it serves the names already.
+ * Returns a definition with its accepted names, those that no other definition of the group has, and with the
+ * conditions NamesAccepted and Established; the same object when nothing changes. Source: apiextensions-apiserver
+ * pkg/controller/status naming_controller.go, pkg/controller/establish, pkg/controller/apiapproval. Differs from
+ * upstream: Established is set at once and not seconds later, since there is one server and it serves the names
+ * already.
  */
 export function named(
   definition: CustomResourceDefinition,

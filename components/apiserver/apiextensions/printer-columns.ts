@@ -12,14 +12,14 @@ const AGE: CustomResourceColumnDefinition = {
 }
 
 /**
- * The columns of a custom resource beside its name; the age where its definition has none. Source:
+ * Returns the columns of a custom resource after its name; the age when the definition has none. Source:
  * apiextensions-apiserver pkg/registry/customresource/tableconvertor.
  */
 export const columnsOf = (columns: readonly CustomResourceColumnDefinition[] = []): readonly Column<KubeObject>[] => {
   try {
     return (columns.length === 0 ? [AGE] : columns).map(columnOf)
   } catch {
-    // A path that cannot be read: then the name is all that is shown.
+    // If a path cannot be parsed, only the name is shown.
     return []
   }
 }

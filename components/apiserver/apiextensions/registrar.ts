@@ -13,9 +13,9 @@ import { asWritten, conditionOf } from "./conditions.ts"
 import { named } from "./names.ts"
 
 /**
- * Keeps the scheme as the stored definitions have it: each one gets its names, is Established and served in the turn of
- * the commit that shows it, so before anybody hears of it. What a definition changes ends the watches of its objects:
- * clients list again.
+ * Keeps the scheme in step with the stored definitions. A definition gets its names, is Established and served in the
+ * turn of the commit that shows it, before any client can see it. A change of a definition ends the watches of its
+ * objects, so that clients list them again.
  */
 export class Registrar {
   readonly #storage: Storage
@@ -24,15 +24,15 @@ export class Registrar {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #served = new Map<string, Served>()
-  /** What is being written about definitions, by their names. */
+  /** Writes of definitions' statuses in progress, by the names of the definitions. */
   readonly #pending = new Map<string, Promise<void>>()
   readonly #converterOf: (definition: CustomResourceDefinition) => Convert
   readonly #changed: (resources: readonly CustomResource[]) => void
   readonly #unsubscribe: () => void
 
   /**
-   * `changed` is told of resources that are served no more, or otherwise than before. `converterOf` gives how to ask
-   * the conversion webhook of a definition.
+   * `changed` gets the resources that are no longer served, or are served differently. `converterOf` returns the
+   * converter that calls the conversion webhook of a definition.
    */
   constructor({
     storage,
@@ -73,16 +73,20 @@ export class Registrar {
     this.#unsubscribe()
   }
 
-  /** Says that a resource, which a request has held on to, is served otherwise now; `false` when it is not at all. */
+  /**
+   * Called before a write with the resource that the request began with. Returns false when that definition no longer
+   * exists.
+   */
   stillServed({ group, plural, definition }: CustomResource): boolean {
     const served = this.#served.get(`${plural}.${group}`)
     if (served === undefined || served.definition.metadata.uid !== definition.uid) return false
-    // What is about to be written was made by an older definition.
+    // The object was prepared under an older state of the definition, so it may not have the form of the current
+    // storage version.
     if (served.definition.metadata.uid === definition.uid && !served.holds(definition)) served.era.from = Infinity
     return true
   }
 
-  /** Resolves when a definition that was written has got its names, and is served if it may be. */
+  /** Resolves when a definition that was written has its names, and is served if it can be. */
   async settled(name: string): Promise<void> {
     for (let pending = this.#pending.get(name); pending !== undefined; pending = this.#pending.get(name)) await pending
   }
@@ -110,13 +114,13 @@ export class Registrar {
         }
       }
     })
-    // A name that one gives up may be what another waits for.
+    // Names that one definition no longer uses may be those that another one waits for.
     for (const definition of this.#definitions())
       if (names.has(definition.metadata.name ?? "") || (groups.has(definition.spec.group) && isWaiting(definition)))
         this.#name(definition)
   }
 
-  /** Writes what names a definition has, if that is not said already. Its event comes here again. */
+  /** Writes accepted names and conditions of a definition, if they change. The event of the write calls this again. */
   #name(definition: CustomResourceDefinition): void {
     const others = this.#definitions().filter(
       (other) => other.spec.group === definition.spec.group && other.metadata.name !== definition.metadata.name,
@@ -135,9 +139,9 @@ export class Registrar {
       .then(
         () => undefined,
         (error: unknown) => {
-          // Somebody changed it meanwhile: that change's event comes here too.
+          // The definition was changed concurrently; the event of that change calls this again.
           if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
-            this.#log.error("Cannot say under which names a definition is served", {
+            this.#log.error("Failed to write the names of a CustomResourceDefinition", {
               definition: definition.metadata.name,
               error,
             })
@@ -160,7 +164,7 @@ export class Registrar {
     this.#withdraw(name)
     const era: Era = { from: this.#storage.revision }
     const resources = customResourcesOf(definition, era, this.#converterOf).filter(
-      // What is built in stays what it is.
+      // A definition cannot replace a built-in kind.
       ({ group, version, plural }) => this.#scheme.resource(group, version, plural) === undefined,
     )
     for (const resource of resources) this.#scheme.add(resource)
@@ -181,15 +185,15 @@ interface Served {
   definition: CustomResourceDefinition
   readonly era: Era
   readonly resources: readonly CustomResource[]
-  /** Whether a resource is one of these, told by what its definition was. */
+  /** Whether a definition does not have all the names that it asks for. */
   holds(identity: object): boolean
 }
 
-/** Whether names that another definition gives up may be what a definition waits for. */
+/** Whether a definition waits for names that another one has. */
 const isWaiting = (definition: CustomResourceDefinition): boolean =>
   conditionOf(definition, "NamesAccepted")?.status !== "True"
 
-/** Whether two states of a definition are served alike. */
+/** Whether two states of a definition are served in the same way. */
 const isSame = (a: CustomResourceDefinition, b: CustomResourceDefinition): boolean =>
   (a.spec === b.spec || deepEqual(a.spec, b.spec)) &&
   a.metadata.uid === b.metadata.uid &&

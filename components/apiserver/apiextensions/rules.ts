@@ -26,14 +26,14 @@ interface Custom extends KubeObject {
 }
 
 /**
- * What a version of a custom resource asks of its objects. Source: apiextensions-apiserver
+ * Returns the validation rules of a version of a custom resource. Source: apiextensions-apiserver
  * pkg/registry/customresource/{strategy,status_strategy,validator}.go.
  */
 export function customRules({ schema, hasStatus, scale }: Version): Rules {
   const statusSchema = schema.properties?.["status"]
   const lists = (object: KubeObject, old: KubeObject | undefined): readonly Cause[] => {
     const causes = listTypeFaults(schema, object)
-    // What was wrong before may stay.
+    // If the stored object breaks the list types already, the new one may too.
     return causes.length === 0 || old === undefined || listTypeFaults(schema, old).length === 0 ? causes : []
   }
   const status: SubresourceStrategy<KubeObject> = {
@@ -106,7 +106,9 @@ function withStatus(object: KubeObject, status: unknown): KubeObject {
   return rest
 }
 
-/** Faults after which rules in CEL are not looked at: the value may not be of the type that they were checked for. */
+/**
+ * Faults after which CEL rules are not evaluated, since the value may not have the type for which they were checked.
+ */
 const BLOCKING: ReadonlySet<string | undefined> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",

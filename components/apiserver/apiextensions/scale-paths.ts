@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 
 type Scale = CustomResourceSubresourceScale | undefined
 
-/** The value at a path such as `.spec.replicas`; undefined where nothing is. */
+/** Returns the value at a path such as `.spec.replicas`; undefined when there is none. */
 export function valueAt(object: object, path: string): unknown {
   let value: unknown = object
   for (const step of stepsOf(path)) {
@@ -18,7 +18,9 @@ const stepsOf = (path: string): readonly string[] => path.replace(/^\./, "").spl
 
 const MOST = 2 ** 31 - 1
 
-/** The paths of /scale lead to numbers that a Scale can hold. Source: registry/customresource/validator.go. */
+/**
+ * Checks that the paths of /scale lead to numbers that a Scale can have. Source: registry/customresource/validator.go.
+ */
 export const scaleSpecFaults = (scale: Scale, object: KubeObject): readonly Cause[] =>
   scale === undefined ? [] : replicaFaults(scale.specReplicasPath, object)
 
@@ -38,7 +40,7 @@ export function scaleStatusFaults(scale: Scale, object: KubeObject): readonly Ca
     : [...causes, invalidValue(labelSelectorPath, "", wrongType(labelSelectorPath, selector, "string"))]
 }
 
-/** A value on the way to a path that is no object. */
+/** Returns a value on the path that should be an object and is not. */
 function obstacleAt(object: object, path: string): unknown {
   let value: unknown = object
   for (const step of stepsOf(path)) {
@@ -60,7 +62,7 @@ function replicaFaults(path: string, object: KubeObject): readonly Cause[] {
   return value > MOST ? [invalidValue(path, value, `should be less than or equal to ${MOST}`)] : []
 }
 
-/** Source: apimachinery unstructured/helpers.go. */
+/** Returns the message for a value of a wrong type. Source: apimachinery unstructured/helpers.go. */
 const wrongType = (path: string, value: unknown, wanted: string): string =>
   `.${stepsOf(path).join(".")} accessor error: ${typeof value === "string" ? value : JSON.stringify(value)} is of the type ${goTypeOf(value)}, expected ${wanted}`
 

@@ -69,7 +69,7 @@ export function relay(exchange: Exchange, outgoing: ClientRequest, { answer, err
     outgoing.once("upgrade", (_incoming, remote: Duplex) => {
       remote.on("error", () => {})
       remote.destroy()
-      failed(unreachable("the target left HTTP, which nobody asked for"))
+      failed(unreachable("the target switched protocols without a request to do so"))
     })
     res.once("close", () => outgoing.destroy())
   })

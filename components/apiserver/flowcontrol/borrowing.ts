@@ -2,10 +2,10 @@ import { allocate } from "./concurrency-allocation.ts"
 import type { PriorityLevel } from "./priority-level.ts"
 
 /**
- * Divides the seats of the server anew among the priority levels, by what they have asked for of late: those that need
- * fewer than they have lend some to those that need more. Returns what part of its target a level gets that meets no
- * bound. Source: updateBorrowingLocked in apiserver apf_controller.go. Differs from upstream: a level with a share
- * keeps a seat, where it has none on a server with few, until somebody has waited for some seconds.
+ * Divides the server's seats among the priority levels by their recent demand: levels that need fewer seats than they
+ * have lend some to levels that need more. Returns the fair fraction: the part of its target that each level gets when
+ * none of its bounds applies. Source: updateBorrowingLocked in apiserver apf_controller.go. Differs from upstream: a
+ * level whose seats would be rounded to 0 keeps one.
  */
 export function adjustSeats(levels: readonly PriorityLevel[], now: number): number {
   let left = 0
@@ -15,7 +15,7 @@ export function adjustSeats(levels: readonly PriorityLevel[], now: number): numb
   for (const level of levels) {
     level.demand.roll(now)
     if (level.isExempt) {
-      // It takes what it needs, and the others have the rest.
+      // The exempt level takes what it needs; the other levels get the rest.
       level.target = level.current = Math.max(level.limits!.min, level.demand.figures.highWatermark)
       left -= level.current
     } else limited.push(level)
@@ -35,7 +35,7 @@ export function adjustSeats(levels: readonly PriorityLevel[], now: number): numb
   } else {
     const claims = limited.map(({ limits, target }, i) => ({ target, lowerBound: least[i]!, upperBound: limits!.max }))
     const allocation = allocate(sum, claims)
-    // Bounds that leave no division leave the seats as they are.
+    // When the bounds allow no division, the seats stay as they are.
     allocation?.seats.forEach((seats, i) => (limited[i]!.current = Math.round(seats)))
     fairProportion = allocation?.fairProportion ?? 0
   }
@@ -46,7 +46,7 @@ export function adjustSeats(levels: readonly PriorityLevel[], now: number): numb
   return fairProportion
 }
 
-/** What a level keeps: as many seats as it has used of its own, and those that it does not lend. */
+/** Returns the least seats that a level keeps: as many of its own as it has used, and those that it does not lend. */
 function leastOf({ limits, demand }: PriorityLevel): number {
   const { min, nominal } = limits!
   return Math.max(min, Math.min(nominal, demand.figures.highWatermark))

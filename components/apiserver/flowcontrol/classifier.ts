@@ -6,18 +6,18 @@ import type { PriorityLevel } from "./priority-level.ts"
 import type { Flow } from "./queue-set.ts"
 import { hashOfFlow } from "./shuffle-sharding.ts"
 
-/** What a request falls under. */
+/** The FlowSchema and priority level of a request. */
 export interface Classified {
   readonly schema: FlowSchema
   readonly level: PriorityLevel
   readonly schemaUid: string
   readonly levelUid: string
   readonly figures: SchemaFigures
-  /** The flow of the request; worked out when it is needed. */
+  /** Returns the flow of the request, computed on demand. */
   flow(): Flow
 }
 
-/** A schema with those of its rules that are about one user. */
+/** A FlowSchema with those of its rules whose subjects include one user. */
 interface Candidate {
   readonly rules: RulesOfUser
   of(attributes: ResourceAttributes | NonResourceRequest): Classified
@@ -29,12 +29,12 @@ interface KnownUser {
 }
 
 /**
- * How many users, and how many namespaces of one schema, are remembered: whoever thinks up names fills no memory.
- * Beyond it all are forgotten and found again.
+ * How many users, and how many namespaces of one schema, are cached, so that invented names cannot fill the memory.
+ * When the limit is reached the cache is emptied.
  */
 const MOST_REMEMBERED = 1000
 
-/** Finds the FlowSchema of a request. What a user can fall under is worked out once. */
+/** Finds the FlowSchema of a request. The schemas that can match a user are cached. */
 export class Classifier {
   #schemas: readonly { readonly schema: FlowSchema; readonly level: PriorityLevel }[] = []
   readonly #users = new Map<string, KnownUser>()
@@ -44,7 +44,7 @@ export class Classifier {
     this.#metrics = metrics
   }
 
-  /** The schemas in the order in which they are tried; the levels by their names. */
+  /** Sets the schemas, in the order in which they are tried, and the levels by their names. */
   configure(schemas: readonly FlowSchema[], levels: ReadonlyMap<string, PriorityLevel>): void {
     this.#schemas = schemas.map((schema) => ({
       schema,
@@ -53,7 +53,7 @@ export class Classifier {
     this.#users.clear()
   }
 
-  /** A request that no schema matches falls under the one called catch-all. Source: startRequest. */
+  /** Classifies a request. One that no schema matches gets the schema `catch-all`. Source: startRequest. */
   classify(user: UserInfo, attributes: ResourceAttributes | NonResourceRequest): Classified {
     const { candidates } = this.#known(user)
     for (const candidate of candidates) if (matches(candidate.rules, attributes)) return candidate.of(attributes)
@@ -93,7 +93,7 @@ export class Classifier {
         flow: () => (flow ??= { distinguisher, hash: hashOfFlow(schema.metadata.name!, distinguisher) }),
       }
     }
-    // Where there is one queue, or none, all requests are one flow.
+    // With one queue, or none, flows need not be told apart.
     const method = (level.queuing?.queues ?? 0) > 1 ? schema.spec.distinguisherMethod?.type : undefined
     if (method !== "ByNamespace") {
       const always = classifiedAs(method === "ByUser" ? user : "")

@@ -1,15 +1,15 @@
-/** One priority level that is to get a part of the seats. */
+/** A priority level that gets a part of the seats. */
 export interface Claim {
-  /** What it should get in proportion to the others; at least `lowerBound`. */
+  /** The seats that it should get in proportion to the others; at least `lowerBound`. */
   readonly target: number
   readonly lowerBound: number
   readonly upperBound: number
 }
 
 export interface Allocation {
-  /** What each claim gets, in their order. */
+  /** The seats of each claim, in the order of the claims. */
   readonly seats: readonly number[]
-  /** The proportion of its target that each gets that meets no bound. */
+  /** The fraction of its target that each claim gets when none of its bounds applies. */
   readonly fairProportion: number
 }
 
@@ -17,9 +17,8 @@ const LEAST_TARGET = 0.001
 const EPSILON = 0.0000001
 
 /**
- * Divides `sum` among claims: all get the same proportion of their targets, as far as their bounds allow. Undefined
- * where the bounds leave no such division. Source: computeConcurrencyAllocation in apiserver
- * pkg/util/flowcontrol/conc_alloc.go.
+ * Divides `sum` among claims: each gets the same fraction of its target, within its bounds. Returns undefined when the
+ * bounds make that impossible. Source: computeConcurrencyAllocation in apiserver pkg/util/flowcontrol/conc_alloc.go.
  */
 export function allocate(sum: number, claims: readonly Claim[]): Allocation | undefined {
   if (sum < 0 || claims.some(({ target, lowerBound, upperBound }) => target < lowerBound || upperBound < lowerBound))
@@ -59,8 +58,8 @@ interface RelativeClaim {
 }
 
 /**
- * The proportion with which the claims take up the whole sum. What they take grows with it in pieces of straight lines:
- * a claim begins to take more at its lower bound and stops at its upper one.
+ * Returns the fraction at which the claims together take the whole sum. What they take is a piecewise linear function
+ * of the fraction: a claim starts to grow at its lower bound and stops at its upper bound.
  */
 function proportionOf(sum: number, lowest: number, claims: readonly RelativeClaim[]): number {
   const bends = claims

@@ -1,19 +1,22 @@
-/** No client is asked to wait longer, in seconds. */
+/** The longest Retry-After, in seconds. */
 const LONGEST = 32
 
 /**
- * After how many seconds clients may come again whose requests were turned away: 1, and twice as many with each time
- * that many were, up to 32. Source: apiserver pkg/util/flowcontrol/dropped_requests_tracker.go.
+ * Computes the Retry-After of rejected requests, in seconds: 1 at first, doubled up to 32 while many requests are
+ * rejected, and lowered again by 1 when few are. Source: apiserver pkg/util/flowcontrol/dropped_requests_tracker.go.
  */
 export class DroppedRequests {
   #retryAfter = 1
   #raisedAt = 0
   #second = 0
   #count = 0
-  /** The seconds before with the number of requests that were turned away in each. */
+  /** Earlier seconds, with the number of requests rejected in each. */
   #history: readonly { readonly second: number; readonly count: number }[] = []
 
-  /** Counts a request that is turned away at `now`, milliseconds since the epoch. Returns when it may come again. */
+  /**
+   * Counts a request that is rejected at `now` (milliseconds since the epoch). Returns the seconds after which it may
+   * be sent again.
+   */
   dropped(now: number): number {
     const second = Math.floor(now / 1000)
     if (second === this.#second) this.#count++

@@ -1,6 +1,6 @@
 /**
- * What is under /debug/api_priority_and_fairness: the levels, their queues and their requests as they are now.
- * Source: apiserver pkg/util/flowcontrol/apf_controller_debug.go.
+ * The tables under /debug/api_priority_and_fairness: the current priority levels, queues and requests. Source:
+ * apiserver pkg/util/flowcontrol/apf_controller_debug.go.
  */
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { FlowControl } from "./flow-control.ts"
@@ -9,7 +9,7 @@ import type { Place } from "./queue-set.ts"
 
 type Row = readonly (string | number | boolean)[]
 
-/** A row for each priority level. */
+/** Returns a table with a row for each priority level. */
 export function dumpPriorityLevels(flow: FlowControl): string {
   return table([
     [
@@ -33,7 +33,7 @@ export function dumpPriorityLevels(flow: FlowControl): string {
   ])
 }
 
-/** A row for each queue. */
+/** Returns a table with a row for each queue. */
 export function dumpQueues(flow: FlowControl): string {
   return table([
     [
@@ -58,7 +58,10 @@ export function dumpQueues(flow: FlowControl): string {
   ])
 }
 
-/** A row for each request that waits or holds seats; `withDetails` tells what it asks for. */
+/**
+ * Returns a table with a row for each request that waits or holds seats; `withDetails` adds the attributes of the
+ * request.
+ */
 export function dumpRequests(flow: FlowControl, clock: Clock, withDetails: boolean): string {
   const details = ["UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource"]
   const rowOf =
@@ -103,16 +106,16 @@ function detailsOf({ attributes }: FlowRequest): Row {
 
 const seatSeconds = (value: number): string => `${value.toFixed(8)}ss`
 
-/** A time of the monotonic clock as RFC 3339 has it; Go's zero time where there is none. */
+/** Formats a time of the monotonic clock as RFC 3339; Go's zero time when undefined. */
 const timeOf = (clock: Clock, monotonic: number | undefined): string =>
   monotonic === undefined
     ? "0001-01-01T00:00:00Z"
     : new Date(clock.now() - (clock.monotonic() - monotonic)).toISOString()
 
-/** The least width of a column, as upstream has it. */
+/** The minimum width of a column, as upstream has it. */
 const LEAST_WIDTH = 8
 
-/** Rows with commas, whose columns stand below each other. Source: Go's text/tabwriter. */
+/** Aligns columns and separates them by commas. Source: Go's text/tabwriter. */
 function table(rows: readonly Row[]): string {
   const cells = rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? String(cell) : `${cell},`)))
   const widths = rows[0]!.map((_, i) => Math.max(LEAST_WIDTH, ...cells.map((row) => row[i]!.length + 1)))

@@ -5,12 +5,12 @@ import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /**
- * Which FlowSchemas and priority levels the server makes, puts right and deletes. Mandatory ones are put right whatever
- * was done to them, suggested ones unless their annotation says otherwise. Source:
+ * The FlowSchemas and priority levels that the server creates, corrects and deletes. Mandatory ones are always
+ * corrected, suggested ones unless their annotation says otherwise. Source:
  * pkg/registry/flowcontrol/ensurer/strategy.go.
  */
 
-/** As whom objects are made and put right, and as whom statuses are applied. */
+/** The field managers under which the server creates and corrects objects, and applies statuses. */
 export const PRODUCER = "api-priority-and-fairness-config-producer-v1"
 export const CONSUMER = "api-priority-and-fairness-config-consumer-v1"
 
@@ -18,7 +18,7 @@ const AUTOUPDATE = "apf.kubernetes.io/autoupdate-spec"
 
 export type FlowObject = FlowSchema | PriorityLevelConfiguration
 
-/** An object that is to be there. */
+/** An object that the server creates if it is missing. */
 export interface EnsuredObject {
   readonly resource: Resource<FlowObject>
   readonly name: string
@@ -37,13 +37,13 @@ const ensured = (
     object: { metadata: { name, annotations: { [AUTOUPDATE]: "true" } }, spec },
   }))
 
-/** Every one of them; priority levels first, so that no schema is there before its level. */
+/** All of them; priority levels first, so that no FlowSchema is created before its level. */
 export const ENSURED: readonly EnsuredObject[] = [
   ...ensured(PriorityLevelConfiguration, BOOTSTRAP_LEVELS),
   ...ensured(FlowSchema, BOOTSTRAP_SCHEMAS),
 ]
 
-/** Returns what a stored object has to be changed to: the object itself where it is right. */
+/** Returns the stored object with the corrections it needs; the same object when it needs none. */
 export function revised<T extends FlowObject>(stored: T, { object, mandatory }: EnsuredObject): T {
   const updates = mandatory || isUpdated(stored)
   const { metadata } = stored
@@ -56,29 +56,34 @@ export function revised<T extends FlowObject>(stored: T, { object, mandatory }: 
   return { ...stored, metadata: { ...metadata, annotations, generation }, spec }
 }
 
-/** What is told of the exempt level belongs to the administrator. Source: plcSpecEqualish. */
+/** The field `exempt` of the level `exempt` belongs to the administrator. Source: plcSpecEqualish. */
 function wantedSpec(stored: FlowObject, spec: FlowObject["spec"], mandatory: boolean): FlowObject["spec"] {
   if (!mandatory || !("exempt" in spec)) return spec
   const { exempt } = stored.spec as PriorityLevelConfiguration["spec"]
   return exempt === undefined ? spec : { ...spec, exempt }
 }
 
-/** Whether a suggested object is kept as it is suggested. One that nobody has changed is, where nothing says so. */
+/**
+ * Whether the server keeps a suggested object up to date. Without an annotation, it does if nobody has changed the
+ * object.
+ */
 const isUpdated = ({ metadata }: FlowObject): boolean =>
   parsed(metadata.annotations?.[AUTOUPDATE]) ?? metadata.generation === 1
 
-/** Whether an object was the server's own, as its annotation says, and is no more. */
+/** Whether the server once created an object, according to its annotation, but no longer wants it. */
 export const isUnwanted = ({ metadata, kind }: KubeObject): boolean =>
   parsed(metadata.annotations?.[AUTOUPDATE]) === true &&
   !ENSURED.some(({ resource, name }) => resource.kind === kind && name === metadata.name)
 
 const TRUE: readonly string[] = ["1", "t", "T", "TRUE", "true", "True"]
 const FALSE: readonly string[] = ["0", "f", "F", "FALSE", "false", "False"]
-/** As Go's strconv.ParseBool reads it; undefined where it is neither. */
+/** Parses a boolean as Go's strconv.ParseBool; undefined when it is none. */
 const parsed = (text: string | undefined): boolean | undefined =>
   text === undefined ? undefined : TRUE.includes(text) ? true : FALSE.includes(text) ? false : undefined
 
-/** The condition that tells whether the level of a schema is there. Source: presyncFlowSchemaStatus. */
+/**
+ * Returns the condition that says whether the priority level of a FlowSchema exists. Source: presyncFlowSchemaStatus.
+ */
 export function danglingCondition(
   { spec }: Pick<FlowSchema, "spec">,
   isThere: boolean,

@@ -1,7 +1,7 @@
 import type { UserInfo } from "../request.ts"
 
 /**
- * Whether no limit holds for a user: administrators must get in to mend what is wrong. Source: apiserver
+ * Whether a user is exempt from all limits, so that administrators can always correct a fault. Source: apiserver
  * pkg/server/filters/maxinflight.go.
  */
 export const isExempt = ({ groups }: UserInfo): boolean => groups.includes("system:masters")

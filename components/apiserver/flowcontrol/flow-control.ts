@@ -1,11 +1,10 @@
 /**
- * Priority and fairness: which requests begin at once, which wait, and which are turned away.
- *
- * A FlowSchema says at which priority level a request is served; each level has a number of seats, and requests that
- * find none wait in its queues. Sources: apiserver pkg/util/flowcontrol (apf_controller.go, apf_filter.go), KEP-1040.
- *
- * A request whose answer is ready in the same turn never has a seat: nobody could find it there. So what most requests
- * cost is to be classified, to look whether there is room, and to be counted.
+ * API Priority and Fairness: decides which requests are executed at once, which wait, and which are rejected.
+ * A FlowSchema assigns a request to a priority level. Each level has a number of seats, and requests that find no free
+ * seat wait in the queues of the level. Sources: apiserver pkg/util/flowcontrol (apf_controller.go, apf_filter.go),
+ * KEP-1040.
+ * A request that is answered in the turn in which it began takes no seat, since no other request can run in that turn.
+ * So most requests only cost a classification, a check for free seats and a count.
  */
 import { byPrecedence, type FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import type { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
@@ -24,34 +23,40 @@ import { endOfPeriod } from "./seat-demand.ts"
 export interface FlowControlOptions {
   readonly clock: Clock
   readonly metrics: FlowMetrics
-  /** How many requests the server serves at once, but for the exempt ones. */
+  /** The server's seats: how many requests it executes concurrently, apart from exempt ones. */
   readonly serverSeats: number
-  /** How many seats a list or watch takes; `limit` is how many objects it asks for at most. */
+  /** Returns how many seats a list or watch takes; `limit` is the limit parameter of the list. */
   seatsOf(attributes: ResourceAttributes, limit: number | undefined, maxSeats: number): number
 }
 
-/** What is to be known of a request beside its attributes, for the case that it has to wait. */
+/** What is needed of a request beside its attributes when it has to wait. */
 export interface Terms<T> {
-  /** Milliseconds; a quarter of the time that the request has. */
+  /** The longest wait, in milliseconds: a quarter of the request's timeout. */
   readonly mostMs: number
-  /** Of a list. */
+  /** The limit parameter of a list. */
   readonly limit?: number | undefined
-  /** False for a watch: it needs seats for as long as it begins. */
+  /** False for a watch, which holds seats only while it starts. */
   readonly holdsSeats?: false
-  /** Waits in a full queue too: who is in this process only holds in another place what is sent away here. */
+  /**
+   * The request also waits when its queue is full: a caller in this process would only wait elsewhere before it tries
+   * again.
+   */
   readonly isPatient?: true
-  /** Told where the request belongs. */
+  /** Called with the classification of the request. */
   readonly classified?: (classification: Classification) => void
-  /** Nobody waits for the answer any more. */
+  /** Aborts when the caller no longer waits for the answer. */
   readonly signal?: AbortSignal | undefined
-  /** Called when it has to wait; false where there is no room for what it holds meanwhile. `end` follows if true. */
+  /**
+   * Called when the request has to wait; returns false when what it holds while waiting (its body) exceeds a limit.
+   * After true, `end` is called once.
+   */
   readonly begin?: () => boolean
   readonly end?: () => void
-  /** The answer where it is turned away; it may come again after `retryAfter` seconds. */
+  /** Returns the answer for a rejected request, which may be sent again after `retryAfter` seconds. */
   rejected(retryAfter: number): T
 }
 
-/** Where a request belongs: told to clients in the head of the answer, by uid. */
+/** The uids of a request's FlowSchema and priority level, which clients get as response headers. */
 export interface Classification {
   readonly schemaUid: string
   readonly levelUid: string
@@ -67,7 +72,7 @@ export class FlowControl {
     schemas: [],
   }
   #fairProportion = 0
-  /** When the seats were divided is no more true from this time on. */
+  /** When the seats are to be divided again, in milliseconds of the monotonic clock. */
   #adjustAt = 0
   #timer: Timer | undefined
   #waiting = 0
@@ -80,19 +85,19 @@ export class FlowControl {
     this.configure([], [])
   }
 
-  /** By name. */
+  /** The priority levels, sorted by name. */
   get levels(): readonly PriorityLevel[] {
     return [...this.#levels.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** What part of its target a level has that meets no bound. */
+  /** The fraction of its target that a level gets when none of its bounds applies. */
   get fairProportion(): number {
     return this.#fairProportion
   }
 
   /**
-   * Goes over to these objects. Levels that are not among them, but have requests, remain until those are over; the
-   * mandatory objects are there even where they are missing. Source: lockAndDigestConfigObjects.
+   * Applies a new configuration. Removed levels that still have requests remain until these end. Mandatory objects that
+   * are missing get their default content. Source: lockAndDigestConfigObjects.
    */
   configure(configurations: readonly PriorityLevelConfiguration[], schemas: readonly FlowSchema[]): void {
     this.#configured = { levels: configurations, schemas }
@@ -120,8 +125,8 @@ export class FlowControl {
   }
 
   /**
-   * Serves a request when its turn has come: at once, and then with the result of `serve` as it is, wherever there is
-   * room. A request holds its seats until the promise of `serve` is settled.
+   * Executes a request when it gets seats. With free seats `serve` is called at once and its result returned as it is.
+   * The request holds its seats until the promise of `serve` settles.
    */
   run<T>(
     user: UserInfo,
@@ -147,7 +152,7 @@ export class FlowControl {
     )
   }
 
-  /** Serves what is over in the same turn, whether there is room or not. */
+  /** Executes a request that ends within this turn, whether seats are free or not. */
   pass<T>(user: UserInfo, attributes: ResourceAttributes | NonResourceRequest, serve: () => T): T {
     const classified = this.#classifier.classify(user, attributes)
     this.#count(classified, this.#seatsOf(attributes, undefined, classified.level))
@@ -181,7 +186,9 @@ export class FlowControl {
     return { seats, flow: flow(), schema: schema.metadata.name!, attributes, dispatched }
   }
 
-  /** `take` gives seats to a request that goes on after this turn; it has none to give where there are none to hold. */
+  /**
+   * `take` occupies the seats of a request that continues after this turn; undefined when the request holds no seats.
+   */
   #execute<T>(
     { level, figures }: Classified,
     serve: () => T | Promise<T>,
@@ -262,7 +269,7 @@ export class FlowControl {
     })
   }
 
-  /** Serves a request that has waited, and so has its seats already. */
+  /** Executes a request that has waited and so already holds seats. */
   #serveSeated<T>(
     classified: Classified,
     serve: () => T | Promise<T>,
@@ -287,7 +294,7 @@ export class FlowControl {
     this.#fairProportion = adjustSeats([...this.#levels.values()], now)
   }
 
-  /** While requests wait, seats are divided anew at the end of each period. */
+  /** While requests wait, divides the seats again at the end of each period. */
   #watchSeats(): void {
     this.#timer ??= this.#options.clock.setTimeout(
       () => {

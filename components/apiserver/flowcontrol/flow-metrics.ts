@@ -2,30 +2,30 @@ import type { Distribution, Registry, Value } from "../../../pkg/metrics/registr
 import type { FlowControl } from "./flow-control.ts"
 import type { PriorityLevel } from "./priority-level.ts"
 
-/** Sources: apiserver pkg/util/flowcontrol/metrics/metrics.go. */
+/** Histogram buckets, in seconds. Sources: apiserver pkg/util/flowcontrol/metrics/metrics.go. */
 const DURATIONS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30]
 const LENGTHS = [0, 10, 25, 50, 100, 250, 500, 1000]
 const SEATS = [1, 2, 4, 8, 16, 32, 64, 100]
 
-/** Figures of the requests of one FlowSchema at one priority level. */
+/** The metrics of requests of one FlowSchema at one priority level. */
 export interface SchemaFigures {
   readonly dispatched: Value
-  /** Seconds that a request waited which was then served. */
+  /** Seconds that executed requests waited. */
   readonly waited: Distribution
   readonly execution: Distribution
   readonly estimatedSeats: Distribution
   began(seats: number): void
   ended(seats: number, seconds: number): void
-  /** A request has begun to wait; `length` of its queue, with itself. */
+  /** Records that a request began to wait; `length` is that of its queue, including the request. */
   entered(seats: number, length: number): void
   left(seats: number): void
-  /** `seconds` that it waited. */
+  /** Records a rejected request; `seconds` is how long it waited. */
   rejected(reason: string, seconds: number): void
 }
 
 export interface FlowMetrics {
   of(level: string, schema: string): SchemaFigures
-  /** Shows the figures of its levels, which are read when somebody asks. */
+  /** Exposes the metrics of the priority levels, which are read at each scrape. */
   show(flow: FlowControl): void
 }
 
@@ -48,7 +48,7 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
   )
   const executing = gauge("current_executing_requests", "Number of requests that are executing")
   const executingSeats = gauge("current_executing_seats", "Number of seats of requests that are executing")
-  // The same under its older name.
+  // An older name of the same metric.
   const concurrency = gauge("request_concurrency_in_use", "Number of seats of requests that are executing")
   const queued = gauge("current_inqueue_requests", "Number of requests that wait")
   const queuedSeats = gauge("current_inqueue_seats", "Number of seats that waiting requests need")

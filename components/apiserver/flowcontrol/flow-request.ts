@@ -4,7 +4,7 @@ import type { Flow, SeatedRequest } from "./queue-set.ts"
 /** A request that holds seats or waits for them. */
 export interface FlowRequest extends SeatedRequest {
   readonly flow: Flow
-  /** Name of its FlowSchema. */
+  /** The name of its FlowSchema. */
   readonly schema: string
   readonly attributes: ResourceAttributes | NonResourceRequest
 }

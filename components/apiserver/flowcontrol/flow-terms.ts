@@ -5,10 +5,12 @@ import type { UserInfo } from "../request.ts"
 import type { Classification, Terms } from "./flow-control.ts"
 import { TURNED_AWAY } from "./too-many-requests.ts"
 
-/** No request waits longer. Source: apiserver pkg/server/filters/priority-and-fairness.go getRequestWaitContext. */
+/**
+ * The longest wait of any request. Source: apiserver pkg/server/filters/priority-and-fairness.go getRequestWaitContext.
+ */
 const LONGEST_WAIT_MS = 60_000
 
-/** The terms of a request that came over HTTP. */
+/** The terms of a request over HTTP. */
 export class FlowTerms implements Terms<void> {
   readonly mostMs: number
   readonly holdsSeats?: false
@@ -17,7 +19,7 @@ export class FlowTerms implements Terms<void> {
   readonly #user: UserInfo
   readonly #bodies: FairShare
 
-  /** `bodies`: bytes of bodies in memory, of which each user has a share. */
+  /** `bodies` limits the bytes of bodies in memory, in all and per user. */
   constructor(
     exchange: Exchange,
     info: RequestInfo,
@@ -40,7 +42,7 @@ export class FlowTerms implements Terms<void> {
     return text === undefined ? undefined : Number(text)
   }
 
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   get signal(): AbortSignal {
     const gone = new AbortController()
     this.#exchange.res.once("close", () => gone.abort())
@@ -51,7 +53,7 @@ export class FlowTerms implements Terms<void> {
     this.#exchange.classification = classification
   }
 
-  /** The body of a request that waits stays in memory. */
+  /** The body of a waiting request stays in memory. */
   begin(): boolean {
     const { length } = this.#exchange.body
     return length === 0 || this.#bodies.take(this.#user.name, length)

@@ -26,19 +26,22 @@ export interface KeepConfigOptions {
   readonly client: Client
   readonly clock: Clock
   readonly log: Logger
-  /** Told of every change; undefined where requests are not controlled, and the objects only kept. */
+  /** Gets every new configuration; undefined when requests are not controlled and only the objects are kept. */
   readonly flow: FlowControl | undefined
 }
 
-/** What was done to the server's own objects is put right at the end of each minute. */
+/** The server's own objects are corrected at the end of each minute in which they were changed. */
 const ENSURE_MS = 60_000
-/** How often the status of one schema is written within a minute at most: somebody else may insist on another one. */
+/**
+ * The most writes per minute to the status of one FlowSchema, since another client may keep writing a different one.
+ */
 const MOST_WRITES = 6
 
 /**
- * Has flow control go by the stored objects, tells in their statuses which schemas have no priority level, and puts the
- * server's own objects right. Sources: pkg/registry/flowcontrol/rest/storage_flowcontrol.go, apf_controller.go. Differs
- * from upstream: what is wrong is looked for when an object changes, and not every minute.
+ * Configures flow control from the stored objects, sets the condition Dangling of FlowSchemas, and corrects the
+ * server's own objects. Returns a function that stops this. Sources:
+ * pkg/registry/flowcontrol/rest/storage_flowcontrol.go, apf_controller.go. Differs from upstream: objects are examined
+ * when one changes, and not every minute.
  */
 export function keepFlowConfig({ storage, objects, client, clock, log, flow }: KeepConfigOptions): () => void {
   const prefixes = [PriorityLevelConfiguration, FlowSchema].map((kind) => storagePrefix(kind as Resource, undefined))
@@ -51,7 +54,7 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
   const schemas = () => objects.list(FlowSchema)
   const failed = (what: string, name: string) => (error: unknown) => {
     const { reason } = ApiError.from(error)
-    // Somebody was faster: that change's event comes here again.
+    // The object was changed concurrently; the event of that change calls this again.
     if (isClosed || reason === "Conflict" || reason === "NotFound" || reason === "AlreadyExists") return
     log.error(what, { name, error })
   }
@@ -61,7 +64,7 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
       const { resource, name, object } = wanted
       const stored = objects.get(resource as Resource<FlowObject>, { name })
       const options = { fieldManager: PRODUCER }
-      const tellFailure = failed("Cannot put an object of priority and fairness right", name)
+      const tellFailure = failed("Failed to correct an object of API Priority and Fairness", name)
       if (stored === undefined) client.create(resource, object, options).catch(tellFailure)
       else {
         const right = revised(stored, wanted)
@@ -71,7 +74,7 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
     for (const object of unwanted())
       client
         .delete(object.kind === FlowSchema.kind ? FlowSchema : PriorityLevelConfiguration, object.metadata)
-        .catch(failed("Cannot delete an object of priority and fairness", object.metadata.name ?? ""))
+        .catch(failed("Failed to delete an object of API Priority and Fairness", object.metadata.name ?? ""))
   }
 
   const unwanted = (): readonly KubeObject[] => [...levels(), ...schemas()].filter(isUnwanted)
@@ -113,11 +116,13 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
           { type: "apply", body },
           { subresource: "status", fieldManager: CONSUMER, force: true },
         )
-        .catch(failed("Cannot write the status of a FlowSchema", name))
+        .catch(failed("Failed to write the status of a FlowSchema", name))
     }
   }
 
-  /** What may not be written now is looked at again with the next change. */
+  /**
+   * Whether another write to the status is allowed in this minute; if not, the next change of an object tries again.
+   */
   function mayWrite(name: string): boolean {
     const now = clock.monotonic()
     const recent = (written.get(name) ?? []).filter((at) => now - at < 60_000)
@@ -146,7 +151,7 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
   }
 }
 
-/** A status says nothing to flow control. */
+/** Whether an event changed more than the status, which flow control does not read. */
 const isOfSpec = ({ type, stored, previous }: StorageEvent): boolean =>
   type !== "update" ||
   previous === undefined ||

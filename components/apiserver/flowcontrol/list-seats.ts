@@ -5,23 +5,24 @@ import type { Storage } from "../../../pkg/storage/storage.ts"
 import { storagePrefix } from "../cacher/view.ts"
 import type { ResourceAttributes } from "../request.ts"
 
-/** Source: apiserver pkg/util/flowcontrol/request/list_work_estimator.go. */
+/** Bytes of objects that one seat stands for. Source: apiserver pkg/util/flowcontrol/request/list_work_estimator.go. */
 const BYTES_PER_SEAT = 100_000
-/** A list is written piece by piece, and no more of it is in memory at once. */
+/** More bytes are not counted: a list is written in pieces, so no more of it is in memory at once. */
 const MOST_BYTES = 1_000_000
-/** How long the number and size of the objects of a kind are taken to be what they were. */
+/** How long the number and average size of a kind's objects are cached. */
 const FRESH_MS = 60_000
 
 interface Stats {
   readonly until: number
   readonly count: number
-  /** Bytes of an object, on average. */
+  /** Average size of an object, in bytes. */
   readonly size: number
 }
 
 /**
- * Returns how many seats a list takes, or a watch that begins with one: by the size of all objects of the kind, or of
- * as many as `limit` says. Differs from upstream: the size of an object is that of three of them on average.
+ * Returns a function that estimates how many seats a list takes, or a watch that begins with a list: by the bytes of
+ * all objects of the kind, or of `limit` of them. Differs from upstream: the average size is that of three sampled
+ * objects.
  */
 export function listSeats({
   scheme,

@@ -2,7 +2,7 @@ import { BOOTSTRAP_LEVELS, BOOTSTRAP_SCHEMAS } from "../../../pkg/api/flowcontro
 import { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
 
-/** The mandatory objects as they are taken to be where somebody has deleted them: without a uid. */
+/** The default content of mandatory objects that are missing in the store. They have no uid. */
 
 export const mandatorySchemas = (): readonly FlowSchema[] =>
   BOOTSTRAP_SCHEMAS.filter(({ mandatory }) => mandatory).map(({ name, spec }) => ({

@@ -6,15 +6,15 @@ import type {
 } from "../../../pkg/api/flowcontrol/v1/flowschemaspec.ts"
 import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
 
-/** Which requests a FlowSchema means. Source: apiserver pkg/util/flowcontrol/rule.go. */
+/** Finds the requests that a FlowSchema matches. Source: apiserver pkg/util/flowcontrol/rule.go. */
 
-/** The rules of a FlowSchema that can match requests of one user. */
+/** The rules of a FlowSchema whose subjects include one user. */
 export interface RulesOfUser {
   readonly resourceRules: readonly ResourcePolicyRule[]
   readonly nonResourceRules: readonly NonResourcePolicyRule[]
 }
 
-/** Returns the rules that are about a user; undefined where there are none. */
+/** Returns the rules whose subjects include a user; undefined when there are none. */
 export function rulesFor(user: UserInfo, { spec }: FlowSchema): RulesOfUser | undefined {
   const rules = (spec.rules ?? []).filter(({ subjects }) => subjects.some((subject) => isMeant(user, subject)))
   if (rules.length === 0) return undefined
@@ -42,7 +42,7 @@ function isMeant({ name, groups }: UserInfo, subject: Subject): boolean {
   }
 }
 
-/** Whether one of the rules describes a request. */
+/** Whether one of the rules matches a request. */
 export function matches(rules: RulesOfUser, request: ResourceAttributes | NonResourceRequest): boolean {
   if ("path" in request) {
     for (const rule of rules.nonResourceRules) if (describesPath(rule, request)) return true
@@ -71,12 +71,12 @@ function describesPath({ verbs, nonResourceURLs }: NonResourcePolicyRule, { verb
   return has(verbs, verb) && nonResourceURLs.some((url) => url === "*" || url === path || path.startsWith(below(url)))
 }
 
-/** What paths below a URL begin with. A URL holds for these too, with a star at its end or without. */
+/** Returns the prefix of the paths that a URL pattern matches, with or without a star at its end. */
 function below(url: string): string {
   const prefix = url.endsWith("*") ? url.slice(0, -1) : url
   return prefix.endsWith("/") ? prefix : `${prefix}/`
 }
 
-/** A star stands alone in a list, which validation sees to. */
+/** Whether the list is a star. Validation ensures that a star is the only entry. */
 const isAny = (list: readonly string[]): boolean => list.length === 1 && list[0] === "*"
 const has = (list: readonly string[], value: string): boolean => isAny(list) || list.includes(value)

@@ -3,7 +3,7 @@ import type { Value } from "../../../pkg/metrics/registry.ts"
 import type { UserInfo } from "../request.ts"
 import { isExempt } from "./exempt.ts"
 
-/** How many requests may be under way at once; 0 for any number. */
+/** The most requests in progress at once; 0 means no limit. */
 export interface InFlightLimits {
   readonly reads: number
   readonly writes: number
@@ -12,26 +12,26 @@ export interface InFlightLimits {
 /** Source: apiserver pkg/server/config.go MaxRequestsInFlight, MaxMutatingRequestsInFlight. */
 export const DEFAULT_LIMITS: InFlightLimits = { reads: 400, writes: 200 }
 
-/** Shown as apiserver_current_inflight_requests. */
+/** The values of the metric apiserver_current_inflight_requests. */
 export interface InFlightGauges {
   readonly reads: Value
   readonly writes: Value
 }
 
-/** What a request holds while it is under way. */
+/** What a request holds while it is in progress. */
 export interface Slot {
   readonly gauge: Value
   readonly share: FairShare
 }
 
-/** Verbs that only read; what is not one of them counts as a write. */
+/** The verbs that count as reads; all others count as writes. */
 const READS: readonly string[] = ["get", "list", "watch", "head", "options"]
 
 /**
- * Turns requests away when too many are under way, rather than have all of them wait, and sees to it that no user has
- * all the places. What runs long by design (watches, exec, logs …) is not counted: the caller asks only for the others.
- * Source: apiserver pkg/server/filters/maxinflight.go. Differs from upstream: a user gets a share, and not whatever is
- * left.
+ * Rejects requests when too many are in progress, instead of making all of them slow, and keeps one user from taking
+ * all places. Long-running requests (watches, exec, logs …) are not counted: the caller does not call `enter` for them.
+ * Source: apiserver pkg/server/filters/maxinflight.go. Differs from upstream: a user gets a share of the places, and
+ * not all free ones.
  */
 export class MaxInFlight {
   readonly #reads: Slot
@@ -42,7 +42,8 @@ export class MaxInFlight {
   }
 
   /**
-   * Lets a request in; its end is to be told with `leave`. Undefined when there are too many, in all or of this user.
+   * Admits a request, whose end the caller reports with `leave`. Returns undefined when too many are in progress, in
+   * all or of this user.
    */
   enter(user: UserInfo, verb: string): Slot | undefined {
     const slot = READS.includes(verb) ? this.#reads : this.#writes
@@ -51,7 +52,7 @@ export class MaxInFlight {
     return slot
   }
 
-  /** Counts a request that others let in for as long as it goes on. */
+  /** Counts a request that flow control admitted, until `pending` settles. */
   counted(verb: string, pending: void | Promise<void>): void | Promise<void> {
     if (pending === undefined) return undefined
     const { gauge } = READS.includes(verb) ? this.#reads : this.#writes

@@ -5,32 +5,35 @@ import type { FlowRequest } from "./flow-request.ts"
 import { QueueSet, type QueuingConfig } from "./queue-set.ts"
 import { SeatDemand } from "./seat-demand.ts"
 
-/** How many seats a level may have, and has. Source: priorityLevelState in apiserver apf_controller.go. */
+/**
+ * The seats of a level, and the bounds for lending and borrowing. Source: priorityLevelState in apiserver
+ * apf_controller.go.
+ */
 export interface SeatLimits {
   /** Its share of the server's seats. */
   readonly nominal: number
-  /** What is left when it has lent all that it lends. */
+  /** The seats that remain when it lends all that it may lend. */
   readonly min: number
-  /** What it has when it has borrowed all that it may borrow. */
+  /** The seats that it has when it borrows all that it may borrow. */
   readonly max: number
 }
 
-/** A priority level at work. */
+/** A priority level: its seats, queues and counters. */
 export class PriorityLevel {
   readonly name: string
   readonly demand: SeatDemand
   readonly queues: QueueSet<FlowRequest>
   readonly dropped = new DroppedRequests()
   limits: SeatLimits | undefined
-  /** How many seats it has now. */
+  /** The seats that it has now. */
   current = 0
-  /** What it should have had at the last adjustment. */
+  /** The seats that it should have had at the last adjustment. */
   target = 0
-  /** How many seats a single request may take at most. */
+  /** The most seats that a single request may take. */
   maxSeats = 1
-  /** Its object is gone, and it remains for the requests that it still has. */
+  /** Its object was deleted; the level remains until its last request ends. */
   isQuiescing = false
-  /** Since its start. */
+  /** Counters since the level was created. */
   readonly counts = { dispatched: 0, rejected: 0, timedOut: 0, cancelled: 0 }
   #configuration: PriorityLevelConfiguration
 
@@ -70,8 +73,8 @@ export class PriorityLevel {
   }
 
   /**
-   * Gives the level its part of `serverSeats`. A new one begins between what it has and what it keeps when it lends all.
-   * Source: finishQueueSetReconfigsLocked.
+   * Gives the level its share of `serverSeats`. A new level begins with a number between its nominal seats and its
+   * minimum. Source: finishQueueSetReconfigsLocked.
    */
   share(serverSeats: number, sumOfShares: number): void {
     const { limited, exempt } = this.#configuration.spec
@@ -86,14 +89,14 @@ export class PriorityLevel {
       max: nominal + (borrowing === undefined ? serverSeats : percentOf(borrowing)),
     }
     const { handSize } = this.queuing ?? { handSize: 1 }
-    // 15 % of the seats, but no more than one for each queue of a hand.
+    // 15 % of the seats, but at most one seat for each queue of a hand.
     if (this.queuing !== undefined)
       this.maxSeats = Math.max(1, Math.min(Math.ceil(nominal * 0.15), Math.floor(nominal / handSize)))
     if (isNew) this.current = nominal - Math.floor(lendable / 2)
   }
 }
 
-/** Whether a level can be used: its parts fit its type, and only the one called exempt is. */
+/** Whether a priority level is valid: its fields match its type, and only the level `exempt` is exempt. */
 export function isUsable({ metadata, spec }: PriorityLevelConfiguration): boolean {
   const { type, limited, exempt } = spec
   const isExempt = type === "Exempt"

@@ -1,64 +1,62 @@
 /**
- * The requests of one priority level: those that are executing, and the queues in which others wait.
- *
- * Fair queuing. Each queue has a virtual time at which its oldest request would begin if the level served all queues
- * alike, a bit of each in turn; the request that would be over first goes first. The virtual time of the level, R, goes
- * by as fast as seats are given out to each queue that has something to do. A request is taken to last 3 ms when it
- * begins, and what it really took is set right when it ends. Sources: apiserver
- * pkg/util/flowcontrol/fairqueuing/queueset (doc.go is the theory), KEP-1040.
- *
- * Differs from upstream: R is a floating-point number of seat-seconds, which needs no epochs; and nothing goes on in
- * seats after the end of a request, since watchers are served in the turn of the commit.
+ * The requests of one priority level: those that execute, and the queues in which others wait.
+ * Fair queuing: each queue has a virtual time at which its oldest request would begin if the level served all queues in
+ * turn, a little of each; the request that would end first is dispatched first. R, the virtual time of the level,
+ * advances at the rate at which each active queue gets seats. A request is assumed to last 3 ms when it is dispatched,
+ * and the difference is corrected when it ends. Sources: apiserver pkg/util/flowcontrol/fairqueuing/queueset (doc.go
+ * explains the theory), KEP-1040.
+ * Differs from upstream: R is a floating-point number of seat-seconds, which needs no epochs; and no request keeps
+ * seats after its end, since watchers are served in the turn of the commit.
  */
 import { deal } from "./shuffle-sharding.ts"
 
 export interface QueuingConfig {
-  /** 0 where requests do not wait. */
+  /** 0 when requests do not wait. */
   readonly queues: number
   readonly handSize: number
   readonly queueLengthLimit: number
 }
 
-/** Requests that have one claim together: those of a schema that its distinguisher does not tell apart. */
+/** A group of requests that shares its queues: those of one FlowSchema with the same value of its distinguisher. */
 export interface Flow {
   readonly distinguisher: string
   readonly hash: bigint
 }
 
-/** What the level knows of a request. */
+/** What the queues need to know of a request. */
 export interface SeatedRequest {
   readonly seats: number
   readonly flow: Flow
-  /** Tells that the request, which waited, may go on. It holds its seats from then on. */
+  /** Called when the request has waited and is dispatched. It holds its seats from then on. */
   readonly dispatched: (() => void) | undefined
 }
 
-/** A request that waits or is executing. */
+/** A request that waits or executes. */
 export interface Place<Request extends SeatedRequest> {
   readonly request: Request
   readonly queue: Queue<Request> | undefined
-  /** Milliseconds of the monotonic clock, as everywhere here. */
+  /** When it arrived, in milliseconds of the monotonic clock, like all times here. */
   readonly arrived: number
   started: number | undefined
-  /** R when it arrived. */
+  /** The value of R when it arrived. */
   readonly arrivalR: number
-  /** Where it stands among those that are executing. */
+  /** Its index in the list of executing requests. */
   index: number
 }
 
 export interface Queue<Request extends SeatedRequest> {
   readonly waiting: Set<Place<Request>>
-  /** The first of those that wait: all queues are asked for theirs whenever a request ends. */
+  /** The first waiting request, kept because it is read of every queue whenever a request ends. */
   oldest: Place<Request> | undefined
   readonly executing: Place<Request>[]
-  /** Of those that wait. */
+  /** Seats that its waiting requests need. */
   seatsWaiting: number
-  /** Of those that are executing. */
+  /** Seats that its executing requests hold. */
   seatsInUse: number
   nextDispatchR: number
 }
 
-/** Figures of the last time that a request left its queue. */
+/** Values at the last dispatch from a queue, for the metrics. */
 export interface LastDispatch {
   readonly r: number
   readonly s: number
@@ -67,19 +65,19 @@ export interface LastDispatch {
 }
 
 export interface QueueSetOptions {
-  /** Requests begin whatever the limit is. */
+  /** Whether requests begin without regard to the limit. */
   readonly isExempt: boolean
   readonly now: () => number
-  /** Told how many seats are in use or wanted, whenever that changes. */
+  /** Called with the seats that are in use or wanted, whenever that number changes. */
   readonly demand: (seats: number, now: number) => void
 }
 
-/** How long requests are taken to last. */
+/** How long a request is assumed to last. */
 const ESTIMATED_MS = 3
 
 export class QueueSet<Request extends SeatedRequest> {
   queues: readonly Queue<Request>[] = []
-  /** Those of a level without queues. */
+  /** The executing requests that came through no queue. */
   readonly queueless: Place<Request>[] = []
   readonly #options: QueueSetOptions
   #config: QueuingConfig = { queues: 0, handSize: 0, queueLengthLimit: 0 }
@@ -95,7 +93,7 @@ export class QueueSet<Request extends SeatedRequest> {
   seatsWaiting = 0
   seatsInUse = 0
   lastDispatch: LastDispatch | undefined
-  /** How often the request whose turn it was needed more seats than were free. */
+  /** How often the next request needed more seats than were free. */
   notAccommodated = 0
 
   constructor(options: QueueSetOptions) {
@@ -113,12 +111,12 @@ export class QueueSet<Request extends SeatedRequest> {
     return this.#r
   }
 
-  /** How much work waits in a queue, in seat-seconds. */
+  /** Returns the work that waits in a queue, in seat-seconds. */
   workOf({ seatsWaiting }: Queue<Request>): number {
     return (seatsWaiting * ESTIMATED_MS) / 1000
   }
 
-  /** Queues that are too many are given up when they are empty. */
+  /** Changes the number of queues. Surplus queues are removed when they are empty. */
   configure(config: QueuingConfig): void {
     this.#pass()
     if (config.queues !== this.#config.queues || config.handSize !== this.#config.handSize) this.#hands = new WeakMap()
@@ -127,7 +125,7 @@ export class QueueSet<Request extends SeatedRequest> {
     if (missing > 0) this.queues = [...this.queues, ...Array.from({ length: missing }, () => newQueue<Request>())]
   }
 
-  /** How many seats there are now. */
+  /** Sets the number of seats. */
   setLimit(limit: number): void {
     if (limit === this.#limit) return
     this.#pass()
@@ -135,14 +133,14 @@ export class QueueSet<Request extends SeatedRequest> {
     this.#dispatchAll()
   }
 
-  /** Whether a request may begin at once. Then nothing waits. */
+  /** Whether a request may begin at once. That is false while other requests wait. */
   hasRoom(seats: number): boolean {
     if (this.#options.isExempt) return true
     if (this.waiting > 0) return false
     return (this.#config.queues === 0 || this.seatsInUse < this.#limit) && this.#accommodates(seats)
   }
 
-  /** Gives seats to a request that has room. Its end is to be told with `finish`. */
+  /** Gives seats to a request after `hasRoom` returned true. The caller reports its end with `finish`. */
   execute(request: Request): Place<Request> {
     this.#pass()
     const queue = this.#config.queues > 0 ? this.#queueFor(request.flow) : undefined
@@ -152,7 +150,7 @@ export class QueueSet<Request extends SeatedRequest> {
     return place
   }
 
-  /** Has a request wait that has no room. Says why where it may not; the queue of a patient one is never full. */
+  /** Puts a request into a queue. Returns the reason when it must not wait; for a patient request no queue is full. */
   enqueue(request: Request, isPatient = false): Place<Request> | "queue-full" | "concurrency-limit" {
     this.#pass()
     if (this.#config.queues === 0) return "concurrency-limit"
@@ -172,7 +170,7 @@ export class QueueSet<Request extends SeatedRequest> {
     return place
   }
 
-  /** Takes a request out of its queue. False when it has been dispatched already. */
+  /** Removes a request from its queue. Returns false when it was dispatched already. */
   giveUp(place: Place<Request>): boolean {
     const { queue } = place
     if (queue === undefined || !queue.waiting.has(place)) return false
@@ -181,12 +179,12 @@ export class QueueSet<Request extends SeatedRequest> {
     this.#tellDemand()
     this.#bound(queue)
     this.#afterLeaving(queue)
-    // Those behind a wide request may have room without it.
+    // The requests behind one that needs many seats may fit now.
     this.#dispatchAll()
     return true
   }
 
-  /** Gives back the seats of a request, and has others begin. */
+  /** Frees the seats of a request and dispatches others. */
   finish(place: Place<Request>): void {
     this.#pass()
     const { request, queue, started = 0 } = place
@@ -225,7 +223,7 @@ export class QueueSet<Request extends SeatedRequest> {
     this.#options.demand(this.seatsInUse + this.seatsWaiting, this.#rAt)
   }
 
-  /** Has virtual time go by. To be called before anything changes that its pace hangs on. */
+  /** Advances virtual time to now. Must be called before a change of anything that determines its rate. */
   #pass(): void {
     const now = this.#options.now()
     if (this.#activeQueues > 0)
@@ -249,7 +247,7 @@ export class QueueSet<Request extends SeatedRequest> {
     if (this.#robin >= index) this.#robin--
   }
 
-  /** Of the queues that the flow may use the one with the least work; those that have the same take turns. */
+  /** Returns the queue with the least work of those that the flow may use; queues with equal work are used in turn. */
   #queueFor(flow: Flow): Queue<Request> {
     const { queues, handSize } = this.#config
     let hand = this.#hands.get(flow)
@@ -265,7 +263,7 @@ export class QueueSet<Request extends SeatedRequest> {
   }
 
   #accommodates(seats: number): boolean {
-    // One that is wider than all seats gets them all.
+    // A request that needs more seats than there are executes alone.
     return seats > this.#limit ? this.executing === 0 : this.seatsInUse + seats <= this.#limit
   }
 
@@ -283,7 +281,7 @@ export class QueueSet<Request extends SeatedRequest> {
       this.notAccommodated++
       return false
     }
-    // Where several would be over at one time, those after it go before it the next time.
+    // Among queues whose requests would end at the same time, the search starts after this one next time.
     this.#robin = index
     this.lastDispatch = { r: this.#r, s: queue.nextDispatchR, ...next.bounds }
     this.#leaveQueue(queue, place)
@@ -301,7 +299,7 @@ export class QueueSet<Request extends SeatedRequest> {
     this.seatsWaiting -= place.request.seats
   }
 
-  /** The queue whose oldest request would be over first. */
+  /** Returns the queue whose oldest request would end first. */
   #nextQueue():
     | {
         readonly queue: Queue<Request>
@@ -327,7 +325,10 @@ export class QueueSet<Request extends SeatedRequest> {
     return found === undefined ? undefined : { queue: found, index, bounds: { bounds, discounted } }
   }
 
-  /** No request begins, in virtual time, before it has arrived: a queue that is slow saves up nothing. */
+  /**
+   * Moves the queue's next virtual start to no earlier than the arrival of its oldest request, so that an idle queue
+   * saves up no claim.
+   */
   #bound(queue: Queue<Request>): void {
     const { oldest } = queue
     if (oldest !== undefined && queue.nextDispatchR < oldest.arrivalR) queue.nextDispatchR = oldest.arrivalR
@@ -345,7 +346,7 @@ const newQueue = <Request extends SeatedRequest>(): Queue<Request> => ({
 
 const workOf = ({ seats }: SeatedRequest): number => (seats * ESTIMATED_MS) / 1000
 
-/** The last one takes the place of the one that goes. */
+/** Removes an entry by moving the last one to its index. */
 function remove<Request extends SeatedRequest>(places: Place<Request>[], { index }: Place<Request>): void {
   const last = places.pop()!
   if (index === places.length) return

@@ -1,35 +1,37 @@
-/** How long each figure of demand is measured; limits are adjusted as often. Source: borrowingAdjustmentPeriod. */
+/**
+ * The period over which demand is measured, and after which seats are divided again. Source: borrowingAdjustmentPeriod.
+ */
 export const PERIOD_MS = 10_000
-/** How much of the smoothed demand a period without any leaves: half of it is gone in 5 minutes. */
+/** The factor by which smoothed demand shrinks in a period without demand: by half in 5 minutes. */
 const SMOOTHING = 0.977
 
-/** The demand of a whole period. */
+/** The demand of one whole period. */
 export interface DemandFigures {
   readonly highWatermark: number
   readonly average: number
   readonly deviation: number
-  /** Rises at once with the demand (average and deviation together) and falls slowly. */
+  /** Rises with the demand (average plus deviation) at once, and falls slowly. */
   readonly smoothed: number
 }
 
 /**
- * How many seats a priority level has asked for, in periods of ten seconds. Sources: apiserver
+ * Measures the seats that a priority level has wanted, in periods of ten seconds. Sources: apiserver
  * pkg/util/flowcontrol/fairqueuing/integrator.go, seatDemandStats in apf_controller.go. Differs from upstream: no timer
- * ends a period. Whoever sets or reads the demand first ends all that are over, so an idle server does nothing.
+ * ends a period. The first call after the end of a period ends it, so an idle server does nothing.
  */
 export class SeatDemand {
   figures: DemandFigures = { highWatermark: 0, average: 0, deviation: 0, smoothed: 0 }
   #value = 0
-  /** When the period began; the first one begins with the level. */
+  /** When the current period began; the first one begins when the level is created. */
   #began: number
   #since: number
   #periodEnd: number
-  /** Integrals over the period of the value and of its square. */
+  /** Integrals of the value and of its square over the period. */
   #integral = 0
   #squares = 0
   #max = 0
 
-  /** `now`: milliseconds of the monotonic clock, as everywhere here. */
+  /** `now`: milliseconds of the monotonic clock, like all times here. */
   constructor(now: number) {
     this.#began = this.#since = now
     this.#periodEnd = endOfPeriod(now)
@@ -42,7 +44,7 @@ export class SeatDemand {
     if (value > this.#max) this.#max = value
   }
 
-  /** Ends the periods that are over. */
+  /** Ends the periods that have passed. */
   roll(now: number): void {
     if (now < this.#periodEnd) return
     const value = this.#value
@@ -73,7 +75,7 @@ export class SeatDemand {
     this.figures = { highWatermark, average, deviation, smoothed }
   }
 
-  /** Ends `periods` of them in which nothing changed. */
+  /** Ends `periods` periods in which the value did not change. */
   #closeAlike(value: number, periods: number): void {
     const above = Math.max(0, this.figures.smoothed - value)
     const smoothed = value + above * SMOOTHING ** periods
@@ -81,5 +83,5 @@ export class SeatDemand {
   }
 }
 
-/** When the period ends in which a time lies. The periods of all levels are the same. */
+/** Returns the end of the period that contains `time`. The periods of all levels are the same. */
 export const endOfPeriod = (now: number): number => (Math.floor(now / PERIOD_MS) + 1) * PERIOD_MS

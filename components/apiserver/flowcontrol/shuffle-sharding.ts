@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto"
 
 /**
- * Deals each flow a hand of queues, so that one that fills its queues leaves others nearly always one of theirs.
- * Sources: apiserver pkg/util/shufflesharding, hashFlowID in pkg/util/flowcontrol/apf_controller.go.
+ * Assigns each flow a small set of queues (a hand), so that a flow which fills its own queues nearly always leaves
+ * every other flow a queue that is not full. Sources: apiserver pkg/util/shufflesharding, hashFlowID in
+ * pkg/util/flowcontrol/apf_controller.go.
  */
 
-/** Names a flow by a number: requests of one schema that its distinguisher does not tell apart have the same. */
+/** Returns a number for a flow: the same for requests of one FlowSchema with the same value of its distinguisher. */
 export function hashOfFlow(schema: string, distinguisher: string): bigint {
   return createHash("sha256").update(`${schema}\0${distinguisher}`).digest().readBigUInt64LE(0)
 }
 
-/** Returns `handSize` different numbers below `deckSize`, which only depend on the hash. */
+/** Returns `handSize` different numbers below `deckSize`, which depend on the hash alone. */
 export function deal(hash: bigint, deckSize: number, handSize: number): readonly number[] {
   const remainders: number[] = []
   let rest = hash
@@ -19,7 +20,8 @@ export function deal(hash: bigint, deckSize: number, handSize: number): readonly
     remainders.push(Number(rest % cards))
     rest /= cards
   }
-  // A remainder counts only the cards that are left; going back over those dealt before makes it the number of a card.
+  // A remainder is an index among the cards that are left. Counting the cards dealt before it gives the index in the
+  // deck.
   return remainders.map((remainder, i) => {
     let card = remainder
     for (let j = i - 1; j >= 0; j--) if (card >= remainders[j]!) card++

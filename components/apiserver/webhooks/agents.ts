@@ -1,30 +1,30 @@
 import { Agent } from "node:https"
 import { rootCertificates } from "node:tls"
 
-/** Where connections lead, and which certificates are trusted there. */
+/** Where connections go, and which CA certificates are trusted there. */
 export interface Place {
-  /** Name or address, with the port where it is not 443. */
+  /** Host name or address, followed by the port unless it is 443. */
   readonly host: string
-  /** Certificates (PEM) in base64; those of the system where this is empty. */
+  /** CA certificates (PEM, in base64); when empty, those of the system. */
   readonly caBundle: string
 }
 
-/** Places whose connections are kept open. */
+/** The most places to which connections are kept open. */
 const MOST_PLACES = 200
-/** Connections to one place. */
+/** The most connections to one place. */
 const MOST_SOCKETS = 64
 
 interface Kept {
   readonly agent: Agent
-  /** Calls under way. */
+  /** Calls in progress. */
   calls: number
-  /** It gave way to another place, and ends with its last call. */
+  /** The agent was evicted in favour of another place; its connections close when its last call ends. */
   isLeaving: boolean
 }
 
 /**
- * Connections to webhooks, which stay open between calls. Each place has its own, so that a slow webhook holds up only
- * those who ask it. The place that was asked longest ago gives way to a new one; its calls under way go on.
+ * Keeps connections to webhooks open between calls. Each place has its own connections, so that a slow webhook delays
+ * only its own callers. A new place evicts the least recently used one, whose calls in progress continue.
  */
 export class Agents {
   readonly #kept = new Map<string, Kept>()
@@ -44,7 +44,7 @@ export class Agents {
   #of({ host, caBundle }: Place): Kept {
     const key = `${host} ${caBundle}`
     const known = this.#kept.get(key)
-    // Last in the map is who was asked last.
+    // The last entry of the map is the one used most recently.
     this.#kept.delete(key)
     const kept = known ?? { agent: newAgent(caBundle), calls: 0, isLeaving: false }
     this.#kept.set(key, kept)

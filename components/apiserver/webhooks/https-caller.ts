@@ -11,14 +11,15 @@ import { parseJson } from "../http/json.ts"
 import { Agents } from "./agents.ts"
 import { failedPost, WebhookCallError, webhookUrl, type WebhookCaller } from "./webhook-caller.ts"
 
-/** What an answer may always have, as upstream's client bounds what it reads. */
+/** The response limit for small requests, as upstream's client has it. */
 const LEAST_BOUND_BYTES = 3 * 1024 * 1024
-/** Converted objects may be larger than they were, but not without end. */
+/** Converted objects may be larger than the objects sent, so the limit grows with the request. */
 const mostAnswerBytes = (sent: number): number => Math.max(LEAST_BOUND_BYTES, sent * 4)
 
 /**
- * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own, so that a slow webhook
- * holds up only those who ask it. A Service is reached at its cluster IP. Source: apiserver pkg/util/webhook/client.go.
+ * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own connections, so that a
+ * slow webhook delays only its own callers. A Service is reached at its cluster IP. Source: apiserver
+ * pkg/util/webhook/client.go.
  */
 export function httpsCaller({ objects, clock }: { readonly objects: Objects; readonly clock: Clock }): WebhookCaller {
   const agents = new Agents()
@@ -38,7 +39,7 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
         post(
           {
             ...target,
-            // An address is no name to ask for; the certificate is checked against it all the same.
+            // An IP address cannot stand in the server name of TLS; the certificate is checked against it all the same.
             ...(isIP(host) === 0 ? { servername: url.hostname } : {}),
             path: url.pathname + url.search,
             method: "POST",
@@ -64,8 +65,8 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
 }
 
 /**
- * What an answer says. @throws WebhookCallError in Go's words where it is no object; text is a string to its YAML
- * reader
+ * Parses a response. @throws WebhookCallError with Go's message when it is not an object; Go's YAML reader takes plain
+ * text for a string
  */
 function reviewIn(answer: string): unknown {
   let value: unknown = ""
@@ -89,7 +90,7 @@ interface Answered {
 }
 
 interface Posting {
-  /** The largest answer that is read. */
+  /** The largest response that is read, in bytes. */
   readonly mostBytes: number
   readonly clock: Clock
   readonly timeoutMs: number
@@ -109,7 +110,8 @@ function post(
       reject(err)
       outgoing.destroy()
     }
-    // Heard until the end: a connection that has failed can fail again.
+    // The listener stays after the first error, since a failed connection can emit another one, which would be
+    // uncaught.
     outgoing.on("error", (err: NodeJS.ErrnoException) => end(failed(connectionFailure(err, options))))
     outgoing.once("response", (incoming: IncomingMessage) => {
       const parts: Buffer[] = []
@@ -132,7 +134,10 @@ function post(
   })
 }
 
-/** Source: apimachinery pkg/api/errors NewGenericServerResponse; client-go rest/request.go transformResponse. */
+/**
+ * Returns the error message for a response with a failure code. Source: apimachinery pkg/api/errors
+ * NewGenericServerResponse; client-go rest/request.go transformResponse.
+ */
 const meaningOf = (code: number, { answer, type }: Answered): string =>
   messageOfStatus(answer) ??
   MEANINGS[code] ??
@@ -141,7 +146,7 @@ const meaningOf = (code: number, { answer, type }: Answered): string =>
       "prevented the request from succeeding"
     : `the server responded with the status code ${code} but did not return more information`)
 
-/** The message of a Status that says Failure; undefined where the answer is none. */
+/** Returns the message of a response that is a Status with Failure; undefined for other responses. */
 function messageOfStatus(answer: string): string | undefined {
   try {
     const { kind, apiVersion, status, message } = JSON.parse(answer) as Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import type { AdmissionReview } from "../admission/webhooks/review.ts"
 import type { ConversionReview } from "../apiextensions/conversion/review.ts"
 
-/** What webhooks are sent. */
+/** The request to a webhook. */
 export type Review = AdmissionReview | ConversionReview

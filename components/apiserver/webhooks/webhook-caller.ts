@@ -1,20 +1,18 @@
 import type { WebhookClientConfig } from "../../../pkg/api/admissionregistration/v1/clientconfig.ts"
 import type { Review } from "./review.ts"
 
-/**
- * Asks webhooks: over HTTPS in a server, by a call of a function in a test cluster.
- */
+/** Calls webhooks: over HTTPS in a server, by a function call in a test cluster. */
 export interface WebhookCaller {
   /**
-   * Sends a review and gives the answer, parsed from JSON. `timeoutMs` is the time the webhook has.
-   * @throws WebhookCallError where no answer came.
+   * Sends a review and returns the response, parsed from JSON. The call fails after `timeoutMs`.
+   * @throws WebhookCallError when there is no usable response
    */
   call(config: WebhookClientConfig, review: Review, timeoutMs: number): Promise<unknown>
 }
 
-/** Why a webhook gave no answer: a refused connection, a wrong certificate, an HTTP error, silence. */
+/** Why a call of a webhook failed: a refused connection, a wrong certificate, an HTTP error, a timeout. */
 export class WebhookCallError extends Error {
-  /** The code by which metrics count the failure: that of the webhook's own answer, or 503. */
+  /** The HTTP code in metrics of the failure: that of the webhook's response, or 503. */
   readonly code: number
   constructor(message: string, code = 503) {
     super(message)
@@ -22,7 +20,9 @@ export class WebhookCallError extends Error {
   }
 }
 
-/** The URL of a webhook as upstream builds it, the time it has included; it appears in error messages. */
+/**
+ * Returns the URL of a webhook as upstream builds it, with the timeout as a parameter; it appears in error messages.
+ */
 export function webhookUrl({ url, service }: WebhookClientConfig, timeoutMs: number): URL {
   const base =
     url ?? `https://${service!.name}.${service!.namespace}.svc:${service!.port}${withSlash(service!.path ?? "/")}`
@@ -33,7 +33,7 @@ export function webhookUrl({ url, service }: WebhookClientConfig, timeoutMs: num
 
 const withSlash = (path: string): string => (path.startsWith("/") ? path : `/${path}`)
 
-/** As Go's HTTP client words a failed call; it keeps the port that stands in the URL. */
+/** Returns the message of Go's HTTP client for a failed call, with the URL of the webhook including its port. */
 export function failedPost({ url, service }: WebhookClientConfig, timeoutMs: number, why: string): WebhookCallError {
   const { pathname, search, protocol, hostname, port } = webhookUrl({ url, service } as WebhookClientConfig, timeoutMs)
   const host = port !== "" ? `${hostname}:${port}` : service === undefined ? hostname : `${hostname}:443`

@@ -11,11 +11,11 @@ import type { AdmissionContext } from "../context.ts"
 const ADMINISTRATORS = "system:masters"
 
 /**
- * Who approves or signs a request must be allowed to for its signer, and the signer of clients makes nobody an
- * administrator. Source: plugin/pkg/admission/certificates.
+ * A user who approves or signs a certificate request needs the right to do so for its signer, and the signer of client
+ * certificates issues none for the group of administrators. Source: plugin/pkg/admission/certificates.
  */
 export const certificates = ({ authorizer }: AdmissionContext): readonly AdmissionPlugin[] => {
-  /** Asked of the stored request: the one that was sent may name another signer. */
+  /** Checks the signer of the stored request, since the request that was sent may name another one. */
   const check = ({ user, resource, name, old }: AttributesOf<CertificateSigningRequest>, verb: "approve" | "sign") => {
     const signer = old?.spec.signerName ?? ""
     const [domain = ""] = signer.split("/")

@@ -15,7 +15,7 @@ const marked = <T extends KubeObject>(classes: readonly T[], annotation: string)
   classes.filter(({ metadata }) => metadata.annotations?.[annotation] === "true")
 
 /**
- * A claim that names no class gets the default one; of several the newest. Source:
+ * Gives a claim that names no class the default StorageClass; the newest when several are marked as default. Source:
  * plugin/pkg/admission/storage/storageclass/setdefault.
  */
 export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlugin =>
@@ -33,7 +33,8 @@ export const defaultStorageClass = ({ objects }: AdmissionContext): AdmissionPlu
   })
 
 /**
- * The same for an Ingress; here several defaults of one controller are no fault, of several they are. Source:
+ * Gives an Ingress that names no class the default IngressClass. The newest is taken when several defaults have the
+ * same controller; defaults of different controllers are refused. Source:
  * plugin/pkg/admission/network/defaultingressclass.
  */
 export const defaultIngressClass = ({ objects }: AdmissionContext): AdmissionPlugin =>

@@ -5,8 +5,8 @@ import { on, type AdmissionPlugin } from "../admission.ts"
 const SECONDS = 300
 
 /**
- * Pods stay for five minutes on a node that has failed, unless they say otherwise; a change that takes the tolerations
- * away gets them again. Source: plugin/pkg/admission/defaulttolerationseconds.
+ * Lets pods stay for five minutes on a node that has failed, unless they have tolerations for that. An update that
+ * removes these tolerations gets them again. Source: plugin/pkg/admission/defaulttolerationseconds.
  */
 export const defaultTolerationSeconds: AdmissionPlugin = on(Pod, {
   name: "DefaultTolerationSeconds",

@@ -11,9 +11,12 @@ type Container = Pod["spec"]["containers"][number]
 
 const NAME = "LimitRanger"
 
-/** Bounds and defaults of what pods and claims of a namespace ask for. Source: plugin/pkg/admission/limitranger. */
+/**
+ * Applies the LimitRanges of a namespace to the requests and limits of its pods and claims: defaults and bounds.
+ * Source: plugin/pkg/admission/limitranger.
+ */
 export function limitRanger({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
-  /** @throws ApiError that names all bounds of the namespace that are crossed */
+  /** @throws ApiError that names every bound that the object exceeds */
   function check(
     { resource, namespace, name }: AdmissionAttributes,
     faultsOf: (item: LimitRangeItem) => readonly string[],
@@ -33,7 +36,7 @@ export function limitRanger({ objects }: AdmissionContext): readonly AdmissionPl
     },
     validate: checkPod,
   })
-  // What a pod asks for is changed in one way only.
+  // Only the resize subresource can change the requests and limits of an existing pod.
   const resizedPods = on(Pod, { name: NAME, operations: ["UPDATE"], subresources: ["resize"], validate: checkPod })
   const claims = on(PersistentVolumeClaim, {
     name: NAME,
@@ -54,7 +57,7 @@ function withDefaults(pod: Pod, range: LimitRange): Pod {
         Object.keys(defaults ?? {})
           .filter((name) => given?.[name] === undefined)
           .sort()
-      // A limit that was given without a request is the request, as decoding has it already.
+      // A limit without a request is also the request; decoding has set that already.
       const newRequests = lacking(item.defaultRequest, requests)
       const newLimits = lacking(item.default, limits)
       if (newRequests.length > 0) set.push(`${newRequests.join(", ")} request for ${kind} ${container.name}`)
@@ -106,7 +109,7 @@ function faultsOfPod({ spec }: Pod, item: LimitRangeItem): readonly string[] {
   )
 }
 
-/** `limits` is absent for what has requests only. */
+/** Returns a message for each bound that is exceeded. `limits` is undefined for objects that have requests only. */
 function outside(item: LimitRangeItem, type: string, requests: Amounts, limits: Amounts | undefined): string[] {
   const faults: string[] = []
   const compare = (a: string, b: string) => compareQuantities(quantity(a), quantity(b))
@@ -154,7 +157,10 @@ const sum = (amounts: readonly (Amounts | undefined)[]): Amounts => {
   return total
 }
 
-/** Init containers run one at a time, so the largest of them counts where it is larger than all others together. */
+/**
+ * Init containers run one at a time, so of each resource a pod needs the larger of two amounts: the sum of its
+ * containers, or the largest init container.
+ */
 const highest = (base: Amounts, others: readonly (Amounts | undefined)[]): Amounts => {
   const top = Object.assign(Object.create(null), base) as Record<string, string>
   for (const each of others)

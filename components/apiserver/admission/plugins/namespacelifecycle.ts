@@ -3,13 +3,13 @@ import { ApiError, forbidden, notFound } from "../../../../pkg/apimachinery/erro
 import type { AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
-/** Without these a cluster cannot be. */
+/** The namespaces that cannot be deleted, since the cluster does not work without them. */
 const IMMORTAL: readonly string[] = ["default", "kube-system", "kube-public"]
 
 /**
- * Nothing is created in a namespace that is absent or going away. Source: apiserver
- * pkg/admission/plugin/namespace/lifecycle. Differs from upstream: that asks an informer and works round its lag. Our
- * store is near, so it is asked.
+ * Refuses to create objects in a namespace that does not exist or is being deleted. Source: apiserver
+ * pkg/admission/plugin/namespace/lifecycle. Differs from upstream: upstream reads an informer and works round its
+ * delay; here the store is read.
  */
 export const namespaceLifecycle = ({ objects }: AdmissionContext): AdmissionPlugin => ({
   name: "NamespaceLifecycle",
@@ -20,7 +20,7 @@ export const namespaceLifecycle = ({ objects }: AdmissionContext): AdmissionPlug
       if (isNamespace && IMMORTAL.includes(name)) throw forbidden(resource, name, "this namespace may not be deleted")
       return undefined
     }
-    // Reviews are not stored in the namespace they ask about.
+    // Access reviews are not stored in the namespace that they name.
     if (
       resource.scope === "Cluster" ||
       namespace === undefined ||

@@ -5,7 +5,7 @@ import { on, type AdmissionPlugin } from "../admission.ts"
 const UNSEEN = { key: TAINT.notReady, effect: "NoSchedule" } as const
 
 /**
- * A new node takes no pods until the node lifecycle controller has seen it ready. Source:
+ * Taints a new Node so that no pods are scheduled to it until the node lifecycle controller has seen it ready. Source:
  * plugin/pkg/admission/nodetaint.
  */
 export const taintNodesByCondition: AdmissionPlugin = on(Node, {

@@ -6,7 +6,7 @@ import { on, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
 /**
- * A claim grows only while it is bound, and where its class allows it. Source:
+ * Allows a claim to grow only while it is bound, and only if its StorageClass allows expansion. Source:
  * plugin/pkg/admission/storage/persistentvolume/resize.
  */
 export const persistentVolumeClaimResize = ({ objects }: AdmissionContext): AdmissionPlugin =>
@@ -34,6 +34,6 @@ export const persistentVolumeClaimResize = ({ objects }: AdmissionContext): Admi
 
 const sizeOf = ({ spec }: PersistentVolumeClaim) => quantity(spec.resources.requests?.["storage"] ?? "0")
 
-/** The annotation is older than the field. */
+/** The annotation came before the field, and has precedence. */
 const classOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
   metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? spec.storageClassName ?? ""

@@ -6,7 +6,7 @@ import type { AdmissionContext } from "../context.ts"
 
 const NAME = "Priority"
 
-/** A pod's priority comes from its class, or the default class. Source: plugin/pkg/admission/priority. */
+/** Sets a pod's priority from its PriorityClass, or from the default class. Source: plugin/pkg/admission/priority. */
 export function priority({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
   const ofPods = on(Pod, {
     name: NAME,
@@ -45,7 +45,7 @@ export function priority({ objects }: AdmissionContext): readonly AdmissionPlugi
     return found
   }
 
-  /** Of several, which a race may leave, the lowest counts. */
+  /** Returns the default class. Concurrent writes may leave several, of which the one with the lowest value counts. */
   function defaultClass(): PriorityClass | undefined {
     return objects
       .list(PriorityClass)
@@ -83,7 +83,10 @@ function withPriority({ resource, name }: AdmissionAttributes, pod: Pod, found: 
   }
 }
 
-/** What was worked out at creation stays, though a client that knows the fields not sends the pod back without. */
+/**
+ * Keeps the priority that was computed at creation when a client that does not know these fields sends the pod without
+ * them.
+ */
 function withOldPriority(pod: Pod, old: Pod): Pod | undefined {
   const { priority, preemptionPolicy } = pod.spec
   if (priority !== undefined && preemptionPolicy !== undefined) return undefined

@@ -1,8 +1,8 @@
 /**
  * Refuses writes that exceed a ResourceQuota of the namespace. Source: apiserver pkg/admission/plugin/resourcequota,
- * pkg/quota/v1/evaluator/core. Differs from upstream: usage is counted from the stored objects and the writes not yet
- * committed, instead of from the quota's status, which a controller keeps. So it cannot lag, and a deleted object stops
- * counting at once.
+ * pkg/quota/v1/evaluator/core. Differs from upstream: upstream compares with the quota's status, which a controller
+ * updates with a delay. Here usage is counted from the stored objects and from admitted writes that are not committed
+ * yet, so a deleted object stops counting at once.
  */
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"
@@ -97,7 +97,7 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
     const stored = objects.list(resource, namespace)
     stored.forEach(add)
     if (admitted.size === 0) return used
-    // `settled` is called a little after the store shows an object, so an object may be in both.
+    // The store shows an object a little before `settled` is called, so an object may be in both.
     const storedUids = new Set(stored.map(({ metadata }) => metadata.uid))
     for (const [{ resource: other, namespace: place }, object] of admitted)
       if (qualified(other) === qualified(resource) && place === namespace && !storedUids.has(object.metadata.uid))
@@ -111,5 +111,5 @@ const ZERO: Quantity = { nano: 0n, format: "DecimalSI" }
 const minus = (a: Quantity, b: Quantity | undefined): Quantity =>
   b === undefined ? a : { nano: a.nano - b.nano, format: a.format }
 
-/** A quota of one of these requires every pod to set the request or limit. */
+/** A quota on one of these refuses pods in which no container sets the request or limit. */
 const MUST_BE_GIVEN = new Set(["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"])

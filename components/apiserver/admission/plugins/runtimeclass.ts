@@ -10,8 +10,7 @@ const OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass'
 const OVERHEAD_WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 /**
- * A pod of a runtime class costs what the class costs and goes where the class runs. Source:
- * plugin/pkg/admission/runtimeclass.
+ * Sets the overhead and the scheduling constraints of a pod's RuntimeClass. Source: plugin/pkg/admission/runtimeclass.
  */
 export const runtimeClass = ({ objects }: AdmissionContext): AdmissionPlugin =>
   on(Pod, {

@@ -9,20 +9,20 @@ import { isMirror } from "./pods.ts"
 
 const DEFAULT_NAME = "default"
 /**
- * How long a pod waits for the default account of a namespace that has just been made. Source: admission.go
- * getServiceAccount.
+ * How many milliseconds the creation of a pod waits for the ServiceAccount, since the `default` account is created a
+ * little after its namespace. Source: admission.go getServiceAccount.
  */
 const WAIT_MS = 1000
 export const TOKEN_MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 /**
- * Seven seconds over the hour mark tokens that were asked for here. Source: pkg/serviceaccount
+ * An hour and seven seconds: the odd seconds mark tokens that this plugin requested. Source: pkg/serviceaccount
  * WarnOnlyBoundTokenExpirationPeriod.
  */
 const TOKEN_SECONDS = 3607
 const FILE_MODE = 0o644
 
 /**
- * Every pod runs as some service account, with a token of it mounted unless pod or account say no. Source:
+ * Gives every pod a service account, and mounts a token of it unless the pod or the account forbids that. Source:
  * plugin/pkg/admission/serviceaccount.
  */
 export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
@@ -51,7 +51,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   })
 }
 
-/** Resolves when the account appears, or when that has taken too long. */
+/** Resolves when the account exists, or after WAIT_MS. */
 function whenThere({ storage, clock }: AdmissionContext, namespace: string, name: string): Promise<void> {
   const key = storageKey(ServiceAccount, { namespace, name })
   return new Promise((resolve) => {
@@ -80,7 +80,7 @@ function withAccount(
   return { ...pod, spec: wanted ? withToken({ ...pod, spec: withSecrets }, newVolumeName) : withSecrets }
 }
 
-/** One value for all pods, which spares 20,000 of them some 10 MB. */
+/** All pods share this one value, which saves some 10 MB with 20,000 pods. */
 const TOKEN_SOURCES = {
   defaultMode: FILE_MODE,
   sources: [
@@ -93,7 +93,8 @@ const TOKEN_SOURCES = {
 } as const
 
 /**
- * One projected volume with token, authorities and namespace, mounted where no container has something else already.
+ * Adds one projected volume with token, cluster CA and namespace, and mounts it in each container that has no other
+ * mount at that path.
  */
 function withToken(pod: Pod, newVolumeName: () => string): Pod["spec"] {
   const { spec } = pod

@@ -1,7 +1,7 @@
 import { qualified } from "../../../../pkg/apimachinery/errors.ts"
 import type { AdmissionPlugin } from "../admission.ts"
 
-/** Of which kind what is in use stays, and by which finalizer. */
+/** The finalizer that keeps objects of each kind while they are in use. */
 const FINALIZERS: Readonly<Record<string, string>> = {
   persistentvolumes: "kubernetes.io/pv-protection",
   persistentvolumeclaims: "kubernetes.io/pvc-protection",
@@ -9,7 +9,7 @@ const FINALIZERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * What volumes are made of is protected from the moment it is there; controllers take the finalizers away. Source:
+ * Adds the finalizers at creation; controllers remove them when the object is no longer in use. Source:
  * plugin/pkg/admission/storage/storageobjectinuseprotection.
  */
 export const storageObjectInUseProtection: AdmissionPlugin = {

@@ -7,19 +7,23 @@ import type { Seen } from "../webhooks/equivalents.ts"
 import { admissionReview } from "../webhooks/review.ts"
 import { authorizerVariables } from "./cel-authorizer.ts"
 
-/** What expressions see of a request: the resource as which it is seen, with the objects in its version. */
+/**
+ * A request as an expression sees it: `resource` is the matched resource, `object` and `old` are converted to its
+ * version.
+ */
 export interface Sight extends Seen {
   readonly attributes: AdmissionAttributes
   readonly resource: Resource
   readonly authorizer: Authorizer
 }
 
-/** The variables of expressions by their names. */
+/** The values of an expression's variables by their names. */
 export type Activation = Readonly<Record<string, unknown>>
 
 /**
- * The variables that are the same for all expressions about a request: without parameters, and without the namespace,
- * which match conditions do not see. Source: plugin/cel/activation.go, condition.go CreateAdmissionRequest.
+ * Returns the variables that are the same for all expressions about a request. `params` is null here, and so is
+ * `namespaceObject`, which match conditions do not see. Source: plugin/cel/activation.go, condition.go
+ * CreateAdmissionRequest.
  */
 export function activationOf({ attributes, authorizer, resource, object, old }: Sight): Activation {
   const review = admissionReview("admission.k8s.io/v1", "", attributes, { resource, object, old })
@@ -34,13 +38,15 @@ export function activationOf({ attributes, authorizer, resource, object, old }: 
   }
 }
 
-/** The same for expressions that may not ask what the sender is allowed to do. */
+/** Returns the same variables for expressions that have no `authorizer`. */
 export function withoutAuthorizer(activation: Activation): Activation {
   const { authorizer: _authorizer, "authorizer.requestResource": _resource, ...others } = activation
   return others
 }
 
-/** The namespace of the object of a request; a Namespace itself is in none. */
+/**
+ * Returns the Namespace of the request's object; undefined for cluster-scoped objects and for Namespaces themselves.
+ */
 export function namespaceOf(
   { resource, namespace = "" }: AdmissionAttributes,
   objects: Objects,
@@ -49,7 +55,10 @@ export function namespaceOf(
   return objects.get(Namespace, { name: namespace })
 }
 
-/** A namespace as conditions see it. Source: CreateNamespaceObject, which leaves out what is nobody's business. */
+/**
+ * Returns a Namespace as validations see it. Source: CreateNamespaceObject, which leaves out managedFields and
+ * ownerReferences.
+ */
 export function shownNamespace(namespace: KubeObject): unknown {
   const { managedFields: _fields, ownerReferences: _owners, ...metadata } = namespace.metadata
   return { ...namespace, metadata }

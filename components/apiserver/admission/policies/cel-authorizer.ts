@@ -4,8 +4,8 @@ import type { UserInfo } from "../../request.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 
 /**
- * The variables `authorizer` and `authorizer.requestResource`: what the sender of a request, or a service account, may
- * do. Source: apiserver pkg/cel/library/authz.go.
+ * Returns the variables `authorizer` and `authorizer.requestResource`, by which an expression checks the rights of the
+ * user who sent the request, or of a service account. Source: apiserver pkg/cel/library/authz.go.
  */
 export function authorizerVariables(
   authorizer: Authorizer,

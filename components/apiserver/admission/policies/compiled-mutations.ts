@@ -7,22 +7,22 @@ import { MUTATION_RESULTS } from "../../../../pkg/api/admissionregistration/v1/m
 import type { MutatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
 import { compileVariables, type CompiledVariables } from "./evaluation.ts"
 
-/** An expression of a policy that makes a change. */
+/** One mutation of a policy. */
 export interface CompiledMutation {
   readonly patchType: string
   readonly expression: string
-  /** Why it does not compile, where it does not. */
+  /** The compiled expression, or the message of its compile error. */
   readonly compiled: CompiledExpression | string
 }
 
-/** The expressions of a policy that changes objects. */
+/** The compiled expressions of a MutatingAdmissionPolicy. */
 export interface CompiledMutations {
   readonly scope: ExpressionScope
   readonly variables: CompiledVariables
   readonly mutations: readonly CompiledMutation[]
 }
 
-/** Source: policy/mutating/compilation.go compilePolicy. */
+/** Compiles the expressions of a policy. Source: policy/mutating/compilation.go compilePolicy. */
 export function compileMutations({ spec }: MutatingAdmissionPolicy): CompiledMutations {
   const { paramKind, variables = [], mutations = [] } = spec
   const plain: ExpressionScope = { hasParams: paramKind !== undefined, hasAuthorizer: true }

@@ -13,7 +13,7 @@ import { compileVariables, type CompiledVariables } from "./evaluation.ts"
 
 type Compiled = CompiledExpression | string
 
-/** The expressions of a policy that checks. */
+/** The compiled expressions of a ValidatingAdmissionPolicy. */
 export interface CompiledValidations {
   readonly scope: ExpressionScope
   readonly variables: CompiledVariables

@@ -8,12 +8,12 @@ import type { Variable } from "../../../../pkg/api/admissionregistration/v1/vali
 import { DYN, type CelType } from "../../../../pkg/cel/type.ts"
 import { CelError, StructValue, type Value } from "../../../../pkg/cel/values.ts"
 
-/** The most that all expressions of one policy may cost for one request. Source: apiserver pkg/apis/cel/config.go. */
+/** The cost limit of all expressions of one policy for one request. Source: apiserver pkg/apis/cel/config.go. */
 export const POLICY_BUDGET = 10_000_000
-/** The same of match conditions. */
+/** The cost limit of all match conditions of one policy or webhook for one request. */
 export const MATCH_CONDITIONS_BUDGET = 10_000_000 / 4
 
-/** Expressions that were compiled together, of one webhook or one policy. */
+/** The expressions of one webhook or policy, compiled in the same scope; a string is the message of a compile error. */
 export interface CompiledSet {
   readonly expressions: readonly (CompiledExpression | string)[]
   readonly sources: readonly string[]
@@ -24,7 +24,7 @@ export interface CompiledVariables {
   readonly byName: ReadonlyMap<string, CompiledExpression | string>
 }
 
-/** Compiles variables in their order, each with those before it. */
+/** Compiles variables in their order. Each can use those before it. */
 export function compileVariables(
   variables: readonly Variable[],
   scope: ExpressionScope,
@@ -48,31 +48,32 @@ export const compileSet = (
   expressions: sources.map((source) => compileExpression(source, scope, results)),
 })
 
-/** All expressions together have cost more than they may. */
+/** The expressions of a policy have together exceeded the cost limit. */
 export class OutOfBudget extends Error {
   constructor() {
     super("validation failed due to running out of cost budget, no further validation rules will be run")
   }
 }
 
-/** What expressions of one policy may still cost. */
+/** Counts down the cost limit of a policy. */
 export class Budget {
   #left: number
   constructor(most: number) {
     this.#left = most
   }
-  /** @throws OutOfBudget where there is less left. */
+  /** @throws OutOfBudget when `cost` exceeds what is left */
   spend(cost: number): void {
     if (cost > this.#left) throw new OutOfBudget()
     this.#left -= cost
   }
 }
 
-/** The result of an expression, or why there is none. */
+/** The result of an expression, or the message of its error. */
 export type Outcome = { readonly value: Value } | { readonly error: string }
 
 /**
- * Evaluates an expression. Variables that it reads are evaluated then, and count.
+ * Evaluates an expression and charges its cost to the budget. Variables that it reads are evaluated on first use, and
+ * charged too.
  * @throws OutOfBudget. Source: plugin/cel/activation.go Evaluate.
  */
 export function evaluate(
@@ -88,7 +89,7 @@ export function evaluate(
   return { value }
 }
 
-/** The variables of a policy, each evaluated when it is first read. Source: plugin/cel/composition.go. */
+/** The variables of a policy, each of which is evaluated when it is first read. Source: plugin/cel/composition.go. */
 export class LazyVariables extends StructValue {
   readonly type: CelType
   readonly isMade = false
@@ -101,7 +102,7 @@ export class LazyVariables extends StructValue {
     super()
     this.type = type
     this.#byName = byName
-    // Variables see those before them: this object itself.
+    // A variable can read the variables before it, through this object.
     this.#activation = { ...activation, variables: this }
     this.#budget = budget
   }

@@ -8,25 +8,28 @@ import { matchedResource, type MatchCriteria } from "../webhooks/matching.ts"
 import { collectParams, ConfigurationError, criteriaFor } from "./params.ts"
 import type { Policy, PolicyBinding, PolicyInForce } from "./policy-source.ts"
 
-/** A binding of a policy that is to be evaluated for a request, once with each of the parameters. */
+/** A binding whose policy matches a request and is evaluated once for each entry of `params`. */
 export interface Invocation<P extends Policy, B extends PolicyBinding, Compiled> {
   readonly inForce: PolicyInForce<P, B, Compiled>
   readonly binding: B
-  /** The resource as which the policy sees the request. */
+  /** The resource that the policy matched: that of the request, or an equivalent one. */
   readonly resource: Resource
-  /** One that is undefined where the policy has no parameters. */
+  /** The parameter objects; one undefined entry when the policy has no parameters. */
   readonly params: readonly (KubeObject | undefined)[]
 }
 
-/** A policy, or one of its bindings, cannot be evaluated for a request as it is configured. */
+/** A policy or binding that matches a request but cannot be evaluated as it is configured. */
 export interface Misconfiguration<P extends Policy, B extends PolicyBinding> {
   readonly policy: P
-  /** The binding at fault; undefined where the policy itself is. */
+  /** The binding with the fault; undefined when the policy has it. */
   readonly binding: B | undefined
   readonly why: string
 }
 
-/** Resources that no policy sees, since the cluster would not work without them. Source: admission/exclusion. */
+/**
+ * Resources that no policy applies to, since a wrong policy could otherwise not be removed, and clients could not check
+ * their rights. Source: admission/exclusion.
+ */
 const UNSEEN: ReadonlySet<string> = new Set([
   "admissionregistration.k8s.io/mutatingadmissionpolicies",
   "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
@@ -43,11 +46,17 @@ const UNSEEN: ReadonlySet<string> = new Set([
 export const isUnseenByPolicies = ({ resource: { group, plural } }: AdmissionAttributes): boolean =>
   UNSEEN.has(`${group}/${plural}`)
 
-/** Finds what of the policies in force is for a request. Source: policy/generic/policy_dispatcher.go Dispatch. */
+/**
+ * Returns a function that finds the policies and bindings which match a request. Source:
+ * policy/generic/policy_dispatcher.go Dispatch.
+ */
 export function invocationFinder({ scheme, objects }: { readonly scheme: Scheme; readonly objects: Objects }) {
   const equivalents = equivalentsIn(scheme)
 
-  /** @throws ConfigurationError where the namespace that the criteria look at is not there. */
+  /**
+   * @throws ConfigurationError when the criteria select namespaces by labels and the namespace of the request does not
+   * exist
+   */
   function matched(criteria: MatchCriteria, attributes: AdmissionAttributes): Resource | undefined {
     try {
       return matchedResource(criteria, attributes, objects, equivalents)
@@ -91,8 +100,8 @@ export function invocationFinder({ scheme, objects }: { readonly scheme: Scheme;
 }
 
 /**
- * The objects of a request as the resources show them that policies see; an error where a webhook that converts them
- * fails.
+ * Converts the objects of a request to each matched resource. The entry of a resource is an error when its conversion
+ * webhook failed.
  */
 export function seenByAll(
   attributes: AdmissionAttributes,
@@ -106,7 +115,7 @@ export function seenByAll(
   return Promise.all(settled).then((all) => new Map(all))
 }
 
-/** What a conversion gives, or why it gives nothing. */
+/** Returns the result of a conversion, or its failure as a ConfigurationError. */
 export const orFault = async <T>(converted: T | Promise<T>): Promise<T | ConfigurationError> => {
   try {
     return await converted

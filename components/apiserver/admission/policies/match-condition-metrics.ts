@@ -1,7 +1,10 @@
 import { Registry } from "../../../../pkg/metrics/registry.ts"
 import type { Operation } from "../admission.ts"
 
-/** Whose match conditions are evaluated, and for what. `type` is upstream's word for the step of admission. */
+/**
+ * Labels of a metric: the webhook or policy whose match conditions were evaluated, and the operation. `type` is
+ * upstream's label for the step of admission.
+ */
 export interface ConditionsOf {
   readonly name: string
   readonly kind: "webhook" | "policy"
@@ -9,11 +12,11 @@ export interface ConditionsOf {
   readonly operation: Operation
 }
 
-/** What match conditions cost and leave out, under upstream's names. Source: apiserver pkg/admission/metrics/metrics.go. */
+/** Metrics of match conditions, with upstream's names. Source: apiserver pkg/admission/metrics/metrics.go. */
 export interface MatchConditionMetrics {
-  /** Conditions that did not all hold were evaluated, of which `errors` failed. */
+  /** Records an evaluation in which not all conditions were true. `errors` counts the conditions that failed. */
   evaluated(of: ConditionsOf, result: { readonly seconds: number; readonly errors: number }): void
-  /** A webhook is not asked, since a condition of it does not hold. */
+  /** Records that a webhook was not called since one of its match conditions is false. */
   excluded(of: ConditionsOf): void
 }
 
@@ -28,7 +31,7 @@ export function matchConditionMetrics(registry: Registry = new Registry()): Matc
   )
   const exclusions = registry.counter(
     "apiserver_admission_match_condition_exclusions_total",
-    "Requests that webhooks were not asked about because of their match conditions.",
+    "Requests for which a webhook was not called because of its match conditions.",
     ...LABELS,
   )
   const duration = registry.histogram(

@@ -9,19 +9,22 @@ const WITHOUT_PARAMS: ExpressionScope = { hasParams: false, hasAuthorizer: true 
 const compiled = new WeakMap<readonly MatchCondition[], CompiledSet>()
 
 /**
- * Whether a webhook or a policy is for a request, by its conditions: one that is false settles it, before any error
- * counts.
+ * Whether the match conditions of a webhook or a policy match a request. A false condition means no match even if
+ * another one failed.
  */
 export type Matching = { readonly matches: boolean } | { readonly error: string }
 
-/** How the evaluation of conditions is counted. */
+/** Where an evaluation of conditions is recorded. */
 export interface ObservedConditions {
   readonly of: ConditionsOf
   readonly metrics: MatchConditionMetrics
   readonly clock: Pick<Clock, "monotonic">
 }
 
-/** Source: webhook/matchconditions/matcher.go. Conditions that all hold are not counted, as upstream has it. */
+/**
+ * Evaluates match conditions. An evaluation in which all are true is not recorded in the metrics, as upstream. Source:
+ * webhook/matchconditions/matcher.go.
+ */
 export function conditionsMatch(
   conditions: readonly MatchCondition[],
   failurePolicy: string,
@@ -37,7 +40,7 @@ export function conditionsMatch(
   return matching
 }
 
-/** `errors`: how many conditions could not be evaluated. */
+/** `errors` counts the conditions that could not be evaluated. */
 function judged(
   conditions: readonly MatchCondition[],
   failurePolicy: string,
@@ -65,7 +68,7 @@ function judged(
     }
   } catch (err) {
     if (!(err instanceof OutOfBudget)) throw err
-    // That there is no budget left is the failure of no condition.
+    // An exceeded cost limit is not counted as the error of a condition.
     return failurePolicy === "Ignore" ? { matches: false } : { error: err.message }
   }
   if (errors.length === 0) return { matches: true }

@@ -3,11 +3,11 @@ import { Registry } from "../../../../pkg/metrics/registry.ts"
 /** How the evaluation of an expression ended. */
 export type PolicyError = "no_error" | "compile_error" | "out_of_budget" | "invalid_error"
 
-/** What followed from a condition that was evaluated. */
+/** What was done after a validation was evaluated. */
 export type Enforcement = "allow" | "deny" | "audit" | "warn"
 
 /**
- * What policies cost and refuse, under upstream's names. Source: apiserver
+ * Metrics of admission policies, with upstream's names. Source: apiserver
  * pkg/admission/plugin/policy/{validating,mutating}/metrics/metrics.go.
  */
 export interface PolicyMetrics {
@@ -73,7 +73,7 @@ export function policyMetrics(registry: Registry = new Registry()): PolicyMetric
   }
 }
 
-/** Source: policy/validating/errors.go, policy/mutating/errors.go ErrorType. */
+/** Classifies an error by its message. Source: policy/validating/errors.go, policy/mutating/errors.go ErrorType. */
 export function errorType(message: string): PolicyError {
   if (message.startsWith("compilation")) return "compile_error"
   return message.startsWith("validation failed due to running out of cost budget") ? "out_of_budget" : "invalid_error"

@@ -26,7 +26,7 @@ type Misconfigured = Misconfiguration<MutatingAdmissionPolicy, MutatingAdmission
 const NAME = "MutatingAdmissionPolicy"
 
 /**
- * MutatingAdmissionPolicy: changes objects as the policies say that are bound, one after the other. Source:
+ * MutatingAdmissionPolicy: applies the mutations of all policies with a matching binding, one after the other. Source:
  * policy/mutating/dispatcher.go.
  */
 export function mutatingPolicies(
@@ -69,7 +69,7 @@ export function mutatingPolicies(
           ...activationOf({ attributes, authorizer, resource, ...sight }),
           params: params ?? null,
         })
-        // Upstream counts them as those of a step that validates, too.
+        // The label `type` is `validate` here too, as upstream.
         const { operation } = attributes
         const of = { name: policy.metadata.name!, kind: "policy", type: "validate", operation } as const
         const observed = { of, metrics: conditions, clock }
@@ -79,7 +79,7 @@ export function mutatingPolicies(
           continue
         }
         const id = idOf(policy, binding, params)
-        if (!matching.matches || !reinvocation.asks(id)) continue
+        if (!matching.matches || !reinvocation.calls(id)) continue
         let { object } = seen
         for (const mutation of object === undefined ? [] : compiled.mutations) {
           const activation = { ...see({ object, old: seen.old }), namespaceObject: namespace ?? null }
@@ -94,10 +94,10 @@ export function mutatingPolicies(
           current = { ...current, object: await convertBetween(object, resource, attributes.resource) }
           reinvocation.changed()
         }
-        if (reinvocationPolicy === "IfNeeded") reinvocation.asked(id)
+        if (reinvocationPolicy === "IfNeeded") reinvocation.called(id)
       }
     }
-    // A mutation that changed nothing counts here too, as upstream.
+    // A mutation that left the object as it was requests a second round too, as upstream.
     if (wasMutated) reinvocation.changed()
     reinvocation.end(current.object)
     failures.refuse(attributes)
@@ -105,8 +105,8 @@ export function mutatingPolicies(
   }
 
   /**
-   * The object as a mutation leaves it, or why it cannot be made.
-   * @throws ApiError where the request is to end whatever the policy says of failures
+   * Returns the object with one mutation applied, or why the mutation failed.
+   * @throws ApiError when the request must fail even if the policy's failurePolicy is Ignore
    */
   function mutate(
     { inForce: { policy, compiled }, binding }: Found,
@@ -136,7 +136,7 @@ export function mutatingPolicies(
     }
   }
 
-  /** @throws Error in upstream's words where the object cannot be made */
+  /** @throws Error with upstream's message when the mutation fails */
   function mutatedBy(
     { patchType, expression, compiled }: CompiledMutation,
     { variables }: CompiledMutations,
@@ -162,15 +162,15 @@ export function mutatingPolicies(
   }
 
   /**
-   * Upstream merges by the OpenAPI document of a group, which describes no kinds that are only bodies of another
-   * group's subresources, such as Scale and Eviction.
+   * Upstream merges by the OpenAPI document of a group. The document does not describe kinds that are only bodies of
+   * another group's subresources, such as Scale and Eviction.
    */
   const isDescribed = ({ group, version, kind }: Resource): boolean =>
     scheme.resources.some(
       (resource) => resource.kind === kind && resource.group === group && resource.version === version,
     )
 
-  /** What the object is: for a subresource such as `binding` its own kind. */
+  /** Returns the kind of the object; for a subresource such as `binding`, the kind of its body. */
   function kindOf({ apiVersion, kind }: KubeObject): Resource {
     const resource = scheme.of(apiVersion, kind)
     if (resource === undefined) throw new Error(`no kind ${JSON.stringify(kind)} is registered`)
@@ -184,7 +184,7 @@ export function mutatingPolicies(
     admit(attributes) {
       const policies = source.all()
       if (policies.length === 0 || isUnseenByPolicies(attributes)) return attributes.object
-      // All are found before the first changes the object.
+      // All invocations are found before the first one changes the object.
       const found = [...invocationsOf(attributes, policies)]
       return found.length === 0 ? attributes.object : admit(attributes, found)
     },

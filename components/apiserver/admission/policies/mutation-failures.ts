@@ -8,11 +8,11 @@ interface Failure {
   readonly policy: MutatingAdmissionPolicy
   readonly binding: MutatingAdmissionPolicyBinding | undefined
   readonly why: string
-  /** Whether the answer's reason is Invalid, and not Forbidden. */
+  /** Whether the reason of the Status is Invalid instead of Forbidden. */
   readonly isInvalid?: boolean
 }
 
-/** What went wrong with policies whose failures count. Source: policy/generic/policy_dispatcher.go. */
+/** Collects the failures of policies whose failurePolicy is not Ignore. Source: policy/generic/policy_dispatcher.go. */
 export class MutationFailures {
   readonly #found: Failure[] = []
 
@@ -20,7 +20,7 @@ export class MutationFailures {
     if (failure.policy.spec.failurePolicy !== "Ignore") this.#found.push(failure)
   }
 
-  /** @throws ApiError that tells the first failure, with all of them as causes */
+  /** @throws ApiError with the message of the first failure, and all failures as causes; nothing when there is none */
   refuse({ resource, name, object }: AdmissionAttributes): void {
     const [first] = this.#found
     if (first === undefined) return

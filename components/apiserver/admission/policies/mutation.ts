@@ -9,8 +9,8 @@ import { jsonOf } from "../../../../pkg/cel/to-json.ts"
 import { CelError, ListValue, MapValue, StructValue, type Value } from "../../../../pkg/cel/values.ts"
 
 /**
- * Returns the object with what an expression made of an `Object{}` merged into it, decoded and with its defaults.
- * @throws Error in upstream's words where it cannot be merged. Source: policy/mutating/patch/smd.go.
+ * Merges the `Object{}` that an expression returned into the object. Returns the result decoded and with defaults.
+ * @throws Error with upstream's message when it cannot be merged. Source: policy/mutating/patch/smd.go.
  */
 export function withConfiguration(kind: Resource, object: KubeObject, made: Value): KubeObject {
   checkTypeNames(made)
@@ -37,14 +37,14 @@ export function withConfiguration(kind: Resource, object: KubeObject, made: Valu
   }
 }
 
-/** A number with a fraction for a field of integers, as Go's decoder of JSON says it. */
+/** Matches the error of Go's JSON decoder for a number with a fraction in an integer field. */
 const NARROWED = /^json: cannot unmarshal number .* of type (u?int\d*)$/
 
 /**
- * Returns the object with the operations that an expression made as `JSONPatch{}` done to it, decoded and with its
- * defaults; the object itself where a `test` among them fails.
- * @throws ApiError where the result is no object of the kind, which ends the request whatever the policy says of
- * failures; Error where the operations do not fit. Source: policy/mutating/patch/json_patch.go.
+ * Applies the `JSONPatch{}` operations that an expression returned to the object. Returns the result decoded and with
+ * defaults; the unchanged object when a `test` operation fails.
+ * @throws ApiError when the result is not a valid object of the kind, which fails the request even if failurePolicy is
+ * Ignore; Error when an operation cannot be applied. Source: policy/mutating/patch/json_patch.go.
  */
 export function withOperations(kind: Resource, object: KubeObject, made: Value): KubeObject {
   const operations = Array.from(made as ListValue, operationOf)
@@ -58,13 +58,13 @@ export function withOperations(kind: Resource, object: KubeObject, made: Value):
   }
   const refuse = (why: string) =>
     new ApiError("InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] })
-  // Custom objects are not read strictly.
+  // Custom objects are decoded without strict field checks.
   return kind.definition === undefined
     ? decodeObject(kind, patched, { fieldValidation: "Strict", old: object, refuse }).object
     : decodeObject(kind, patched, { fieldValidation: "Ignore", old: object }).object
 }
 
-/** One `JSONPatch{}` as JSON. Fields that were not set are empty. */
+/** Returns one `JSONPatch{}` value as JSON. Fields that were not set are empty. */
 function operationOf(made: Value): Readonly<Record<string, unknown>> {
   const patch = made as StructValue
   const text = (field: string): string => (patch.has(field) === true ? (patch.get(field) as string) : "")
@@ -76,16 +76,15 @@ function operationOf(made: Value): Readonly<Record<string, unknown>> {
     const json = jsonOf(value)
     if (json instanceof CelError)
       throw new Error(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${json.message}`)
-    // An int that no double holds exactly is a text to JSON of protobuf, which upstream goes through.
+    // Upstream converts through protobuf's JSON, which writes an int that a double cannot hold exactly as a string.
     operation["value"] = json instanceof ExactNumber ? json.text : json
   }
   return operation
 }
 
 /**
- * Sees to it that objects which an expression made are named by the path at which they stand: `Object.spec` in the
- * field `spec` of an `Object`. @throws Error. Source: apiserver pkg/cel/mutation/dynamic
- * CheckTypeNamesMatchFieldPathNames.
+ * Checks that each object which an expression built has the type name of its path: `Object.spec` in the field `spec` of
+ * an `Object`. @throws Error. Source: apiserver pkg/cel/mutation/dynamic CheckTypeNamesMatchFieldPathNames.
  */
 function checkTypeNames(made: Value): void {
   const faults: string[] = []

@@ -9,13 +9,13 @@ import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { Objects } from "../../cacher/objects.ts"
 import type { MatchCriteria } from "../webhooks/matching.ts"
 
-/** A binding is configured in a way that cannot be evaluated. */
+/** A policy or binding cannot be evaluated as it is configured. */
 export class ConfigurationError extends Error {}
 
 const NO_PARAMS: readonly undefined[] = [undefined]
 
 /**
- * The objects with the parameters for a request in a namespace; one that is undefined where the policy has none.
+ * Returns the parameter objects for a request in a namespace; one undefined entry when the policy has no parameters.
  * @throws ConfigurationError. Source: policy/generic/policy_dispatcher.go CollectParams.
  */
 export function collectParams(
@@ -55,7 +55,7 @@ function paramsOf(
   return objects.list(resource, namespace).filter(({ metadata }) => matcher.matches(metadata.labels ?? {}))
 }
 
-/** The criteria of a policy or a binding; where no rules are given, every request is meant. */
+/** Returns the match criteria of a policy or a binding. Without rules, every request matches. */
 export const criteriaFor = (match: MatchResources): MatchCriteria => ({
   rules: (match.resourceRules ?? []).length === 0 ? EVERYTHING : match.resourceRules!,
   excluded: match.excludeResourceRules ?? [],

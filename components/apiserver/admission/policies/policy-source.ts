@@ -8,7 +8,7 @@ import type { Storage } from "../../../../pkg/storage/storage.ts"
 import type { Objects } from "../../cacher/objects.ts"
 import { storagePrefix } from "../../cacher/view.ts"
 
-/** What policies that check and policies that change have in common. */
+/** The fields that validating and mutating policies have in common. */
 export interface Policy extends KubeObject {
   readonly spec: {
     readonly paramKind?: ParamKind | undefined
@@ -17,7 +17,7 @@ export interface Policy extends KubeObject {
   }
 }
 
-/** What their bindings have in common. */
+/** The fields that their bindings have in common. */
 export interface PolicyBinding extends KubeObject {
   readonly spec: {
     readonly policyName?: string | undefined
@@ -26,7 +26,7 @@ export interface PolicyBinding extends KubeObject {
   }
 }
 
-/** A policy that is in force somewhere, with its expressions compiled. */
+/** A policy that has bindings, with its expressions compiled. */
 export interface PolicyInForce<P extends Policy, B extends PolicyBinding, Compiled> {
   readonly policy: P
   readonly bindings: readonly B[]
@@ -34,8 +34,8 @@ export interface PolicyInForce<P extends Policy, B extends PolicyBinding, Compil
 }
 
 /**
- * The policies of a kind that have bindings, by their names. What has not changed stays compiled. Source:
- * policy/generic/policy_source.go.
+ * The policies of a kind that have bindings, in the order of their names. A policy is compiled again only when it
+ * changes. Source: policy/generic/policy_source.go.
  */
 export class PolicySource<P extends Policy, B extends PolicyBinding, Compiled> {
   readonly #objects: Objects

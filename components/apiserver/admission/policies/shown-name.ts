@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 
 /**
- * The name by which a refusal tells of an object, which may not have one yet. Source: apiserver
+ * Returns the name by which an error names an object, which may not have a name yet. Source: apiserver
  * pkg/admission/errors.go.
  */
 export const shownName = (name: string, object: KubeObject | undefined): string =>

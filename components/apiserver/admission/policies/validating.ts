@@ -30,8 +30,9 @@ const ENFORCEMENTS: Readonly<Record<string, Enforcement>> = { Deny: "deny", Warn
 const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 
 /**
- * ValidatingAdmissionPolicy: holds requests against the conditions of the policies that are bound. The first refusal is
- * told; warnings and notes are made for all. Source: policy/validating/dispatcher.go.
+ * ValidatingAdmissionPolicy: checks requests with the validations of all policies that have a matching binding. The
+ * request fails with the first refusal; all warnings and audit annotations are made. Source:
+ * policy/validating/dispatcher.go.
  */
 export function validatingPolicies(
   context: AdmissionContext,
@@ -137,7 +138,7 @@ export function validatingPolicies(
   }
 }
 
-/** The notes that policies make in the audit event. Values that differ stand beside each other. */
+/** Collects the audit annotations of policies. Different values for the same key are joined by commas. */
 class Notes {
   readonly #values = new Map<string, string[]>()
 
@@ -152,7 +153,7 @@ class Notes {
   }
 }
 
-/** Does what a binding says of a condition that is not met. */
+/** Does one of the binding's actions, other than Deny, for a validation that failed. */
 function act(
   { warn, annotate }: AdmissionAttributes,
   { policy, binding }: { readonly policy: ValidatingAdmissionPolicy; readonly binding: Binding },

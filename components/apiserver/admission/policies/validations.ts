@@ -5,17 +5,20 @@ import type { CompiledValidations } from "./compiled-validations.ts"
 import { Budget, evaluate, LazyVariables, OutOfBudget, POLICY_BUDGET, type Outcome } from "./evaluation.ts"
 import { conditionsMatch, type ObservedConditions } from "./match-conditions.ts"
 
-/** What came of one of a policy's conditions that did not hold, or that could not be evaluated. */
+/** A validation of a policy that is false or could not be evaluated. */
 export interface Decision {
-  /** `ignored`: it could not be evaluated, and the policy lets such requests through. */
+  /**
+   * `deny`: the validation is false. `error`: it could not be evaluated. `ignored`: the same under failurePolicy
+   * Ignore, which allows the request.
+   */
   readonly kind: "deny" | "error" | "ignored"
   readonly message: string
   readonly reason?: string | undefined
-  /** Which of the policy's conditions. */
+  /** Index in `spec.validations` of the policy. */
   readonly index: number
 }
 
-/** A note for the audit event, or why there is none. */
+/** An audit annotation, or the error of its expression. */
 export interface Note {
   readonly key: string
   readonly value: string
@@ -31,8 +34,8 @@ const NOTHING: Decisions = { decisions: [], annotations: [] }
 const LONGEST_MESSAGE = 5 * 1024
 
 /**
- * Holds a request against the conditions of a policy, with one object of parameters. `activation` has the variables
- * that every expression about the request sees. Source: policy/validating/validator.go.
+ * Evaluates the validations of a policy with one parameter object. `activation` has the variables that are the same for
+ * all expressions about the request. Source: policy/validating/validator.go.
  */
 export function decide(
   { policy, compiled }: { readonly policy: ValidatingAdmissionPolicy; readonly compiled: CompiledValidations },
@@ -73,7 +76,8 @@ function conditionsOf(
   const outcomes = validations.map(({ validation, condition }) =>
     evaluate(condition, validation.expression, composed, budget),
   )
-  // Differs from upstream, which makes the messages of conditions that hold too, and so may run out of budget.
+  // Differs from upstream, which also evaluates the message expressions of validations that are true, and so may exceed
+  // the cost limit.
   if (outcomes.every(holds)) return []
   const messages = messagesOf({ variables, validations }, withoutAuthorizer(activation), budget)
   return outcomes.flatMap((outcome, index): readonly Decision[] => {
@@ -87,7 +91,9 @@ function conditionsOf(
 
 const holds = (outcome: Outcome): boolean => "value" in outcome && outcome.value === true
 
-/** What the message expressions give, in the order of the conditions; `error` where they cost too much together. */
+/**
+ * Evaluates the message expressions in the order of the validations. Returns `error` when they exceed the cost limit.
+ */
 function messagesOf(
   { variables, validations }: Pick<CompiledValidations, "variables" | "validations">,
   activation: Activation,
@@ -107,7 +113,10 @@ function messagesOf(
   }
 }
 
-/** The message of a condition that is not met: what its expression makes, else its text, else the condition itself. */
+/**
+ * Returns the message of a validation that is false: the result of its messageExpression, else its message, else the
+ * expression.
+ */
 function messageOf(
   { message = "", expression }: { readonly message?: string | undefined; readonly expression: string },
   made: unknown,

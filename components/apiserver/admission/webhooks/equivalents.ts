@@ -3,8 +3,9 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { AdmissionAttributes } from "../admission.ts"
 
 /**
- * Other resources under which the same objects are served: Events have two groups. They are looked for once for each
- * resource until the scheme changes, since every webhook and policy asks for them with every request.
+ * Returns a function that finds the other resources under which objects of a resource are served; Events, for example,
+ * are served in two groups. Results are cached until the scheme changes, since every webhook and policy needs them for
+ * every request.
  */
 export function equivalentsIn(scheme: Scheme): (resource: Resource) => readonly Resource[] {
   let known = new WeakMap<Resource, readonly Resource[]>()
@@ -27,15 +28,15 @@ export function equivalentsIn(scheme: Scheme): (resource: Resource) => readonly 
 const storedKind = ({ storedAs, group, version, kind }: Resource): string =>
   storedAs === undefined ? `${group}/${version} ${kind}` : `${storedAs.group}/${storedAs.version} ${storedAs.kind}`
 
-/** The objects that a request is about, in the version in which a webhook or a policy wants them. */
+/** The objects of a request, converted to the version that a webhook or a policy matched. */
 export interface Seen {
   readonly object: KubeObject | undefined
   readonly old: KubeObject | undefined
 }
 
 /**
- * The objects of a request as equivalent resources show them.
- * @throws ApiError where a conversion webhook fails
+ * Converts the objects of a request to those of an equivalent resource.
+ * @throws ApiError when a conversion webhook fails
  */
 export function seenAs(
   { object, old, resource: own }: Pick<AdmissionAttributes, "object" | "old" | "resource">,
@@ -48,7 +49,7 @@ export function seenAs(
     : { object: next, old: before }
 }
 
-/** The same for several resources at once, each of which may be wanted. */
+/** Converts the objects of a request to those of each resource in `resources`. */
 export function allSeenAs(
   attributes: AdmissionAttributes,
   resources: Iterable<Resource>,
@@ -61,7 +62,7 @@ export function allSeenAs(
     : byResource(seen as readonly Seen[])
 }
 
-/** An object of one resource as the other shows it. Bodies of subresources have one form only. */
+/** Converts an object of one resource to the other. Bodies of subresources are returned as they are. */
 export function convertBetween(
   object: KubeObject | undefined,
   from: Resource,

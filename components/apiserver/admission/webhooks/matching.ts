@@ -8,16 +8,16 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { Objects } from "../../cacher/objects.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 
-/** Kinds whose changes no webhook is asked about: a wrong webhook could otherwise not be taken away. */
+/** No webhook is called for changes of this group, since a wrong webhook could otherwise not be removed. */
 const EXEMPT_GROUP = "admissionregistration.k8s.io"
 
-/** Source: predicates/rules IsExemptAdmissionConfigurationResource. */
+/** Whether webhooks are not called for the request. Source: predicates/rules IsExemptAdmissionConfigurationResource. */
 export const isExemptFromWebhooks = ({ resource }: AdmissionAttributes): boolean => resource.group === EXEMPT_GROUP
 
-/** Which requests a webhook or a policy is for. */
+/** Which requests a webhook or a policy matches. */
 export interface MatchCriteria {
   readonly rules: readonly MatchRule[]
-  /** Requests that are left out even so. */
+  /** Requests that do not match even if `rules` match them. */
   readonly excluded?: readonly MatchRule[]
   readonly matchPolicy: string
   readonly objectSelector: LabelSelector
@@ -26,10 +26,10 @@ export interface MatchCriteria {
 type MatchRule = RuleWithOperations & { readonly resourceNames?: readonly string[] | undefined }
 
 /**
- * The resource as which a webhook or a policy sees a request: the one of the request, or an equivalent one that a rule
- * names; undefined where the request is none of its.
- * @throws ApiError NotFound where namespaces are selected by labels and the one of the request is not there. Source:
- * webhook/generic/webhook.go ShouldCallHook, policy/matching/matching.go.
+ * Returns the resource under which a webhook or a policy matches a request: that of the request, or with matchPolicy
+ * Equivalent an equivalent one that a rule names; undefined when it does not match.
+ * @throws ApiError NotFound when namespaces are selected by labels and the namespace of the request does not exist.
+ * Source: webhook/generic/webhook.go ShouldCallHook, policy/matching/matching.go.
  */
 export function matchedResource(
   { rules, excluded = [], matchPolicy, objectSelector, namespaceSelector }: MatchCriteria,
@@ -49,7 +49,7 @@ export function matchedResource(
   return namespaceMatches(namespaceSelector, attributes, objects) ? matched : undefined
 }
 
-/** The criteria of a webhook. */
+/** Returns the match criteria of a webhook. */
 export const criteriaOf = ({ rules = [], matchPolicy, objectSelector, namespaceSelector }: Webhook): MatchCriteria => ({
   rules,
   matchPolicy,
@@ -57,7 +57,7 @@ export const criteriaOf = ({ rules = [], matchPolicy, objectSelector, namespaceS
   namespaceSelector,
 })
 
-/** Source: predicates/rules/rules.go. */
+/** Whether a rule matches a request, seen as one for `resource`. Source: predicates/rules/rules.go. */
 export function ruleMatches(
   { operations = [], apiGroups = [], apiVersions = [], resources = [], resourceNames = [], scope }: MatchRule,
   resource: Resource,
@@ -85,14 +85,14 @@ const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): bo
 const selects = (selector: LabelSelector, object: KubeObject | undefined): boolean =>
   isEmpty(selector) || (object !== undefined && fromLabelSelector(selector).matches(object.metadata?.labels ?? {}))
 
-/** Source: predicates/namespace/matcher.go. */
+/** Whether the namespace of the request has the labels that are selected. Source: predicates/namespace/matcher.go. */
 function namespaceMatches(selector: LabelSelector, attributes: AdmissionAttributes, objects: Objects): boolean {
   const { resource, subresource, operation, object, name } = attributes
   const isNamespace = resource.group === "" && resource.plural === "namespaces"
   const namespace = isNamespace ? name : (attributes.namespace ?? "")
   if (isEmpty(selector) || (namespace === "" && !isNamespace)) return true
   const matcher = fromLabelSelector(selector)
-  // A Namespace that is being written is not in the store as it will be.
+  // The store does not have the labels yet that are being written, so those of the request count.
   if (isNamespace && subresource === undefined && (operation === "CREATE" || operation === "UPDATE"))
     return matcher.matches(object?.metadata.labels ?? {})
   const found = objects.get(Namespace, { name: namespace })

@@ -2,9 +2,9 @@ import { Registry } from "../../../../pkg/metrics/registry.ts"
 import type { Operation } from "../admission.ts"
 import type { WebhookType } from "./webhook-source.ts"
 
-/** What webhooks cost and refuse, under upstream's names. Source: apiserver pkg/admission/metrics/metrics.go. */
+/** Metrics of admission webhooks, with upstream's names. Source: apiserver pkg/admission/metrics/metrics.go. */
 export interface WebhookMetrics {
-  asked(call: {
+  called(call: {
     readonly name: string
     readonly type: WebhookType
     readonly operation: Operation
@@ -23,13 +23,13 @@ export interface WebhookMetrics {
 }
 
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25]
-/** Codes above it are counted as it, so that a webhook cannot make series without end. */
+/** Higher codes are counted as this one, so that a webhook cannot create an unlimited number of time series. */
 const MOST_CODE = 600
 
 export function webhookMetrics(registry: Registry = new Registry()): WebhookMetrics {
   const duration = registry.histogram(
     "apiserver_admission_webhook_admission_duration_seconds",
-    "Seconds that webhooks took, by name, operation and whether they refused.",
+    "Duration of webhook calls in seconds, by name, operation and whether they refused.",
     BUCKETS,
     "name",
     "operation",
@@ -56,12 +56,12 @@ export function webhookMetrics(registry: Registry = new Registry()): WebhookMetr
   )
   const failOpen = registry.counter(
     "apiserver_admission_webhook_fail_open_count",
-    "Failed calls of webhooks that were passed over.",
+    "Failed calls of webhooks that were ignored because of their failurePolicy.",
     "name",
     "type",
   )
   return {
-    asked({ name, type, operation, code, rejected, seconds }) {
+    called({ name, type, operation, code, rejected, seconds }) {
       duration.with(name, operation, String(rejected), type).observe(seconds)
       requests.with(String(Math.min(code, MOST_CODE)), name, operation, String(rejected), type).inc()
     },

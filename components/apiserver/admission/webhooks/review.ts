@@ -2,8 +2,8 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { AdmissionAttributes } from "../admission.ts"
 
 /**
- * What a webhook is sent and what it answers: AdmissionReview, v1 and v1beta1, which are alike but for how strictly the
- * answer is read. Source: k8s.io/api admission/v1/types.go, webhook/request/admissionreview.go.
+ * The request to a webhook and its response: AdmissionReview. Versions v1 and v1beta1 have the same fields; a v1
+ * response is checked more strictly. Source: k8s.io/api admission/v1/types.go, webhook/request/admissionreview.go.
  */
 export interface AdmissionReview {
   readonly apiVersion: ReviewVersion
@@ -46,24 +46,24 @@ export interface AdmissionRequest {
   readonly options: unknown
 }
 
-/** What a webhook said, once its answer was found to be in order. */
+/** The response of a webhook after it was checked. */
 export interface AdmissionResponse {
   readonly allowed: boolean
-  /** JSON Patch operations; empty where nothing is to be changed. */
+  /** JSON Patch operations; empty when the object is not to be changed. */
   readonly patch: readonly unknown[]
   readonly warnings: readonly string[]
   readonly auditAnnotations: Readonly<Record<string, string>>
-  /** The Status of a refusal, as it was sent. */
+  /** The Status of a refusal as the webhook sent it. */
   readonly result: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The first version in the webhook's list that this server knows; undefined where there is none. */
+/** Returns the first version in the webhook's list that this server supports; undefined when there is none. */
 export function reviewVersion(versions: readonly string[]): ReviewVersion | undefined {
   for (const version of versions) if (version === "v1" || version === "v1beta1") return `admission.k8s.io/${version}`
   return undefined
 }
 
-/** The objects of a request in the version in which a webhook wants them. */
+/** The objects of a request, converted to the version that the webhook matched. */
 export interface ReviewedObjects {
   readonly resource: Resource
   readonly object: KubeObject | undefined
@@ -123,7 +123,7 @@ function kindOf(resource: Resource, object: KubeObject | undefined): GroupVersio
 
 const OPTIONS_KINDS = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions" } as const
 
-/** The options of the request as an object of meta.k8s.io/v1. */
+/** Returns the options of the request as an object of meta.k8s.io/v1. */
 function operationOptions({ operation, options }: AdmissionAttributes): unknown {
   if (operation === "CONNECT") return null
   const { dryRun, fieldManager, fieldValidation, gracePeriodSeconds, propagationPolicy } = options
@@ -141,8 +141,9 @@ function operationOptions({ operation, options }: AdmissionAttributes): unknown 
 }
 
 /**
- * The answer of a webhook, checked.
- * @throws Error in upstream's words where it is no answer to this review. Source: VerifyAdmissionResponse.
+ * Checks and decodes the response of a webhook.
+ * @throws Error with upstream's message when it is not a valid response to this review. Source:
+ * VerifyAdmissionResponse.
  */
 export function readResponse(
   answer: unknown,
@@ -200,13 +201,13 @@ function patchOf(
   return operations
 }
 
-/** The patch of a response is of a type that this server does not know. */
+/** The patch type of a response is not JSONPatch. */
 export class UnsupportedPatchType extends Error {
   constructor(type: string) {
     super(`unsupported patch type ${JSON.stringify(type)}`)
   }
 }
-/** The patch of a response is no JSON list. */
+/** The patch of a response is not a JSON list. */
 export class UndecodablePatch extends Error {
   constructor(why: string) {
     super(`received undecodable patch in webhook response: ${why}`)

@@ -8,7 +8,7 @@ import { storagePrefix } from "../../cacher/view.ts"
 
 export type WebhookType = "admit" | "validating"
 
-/** A webhook as it is to be called, with the object it was declared in. */
+/** A webhook with the configuration object that declares it. */
 export interface ConfiguredWebhook {
   readonly webhook: Webhook
   readonly configuration: string
@@ -20,8 +20,8 @@ interface Configuration {
 }
 
 /**
- * The webhooks of a type, in the order in which they are called: by the name of their configuration, then as they stand
- * there. Collected anew after a change of a configuration only. Source: apiserver pkg/admission/configuration.
+ * The webhooks of a type in the order of calls: by the name of their configuration, then by their position in it.
+ * Collected again only after a configuration changed. Source: apiserver pkg/admission/configuration.
  */
 export class WebhookSource {
   readonly #objects: Objects

@@ -12,7 +12,7 @@ import type { AdmissionContext } from "../context.ts"
 import { activationOf } from "../policies/activation.ts"
 import type { MatchConditionMetrics } from "../policies/match-condition-metrics.ts"
 import { conditionsMatch } from "../policies/match-conditions.ts"
-import { ask, type Asking } from "./asking.ts"
+import { callWebhook, type WebhookCallOptions } from "./call-webhook.ts"
 import { allSeenAs, convertBetween, equivalentsIn, seenAs, type Seen } from "./equivalents.ts"
 import { criteriaOf, isExemptFromWebhooks, matchedResource } from "./matching.ts"
 import type { WebhookMetrics } from "./metrics.ts"
@@ -20,7 +20,7 @@ import { Reinvocation } from "../reinvocation.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import { WebhookSource, type ConfiguredWebhook } from "./webhook-source.ts"
 
-/** What asking webhooks takes beside what every plugin has. */
+/** What calls of webhooks need beside the context of all plugins. */
 export interface WebhookDependencies {
   readonly caller: WebhookCaller
   readonly metrics: WebhookMetrics
@@ -32,12 +32,12 @@ export interface WebhookDependencies {
 const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 /**
- * MutatingAdmissionWebhook: asks one webhook after the other, each about the object as the one before left it. Source:
- * webhook/mutating/dispatcher.go.
+ * MutatingAdmissionWebhook: calls one webhook after the other, each with the object that the one before returned.
+ * Source: webhook/mutating/dispatcher.go.
  */
 export function mutatingWebhooks(context: AdmissionContext, dependencies: WebhookDependencies): AdmissionPlugin {
   const source = new WebhookSource("admit", context)
-  const asking = askingFor("admit", context, dependencies)
+  const options = callOptions("admit", context, dependencies)
   const equivalents = equivalentsIn(dependencies.scheme)
 
   async function admit(attributes: AdmissionAttributes, webhooks: readonly ConfiguredWebhook[]) {
@@ -53,10 +53,10 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       const seen = await seenAs(current, resource)
       if (
         !meetsConditions(context, dependencies, { type: "admit", webhook, resource, seen }, current) ||
-        !reinvocation.asks(id)
+        !reinvocation.calls(id)
       )
         continue
-      const patch = await ask(asking, configured, resource, current, { round, index })
+      const patch = await callWebhook(options, configured, resource, current, { round, index })
       const object = patch.length === 0 ? current.object : await patchedBy(webhook.name, patch, resource, current)
       const changed = object !== current.object && !deepEqual(object, current.object)
       if (changed) current = { ...current, object }
@@ -65,13 +65,13 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
         JSON.stringify({ configuration, webhook: webhook.name, mutated: changed }),
       )
       if (changed) reinvocation.changed()
-      if ((webhook as MutatingWebhook).reinvocationPolicy === "IfNeeded") reinvocation.asked(id)
+      if ((webhook as MutatingWebhook).reinvocationPolicy === "IfNeeded") reinvocation.called(id)
     }
     reinvocation.end(current.object)
     return current.object
   }
 
-  /** The object with a webhook's patch on it, with the defaults of its kind. */
+  /** Returns the object with a webhook's patch applied, and with the defaults of its kind. */
   async function patchedBy(
     webhook: string,
     patch: readonly unknown[],
@@ -113,12 +113,12 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
 }
 
 /**
- * ValidatingAdmissionWebhook: asks all webhooks that match at once, about the object as it is to be stored. The refusal
- * of the first in their order is told. Source: webhook/validating/dispatcher.go.
+ * ValidatingAdmissionWebhook: calls all matching webhooks concurrently with the object as it will be stored. If several
+ * refuse, the refusal of the first in order is returned. Source: webhook/validating/dispatcher.go.
  */
 export function validatingWebhooks(context: AdmissionContext, dependencies: WebhookDependencies): AdmissionPlugin {
   const source = new WebhookSource("validating", context)
-  const asking = askingFor("validating", context, dependencies)
+  const options = callOptions("validating", context, dependencies)
   const equivalents = equivalentsIn(dependencies.scheme)
   return {
     name: "ValidatingAdmissionWebhook",
@@ -157,7 +157,7 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
     if (calls.length === 0) return undefined
     return Promise.allSettled(
       calls.map(({ configured, resource }, index) =>
-        ask(asking, configured, resource, attributes, { round: 0, index }),
+        callWebhook(options, configured, resource, attributes, { round: 0, index }),
       ),
     ).then((outcomes) => {
       for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason
@@ -166,8 +166,8 @@ export function validatingWebhooks(context: AdmissionContext, dependencies: Webh
 }
 
 /**
- * Whether the conditions of a webhook let it be asked about a request.
- * @throws ApiError Forbidden where they cannot be evaluated and the webhook's failures count.
+ * Whether the match conditions of a webhook allow its call for a request.
+ * @throws ApiError Forbidden when they cannot be evaluated and failurePolicy is Fail
  */
 function meetsConditions(
   { authorizer, clock }: AdmissionContext,
@@ -177,7 +177,12 @@ function meetsConditions(
     webhook,
     resource,
     seen,
-  }: { readonly type: Asking["type"]; readonly webhook: Webhook; readonly resource: Resource; readonly seen: Seen },
+  }: {
+    readonly type: WebhookCallOptions["type"]
+    readonly webhook: Webhook
+    readonly resource: Resource
+    readonly seen: Seen
+  },
   attributes: AdmissionAttributes,
 ): boolean {
   const { matchConditions = [], failurePolicy, name } = webhook
@@ -189,11 +194,11 @@ function meetsConditions(
   return matching.matches
 }
 
-const askingFor = (
-  type: Asking["type"],
+const callOptions = (
+  type: WebhookCallOptions["type"],
   { clock, random }: AdmissionContext,
   { caller, metrics, log }: WebhookDependencies,
-): Asking => ({
+): WebhookCallOptions => ({
   type,
   caller,
   metrics,

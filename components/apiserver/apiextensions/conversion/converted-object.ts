@@ -7,9 +7,9 @@ import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 type Loose = Readonly<Record<string, unknown>>
 
 /**
- * An object as a webhook converted it, with the metadata that it had before: only labels and annotations may be other
- * ones.
- * @throws ApiError in upstream's words where it is another object, of another version, or none. Source:
+ * Checks an object that a webhook converted, and returns it with its original metadata: a webhook may only change
+ * labels and annotations.
+ * @throws ApiError with upstream's message when it is not an object, or another object or version. Source:
  * conversion/webhook_converter.go Convert, validateConvertedObject, restoreObjectMeta.
  */
 export function checkedConversion(original: KubeObject, converted: unknown, apiVersion: string): KubeObject {
@@ -44,7 +44,7 @@ const IDENTITY = [
   ["UID", "uid"],
 ] as const
 
-/** The metadata as it was, with the labels and annotations of the converted object. */
+/** Returns the original metadata with the labels and annotations of the converted object. */
 function restored(original: ObjectMeta, sent: Loose): ObjectMeta {
   const { labels: _labels, annotations: _annotations, ...kept } = original
   const labels = textsOf("labels", sent["labels"])
@@ -73,16 +73,19 @@ function sameTexts(a: Readonly<Record<string, string>>, b: Readonly<Record<strin
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
 
-/** Several faults as Go shows them together. Source: apimachinery pkg/util/errors Aggregate. */
+/**
+ * @throws ApiError with all faults in the form in which Go prints several errors. Source: apimachinery pkg/util/errors
+ * Aggregate.
+ */
 function refuse(causes: readonly Cause[]): void {
   const texts = [...new Set(causes.map(({ field, message }) => `${field ?? ""}: ${message}`))]
   if (texts.length > 0) throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`)
 }
 
-/** A failure that clients are told without a reason, as upstream does. */
+/** Returns an error without a reason, as upstream's. */
 export const conversionFailure = (message: string): ApiError => new ApiError("Unknown", message)
 
-/** `<group>/<version>, Kind=<kind>` of an object. */
+/** Returns `<group>/<version>, Kind=<kind>` of an object. */
 export const shownKind = ({ apiVersion, kind }: KubeObject): string => `${apiVersion}, Kind=${kind}`
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")

@@ -1,15 +1,15 @@
 import { Registry } from "../../../../pkg/metrics/registry.ts"
 
-/** What went wrong with a call, in upstream's words. */
+/** Why a call failed; upstream's label values. */
 export type ConversionFailureType =
   | "conversion_webhook_call_failure"
   | "conversion_webhook_malformed_response_failure"
   | "conversion_webhook_partial_response_failure"
   | "conversion_webhook_invalid_converted_object_failure"
 
-/** What conversions take and how they end, under upstream's names. Source: conversion/metrics.go. */
+/** Metrics of conversions, with upstream's names. Source: conversion/metrics.go. */
 export interface ConversionMetrics {
-  /** `failure` is undefined for a call that succeeded. */
+  /** Records a call; `failure` is undefined when it succeeded. */
   asked(call: {
     readonly definition: string
     readonly from: string
@@ -21,7 +21,7 @@ export interface ConversionMetrics {
 
 const BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60]
 const FIRST_BUCKET = 0.001
-/** Each twice as wide as the one before. */
+/** Each bucket is twice as wide as the one before. */
 const VERSION_BUCKETS = Array.from({ length: 15 }, (_, i) => FIRST_BUCKET * 2 ** i)
 
 export function conversionMetrics(registry: Registry = new Registry()): ConversionMetrics {

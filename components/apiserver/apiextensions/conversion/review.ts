@@ -2,8 +2,8 @@ import { isJsonObject } from "../../../../pkg/apimachinery/json-value.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 
 /**
- * What a conversion webhook is sent: ConversionReview, v1 and v1beta1, which are alike but for how strictly the answer
- * is read. Source: apiextensions-apiserver pkg/apis/apiextensions/v1/types.go.
+ * The request to a conversion webhook: ConversionReview. Versions v1 and v1beta1 have the same fields; a v1 response is
+ * checked more strictly. Source: apiextensions-apiserver pkg/apis/apiextensions/v1/types.go.
  */
 export interface ConversionReview {
   readonly apiVersion: ConversionReviewVersion
@@ -14,12 +14,12 @@ export type ConversionReviewVersion = "apiextensions.k8s.io/v1" | "apiextensions
 
 export interface ConversionRequest {
   readonly uid: string
-  /** `<group>/<version>` in which the objects are wanted. */
+  /** The `<group>/<version>` to convert to. */
   readonly desiredAPIVersion: string
   readonly objects: readonly KubeObject[]
 }
 
-/** The first version in the webhook's list that this server knows; undefined where there is none. */
+/** Returns the first version in the webhook's list that this server supports; undefined when there is none. */
 export function conversionReviewVersion(versions: readonly string[]): ConversionReviewVersion | undefined {
   for (const version of versions)
     if (version === "v1" || version === "v1beta1") return `apiextensions.k8s.io/${version}`
@@ -29,16 +29,16 @@ export function conversionReviewVersion(versions: readonly string[]): Conversion
 const V1 = "apiextensions.k8s.io/v1"
 
 /**
- * The converted objects of an answer, as they were sent.
- * @throws Error in upstream's words where it is no answer to this review. Source: conversion/webhook_converter.go
- * getConvertedObjectsFromResponse.
+ * Returns the converted objects of a response, unchecked.
+ * @throws Error with upstream's message when it is not a valid response to this review. Source:
+ * conversion/webhook_converter.go getConvertedObjectsFromResponse.
  */
 export function convertedObjects(
   answer: unknown,
   { apiVersion, request: { uid } }: ConversionReview,
 ): readonly unknown[] {
   const review = (isJsonObject(answer) ? answer : {}) as Readonly<Record<string, unknown>>
-  // Answers in v1beta1 were never checked for their kind and uid.
+  // Kind and uid of v1beta1 responses are not checked, as upstream.
   if (apiVersion === V1) checkKind(text(review["apiVersion"]), text(review["kind"]))
   const { response } = review
   if (!isJsonObject(response)) throw new Error("no response provided")
@@ -56,7 +56,7 @@ export function convertedObjects(
 function checkKind(apiVersion: string, kind: string): void {
   if (apiVersion === V1 && kind === "ConversionReview") return
   const [version = "", group = ""] = apiVersion.split("/").toReversed()
-  // What the scheme of upstream's client knows, it tells in other words.
+  // Upstream's client has another message for kinds in the scheme it knows.
   if (group === "apiextensions.k8s.io" && kind !== "" && kind !== "ConversionReview")
     throw new Error(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ` +

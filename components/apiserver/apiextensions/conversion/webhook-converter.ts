@@ -15,21 +15,24 @@ export interface ConverterOptions {
   readonly metrics: ConversionMetrics
 }
 
-/** Gives objects in another version; all of them or none. The objects may have different versions before. */
+/** Converts objects, which may have different versions, to `apiVersion`; all of them or none. */
 export type Convert = (objects: readonly KubeObject[], apiVersion: string) => Promise<readonly KubeObject[]>
 
-/** The time that upstream's client gives a webhook. Source: apiserver pkg/util/webhook/authentication.go. */
+/** The timeout of upstream's client. Source: apiserver pkg/util/webhook/authentication.go. */
 const TIMEOUT_MS = 30_000
-/** Objects that one review carries at most, and their characters: a long list costs few calls, none of much memory. */
+/**
+ * The most objects in one review, and their most characters, so that a long list needs few calls and none needs much
+ * memory.
+ */
 const MOST_OBJECTS = 250
 const MOST_CHARACTERS = 2 * 1024 * 1024
-/** Reviews of one list that are under way at once. */
+/** The most reviews of one list in progress at once. */
 const MOST_REVIEWS = 4
 
 /**
- * Converts by asking the webhook of a definition. Differs from upstream: one review carries many objects of a list,
- * where upstream sends one review for each. Source: conversion/webhook_converter.go.
- * @throws ApiError with code 500 in upstream's words where the webhook fails
+ * Returns a converter that calls the webhook of a definition. Differs from upstream: one review carries many objects of
+ * a list, where upstream sends one review for each object. Source: conversion/webhook_converter.go.
+ * @throws ApiError with code 500 and upstream's message when the webhook fails
  */
 export function webhookConverter(definition: CustomResourceDefinition, options: ConverterOptions): Convert {
   const { webhook } = definition.spec.conversion ?? {}
@@ -105,7 +108,7 @@ function partsOf(objects: readonly KubeObject[]): readonly (readonly KubeObject[
   return parts
 }
 
-/** @throws ApiError that says which conversion failed */
+/** @throws ApiError with the message that the conversion of `first` failed */
 async function told<T>(first: KubeObject, ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask()

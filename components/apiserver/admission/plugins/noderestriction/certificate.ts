@@ -9,7 +9,10 @@ import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import { readCertificateRequest } from "../../../../../pkg/pki/certificate-request.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 
-/** A node asks for certificates of its own name only. Source: admitCSR of plugin/pkg/admission/noderestriction. */
+/**
+ * Allows a node to request certificates for its own name only. Source: admitCSR of
+ * plugin/pkg/admission/noderestriction.
+ */
 export function checkCertificateRequest(
   { operation, resource, name, object }: AdmissionAttributes,
   node: string,

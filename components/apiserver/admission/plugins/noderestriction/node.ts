@@ -5,11 +5,11 @@ import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind, type KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 
-/** A node may write its own Node, except its taints and the labels that pods with secrets are scheduled by. */
+/** Allows a node to write its own Node, except taints, owner references and labels that only administrators may set. */
 export function checkNode({ operation, resource, name, object, old }: AdmissionAttributes, node: string): void {
   const refuse = (why: string) => forbidden(resource, name, why)
   if (name !== node) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`)
-  if (operation === "DELETE") return // RBAC and the node authorizer refuse it before admission
+  if (operation === "DELETE") return // RBAC and the node authorizer refuse deletions before admission
   const changed = changedLabels(object, operation === "CREATE" ? undefined : old).filter((key) => !isOfKubelet(key))
   if (operation === "CREATE") {
     if (changed.length > 0)

@@ -62,7 +62,7 @@ function namedAs({ resource, name }: AdmissionAttributes, node: string, what: st
     throw forbidden(resource, name, `can only access ${what} with the same name as the requesting node`)
 }
 
-/** A node may report the growth of a claim's volume, and change nothing else of the claim. */
+/** Allows a node to write the capacity and resize state of a claim's status, and nothing else of the claim. */
 function checkClaim({ resource, name, operation, subresource, object, old }: AdmissionAttributes, node: string): void {
   if (subresource !== "status") throw forbidden(resource, name, "may only update PVC status")
   if (operation !== "UPDATE") throw forbidden(resource, name, `unexpected operation ${JSON.stringify(operation)}`)

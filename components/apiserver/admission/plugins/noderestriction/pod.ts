@@ -8,7 +8,7 @@ import type { AdmissionContext } from "../../context.ts"
 import { isMirror, MIRROR_ANNOTATION } from "../pods.ts"
 import { referenceIn } from "./references.ts"
 
-/** A node may create mirror pods, and delete, evict and write the status of the pods that run on it. */
+/** Allows a node to create mirror pods, and to delete, evict and update the status of pods that are bound to it. */
 export function checkPod(attributes: AdmissionAttributes, node: string, { objects }: AdmissionContext): void {
   const { operation, resource, subresource, namespace, name } = attributes
   const refuse = (why: string) => forbidden(resource, name, why)

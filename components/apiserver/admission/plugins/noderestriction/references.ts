@@ -3,7 +3,10 @@ import { containersOf } from "../pods.ts"
 
 type Volume = NonNullable<Pod["spec"]["volumes"]>[number]
 
-/** Which other object of the API a pod makes use of, if any. Source: pkg/api/pod/util.go HasAPIObjectReference. */
+/**
+ * Returns the plural of an API object that the pod refers to; undefined when it refers to none. Source:
+ * pkg/api/pod/util.go HasAPIObjectReference.
+ */
 export function referenceIn(pod: Pod): string | undefined {
   const { spec } = pod
   if ((spec.serviceAccountName ?? "") !== "") return "serviceaccounts"

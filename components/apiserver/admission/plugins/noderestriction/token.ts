@@ -10,8 +10,8 @@ import type { AdmissionAttributes } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 
 /**
- * A node may request tokens bound to pods that run on it, with an audience that a volume of the pod names or that RBAC
- * allows.
+ * Allows a node to request tokens that are bound to pods on that node, for an audience that a volume of the pod names
+ * or that RBAC allows.
  */
 export function checkToken(
   { resource, name, namespace, object, user }: AdmissionAttributes,
@@ -50,7 +50,7 @@ export function checkToken(
     )
 }
 
-/** Whether a projected token of the pod, or the driver of one of its CSI volumes, has this audience. */
+/** Whether a projected token of the pod, or the driver of one of its CSI volumes, names this audience. */
 function isNamed({ metadata, spec }: Pod, audience: string, objects: Objects): boolean {
   const ofClaim = (name: string): string | undefined => {
     const claim = objects.get(PersistentVolumeClaim, { namespace: metadata.namespace, name })

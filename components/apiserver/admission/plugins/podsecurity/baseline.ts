@@ -1,6 +1,6 @@
 /**
- * What no pod may do that is not fully trusted. Source: k8s.io/pod-security-admission/policy, in upstream's order and
- * words.
+ * The rules of the baseline level of the Pod Security Standards. Order and messages are upstream's. Source:
+ * k8s.io/pod-security-admission/policy.
  */
 import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../pods.ts"
@@ -21,7 +21,7 @@ const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 const SECCOMP_POD_ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"
 const SECCOMP_ANNOTATION = "container.seccomp.security.alpha.kubernetes.io/"
 
-/** Capabilities that containers have by default in most runtimes. */
+/** The capabilities that most container runtimes give by default. */
 const DEFAULT_CAPABILITIES = new Set([
   "AUDIT_WRITE",
   "CHOWN",
@@ -37,7 +37,7 @@ const DEFAULT_CAPABILITIES = new Set([
   "SETUID",
   "SYS_CHROOT",
 ])
-/** Kernel settings that concern the pod alone, and since which minor version they are known to. */
+/** The sysctls that affect the pod alone, with the minor version of the standard since which they are allowed. */
 const SAFE_SYSCTLS: Readonly<Record<string, number>> = {
   "kernel.shm_rmid_forced": 0,
   "net.ipv4.ip_local_port_range": 0,
@@ -260,7 +260,7 @@ export function procMount(pod: Pod): Finding | undefined {
       }
 }
 
-/** Who asks for no seccomp profile, or for one that does not exist. */
+/** Reports pods and containers whose seccomp profile is Unconfined or of an unknown type. */
 export function unconfined(pod: Pod): Finding | undefined {
   const bad = badSetters(
     pod,
@@ -277,7 +277,7 @@ export function unconfined(pod: Pod): Finding | undefined {
       }
 }
 
-/** Before there was a field there were annotations. */
+/** Up to version 1.18 of the standard, seccomp profiles were set by annotations. */
 function seccompAnnotations(pod: Pod): Finding | undefined {
   const isGood = (value: string) =>
     value === "runtime/default" || value === "docker/default" || value.startsWith("localhost/")

@@ -3,28 +3,31 @@ import { containersOf } from "../pods.ts"
 
 export type Container = ReturnType<typeof containersOf>[number]
 
-/** What a pod does against a rule: in a word or two, and in detail. */
+/** How a pod breaks a rule: `reason` in a few words, `detail` with containers and values. */
 export interface Finding {
   readonly reason: string
   readonly detail: string
 }
 
-/** One rule of the Pod Security Standards, by upstream's name of it. */
+/** One rule of the Pod Security Standards, with upstream's id. */
 export interface Check {
   readonly id: string
-  /** The minor version of Kubernetes that brought it. */
+  /** The first minor version of the standards that has this rule. */
   readonly since: number
-  /** The rule of the lower level that this one takes the place of. */
+  /** The id of the baseline rule that this rule replaces. */
   readonly replaces?: string
-  /** `version`: the minor version of Kubernetes as whose rules are asked for. */
+  /**
+   * Returns how the pod breaks the rule, undefined when it does not. `version` is the minor version of the standards to
+   * apply.
+   */
   find(pod: Pod, version: number): Finding | undefined
 }
 
-/** A pod in a user namespace may do some things that others may not. */
+/** Whether the pod runs in a user namespace, for which some rules are relaxed. */
 export const hasUserNamespace = ({ spec }: Pod): boolean => spec.hostUsers === false
 export const isWindows = ({ spec }: Pod): boolean => spec.os?.name === "windows"
 
-/** Values once each and in order. */
+/** Returns the distinct values, sorted. */
 export const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort()
 export const quoted = (values: readonly string[]): string => `"${values.join('", "')}"`
 export const plural = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many)
@@ -37,8 +40,8 @@ export const namesWhere = (pod: Pod, bad: (container: Container) => boolean): re
     .map(({ name }) => name)
 
 /**
- * What pods and containers set that may not be set: who does, and to what. `of` gives the setting of a security
- * context, `bad` what is wrong with it.
+ * Finds pods and containers that have a forbidden setting. `of` reads the setting from a security context, `bad` says
+ * whether a value is forbidden. Returns who has such settings and the values.
  */
 export function badSetters<T>(
   pod: Pod,

@@ -1,5 +1,6 @@
 /**
- * The Pod Security Standards, by labels of the namespace. Source: k8s.io/pod-security-admission/admission/admission.go.
+ * Applies the Pod Security Standards that the labels of a namespace select. Source:
+ * k8s.io/pod-security-admission/admission/admission.go.
  */
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
@@ -21,7 +22,7 @@ import {
 import { detailsOf, reasonsOf, violations } from "./standards.ts"
 
 const COMMON = { name: "PodSecurity", operations: ["CREATE", "UPDATE"] } as const
-/** Pods of a namespace that are looked at when its level rises. */
+/** The most pods of a namespace that are checked when its enforced level becomes stricter. */
 const MOST_PODS = 3000
 
 export function podSecurity({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
@@ -39,7 +40,8 @@ export function podSecurity({ objects }: AdmissionContext): readonly AdmissionPl
     }),
     {
       ...COMMON,
-      // Templates are judged too, but only with a warning: it is the pods that are refused.
+      // Pod templates of workloads are checked too, but only cause warnings and audit annotations; their pods are
+      // refused.
       concerns: ({ podTemplate }) => podTemplate !== undefined,
       validate(attributes) {
         if (attributes.subresource === undefined) checkTemplate(attributes, policyFor(attributes.namespace))
@@ -60,7 +62,7 @@ function checkPod(attributes: AttributesOf<Pod>, policy: Policy): void {
     return
   }
   const { object: pod, old } = attributes
-  // A pod that runs may be changed in other ways however the standards have changed since.
+  // A running pod that breaks the standard can still be updated, unless the update changes its containers.
   if (old !== undefined && !changesContainers(pod, old)) return
   evaluate(attributes, policy, pod, true)
 }
@@ -99,7 +101,7 @@ function evaluate(
 }
 const faultText = ({ field = "", message }: Policy["faults"][number]): string => `${field}: ${message}`
 
-/** Containers come, go, or get another image. */
+/** Whether containers were added or removed, or have another image. */
 function changesContainers({ spec }: Pod, { spec: old }: Pod): boolean {
   const images = (containers: readonly { readonly image?: string | undefined }[] | undefined) =>
     (containers ?? []).map(({ image }) => image)
@@ -113,7 +115,7 @@ function changesContainers({ spec }: Pod, { spec: old }: Pod): boolean {
   )
 }
 
-/** The template of an object's pods, which has what a pod has but its status. */
+/** Returns the pod template of a workload as a pod without status. */
 function templateOf({ podTemplate = "" }: Resource, object: KubeObject | undefined): Pod | undefined {
   let found: unknown = object
   for (const step of podTemplate.split(".")) found = (found as Readonly<Record<string, unknown>> | undefined)?.[step]
@@ -121,7 +123,8 @@ function templateOf({ podTemplate = "" }: Resource, object: KubeObject | undefin
 }
 
 /**
- * Labels have to be ones that are understood; when the level rises, who changes it is told which pods are against it.
+ * Refuses labels with unknown levels or versions. When the enforced level becomes stricter, warns about existing pods
+ * that break it.
  */
 function checkNamespace(
   { operation, resource, name, object, old, warn }: AdmissionAttributes,
@@ -163,7 +166,7 @@ function warningsOf(namespace: string, enforce: Standard, all: readonly Pod[]): 
 }
 const others = (count: number): string => (count === 0 ? "" : ` (and ${count} other ${count === 1 ? "pod" : "pods"})`)
 
-/** Pods of one controller are alike: the others of it come last. */
+/** Pods of one controller are alike, so the first pod of each controller comes first, and their other pods last. */
 function oneOfEachControllerFirst(pods: readonly Pod[]): readonly Pod[] {
   const seen = new Set<string>()
   const [first, rest]: [Pod[], Pod[]] = [[], []]

@@ -1,4 +1,6 @@
-/** What the labels of a namespace ask of its pods. Source: k8s.io/pod-security-admission/api/helpers.go. */
+/**
+ * Reads the Pod Security levels from the labels of a namespace. Source: k8s.io/pod-security-admission/api/helpers.go.
+ */
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { atKey, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
 
@@ -8,16 +10,19 @@ export type Level = (typeof LEVELS)[number]
 
 export interface Standard {
   readonly level: Level
-  /** `latest`, or `v1.25`: the rules as they were then. */
+  /** `latest`, or a version such as `v1.25`, whose rules are applied. */
   readonly version: string
 }
 
-/** What is refused, what is written to the audit log, and what is warned of. */
+/**
+ * The levels whose violations are refused (`enforce`), annotated in the audit event (`audit`) and warned about
+ * (`warn`).
+ */
 export interface Policy {
   readonly enforce: Standard
   readonly audit: Standard
   readonly warn: Standard
-  /** Labels that say nothing anybody knows. */
+  /** The labels with an unknown level or version. */
   readonly faults: readonly Cause[]
 }
 
@@ -26,7 +31,7 @@ const NO_POLICY: Policy = { enforce: PRIVILEGED, audit: PRIVILEGED, warn: PRIVIL
 
 const known = new WeakMap<object, Policy>()
 
-/** The same labels object always has the same policy. */
+/** Returns the policy of a namespace's labels. The result is cached by the labels object. */
 export function policyOf(labels: Readonly<Record<string, string>> | undefined): Policy {
   if (labels === undefined) return NO_POLICY
   let policy = known.get(labels)
@@ -36,7 +41,10 @@ export function policyOf(labels: Readonly<Record<string, string>> | undefined): 
 
 function parsed(labels: Readonly<Record<string, string>>): Policy {
   const faults: Cause[] = []
-  /** An unknown level is the strictest where pods are refused, and none where they are only told of. */
+  /**
+   * Reads level and version of one mode. An unknown level counts as restricted for `enforce`, and as privileged for
+   * `audit` and `warn`.
+   */
   const standard = (mode: string, whenUnknown: Level): Standard => {
     const level = labels[`${LABEL_PREFIX}${mode}`]
     const version = labels[`${LABEL_PREFIX}${mode}-version`]
@@ -58,7 +66,8 @@ function parsed(labels: Readonly<Record<string, string>>): Policy {
   const enforce = standard("enforce", "restricted")
   const audit = standard("audit", "privileged")
   const warn = standard("warn", "privileged")
-  // Who refuses pods wants to know early: workloads are warned of what their pods will be refused for.
+  // Without a label for warnings, workloads get warnings about the enforced level, so that users learn early that the
+  // pods will be refused.
   const wanted = labels[`${LABEL_PREFIX}enforce`]
   if (labels[`${LABEL_PREFIX}warn`] !== undefined || wanted === undefined || !isLevel(wanted))
     return { enforce, audit, warn, faults }

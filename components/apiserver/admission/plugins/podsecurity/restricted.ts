@@ -1,6 +1,6 @@
 /**
- * What a hardened pod has to do, over and above the baseline. Source: k8s.io/pod-security-admission/policy, in
- * upstream's order and words.
+ * The rules of the restricted level of the Pod Security Standards beyond those of the baseline level. Order and
+ * messages are upstream's. Source: k8s.io/pod-security-admission/policy.
  */
 import type { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../pods.ts"
@@ -30,7 +30,7 @@ const VOLUME_TYPES = new Set([
   "secret",
 ])
 
-/** Windows has none of these; the rules know since 1.25. */
+/** Windows has none of these settings; since version 1.25 the standard exempts Windows pods. */
 const spared = (pod: Pod, version: number): boolean => version >= 25 && isWindows(pod)
 const sparedByUserNamespace = (pod: Pod, version: number): boolean => version >= 35 && hasUserNamespace(pod)
 

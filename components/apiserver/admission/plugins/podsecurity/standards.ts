@@ -5,7 +5,7 @@ import type { Standard } from "./policy.ts"
 import { RESTRICTED } from "./restricted.ts"
 
 /**
- * What a pod does against a standard, as the rules were at its version. Source:
+ * Returns how a pod breaks a standard, by the rules of the standard's version. Source:
  * k8s.io/pod-security-admission/policy/registry.go.
  */
 export function violations(pod: Pod, { level, version }: Standard): readonly Finding[] {

@@ -16,40 +16,40 @@ import { WebhookCallError, type WebhookCaller } from "../../webhooks/webhook-cal
 import type { WebhookMetrics } from "./metrics.ts"
 import type { ConfiguredWebhook, WebhookType } from "./webhook-source.ts"
 
-export interface Asking {
+export interface WebhookCallOptions {
   readonly type: WebhookType
   readonly caller: WebhookCaller
   readonly clock: Clock
   readonly random: Random
   readonly metrics: WebhookMetrics
-  /** Says in the log that a webhook failed and that the request goes on all the same. */
+  /** Logs that a webhook failed and that the request continues because of failurePolicy Ignore. */
   warn(message: string, fields: Readonly<Record<string, unknown>>): void
 }
 
-/** What is told in the audit event of webhooks that failed and were passed over. */
+/** The key of the audit annotation for a webhook that failed and was ignored. */
 const FAILED_OPEN: Readonly<Record<WebhookType, string>> = {
   admit: "failed-open.mutation.webhook.admission.k8s.io",
   validating: "failed-open.validating.webhook.admission.k8s.io",
 }
 
 /**
- * Asks one webhook about a request. Gives the JSON Patch it wants applied, none where it failed and its failures are to
- * be ignored.
- * @throws ApiError where it refuses, or fails and must not. Source: webhook/mutating/dispatcher.go,
- * webhook/validating/dispatcher.go.
+ * Calls one webhook for a request. Returns the JSON Patch of its response; an empty list when the call failed and
+ * failurePolicy is Ignore.
+ * @throws ApiError when the webhook refuses the request, or fails and failurePolicy is Fail. Source:
+ * webhook/mutating/dispatcher.go, webhook/validating/dispatcher.go.
  */
-export async function ask(
-  asking: Asking,
+export async function callWebhook(
+  options: WebhookCallOptions,
   { webhook, configuration }: ConfiguredWebhook,
   resource: Resource,
   attributes: AdmissionAttributes,
   place: { readonly round: number; readonly index: number },
 ): Promise<readonly unknown[]> {
-  const { type, clock, metrics } = asking
+  const { type, clock, metrics } = options
   const { name, failurePolicy } = webhook
   const began = clock.monotonic()
   const observe = (rejected: boolean, code: number) =>
-    metrics.asked({
+    metrics.called({
       name,
       type,
       operation: attributes.operation,
@@ -58,7 +58,7 @@ export async function ask(
       seconds: (clock.monotonic() - began) / 1000,
     })
   try {
-    const response = await answerOf(asking, webhook, resource, attributes)
+    const response = await answerOf(options, webhook, resource, attributes)
     for (const [key, value] of Object.entries(response.auditAnnotations)) attributes.annotate?.(`${name}/${key}`, value)
     for (const warning of response.warnings) attributes.warn(warning)
     if (!response.allowed) throw refusal(name, response.result)
@@ -80,13 +80,13 @@ export async function ask(
     }
     metrics.failedOpen(name, type)
     attributes.annotate?.(`${FAILED_OPEN[type]}/round_${place.round}_index_${place.index}`, name)
-    asking.warn("A webhook failed and was passed over", { webhook: name, configuration, error: err.message })
+    options.warn("A webhook failed and was ignored", { webhook: name, configuration, error: err.message })
     return []
   }
 }
 
 async function answerOf(
-  { type, caller, random }: Asking,
+  { type, caller, random }: WebhookCallOptions,
   webhook: ConfiguredWebhook["webhook"],
   resource: Resource,
   attributes: AdmissionAttributes,
@@ -119,7 +119,7 @@ async function answerOf(
   }
 }
 
-/** The answer to a request that a webhook refused. Source: webhook/errors/statuserror.go ToStatusErr. */
+/** Returns the error for a request that a webhook refused. Source: webhook/errors/statuserror.go ToStatusErr. */
 function refusal(webhook: string, result: Readonly<Record<string, unknown>> = {}): ApiError {
   const { message, reason, code, details } = result
   const refused = `admission webhook ${JSON.stringify(webhook)} denied the request`
