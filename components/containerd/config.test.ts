@@ -40,6 +40,7 @@ describe("containerdConfig", () => {
       sandbox_image: "k3ts.local/pause:1",
       restrict_oom_score_adj: false,
       disable_apparmor: false,
+      enable_cdi: true,
       cni: { bin_dir: "/opt/cni/bin", conf_dir: "/var/lib/k3ts/agent/etc/cni/net.d" },
       containerd: {
         snapshotter: "overlayfs",

@@ -65,6 +65,8 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
           sandbox_image: pauseImage,
           ...runtime,
           ...streaming,
+          // Devices of claims. containerd 2's default, and unknown before 1.7.
+          enable_cdi: true,
           cni,
           containerd: { snapshotter: host.snapshotter, default_runtime_name: "runc", runtimes: { runc } },
           registry,

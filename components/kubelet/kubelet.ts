@@ -1,4 +1,5 @@
 import { join } from "node:path"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../pkg/api/node/v1/runtimeclass.ts"
 import { livingClock } from "../../pkg/clock/living.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
@@ -8,6 +9,8 @@ import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { AdmissionGate } from "./admission/gate.ts"
 import { Backoff } from "./pod/backoff.ts"
 import type { KubeletConfig, KubeletContext } from "./context.ts"
+import { DraManager } from "./dra/dra-manager.ts"
+import { nodeDrivers } from "./dra/node-drivers.ts"
 import { parseResolvConf, type Resolver } from "./sandbox/dns.ts"
 import { createEnvironment } from "./env/environment.ts"
 import { relieve } from "./node/eviction.ts"
@@ -127,11 +130,16 @@ class RunningKubelet implements Component {
     await this.#listen(running, connector)
     if (running.stopping.signal.aborted) return
     await running.node.prepare()
+    await Promise.all([running.dra.start(), running.devices.start()])
     await running.staticPods.start()
     if (running.stopping.signal.aborted) return
     // The pods and the node start independently of each other.
     await Promise.all([running.node.start(signal), running.workers.start()])
     running.staticPods.mirrorAll()
+    const { dra, workers, cache } = running
+    this.#component.spawn("devices of pods that ended", () =>
+      dra.reconcile((uid) => workers.get(uid) !== undefined || cache.get(uid) !== undefined),
+    )
   }
 
   /** Stops the kubelet; pods keep running. */
@@ -142,7 +150,7 @@ class RunningKubelet implements Component {
     this.#unregister()
     const port = this.#port
     this.#port = undefined
-    const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods } = running
+    const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods, dra, devices } = running
     stopping.abort(new Error("the kubelet is being stopped"))
     node.stop()
     lease.stop()
@@ -151,6 +159,8 @@ class RunningKubelet implements Component {
     probes.stopAll()
     logs.stop()
     volumes.stop()
+    dra.stop()
+    devices.stop()
     await Promise.all([status.stop(), context.events.stop(), port?.stop()])
   }
 
@@ -228,6 +238,8 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     () => node.doubt(),
   )
   const logs = new LogRotation(context, cache)
+  const devices = nodeDrivers(context)
+  const dra = new DraManager({ ...context, drivers: devices.drivers, files: runtime.files, root: config.root })
   let resolver: Promise<Resolver> | undefined
   const gate = new AdmissionGate({ context, node, workers: () => workers })
   const workers: PodWorkers = new PodWorkers({
@@ -237,6 +249,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     images,
     volumes,
     environment,
+    dra,
     probes,
     logs,
     crashes: new Backoff(() => clock.now()),
@@ -253,6 +266,9 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.wake())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())
+  devices.drivers.onRegistered(() => {
+    for (const worker of workers.all()) if (usesDevices(worker.pod)) worker.wake()
+  })
   return {
     context,
     stopping,
@@ -267,8 +283,13 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     workers,
     logs,
     staticPods,
+    dra,
+    devices,
   }
 }
+
+const usesDevices = ({ spec, status }: Pod): boolean =>
+  spec.resourceClaims !== undefined || status.extendedResourceClaimStatus !== undefined
 
 /** Adds images that arrive without a pull to the node's status. */
 async function tellArrivals({ context: { runtime }, node, stopping: { signal } }: Running): Promise<void> {

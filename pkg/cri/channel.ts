@@ -1,31 +1,9 @@
-import { Client, Metadata, credentials } from "@grpc/grpc-js"
+import { Client, Metadata, connectivityState, credentials } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
 import type { Clock } from "../clock/clock.ts"
-import { message, type Fields, type Init, type Decoded, type MessageType } from "../protobuf/message.ts"
+import type { Fields, Init, Decoded } from "../protobuf/message.ts"
 import { CriError } from "./errors.ts"
-
-/** A procedure of a gRPC service and how its messages look on the wire. */
-export interface Rpc<Req extends Fields, Res extends Fields> {
-  /** `/package.Service/Method` */
-  readonly path: string
-  readonly request: MessageType<Req>
-  readonly response: MessageType<Res>
-}
-
-export const Empty = message({})
-
-/** Declares the procedures of one service: `rpc("RunPodSandbox", request, response)`. */
-export const service =
-  (name: string) =>
-  <Req extends Fields, Res extends Fields>(
-    method: string,
-    request: MessageType<Req>,
-    response: MessageType<Res>,
-  ): Rpc<Req, Res> => ({
-    path: `/${name}/${method}`,
-    request,
-    response,
-  })
+import type { Rpc } from "./rpc.ts"
 
 export interface CallOptions {
   /**
@@ -54,6 +32,11 @@ export interface Channel {
     request: Init<Req>,
     options?: StreamOptions,
   ): AsyncGenerator<Decoded<Res>, void>
+  /**
+   * Connects now, and again whenever the connection breaks. Calls `changed` at once and after each change, until the
+   * channel is closed.
+   */
+  followConnection(changed: (connected: boolean) => void): void
   close(): void
 }
 
@@ -65,27 +48,35 @@ export interface StreamOptions {
 
 const DEFAULT_TIMEOUT_MS = 120_000
 
-/** @param socketPath of the server, absolute, without `unix://`
- *  @param metadata sent with every call */
-export function openChannel(
-  socketPath: string,
-  clock: Clock,
-  metadata: Readonly<Record<string, string>> = {},
-): Channel {
+export interface ChannelOptions {
+  /** Sent with every call. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** The first and the longest pause before the channel connects again, in milliseconds. */
+  readonly reconnectMs?: { readonly first: number; readonly longest: number }
+}
+
+/**
+ * A containerd that was killed is back within a fraction of a second; gRPC's own pauses of 1 s to 120 s would be felt
+ * in every pod.
+ */
+const SOON = { first: 50, longest: 250 }
+
+/** @param socketPath of the server, absolute, without `unix://` */
+export function openChannel(socketPath: string, clock: Clock, options: ChannelOptions = {}): Channel {
+  const { metadata = {}, reconnectMs = SOON } = options
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
     // The kubelet's limit for answers (maxMsgSize in cri-client): a list of all containers may pass grpc's own 4 MiB.
     "grpc.max_receive_message_length": 16 * 1024 * 1024,
-    // A containerd that was killed is back within a fraction of a second; grpc's own 1 s to 120 s would be felt in
-    // every pod.
-    "grpc.initial_reconnect_backoff_ms": 50,
-    "grpc.min_reconnect_backoff_ms": 50,
-    "grpc.max_reconnect_backoff_ms": 250,
+    "grpc.initial_reconnect_backoff_ms": reconnectMs.first,
+    "grpc.min_reconnect_backoff_ms": reconnectMs.first,
+    "grpc.max_reconnect_backoff_ms": reconnectMs.longest,
     "grpc.enable_http_proxy": 0,
     // Each client its own connection: closing one must not touch another to the same socket.
     "grpc.use_local_subchannel_pool": 1,
   })
   const headers = new Metadata()
   for (const [key, value] of Object.entries(metadata)) headers.set(key, value)
+  let closed = false
 
   return {
     call(rpc, request, options = {}) {
@@ -139,7 +130,21 @@ export function openChannel(
       }
     },
 
-    close: () => client.close(),
+    followConnection(changed) {
+      const connection = client.getChannel()
+      const look = () => {
+        if (closed) return
+        const state = connection.getConnectivityState(true)
+        changed(state === connectivityState.READY)
+        connection.watchConnectivityState(state, Infinity, look)
+      }
+      look()
+    },
+
+    close() {
+      closed = true
+      client.close()
+    },
   }
 }
 

@@ -23,7 +23,7 @@ export function connectCri(endpoint: string, clock: Clock): CriClient {
       `Cannot connect to the container runtime at "${endpoint}": give the absolute path of its unix socket`,
     )
   // The namespace is for containerd's own event service; the CRI does not look at it.
-  const channel = openChannel(path, clock, { "containerd-namespace": CRI_NAMESPACE })
+  const channel = openChannel(path, clock, { metadata: { "containerd-namespace": CRI_NAMESPACE } })
   const runtime: RuntimeService = runtimeService(channel, (signal) =>
     subscribeContainerEvents(channel, runtime, clock, signal),
   )

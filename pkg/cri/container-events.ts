@@ -1,6 +1,7 @@
 import { sleep, type Clock } from "../clock/clock.ts"
 import { enumeration, field, message, repeated } from "../protobuf/message.ts"
-import { Empty, service, type Channel } from "./channel.ts"
+import type { Channel } from "./channel.ts"
+import { Empty, service } from "./rpc.ts"
 import { ContainerStatus } from "./container.ts"
 import { containerdEvents } from "./containerd-events.ts"
 import { CriError, isCriError, type CriCode } from "./errors.ts"

@@ -86,6 +86,21 @@ describe("message", () => {
     expect(Object.entries(Labels.decode(bytes).labels)).toEqual([["__proto__", "x"]])
   })
 
+  test("takes an entry of a map without a value for one with an empty value", () => {
+    // given entries that have a key only
+    const Entries = message({ texts: map(1, "string"), messages: map(2, message({ error: field(1, "string") })) })
+    const writer = new Writer()
+    for (const number of [1, 2]) {
+      writer.tag(number, 2)
+      const mark = writer.begin()
+      writer.tag(1, 2)
+      writer.string("key")
+      writer.end(mark)
+    }
+    // then
+    expect(Entries.decode(writer.finish())).toEqual({ texts: { key: "" }, messages: { key: { error: "" } } })
+  })
+
   test("reads a list of numbers in both forms and skips what it does not know", () => {
     // given a writer of an old version and with fields from the future
     const writer = new Writer()

@@ -188,6 +188,9 @@ export function repeated<T extends TypeName>(
   }
 }
 
+/** A message without fields, as it is nested: its length alone. */
+const NO_FIELDS = new Uint8Array([0])
+
 /** A map with string keys. The entries are written in the order of the object. */
 export function map<T extends TypeName>(
   number: number,
@@ -224,9 +227,10 @@ export function map<T extends TypeName>(
         else reader.skip(tag & 7)
       }
       reader.leave(outer)
+      // An entry without a value has the zero value; that of a message is an empty message.
+      item ??= value.read(new Reader(NO_FIELDS))
       // defineProperty, since plain assignment of the key "__proto__" would set the prototype instead.
-      if (item !== undefined)
-        Object.defineProperty(items, key, { value: item, enumerable: true, writable: true, configurable: true })
+      Object.defineProperty(items, key, { value: item, enumerable: true, writable: true, configurable: true })
       return items
     },
   }

@@ -5,6 +5,11 @@ export const OTHER_NODE = "node-b"
 export const CORE = `/api/v1/namespaces/${NAMESPACE}`
 export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 export const STORAGE = "/apis/storage.k8s.io/v1"
+export const SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+export const slice = (name: string, nodeName: string) => ({
+  metadata: { name },
+  spec: { driver: "gpu.test", nodeName, pool: { name: nodeName, generation: 1, resourceSliceCount: 1 } },
+})
 const CLAIM = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
 const VOLUME = { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] }
 const attachment = (name: string, nodeName: string) => ({
@@ -105,6 +110,8 @@ export async function makeNodeObjects({ administrator }: Identities): Promise<st
   await create(`${STORAGE}/volumeattachments`, attachment("mine", NODE))
   await create(`${STORAGE}/volumeattachments`, attachment("theirs", OTHER_NODE))
   await create(`${STORAGE}/csinodes`, { metadata: { name: OTHER_NODE }, spec: { drivers: [] } })
+  await create(SLICES, slice("mine", NODE))
+  await create(SLICES, slice("theirs", OTHER_NODE))
   await create(LEASES, { metadata: { name: OTHER_NODE } })
   return here.metadata.uid
 }

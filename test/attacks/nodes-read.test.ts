@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NAMESPACE, NODE, POD } from "./identities.ts"
-import { CORE, LEASES, makeNodeObjects, OTHER_NODE, selecting, STORAGE } from "./node-objects.ts"
+import { CORE, LEASES, makeNodeObjects, OTHER_NODE, selecting, SLICES, STORAGE } from "./node-objects.ts"
 
 let server: TestServer
 let identities: Identities
@@ -31,6 +31,8 @@ const OWN = [
   ...["used", "here-e"].map((name) => `${CORE}/persistentvolumeclaims/${name}`),
   "/api/v1/persistentvolumes/mine",
   `${STORAGE}/volumeattachments/mine`,
+  `${SLICES}/mine`,
+  `${SLICES}?${selecting("spec.nodeName", NODE)}`,
 ]
 const OTHERS = [
   "/api/v1/nodes",
@@ -66,6 +68,10 @@ const OTHERS = [
   `${STORAGE}/csinodes/${OTHER_NODE}`,
   `${STORAGE}/csinodes`,
   `${STORAGE}/csinodes?${selecting("metadata.name", NODE)}`,
+  `${SLICES}/theirs`,
+  SLICES,
+  `${SLICES}?${selecting("spec.nodeName", OTHER_NODE)}`,
+  `${SLICES}?${selecting("spec.driver", "gpu.test")}`,
   `${LEASES}/${OTHER_NODE}`,
   LEASES,
   `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${NODE}`,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NAMESPACE, NODE, POD } from "./identities.ts"
-import { CORE, LEASES, makeNodeObjects, OTHER_NODE, STORAGE } from "./node-objects.ts"
+import { CORE, LEASES, makeNodeObjects, OTHER_NODE, slice, SLICES, STORAGE } from "./node-objects.ts"
 
 let server: TestServer
 let identities: Identities
@@ -54,6 +54,10 @@ const WRITES: readonly {
     path: `/api/v1/nodes/${OTHER_NODE}/status`,
     body: () => ({ status: { capacity: { cpu: "1" } } }),
   },
+  { what: "another node's devices", method: "POST", path: SLICES, body: () => slice("more", OTHER_NODE) },
+  { what: "another node's devices", method: "PATCH", path: `${SLICES}/theirs`, body: () => ({ metadata: {} }) },
+  { what: "another node's devices", method: "DELETE", path: `${SLICES}/theirs` },
+  { what: "all nodes' devices", method: "DELETE", path: SLICES },
   { what: "another node's life", method: "DELETE", path: `/api/v1/nodes/${OTHER_NODE}` },
   { what: "its own life", method: "DELETE", path: `/api/v1/nodes/${NODE}` },
   {

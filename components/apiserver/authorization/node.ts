@@ -7,6 +7,7 @@
  */
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
@@ -79,7 +80,7 @@ export class NodeAuthorizer implements Authorizer {
       case "csinodes.storage.k8s.io":
         return csiNode(request, node)
       case "resourceslices.resource.k8s.io":
-        return resourceSlice(request, node)
+        return this.#resourceSlice(request, node)
       case "nodes":
         return ofNode(request, node)
       case "pods":
@@ -140,6 +141,32 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
+  /** NodeRestriction checks the node of a created slice. */
+  #resourceSlice(request: ResourceAttributes, node: string): AuthorizationDecision {
+    const { verb, name = "" } = request
+    if (hasSubresource(request)) return refused("cannot authorize ResourceSlice subresources")
+    switch (verb) {
+      case "create":
+        return ALLOWED
+      case "get":
+      case "update":
+      case "patch":
+      case "delete":
+        return related(request, node, () => this.#objects.get(ResourceSlice, { name })?.spec.nodeName === node)
+      case "list":
+      case "watch":
+      case "deletecollection":
+        return selects(request, "spec.nodeName", node)
+          ? ALLOWED
+          : refused("can only list/watch/deletecollection resourceslices with nodeName field selector")
+      default:
+        return refused(
+          "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, " +
+            "deletecollection",
+        )
+    }
+  }
+
   #some(node: string, namespace: string | undefined, uses: (pod: Pod) => boolean): boolean {
     return this.#pods.someUses(node, namespace, uses)
   }
@@ -182,16 +209,6 @@ function csiNode(request: ResourceAttributes, node: string): AuthorizationDecisi
   if (verb !== "create" && name !== node)
     return refused("can only access CSINode with the same name as the requesting node")
   return ALLOWED
-}
-
-/** Writes of ResourceSlices are refused, because NodeRestriction does not check them yet. */
-function resourceSlice(request: ResourceAttributes, node: string): AuthorizationDecision {
-  if (hasSubresource(request)) return refused("cannot authorize ResourceSlice subresources")
-  if (!["list", "watch", "deletecollection"].includes(request.verb))
-    return refused(`no relationship found between node '${node}' and this object`)
-  return selects(request, "spec.nodeName", node)
-    ? ALLOWED
-    : refused("can only list/watch/deletecollection resourceslices with nodeName field selector")
 }
 
 /** A kubelet reads its Node before the Node exists, so only the name counts. NodeRestriction checks writes. */

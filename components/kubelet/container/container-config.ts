@@ -22,6 +22,8 @@ export interface ContainerRequest {
   readonly expand: (text: string) => string
   readonly mounts: readonly Mount[]
   readonly devices: readonly Device[]
+  /** Names of CDI devices: `vendor.com/class=name`. */
+  readonly cdiDevices: readonly string[]
   readonly memoryCapacity: number
   /** For an ephemeral container that shares the processes of another one. */
   readonly targetContainerId?: string | undefined
@@ -40,6 +42,7 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
     envs: environment,
     mounts,
     devices,
+    cdiDevices: request.cdiDevices.map((name) => ({ name })),
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, attempt),
     logPath: containerLogPath(container.name, attempt),

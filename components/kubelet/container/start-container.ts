@@ -4,6 +4,8 @@ import type { Mount } from "../../../pkg/cri/container.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import { containerConfig } from "./container-config.ts"
 import type { KubeletContext } from "../context.ts"
+import { containerCdiDevices } from "../dra/container-cdi-devices.ts"
+import type { DraManager } from "../dra/dra-manager.ts"
 import type { Environment } from "../env/environment.ts"
 import { hostNetworkHostsFile, hostsFile } from "../sandbox/hosts-file.ts"
 import { podHostname } from "../sandbox/hostname.ts"
@@ -26,6 +28,7 @@ export interface StartParts {
   readonly images: ImageManager
   readonly volumes: VolumeManager
   readonly environment: Environment
+  readonly dra: DraManager
 }
 
 export interface StartRequest {
@@ -74,7 +77,7 @@ const PULL_REASONS = new Set([
 
 async function tryStart(
   context: KubeletContext,
-  { cache, images, volumes, environment: environments }: StartParts,
+  { cache, images, volumes, environment: environments, dra }: StartParts,
   request: StartRequest,
 ): Promise<RuntimeContainer> {
   const { config, runtime: machine, events } = context
@@ -115,6 +118,7 @@ async function tryStart(
     expand: (text) => environments.expand(text, environment),
     mounts: [...mounts, ...own],
     devices: containerDevices(container, mounted),
+    cdiDevices: await containerCdiDevices(dra, machine.containers, pod, container),
     memoryCapacity: machine.machine.memoryBytes,
     targetContainerId: target,
   })

@@ -155,6 +155,10 @@ export class PodRunner {
         plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined,
       ])
       signal.throwIfAborted()
+      if (plan.createSandbox && !(await this.#hasDevices(pod, signal))) {
+        this.#waker.wakeIn(RETRY_MS)
+        return undefined
+      }
       const config = await this.#sandboxes.config(pod, plan.attempt)
       const sandbox = plan.sandbox ?? (await this.#sandboxes.create(pod, config, signal))
       if (sandbox !== undefined && (await this.#isNetworkReady(pod, sandbox, signal)))
@@ -167,6 +171,26 @@ export class PodRunner {
       context.events.event(pod, "Warning", "FailedMount", err.message)
       this.#waker.wakeIn(MOUNT_RETRY_MS)
       return undefined
+    }
+  }
+
+  /** Whether the devices of the pod's claims are prepared now. */
+  async #hasDevices(pod: Pod, signal: AbortSignal): Promise<boolean> {
+    const { context, dra } = this.#parts
+    try {
+      await dra.prepare(pod)
+      signal.throwIfAborted()
+      return true
+    } catch (err) {
+      signal.throwIfAborted()
+      const why = err instanceof Error ? err.message : String(err)
+      context.events.event(
+        pod,
+        "Warning",
+        "FailedPrepareDynamicResources",
+        `Failed to prepare dynamic resources: ${why}`,
+      )
+      return false
     }
   }
 

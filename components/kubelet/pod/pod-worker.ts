@@ -354,6 +354,8 @@ export class PodWorker implements Waker {
     }
     probes.stop(this.identity.uid)
     this.#runner.failures.clear()
+    // After the containers have ended, and before others can see it: they could give the devices to the next pod.
+    await this.#parts.dra.unprepare(this.identity.uid)
     if (!isPast) this.#report(true)
     this.#stage = "terminated"
     this.#whenEnded.resolve()

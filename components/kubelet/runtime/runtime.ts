@@ -1,5 +1,6 @@
 import type { NodeSystemInfo } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { HTTPHeader } from "../../../pkg/api/core/v1/container/probe.ts"
+import type { Channel } from "../../../pkg/cri/channel.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { PortForwardClient } from "../../../pkg/streaming/port-forward-client.ts"
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
@@ -28,6 +29,24 @@ export interface ContainerRuntime {
   readonly machine: Machine
   readonly usage: UsageMeter
   readonly streams: RuntimeStreams
+  /** Absent on a machine in memory, where devices need no driver to prepare them. */
+  readonly plugins?: PluginSockets
+}
+
+/** A unix socket on which a plugin asks to be registered. */
+export interface PluginSocket {
+  readonly path: string
+  /** Differs for a socket that was made anew under the same path. */
+  readonly made: string
+}
+
+/** Reaches plugins of the kubelet: programs on the node that serve gRPC on unix sockets. */
+export interface PluginSockets {
+  /** Returns the sockets in the folder and in the folders below it; none when it does not exist. */
+  list(folder: string): Promise<readonly PluginSocket[]>
+  /** Calls `changed` after a change in the folder or below it. Returns what ends that. */
+  watch(folder: string, changed: () => void): () => void
+  connect(path: string): Channel
 }
 
 /**

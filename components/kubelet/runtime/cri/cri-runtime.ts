@@ -8,6 +8,7 @@ import { hostCgroups } from "./cgroups.ts"
 import { hostFiles } from "./files/files.ts"
 import { hostMachine } from "./machine.ts"
 import { hostNetwork } from "./network.ts"
+import { hostPluginSockets } from "./plugin-sockets.ts"
 import { hostUsage } from "./usage/host-usage.ts"
 import { hostVolumes } from "./volumes/host-volumes.ts"
 
@@ -27,6 +28,7 @@ export const criRuntime = (
   machine: hostMachine(),
   usage: hostUsage(cgroupDriver),
   volumes: hostVolumes(),
+  plugins: hostPluginSockets(clock),
   // containerd's way: pkg/cri/io/container_io.go Attach.
   streams: {
     inputEndsOutput: true,

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test"
 import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
+import { ResourceSlice } from "../../../../../pkg/api/resource/v1/resourceslice.ts"
 import { decodeObject } from "../../../../../pkg/apimachinery/decode.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
@@ -109,6 +110,23 @@ test("a node gives itself neither taints nor labels that only an administrator m
   expect(
     refusal(Node, node({ "node-role.kubernetes.io/db": "" }, { taints: [{ key: "a", effect: "NoSchedule" }] }), old),
   ).toContain("is not allowed to modify taints")
+})
+
+test("a node offers and takes back devices of its own only", () => {
+  const slice = (nodeName: string): KubeObject =>
+    decoded(ResourceSlice, {
+      metadata: { name: "s" },
+      spec: { nodeName, driver: "d", pool: { name: "p", generation: 1, resourceSliceCount: 1 } },
+    })
+  const taken = { operation: "DELETE", object: undefined } as const
+  expect(refusal(ResourceSlice, slice("n1"))).toBe("")
+  expect(refusal(ResourceSlice, slice("n1"), { ...taken, old: slice("n1") })).toBe("")
+  expect(refusal(ResourceSlice, slice("n2"))).toEndWith(
+    "can only create ResourceSlice with the same NodeName as the requesting node",
+  )
+  expect(refusal(ResourceSlice, slice("n1"), { ...taken, old: slice("n2") })).toEndWith(
+    "can only delete ResourceSlice with the same NodeName as the requesting node",
+  )
 })
 
 test("a node tells how a claim's volume has grown, and changes nothing else of it", () => {

@@ -2,6 +2,7 @@
  * Lets a kubelet write its own Node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction.
  */
 import { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import { ResourceSlice } from "../../../../../pkg/api/resource/v1/resourceslice.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { forbidden, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
@@ -26,6 +27,7 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
     "leases.coordination.k8s.io",
     "csinodes.storage.k8s.io",
     "certificatesigningrequests.certificates.k8s.io",
+    "resourceslices.resource.k8s.io",
   ],
   validate(attributes) {
     const node = nodeOf(attributes.user)
@@ -53,6 +55,8 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
         return namedAs(attributes, node, "CSINode")
       case "certificatesigningrequests.certificates.k8s.io":
         return checkCertificateRequest(attributes, node)
+      case "resourceslices.resource.k8s.io":
+        return checkSlice(attributes, node)
     }
   },
 })
@@ -60,6 +64,17 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
 function namedAs({ resource, name }: AdmissionAttributes, node: string, what: string): void {
   if (name !== node)
     throw forbidden(resource, name, `can only access ${what} with the same name as the requesting node`)
+}
+
+/** A node may offer and take back devices of its own only; the node authorizer checks other writes. */
+function checkSlice({ resource, name, operation, object, old }: AdmissionAttributes, node: string): void {
+  if (operation === "UPDATE") return
+  if (asKind(ResourceSlice, operation === "CREATE" ? object : old).spec.nodeName !== node)
+    throw forbidden(
+      resource,
+      name,
+      `can only ${operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`,
+    )
 }
 
 /** Allows a node to write the capacity and resize state of a claim's status, and nothing else of the claim. */

@@ -1,0 +1,31 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { RuntimeService } from "../../../pkg/cri/service.ts"
+import type { AnyContainer } from "../container/containers.ts"
+import { configError } from "../container/start-error.ts"
+import type { DraManager } from "./dra-manager.ts"
+
+/**
+ * Returns the names of the CDI devices that the container gets by its claims. Differs from upstream: a containerd that
+ * does not know CDI would start the container without its devices, so the start is refused.
+ * @throws StartError CreateContainerConfigError
+ */
+export async function containerCdiDevices(
+  dra: DraManager,
+  runtime: RuntimeService,
+  pod: Pod,
+  container: AnyContainer,
+): Promise<readonly string[]> {
+  let names: readonly string[]
+  try {
+    names = dra.cdiDevices(pod, container)
+  } catch (err) {
+    throw configError(err instanceof Error ? err.message : String(err), err)
+  }
+  if (names.length === 0) return names
+  const { runtimeName, runtimeVersion } = await runtime.version()
+  if (runtimeName === "containerd" && /^v?1\.[0-6]\./.test(runtimeVersion))
+    throw configError(
+      `containerd ${runtimeVersion} cannot give containers the CDI devices ${names.join(", ")}: install 1.7 or later`,
+    )
+  return names
+}

@@ -1,0 +1,236 @@
+import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Timer } from "../../../pkg/clock/clock.ts"
+import type { ComponentContext } from "../../../pkg/component/component.ts"
+import {
+  isClaimOf,
+  isReservedFor,
+  resourceClaimName,
+  type PodResourceClaim,
+} from "../../../pkg/pods/resource-claims.ts"
+import type { AnyContainer } from "../container/containers.ts"
+import type { PodFiles } from "../runtime/runtime.ts"
+import type { DraDriver, DraDrivers } from "./dra-driver.ts"
+import type { DraDevice } from "./dra-service.ts"
+import { newClaim, PreparedClaims, type PreparedClaim } from "./prepared-claims.ts"
+
+export interface DraManagerOptions extends Pick<ComponentContext, "client" | "clock" | "log" | "spawn"> {
+  readonly drivers: DraDrivers
+  readonly files: PodFiles
+  /** The kubelet's folder. */
+  readonly root: string
+}
+
+/** Pods that ended without this kubelet are looked for at this pace. Source: manager.go defaultReconcilePeriod. */
+const RECONCILE_MS = 60_000
+
+/**
+ * Has the devices of claims prepared before the containers of a pod start, and unprepared when they have ended. Errors
+ * have upstream's words; users see them. Source: pkg/kubelet/cm/dra/manager.go.
+ *
+ * A claim that several pods share is prepared once. Calls that concern the same claim run one after the other.
+ */
+export class DraManager {
+  readonly #options: DraManagerOptions
+  readonly #claims: PreparedClaims
+  /** Claims, by namespace and name, that a call is about now. */
+  readonly #busy = new Map<string, Promise<void>>()
+  #reconciling: Timer | undefined
+  #stopped = false
+
+  constructor(options: DraManagerOptions) {
+    this.#options = options
+    this.#claims = new PreparedClaims(options.files, options.root)
+  }
+
+  /** Reads what an earlier kubelet has had prepared. */
+  start(): Promise<void> {
+    return this.#claims.load()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#reconciling?.cancel()
+  }
+
+  /** Makes the devices of the pod's claims ready. @throws Error whose message users see */
+  async prepare(pod: Pod): Promise<void> {
+    const claims = claimsOf(pod)
+    if (claims.length === 0) return
+    try {
+      this.#claims.check()
+      const found = await this.#allowed(pod, claims)
+      await this.#alone(found, () => this.#prepare(pod, found))
+    } catch (err) {
+      throw worded("prepare dynamic resources", err)
+    }
+  }
+
+  /** Returns the ids of the CDI devices that the container gets. @throws Error for a claim that is not prepared */
+  cdiDevices(pod: Pod, container: AnyContainer): readonly string[] {
+    return this.devicesOf(pod, container).flatMap(({ cdiDeviceIds }) => cdiDeviceIds)
+  }
+
+  /** Returns the devices that the container gets. @throws Error for a claim that is not prepared */
+  devicesOf(pod: Pod, container: AnyContainer): readonly DraDevice[] {
+    return requestsOf(pod, container).flatMap(({ claimName, request }) => {
+      const claim = this.#claims.get(pod.metadata.namespace ?? "", claimName)
+      if (claim === undefined)
+        throw new Error(
+          `internal error: unable to get claim info for ResourceClaim ${claimName} in namespace ${pod.metadata.namespace}`,
+        )
+      const devices = [...claim.drivers.values()].flat()
+      return devices.filter(
+        ({ requestNames }) => request === "" || requestNames.length === 0 || requestNames.includes(request),
+      )
+    })
+  }
+
+  /** Has everything unprepared that no other pod uses. @throws Error whose message users see */
+  async unprepare(podUid: string): Promise<void> {
+    const claims = this.#claims.of(podUid)
+    if (claims.length === 0) return
+    try {
+      await this.#alone(claims, () => this.#unprepare(podUid))
+    } catch (err) {
+      throw worded("unprepare dynamic resources", err)
+    }
+  }
+
+  /**
+   * Unprepares what pods used that have ended while no kubelet ran, now and until none is left. `isHere` says whether
+   * something of a pod still runs here.
+   */
+  async reconcile(isHere: (podUid: string) => boolean): Promise<void> {
+    const { log, clock, spawn } = this.#options
+    const pods = new Set(this.#claims.all().flatMap((claim) => [...claim.pods]))
+    for (const uid of pods) {
+      if (isHere(uid)) continue
+      try {
+        await this.unprepare(uid)
+      } catch (err) {
+        log.warn("Cannot give back the devices of a pod that has ended, will try again", { podUid: uid, err })
+      }
+    }
+    if (this.#stopped || this.#claims.all().every((claim) => [...claim.pods].every(isHere))) return
+    this.#reconciling = clock.setTimeout(
+      () => spawn("devices of pods that ended", () => this.reconcile(isHere)),
+      RECONCILE_MS,
+    )
+  }
+
+  /** Looks at all that may be wrong, before anything is noted: so a pod that fails here can be deleted at once. */
+  async #allowed(pod: Pod, claims: readonly PodResourceClaim[]): Promise<readonly PreparedClaim[]> {
+    const { client, drivers } = this.#options
+    const { name: podName, namespace = "", uid } = pod.metadata
+    const allowed: PreparedClaim[] = []
+    for (const podClaim of claims) {
+      const name = resourceClaimName(pod, podClaim)
+      if (name === undefined) throw new Error(`pod "${namespace}/${podName}": ResourceClaim not created yet`)
+      if (name === null) continue
+      const claim = await client.get(ResourceClaim, { namespace, name }).catch((err: unknown) => {
+        throw worded(`fetch ResourceClaim ${name}`, err)
+      })
+      if (podClaim.resourceClaimTemplateName !== undefined && !isClaimOf(pod, claim))
+        throw new Error(
+          `ResourceClaim ${namespace}/${name} was not created for Pod ${namespace}/${podName} (Pod is not owner)`,
+        )
+      if (!isReservedFor(claim, pod))
+        throw new Error(`pod ${podName} (${uid}) is not allowed to use ResourceClaim ${name} (${claim.metadata.uid})`)
+      const fresh = newClaim(claim)
+      // Even a claim that is prepared needs its drivers: without them something is wrong with the node.
+      for (const driver of fresh.drivers.keys()) drivers.get(driver)
+      allowed.push(fresh)
+    }
+    return allowed
+  }
+
+  async #prepare(pod: Pod, found: readonly PreparedClaim[]): Promise<void> {
+    const claims = found.map((fresh) => this.#noted(fresh))
+    for (const claim of claims) claim.pods.add(pod.metadata.uid ?? "")
+    // On disk before a driver is called: should the pod be gone before its devices are ready, they are given back.
+    await this.#claims.save()
+    const open = claims.filter(({ isPrepared }) => !isPrepared)
+    for (const [driver, asked] of this.#byDriver(open)) {
+      const prepared = await this.#options.drivers.get(driver).prepare(asked)
+      for (const claim of asked) claim.drivers.set(driver, prepared.get(claim.uid) ?? [])
+    }
+    for (const claim of open) claim.isPrepared = true
+    if (open.length > 0) await this.#claims.save()
+  }
+
+  #noted(fresh: PreparedClaim): PreparedClaim {
+    const known = this.#claims.get(fresh.namespace, fresh.name)
+    if (known === undefined) {
+      this.#claims.add(fresh)
+      return fresh
+    }
+    if (known.uid === fresh.uid) return known
+    throw new Error(
+      `old ResourceClaim with same name ${known.name} and different UID ${known.uid} still exists (previous pod ` +
+        "force-deleted?!)",
+    )
+  }
+
+  async #unprepare(podUid: string): Promise<void> {
+    const claims = this.#claims.of(podUid)
+    const last = claims.filter(({ pods }) => pods.size === 1)
+    const drivers: [DraDriver, readonly PreparedClaim[]][] = [...this.#byDriver(last)].map(([driver, asked]) => [
+      this.#options.drivers.get(driver),
+      asked,
+    ])
+    for (const [driver, asked] of drivers) await driver.unprepare(asked)
+    for (const claim of claims) claim.pods.delete(podUid)
+    for (const claim of last) this.#claims.remove(claim)
+    await this.#claims.save()
+  }
+
+  #byDriver(claims: readonly PreparedClaim[]): ReadonlyMap<string, readonly PreparedClaim[]> {
+    const drivers = new Set(claims.flatMap((claim) => [...claim.drivers.keys()]))
+    return new Map([...drivers].map((driver) => [driver, claims.filter((claim) => claim.drivers.has(driver))]))
+  }
+
+  /** Runs when no other call is about one of the claims. */
+  async #alone<T>(claims: readonly PreparedClaim[], run: () => Promise<T>): Promise<T> {
+    const keys = claims.map(({ namespace, name }) => `${namespace}/${name}`)
+    const blocker = () => keys.map((key) => this.#busy.get(key)).find((promise) => promise !== undefined)
+    for (let busy = blocker(); busy !== undefined; busy = blocker()) await busy
+    const { promise, resolve } = Promise.withResolvers<void>()
+    for (const key of keys) this.#busy.set(key, promise)
+    try {
+      return await run()
+    } finally {
+      for (const key of keys) this.#busy.delete(key)
+      resolve()
+    }
+  }
+}
+
+/** Returns the pod's claims, with the one that the scheduler made for its extended resources. */
+function claimsOf({ spec, status }: Pod): readonly PodResourceClaim[] {
+  const claims = spec.resourceClaims ?? []
+  const extended = status.extendedResourceClaimStatus
+  return extended === undefined ? claims : [...claims, { name: "", resourceClaimName: extended.resourceClaimName }]
+}
+
+interface ContainerRequest {
+  readonly claimName: string
+  /** Empty for all requests of the claim. */
+  readonly request: string
+}
+
+/** Returns the requests whose devices the container gets. */
+function requestsOf(pod: Pod, { name, resources }: AnyContainer): readonly ContainerRequest[] {
+  const own = (resources.claims ?? []).flatMap((used) => {
+    const podClaim = pod.spec.resourceClaims?.find((claim) => claim.name === used.name)
+    const claimName = podClaim === undefined ? undefined : resourceClaimName(pod, podClaim)
+    return claimName === undefined || claimName === null ? [] : [{ claimName, request: used.request ?? "" }]
+  })
+  const { resourceClaimName: claimName, requestMappings = [] } = pod.status.extendedResourceClaimStatus ?? {}
+  if (claimName === undefined) return own
+  const extended = requestMappings.filter(({ containerName }) => containerName === name)
+  return [...own, ...extended.map(({ requestName }) => ({ claimName, request: requestName }))]
+}
+
+const worded = (what: string, err: unknown): Error =>
+  new Error(`${what}: ${err instanceof Error ? err.message : String(err)}`, { cause: err })

@@ -1,0 +1,86 @@
+import type { Channel } from "../../../pkg/cri/channel.ts"
+import { CriError } from "../../../pkg/cri/errors.ts"
+import type { PluginInfo } from "../plugins/registration-service.ts"
+import type { DraDriver } from "./dra-driver.ts"
+import { DRA_SERVICES, type DraClaim, type DraDevice, type DraServiceName } from "./dra-service.ts"
+
+/** How long a plugin may take for a call. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go defaultClientCallTimeout. */
+const CALL_MS = 45_000
+
+/** One registered plugin of a driver. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go, and manager.go for answers. */
+export class DraPlugin implements DraDriver {
+  /** Whether somebody serves its socket now. */
+  connected = false
+  readonly endpoint: string
+  readonly #channel: Channel
+  readonly #service: (typeof DRA_SERVICES)[DraServiceName]
+
+  constructor(info: PluginInfo, channel: Channel, connectionChanged: () => void) {
+    this.endpoint = info.endpoint
+    this.#channel = channel
+    this.#service = DRA_SERVICES[chosenService(info)]
+    channel.followConnection((connected) => {
+      if (connected === this.connected) return
+      this.connected = connected
+      connectionChanged()
+    })
+  }
+
+  async prepare(claims: readonly DraClaim[]): Promise<ReadonlyMap<string, readonly DraDevice[]>> {
+    const call = "NodePrepareResources"
+    const answer = await answered(call, this.#channel.call(this.#service.prepare, { claims }, { timeoutMs: CALL_MS }))
+    check(call, claims, answer.claims)
+    return new Map(Object.entries(answer.claims).map(([uid, { devices }]) => [uid, devices]))
+  }
+
+  async unprepare(claims: readonly DraClaim[]): Promise<void> {
+    const call = "NodeUnprepareResources"
+    const answer = await answered(call, this.#channel.call(this.#service.unprepare, { claims }, { timeoutMs: CALL_MS }))
+    check(call, claims, answer.claims)
+  }
+
+  close(): void {
+    this.#channel.close()
+  }
+}
+
+/**
+ * Returns the first of the plugin's services that the kubelet knows. Source: dra_plugin_manager.go
+ * validateSupportedServices. @throws Error where there is none
+ */
+export function chosenService({ name, endpoint, supportedVersions }: PluginInfo): DraServiceName {
+  const found = supportedVersions.find((version): version is DraServiceName => Object.hasOwn(DRA_SERVICES, version))
+  if (found !== undefined) return found
+  const problem =
+    supportedVersions.length === 0
+      ? "empty list of supported gRPC services (aka supported versions)"
+      : `none of services supported by the plugin (${quoted(supportedVersions)}) are supported by the kubelet ` +
+        `(${quoted(Object.keys(DRA_SERVICES))})`
+  throw new Error(`invalid supported gRPC versions of DRA driver plugin ${name} at endpoint ${endpoint}: ${problem}`)
+}
+
+const quoted = (names: readonly string[]): string => `[${names.map((name) => JSON.stringify(name)).join(" ")}]`
+
+async function answered<T>(call: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (err) {
+    if (!(err instanceof CriError)) throw err
+    throw new Error(`${call}: rpc error: code = ${err.code} desc = ${err.message}`, { cause: err })
+  }
+}
+
+/** Checks that the plugin answered for each claim, and without an error. @throws Error */
+function check(
+  call: string,
+  claims: readonly DraClaim[],
+  answers: Readonly<Record<string, { readonly error: string }>>,
+): void {
+  for (const [uid, { error }] of Object.entries(answers)) {
+    const claim = claims.find((asked) => asked.uid === uid)
+    if (claim === undefined) throw new Error(`${call} returned result for unknown claim UID ${uid}`)
+    if (error !== "") throw new Error(`${call} failed for ResourceClaim ${claim.name}: ${error}`)
+  }
+  const skipped = claims.length - Object.keys(answers).length
+  if (skipped !== 0) throw new Error(`${call} skipped ${skipped} ResourceClaims`)
+}

@@ -1,0 +1,44 @@
+import type { ComponentContext } from "../../../pkg/component/component.ts"
+import type { KubeletConfig } from "../context.ts"
+import { PluginRegistry, registryFolder } from "../plugins/plugin-registry.ts"
+import type { ContainerRuntime } from "../runtime/runtime.ts"
+import { instantDrivers, type DraDrivers } from "./dra-driver.ts"
+import { DraPlugins } from "./dra-plugins.ts"
+import { SliceWiper } from "./slice-wiper.ts"
+
+/** The drivers of a node and what keeps track of them. */
+export interface NodeDrivers {
+  readonly drivers: DraDrivers
+  /** Resolves when the sockets of plugins that run already are known. */
+  start(): Promise<void>
+  stop(): void
+}
+
+export interface NodeDriversContext extends Pick<ComponentContext, "client" | "clock" | "log" | "spawn"> {
+  readonly runtime: Pick<ContainerRuntime, "plugins" | "files">
+  readonly config: Pick<KubeletConfig, "nodeName" | "root">
+}
+
+/** Returns the drivers whose plugins register with this kubelet; on a machine in memory those that need none. */
+export function nodeDrivers(context: NodeDriversContext): NodeDrivers {
+  const { runtime, config, clock, log, spawn } = context
+  const { plugins: sockets, files } = runtime
+  if (sockets === undefined) return { drivers: instantDrivers, start: () => Promise.resolve(), stop() {} }
+  const wiper = new SliceWiper(context, config.nodeName)
+  const drivers = new DraPlugins({ sockets, changed: (driver, usable) => wiper.note(driver, usable) })
+  const folder = registryFolder(config.root)
+  const registry = new PluginRegistry({ sockets, folder, clock, log, spawn, handlers: { DRAPlugin: drivers } })
+  return {
+    drivers,
+    async start() {
+      await files.makeFolder(folder, 0o755)
+      wiper.start()
+      await registry.start()
+    },
+    stop() {
+      registry.stop()
+      drivers.stop()
+      wiper.stop()
+    },
+  }
+}

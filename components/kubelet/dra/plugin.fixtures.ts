@@ -1,0 +1,127 @@
+import type { Channel } from "../../../pkg/cri/channel.ts"
+import { CriError } from "../../../pkg/cri/errors.ts"
+import type { Decoded, Fields, Init } from "../../../pkg/protobuf/message.ts"
+import type { Rpc } from "../../../pkg/cri/rpc.ts"
+import type { PluginSockets } from "../runtime/runtime.ts"
+
+type Claim = { readonly uid?: string; readonly name?: string; readonly namespace?: string }
+interface Answer {
+  readonly devices?: readonly object[]
+  readonly error?: string
+}
+
+export interface PluginBehaviour {
+  readonly driver: string
+  readonly versions?: readonly string[]
+  readonly type?: string
+  /** Answers for one claim. */
+  readonly prepare?: (claim: Claim) => Answer
+  readonly unprepare?: (claim: Claim) => Answer
+}
+
+/** A plugin without a wire: what it was asked, and what it answers. */
+export class FakePlugin {
+  /** Calls in their order: `prepare default/claim`, `registered`, `refused: …`. */
+  readonly calls: string[] = []
+  readonly #behaviour: PluginBehaviour
+  readonly #registered = Promise.withResolvers<void>()
+
+  constructor(behaviour: PluginBehaviour) {
+    this.#behaviour = behaviour
+  }
+
+  /** Resolves when the kubelet has answered a registration for the first time. */
+  get registered(): Promise<void> {
+    return this.#registered.promise
+  }
+
+  /** Answers a call; `method` is the last part of its path. */
+  answer(method: string, request: object): object {
+    const { driver, type = "DRAPlugin", versions = ["v1.DRAPlugin"], prepare, unprepare } = this.#behaviour
+    switch (method) {
+      case "GetInfo":
+        return { type, name: driver, endpoint: "", supportedVersions: versions }
+      case "NotifyRegistrationStatus": {
+        const { pluginRegistered, error } = request as { pluginRegistered?: boolean; error?: string }
+        this.calls.push(pluginRegistered === true ? "registered" : `refused: ${error}`)
+        this.#registered.resolve()
+        return {}
+      }
+      case "NodePrepareResources":
+        return this.#each("prepare", request, (claim) => prepare?.(claim) ?? { devices: [deviceOf(driver, claim)] })
+      case "NodeUnprepareResources":
+        return this.#each("unprepare", request, (claim) => unprepare?.(claim) ?? {})
+      default:
+        throw new CriError("Unimplemented", method, `unknown method ${method}`)
+    }
+  }
+
+  #each(call: string, request: object, answer: (claim: Claim) => Answer): object {
+    const { claims = [] } = request as { claims?: readonly Claim[] }
+    for (const { namespace, name } of claims) this.calls.push(`${call} ${namespace}/${name}`)
+    return { claims: Object.fromEntries(claims.map((claim) => [claim.uid, answer(claim)])) }
+  }
+}
+
+const deviceOf = (driver: string, { name }: Claim) => ({
+  requestNames: ["gpu"],
+  poolName: "pool",
+  deviceName: "gpu-0",
+  cdiDeviceIds: [`${driver}/gpu=${name}`],
+})
+
+/** Sockets in memory, by their paths below the folder of registrations. */
+export class FakePlugins implements PluginSockets {
+  readonly #plugins = new Map<string, FakePlugin>()
+  #made = 0
+  readonly #sockets = new Map<string, string>()
+  readonly #connections = new Map<FakePlugin, Set<(connected: boolean) => void>>()
+  readonly #watchers = new Set<() => void>()
+
+  add(path: string, plugin: FakePlugin): void {
+    this.#plugins.set(path, plugin)
+    this.#sockets.set(path, `${this.#made++}`)
+    this.#changed()
+  }
+
+  /** The plugin ends, and takes its socket along if it `removes` it. */
+  end(path: string, removes = true): void {
+    const plugin = this.#plugins.get(path)!
+    for (const changed of this.#connections.get(plugin) ?? []) changed(false)
+    if (!removes) return
+    this.#plugins.delete(path)
+    this.#sockets.delete(path)
+    this.#changed()
+  }
+
+  #changed(): void {
+    for (const watcher of this.#watchers) watcher()
+  }
+
+  list = () => Promise.resolve([...this.#sockets].map(([path, made]) => ({ path, made })))
+
+  watch(_folder: string, changed: () => void): () => void {
+    this.#watchers.add(changed)
+    return () => this.#watchers.delete(changed)
+  }
+
+  connect(path: string): Channel {
+    const plugin = this.#plugins.get(path)
+    return {
+      call<Req extends Fields, Res extends Fields>(rpc: Rpc<Req, Res>, request: Init<Req>): Promise<Decoded<Res>> {
+        const method = rpc.path.slice(rpc.path.lastIndexOf("/") + 1)
+        if (plugin === undefined) return Promise.reject(new CriError("Unavailable", method, "no connection"))
+        // As on a wire: what is not said has its zero value.
+        const answer = plugin.answer(method, request) as Init<Res>
+        return Promise.resolve(rpc.response.decode(rpc.response.encode(answer)))
+      },
+      stream: async function* () {},
+      followConnection: (changed) => {
+        if (plugin === undefined) return changed(false)
+        this.#connections.set(plugin, (this.#connections.get(plugin) ?? new Set()).add(changed))
+        changed(true)
+      },
+      close() {},
+    }
+  }
+}

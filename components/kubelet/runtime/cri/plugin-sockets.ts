@@ -1,0 +1,34 @@
+import { watch } from "node:fs"
+import { readdir, stat } from "node:fs/promises"
+import { basename, join } from "node:path"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { openChannel } from "../../../../pkg/cri/channel.ts"
+import type { PluginSocket, PluginSockets } from "../runtime.ts"
+import { unlessMissing } from "./volumes/missing.ts"
+
+/** gRPC's own pauses: a plugin that ended may stay away for days. */
+const RECONNECT_MS = { first: 1000, longest: 120_000 }
+
+/** The sockets of this host. Source: pkg/kubelet/pluginmanager/pluginwatcher/plugin_watcher.go. */
+export const hostPluginSockets = (clock: Clock): PluginSockets => ({
+  async list(folder) {
+    const names = (await unlessMissing(readdir(folder, { recursive: true }))) ?? []
+    const found = await Promise.all(
+      names.filter((name) => !basename(name).startsWith(".")).map((name) => socketAt(join(folder, name))),
+    )
+    return found.filter((socket) => socket !== undefined)
+  },
+  watch(folder, changed) {
+    const watcher = watch(folder, { recursive: true }, changed)
+    watcher.on("error", () => watcher.close()) // the folder was removed
+    return () => watcher.close()
+  },
+  connect: (path) => openChannel(path, clock, { reconnectMs: RECONNECT_MS }),
+})
+
+async function socketAt(path: string): Promise<PluginSocket | undefined> {
+  const found = await unlessMissing(stat(path, { bigint: true }))
+  if (found?.isSocket() !== true) return undefined
+  // An inode number may be given again at once; a socket's modification time stays that of its making.
+  return { path, made: `${found.ino}:${found.mtimeNs}` }
+}
