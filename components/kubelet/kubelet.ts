@@ -226,9 +226,9 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const volumes = createVolumeManager(context)
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
-  const usages = new VolumeUsages(context, volumes)
+  const volumeUsages = new VolumeUsages(context, volumes)
   const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) => {
-    context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumes: usages }))
+    context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumeUsages }))
     if (!pressure.memory && !pressure.disk && !pressure.pid) return
     context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure))
   })
@@ -276,6 +276,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     status,
     images,
     volumes,
+    volumeUsages,
     environment,
     probes,
     node,

@@ -10,22 +10,12 @@ import {
 } from "../../../pkg/apimachinery/quantity.ts"
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { ContainerStats } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
 import { isCritical } from "../pod/qos.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
-import { isOnDisk, type VolumeUsage, type VolumeUsages } from "../stats/volume-usage.ts"
-
-/** What a pod takes of the node's storage, in bytes. */
-export interface LocalUsage {
-  /** Writable layers and logs of containers, and volumes on disk, together. */
-  readonly total: number
-  /** Writable layer and log of each running container, by its name. */
-  readonly containers: ReadonlyMap<string, number>
-  /** Each measured volume by its name, those in memory too. */
-  readonly volumes: ReadonlyMap<string, number>
-}
+import { containerStorage, localUsage, statsById, type LocalUsage } from "../stats/local-storage.ts"
+import type { VolumeUsages } from "../stats/volume-usage.ts"
 
 const RESOURCE = "ephemeral-storage"
 
@@ -88,7 +78,7 @@ export interface StorageLimitsParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
-  readonly volumes: VolumeUsages
+  readonly volumeUsages: VolumeUsages
 }
 
 /**
@@ -103,46 +93,20 @@ export async function enforceStorageLimits(parts: StorageLimitsParts): Promise<v
   }
 }
 
-async function tryEnforce({ context, cache, workers, volumes }: StorageLimitsParts): Promise<void> {
+async function tryEnforce({ context, cache, workers, volumeUsages }: StorageLimitsParts): Promise<void> {
   const limited = workers
     .all()
-    .flatMap(({ stage, pod }) => (stage === "running" && hasStorageLimit(pod) && !isCritical(pod) ? [{ pod }] : []))
+    .flatMap(({ stage, pod }) => (stage === "running" && hasStorageLimit(pod) && !isCritical(pod) ? [pod] : []))
   if (limited.length === 0) return
-  const [stats, byPod] = await Promise.all([context.runtime.containers.listContainerStats(), volumes.measure(limited)])
-  const byId = new Map(stats.map((one) => [one.attributes?.id, one]))
-  for (const { pod } of limited) {
+  const [stats, volumes] = await Promise.all([statsById(context), volumeUsages.measure(limited)])
+  for (const pod of limited) {
     const uid = pod.metadata.uid!
-    const containers = await containerUsage(context, cache, uid, byId)
-    const message = exceededLimit(pod, localUsage(containers, byPod.get(uid) ?? []))
+    const running = (cache.get(uid)?.containers ?? []).filter(({ state }) => state === "running")
+    const containers = await Promise.all(running.map((run) => containerStorage(context, run, stats)))
+    const message = exceededLimit(pod, localUsage(containers, volumes.get(uid) ?? []))
     if (message === undefined) continue
     context.log.info("Evicting a pod", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, resource: RESOURCE })
     context.events.event(pod, "Warning", "Evicted", message)
     workers.get(uid)?.fail({ phase: "Failed", reason: "Evicted", message }, 0)
-  }
-}
-
-async function containerUsage(
-  { runtime }: KubeletContext,
-  cache: RuntimeCache,
-  uid: string,
-  byId: ReadonlyMap<string | undefined, ContainerStats>,
-): Promise<ReadonlyMap<string, number>> {
-  const running = (cache.get(uid)?.containers ?? []).filter(({ state }) => state === "running")
-  return new Map(
-    await Promise.all(
-      running.map(async ({ id, name, logPath }): Promise<[string, number]> => {
-        const log = logPath === "" ? 0 : ((await runtime.files.size(logPath)) ?? 0)
-        return [name, (byId.get(id)?.writableLayer?.usedBytes?.value ?? 0) + log]
-      }),
-    ),
-  )
-}
-
-function localUsage(containers: ReadonlyMap<string, number>, volumes: readonly VolumeUsage[]): LocalUsage {
-  const onDisk = volumes.filter(({ volume }) => isOnDisk(volume)).map(({ measured }) => measured.usedBytes)
-  return {
-    total: [...containers.values(), ...onDisk].reduce((all, bytes) => all + bytes, 0),
-    containers,
-    volumes: new Map(volumes.map(({ volume, measured }) => [volume.name, measured.usedBytes])),
   }
 }

@@ -9,7 +9,6 @@ import { cgroupFolder } from "../runtime/cri/cgroups.ts"
 import { measureDisks, takeSample, type Sample, type StatsParts } from "../stats/sample.ts"
 import { CpuRates } from "../stats/cpu-rates.ts"
 import { summaryOf } from "../stats/summary.ts"
-import { VolumeUsages } from "../stats/volume-usage.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import { kubeletConfiguration } from "./configz.ts"
 import { containerLogs } from "./container-logs.ts"
@@ -36,7 +35,6 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
   const { config, runtime, metrics } = context
   const slis = createHealthSlis(context.clock.now())
   const rates = new CpuRates()
-  const volumes = new VolumeUsages(context, parts.volumes)
   const summary = async (sample: Sample, onlyCpuAndMemory: boolean) =>
     summaryOf({
       nodeName: config.nodeName,
@@ -49,7 +47,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
     const [disks, processes, usages] = await Promise.all([
       measureDisks(context),
       runtime.machine.processes(),
-      volumes.measure(sample.each),
+      parts.volumeUsages.measure(sample.each.map(({ pod }) => pod)),
     ])
     return { disks, processes, volumes: usages }
   }

@@ -1,13 +1,14 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { ContainerStats as CriContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
+import type { ContainerStats as CriContainerStats } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
-import type { VolumeManager } from "../volumes/volume-manager.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { RuntimeContainer, RuntimeSandbox } from "../pod/runtime-pod.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { Detail, InterfaceUsage, MachineUsage, Usage } from "../runtime/usage.ts"
 import { podCgroup } from "../sandbox/sandbox-config.ts"
+import { containerStorage, statsById, type ContainerStorage, type StatsById } from "./local-storage.ts"
+import type { VolumeUsages } from "./volume-usage.ts"
 
 /** What everything on the node uses at one moment: what the summary and the metrics are made of. */
 export interface Sample {
@@ -29,11 +30,8 @@ export interface PodSample {
   readonly containers: readonly ContainerSample[]
 }
 
-export interface ContainerSample {
-  readonly run: RuntimeContainer
+export interface ContainerSample extends ContainerStorage {
   readonly usage: Usage | undefined
-  readonly writableLayer: FilesystemUsage | undefined
-  readonly logBytes: number | undefined
 }
 
 /** File systems of the node. */
@@ -50,7 +48,7 @@ export interface StatsParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
-  readonly volumes: Pick<VolumeManager, "mounted">
+  readonly volumeUsages: VolumeUsages
 }
 
 /**
@@ -60,11 +58,8 @@ export interface StatsParts {
 export async function takeSample({ context, cache, workers }: StatsParts, detail: Detail = "all"): Promise<Sample> {
   const { runtime, clock } = context
   const isAll = detail === "all"
-  let stats: Promise<ReadonlyMap<string | undefined, CriContainerStats>> | undefined
-  const byId = () =>
-    (stats ??= runtime.containers
-      .listContainerStats()
-      .then((all) => new Map(all.map((one) => [one.attributes?.id, one]))))
+  let stats: Promise<StatsById> | undefined
+  const byId = () => (stats ??= statsById(context))
   const [machine, pods] = await Promise.all([
     runtime.usage.machine(),
     runtime.usage.group(["kubepods"], detail),
@@ -93,7 +88,7 @@ export async function takeSample({ context, cache, workers }: StatsParts, detail
 }
 
 /** What the runtime says of containers, which is asked for once, when it is first wanted. */
-type CriStats = () => Promise<ReadonlyMap<string | undefined, CriContainerStats>>
+type CriStats = () => Promise<StatsById>
 
 /** Cpu time and memory alone. The runtime is asked only of a container whose cgroup is elsewhere. */
 async function usedBy(
@@ -108,18 +103,17 @@ async function usedBy(
 }
 
 async function containerSample(
-  { runtime }: KubeletContext,
+  context: KubeletContext,
   cgroup: readonly string[],
   run: RuntimeContainer,
   byId: CriStats,
 ): Promise<ContainerSample> {
-  const [counted, logBytes, all] = await Promise.all([
-    runtime.usage.container(cgroup, run.id),
-    run.logPath === "" ? undefined : runtime.files.size(run.logPath),
+  const [counted, storage, all] = await Promise.all([
+    context.runtime.usage.container(cgroup, run.id),
+    containerStorage(context, run, byId()),
     byId(),
   ])
-  const stats = all.get(run.id)
-  return { run, usage: counted ?? usageFrom(stats), writableLayer: stats?.writableLayer, logBytes }
+  return { ...storage, usage: counted ?? usageFrom(all.get(run.id)) }
 }
 
 /** What the runtime itself says of a container whose cgroup is elsewhere. */

@@ -16,7 +16,8 @@ import type {
   SwapStats,
   VolumeStats,
 } from "./summary-types.ts"
-import { isOnDisk, type VolumeUsage } from "./volume-usage.ts"
+import { localUsage, writableBytes } from "./local-storage.ts"
+import type { VolumeUsage } from "./volume-usage.ts"
 
 export interface SummaryOptions {
   readonly nodeName: string
@@ -80,7 +81,7 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
                     ),
                     containerFs: shown.disk(
                       rest.disks.images.space,
-                      writableBytes(sample.each.flatMap(({ containers }) => containers)),
+                      sample.each.flatMap(({ containers }) => containers.map(writableBytes)).reduce((a, b) => a + b, 0),
                     ),
                   },
             rlimit: { time, maxpid: rest.processes.max, curproc: rest.processes.used },
@@ -89,9 +90,6 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
     pods: sample.each.map((pod) => shown.pod(pod, rest)),
   }
 }
-
-const writableBytes = (containers: readonly ContainerSample[]): number =>
-  containers.reduce((sum, { writableLayer }) => sum + (writableLayer?.usedBytes?.value ?? 0), 0)
 
 /** Puts what was measured at one moment into upstream's words. */
 class Presenter {
@@ -125,11 +123,9 @@ class Presenter {
     }
     if (rest === undefined) return stats
     const volumes = rest.volumes.get(uid) ?? []
-    const local = volumes.reduce((sum, { volume, measured }) => sum + (isOnDisk(volume) ? measured.usedBytes : 0), 0)
-    const used = writableBytes(containers) + containers.reduce((sum, { logBytes = 0 }) => sum + logBytes, 0) + local
     return {
       ...stats,
-      "ephemeral-storage": this.disk(rest.disks.root, used),
+      "ephemeral-storage": this.disk(rest.disks.root, localUsage(containers, volumes).total),
       ...(volumes.length === 0 ? {} : { volume: volumes.map((usage) => this.#volume(usage, name, namespace)) }),
       ...(interfaces.length === 0 ? {} : { network: this.network(interfaces, interfaces[0]?.name) }),
       ...(usage?.processes === undefined ? {} : { process_stats: { process_count: usage.processes } }),

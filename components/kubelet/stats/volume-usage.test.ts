@@ -99,3 +99,20 @@ test("a volume is measured once a minute at most, however often is asked", async
     ["2026-01-01T00:01:08Z", 2000],
   ])
 })
+
+test("the check of other pods' storage limits does not have a volume measured again", async () => {
+  await using node = await nodeWithVolumes()
+  // given a pod with a limit, whose volumes are measured every ten seconds, and a measurement of all volumes
+  await node.create("limited", {
+    volumes: [{ name: "scratch", emptyDir: { sizeLimit: "1Gi" } }],
+    containers: [{ name: "c", image: "i", volumeMounts: [{ name: "scratch", mountPath: "/scratch" }] }],
+  })
+  const { volume: first } = await node.ask()
+
+  // when
+  await node.cluster.advance(30_000)
+  const { volume: second } = await node.ask()
+
+  // then
+  expect(second).toEqual(first)
+})

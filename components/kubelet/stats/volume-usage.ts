@@ -1,9 +1,9 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { MountedVolume } from "../volumes/mounted-volume.ts"
 import type { VolumeManager } from "../volumes/volume-manager.ts"
-import type { PodSample } from "./sample.ts"
 
 /** How full a volume of a pod is. */
 export interface VolumeUsage {
@@ -32,6 +32,8 @@ export const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean =>
  * --volume-stats-agg-period.
  */
 const FRESH_MS = 60_000
+/** How long a measurement is kept that nobody asks for: it is told while a later one takes too long. */
+const KEPT_MS = 600_000
 /**
  * Who asks is not kept waiting for longer; the answer then lacks the volume, until it has been measured: a server of
  * files may not answer.
@@ -46,29 +48,31 @@ const PATIENCE_MS = 1000
 export class VolumeUsages {
   readonly #context: KubeletContext
   readonly #volumes: Pick<VolumeManager, "mounted">
-  /** By the place on the node; those that nobody asks for any more are dropped. */
-  #known = new Map<string, { latest?: Measurement; pending?: Promise<void> | undefined }>()
+  /** By the place on the node; those that nobody asks for are dropped after a while. */
+  readonly #known = new Map<string, { latest?: Measurement; pending?: Promise<void> | undefined }>()
 
   constructor(context: KubeletContext, volumes: Pick<VolumeManager, "mounted">) {
     this.#context = context
     this.#volumes = volumes
   }
 
-  /** By the uid of the pod. */
-  async measure(pods: readonly Pick<PodSample, "pod">[]): Promise<ReadonlyMap<string, readonly VolumeUsage[]>> {
-    const before = this.#known
-    this.#known = new Map()
-    const asked = pods.flatMap(({ pod }) => {
+  /** Returns the usages of the pods' volumes by the uid of the pod. */
+  async measure(pods: readonly Pod[]): Promise<ReadonlyMap<string, readonly VolumeUsage[]>> {
+    const places = new Set<string>()
+    const asked = pods.flatMap((pod) => {
       const uid = pod.metadata.uid!
       return this.#volumes.mounted(uid).flatMap((mounted) => {
         const volume = pod.spec.volumes?.find(({ name }) => name === mounted.name)
         if (volume === undefined || mounted.measured === undefined) return []
-        const known = before.get(mounted.hostPath) ?? {}
+        const known = this.#known.get(mounted.hostPath) ?? {}
         this.#known.set(mounted.hostPath, known)
+        places.add(mounted.hostPath)
         if (known.pending === undefined && !this.#isFresh(known.latest)) this.#begin(mounted, known)
         return [{ uid, volume, known }]
       })
     })
+    for (const [place, { latest, pending }] of this.#known)
+      if (!places.has(place) && pending === undefined && this.#ageOf(latest) > KEPT_MS) this.#known.delete(place)
     await this.#patiently(Promise.all(asked.flatMap(({ known: { pending } }) => pending ?? [])))
     const byPod = new Map<string, VolumeUsage[]>()
     for (const {
@@ -85,7 +89,11 @@ export class VolumeUsages {
   }
 
   #isFresh(latest: Measurement | undefined): boolean {
-    return latest !== undefined && this.#context.clock.now() - latest.at < FRESH_MS
+    return this.#ageOf(latest) < FRESH_MS
+  }
+
+  #ageOf(latest: Measurement | undefined): number {
+    return latest === undefined ? Infinity : this.#context.clock.now() - latest.at
   }
 
   #begin(mounted: MountedVolume, known: { latest?: Measurement; pending?: Promise<void> | undefined }): void {

@@ -15,14 +15,14 @@ import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 import { attached } from "./attached.ts"
 import { kubeletServer } from "../server/server.ts"
 import type { StatusManager } from "../status/status-manager.ts"
-import type { VolumeManager } from "../volumes/volume-manager.ts"
+import type { VolumeUsages } from "../stats/volume-usage.ts"
 
 export interface ConnectorParts {
   readonly context: KubeletContext
   readonly cache: RuntimeCache
   readonly workers: PodWorkers
   readonly status: StatusManager
-  readonly volumes: Pick<VolumeManager, "mounted">
+  readonly volumeUsages: VolumeUsages
   /** Why the kubelet does not do its work, or nothing. */
   problem(): string | undefined
 }
@@ -31,7 +31,14 @@ export interface ConnectorParts {
  * Logs, exec, attach and port forwarding of the pods of this node, and the kubelet's own paths. Source:
  * pkg/kubelet/server/server.go, pkg/kubelet/kubelet_pods.go.
  */
-export function nodeConnector({ context, cache, workers, status, volumes, problem }: ConnectorParts): NodeConnector {
+export function nodeConnector({
+  context,
+  cache,
+  workers,
+  status,
+  volumeUsages,
+  problem,
+}: ConnectorParts): NodeConnector {
   const { runtime, clock } = context
 
   /** A static pod is known to the API by the uid of its mirror. */
@@ -107,7 +114,7 @@ export function nodeConnector({ context, cache, workers, status, volumes, proble
   return {
     logs,
     ...(fetch === undefined ? {} : { fetch }),
-    proxy: kubeletServer({ context, cache, workers, status, volumes, logs, problem }),
+    proxy: kubeletServer({ context, cache, workers, status, volumeUsages, logs, problem }),
     async exec(target, { container, command, streams }, accept) {
       const { stdin, stdout, stderr, tty } = streams
       const url = await orApiError(

@@ -1,0 +1,57 @@
+import type { ContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
+import type { KubeletContext } from "../context.ts"
+import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import { isOnDisk, type VolumeUsage } from "./volume-usage.ts"
+
+/** The runtime's statistics by the id of the container. */
+export type StatsById = ReadonlyMap<string | undefined, ContainerStats>
+
+/** What a running container takes of the node's storage, apart from volumes. */
+export interface ContainerStorage {
+  readonly run: RuntimeContainer
+  readonly writableLayer: FilesystemUsage | undefined
+  /** Undefined if there is no log. */
+  readonly logBytes: number | undefined
+}
+
+/** What a pod takes of the node's storage, in bytes. */
+export interface LocalUsage {
+  /** Writable layers and logs of containers, and volumes on disk, together. */
+  readonly total: number
+  /** Writable layer and log of each running container, by its name. */
+  readonly containers: ReadonlyMap<string, number>
+  /** Each measured volume by its name, those in memory too. */
+  readonly volumes: ReadonlyMap<string, number>
+}
+
+/** Asks the runtime for the statistics of all containers. */
+export async function statsById({ runtime }: KubeletContext): Promise<StatsById> {
+  return new Map((await runtime.containers.listContainerStats()).map((one) => [one.attributes?.id, one]))
+}
+
+/** Returns the storage of one container; the size of its log is read from the file system. */
+export async function containerStorage(
+  { runtime }: KubeletContext,
+  run: RuntimeContainer,
+  stats: StatsById | Promise<StatsById>,
+): Promise<ContainerStorage> {
+  const [logBytes, byId] = await Promise.all([run.logPath === "" ? undefined : runtime.files.size(run.logPath), stats])
+  return { run, writableLayer: byId.get(run.id)?.writableLayer, logBytes }
+}
+
+export const writableBytes = ({ writableLayer }: Pick<ContainerStorage, "writableLayer">): number =>
+  writableLayer?.usedBytes?.value ?? 0
+
+/**
+ * Adds up what a pod's running containers and measured volumes take. Source: pkg/kubelet/stats/helper.go
+ * calcEphemeralStorage.
+ */
+export function localUsage(containers: readonly ContainerStorage[], volumes: readonly VolumeUsage[]): LocalUsage {
+  const byContainer = new Map(containers.map((one) => [one.run.name, writableBytes(one) + (one.logBytes ?? 0)]))
+  const onDisk = volumes.filter(({ volume }) => isOnDisk(volume)).map(({ measured }) => measured.usedBytes)
+  return {
+    total: [...byContainer.values(), ...onDisk].reduce((all, bytes) => all + bytes, 0),
+    containers: byContainer,
+    volumes: new Map(volumes.map(({ volume, measured }) => [volume.name, measured.usedBytes])),
+  }
+}
