@@ -15,7 +15,7 @@ import {
   OUTSIDE_IP,
   PacketLab,
   type LabMember,
-} from "./packet-lab.ts"
+} from "./packet-lab.fixtures.ts"
 import { createKubeProxy } from "./proxier.ts"
 import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
 

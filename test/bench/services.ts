@@ -8,10 +8,10 @@ import { findNft } from "../../pkg/netfilter/nft.ts"
 import { startCluster } from "../../components/cluster/testing/cluster.ts"
 import { IptablesWriter } from "../../components/kube-proxy/iptables/writer.ts"
 import { NftablesWriter } from "../../components/kube-proxy/nftables/writer.ts"
-import { ANSWER_PORT, LAB_PODS, PacketLab } from "../../components/kube-proxy/packet-lab.ts"
+import { ANSWER_PORT, LAB_PODS, PacketLab } from "../../components/kube-proxy/packet-lab.fixtures.ts"
 import { createKubeProxy } from "../../components/kube-proxy/proxier.ts"
 import { PROXY_MODES, type ProxyMode, type ServiceChange } from "../../components/kube-proxy/rule-writer.ts"
-import { samplePort } from "../../components/kube-proxy/service-port.sample.ts"
+import { samplePort } from "../../components/kube-proxy/service-port.fixtures.ts"
 import type { Benchmark, Figure } from "./figure.ts"
 
 /** How many Services there are already. By iptables on nf_tables the rules of 10,000 take minutes to write. */

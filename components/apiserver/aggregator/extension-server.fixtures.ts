@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { APIService, availability, type APIServiceCondition } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
 import { openClusterPki } from "../../../pkg/pki/cluster-pki.ts"
 import { json, type startHttpServer } from "../http-server.fixtures.ts"
 
@@ -33,7 +34,7 @@ export const RESOURCES = {
 
 /** Starts an API server over TLS on loopback, for the Service `extension` in the namespace `default`. */
 export async function startExtensionServer(frontProxyCa: string, answering: Answering) {
-  const pki = openClusterPki({ now: () => Date.now() })
+  const pki = openClusterPki({ now: realClock.now })
   const serving = pki.issue({
     name: "extension",
     authority: "server-ca",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { staleConnections } from "../conntrack.ts"
 import { transition } from "./restore.ts"
 import { rulesFor, type Chains } from "./rules.ts"
-import { sampleEndpoint, samplePort } from "../service-port.sample.ts"
+import { sampleEndpoint, samplePort } from "../service-port.fixtures.ts"
 import type { Endpoint, ServicePort } from "../service-ports.ts"
 
 const CONFIG = { clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] }

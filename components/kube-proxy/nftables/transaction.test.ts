@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { sampleEndpoint, samplePort } from "../service-port.sample.ts"
+import { sampleEndpoint, samplePort } from "../service-port.fixtures.ts"
 import { Desired } from "./desired.ts"
 import { partsOf } from "./parts.ts"
 import { skeletonOf } from "./skeleton.ts"
