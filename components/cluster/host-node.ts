@@ -151,7 +151,7 @@ export function hostNode(
         clients,
         user: { name: "system:kube-proxy" },
         following: followingNode(nodeName),
-        create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidr, metrics }),
+        create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidrs: [clusterCidr], metrics }),
       }),
       apiServer.name,
     )

@@ -2,14 +2,15 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 import type { ServiceChange } from "./rule-writer.ts"
 import { concerns, serviceKeyOf, servicePorts, type ServicePort } from "./service-ports.ts"
 
-const byService: Index<EndpointSlice> = {
-  name: "kube-proxy/service",
-  of: (slice) => (concerns(slice) ? [serviceKeyOf(slice)] : []),
-}
+const byService = (family: Family): Index<EndpointSlice> => ({
+  name: `kube-proxy/service/${family}`,
+  of: (slice) => (concerns(slice, family) ? [serviceKeyOf(slice)] : []),
+})
 /** When what the slice tells of began to change. Source: k8s.io/api core/v1 annotation_key_constants.go. */
 const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
@@ -19,6 +20,7 @@ const ZONE = "topology.kubernetes.io/zone"
 export interface ChangesParts {
   readonly informers: Informers
   readonly nodeName: string
+  readonly family: Family
   readonly metrics: ProxyMetrics
   /** Milliseconds since the epoch; changes that were triggered before are not measured. */
   readonly startedAt: number
@@ -27,11 +29,12 @@ export interface ChangesParts {
 }
 
 /**
- * The ports of all Services, worked out anew only for Services that changed. Source: pkg/proxy/servicechangetracker.go,
- * endpointschangetracker.go.
+ * The ports that all Services have in one family, worked out anew only for Services that changed. Source:
+ * pkg/proxy/servicechangetracker.go, endpointschangetracker.go.
  */
 export class Changes {
   readonly #parts: ChangesParts
+  readonly #byService: Index<EndpointSlice>
   readonly #dirty = new Set<string>()
   readonly #ports = new Map<string, readonly ServicePort[]>()
   /** By Service, when the changes were triggered that no rules follow from yet, in milliseconds since the epoch. */
@@ -39,18 +42,19 @@ export class Changes {
 
   constructor(parts: ChangesParts) {
     this.#parts = parts
+    this.#byService = byService(parts.family)
   }
 
   /** Follows Services and their endpoints. Returns what ends that. */
   follow(): () => void {
-    const { informers, metrics } = this.#parts
+    const { informers, metrics, family } = this.#parts
     const ofService = ({ metadata }: Service) => {
       metrics.serviceChanges.inc()
       metrics.serviceChangesPending.inc()
       this.#note(`${metadata.namespace}/${metadata.name}`)
     }
     const ofSlice = (slice: EndpointSlice, isGone: boolean) => {
-      if (!concerns(slice)) return
+      if (!concerns(slice, family)) return
       metrics.endpointChanges.inc()
       metrics.endpointChangesPending.inc()
       this.#trigger(slice, isGone)
@@ -79,12 +83,12 @@ export class Changes {
 
   /** What has changed since this was last called, by Service, and when it was triggered. */
   take(): { readonly changes: ReadonlyMap<string, ServiceChange>; readonly triggers: readonly number[] } {
-    const { informers, nodeName, metrics } = this.#parts
+    const { informers, nodeName, family, metrics } = this.#parts
     const changes = new Map<string, ServiceChange>()
     for (const key of this.#dirty) {
       const service = informers.of(Service).get(key)
-      const slices = informers.of(EndpointSlice).by(byService, key)
-      const after = service === undefined ? [] : servicePorts(service, slices, { nodeName, zone: this.#zone() })
+      const slices = informers.of(EndpointSlice).by(this.#byService, key)
+      const after = service === undefined ? [] : servicePorts(service, slices, family, { nodeName, zone: this.#zone() })
       changes.set(key, { before: this.of(key), after })
       if (after.length === 0) this.#ports.delete(key)
       else this.#ports.set(key, after)

@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
 import { endpointsOf, type Endpoint, type ServicePort } from "./service-ports.ts"
 
 /**
@@ -12,22 +13,24 @@ export function staleConnections(
   const next = new Map(after.map((port) => [port.name, port]))
   const previous = new Map(before.map((port) => [port.name, port]))
   const stale: string[][] = []
+  const remove = ({ family }: ServicePort, ...args: readonly string[]) =>
+    stale.push(["-D", "-f", family.toLowerCase(), "-p", "udp", ...args])
   for (const old of before) {
     if (old.protocol !== "udp") continue
-    const left = new Set(endpointsAt(next.get(old.name)).map(({ ip, port }) => `${ip}:${port}`))
+    const left = new Set(endpointsAt(next.get(old.name)).map(({ ip, port }) => joinHostPort(ip, port)))
     for (const { ip, port } of endpointsOf(old)) {
-      if (left.has(`${ip}:${port}`)) continue
+      if (left.has(joinHostPort(ip, port))) continue
       const there = ["--dst-nat", ip, "--reply-port-src", String(port)]
-      for (const address of addressesOf(old)) stale.push(["-D", "-p", "udp", "--orig-dst", address, ...there])
-      if (old.nodePort !== undefined) stale.push(["-D", "-p", "udp", "--dport", String(old.nodePort), ...there])
+      for (const address of addressesOf(old)) remove(old, "--orig-dst", address, ...there)
+      if (old.nodePort !== undefined) remove(old, "--dport", String(old.nodePort), ...there)
     }
   }
   for (const port of after) {
     if (port.protocol !== "udp" || port.cluster.length === 0 || (previous.get(port.name)?.cluster.length ?? 0) > 0)
       continue
     // Packets from before there was an endpoint are remembered as going nowhere.
-    for (const address of addressesOf(port)) stale.push(["-D", "--orig-dst", address, "-p", "udp"])
-    if (port.nodePort !== undefined) stale.push(["-D", "-p", "udp", "--dport", String(port.nodePort)])
+    for (const address of addressesOf(port)) remove(port, "--orig-dst", address)
+    if (port.nodePort !== undefined) remove(port, "--dport", String(port.nodePort))
   }
   return stale
 }

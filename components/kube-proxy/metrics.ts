@@ -1,3 +1,4 @@
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 
 /** 1 ms to 16 s, each twice the one before. */
@@ -6,19 +7,18 @@ const steps = (start: number, width: number, count: number): readonly number[] =
   Array.from({ length: count }, (_, i) => start + i * width)
 const PROGRAMMING_BUCKETS = [...steps(0.25, 0.25, 2), ...steps(1, 1, 59), ...steps(60, 5, 12), ...steps(120, 30, 7)]
 
-const FAMILY = "IPv4"
 const name = (rest: string) => `kubeproxy_${rest}`
-const counter = (registry: Registry, rest: string, help: string) =>
-  registry.counter(name(rest), help, "ip_family").with(FAMILY)
+const counter = (registry: Registry, family: Family, rest: string, help: string) =>
+  registry.counter(name(rest), help, "ip_family").with(family)
 
 /**
- * What the proxy tells of itself in every mode, by upstream's names. Times are in seconds. Source:
+ * What the proxy of a family tells of itself in every mode, by upstream's names. Times are in seconds. Source:
  * pkg/proxy/metrics/metrics.go.
  */
-export function proxyMetrics(registry: Registry) {
+export function proxyMetrics(registry: Registry, family: Family) {
   const histogram = (rest: string, help: string, buckets = SYNC_BUCKETS) =>
-    registry.histogram(name(rest), help, buckets, "ip_family").with(FAMILY)
-  const gauge = (rest: string, help: string) => registry.gauge(name(rest), help, "ip_family").with(FAMILY)
+    registry.histogram(name(rest), help, buckets, "ip_family").with(family)
+  const gauge = (rest: string, help: string) => registry.gauge(name(rest), help, "ip_family").with(family)
   const noLocalEndpoints = registry.gauge(
     name("sync_proxy_rules_no_local_endpoints_total"),
     "Service ports whose traffic policy is Local and that have no endpoint on this node",
@@ -61,8 +61,8 @@ export function proxyMetrics(registry: Registry) {
       )
       .with(),
     noLocalEndpoints: {
-      internal: noLocalEndpoints.with("internal", FAMILY),
-      external: noLocalEndpoints.with("external", FAMILY),
+      internal: noLocalEndpoints.with("internal", family),
+      external: noLocalEndpoints.with("external", family),
     },
     conntrackSync: histogram(
       "conntrack_reconciler_sync_duration_seconds",
@@ -70,6 +70,7 @@ export function proxyMetrics(registry: Registry) {
     ),
     conntrackDeleted: counter(
       registry,
+      family,
       "conntrack_reconciler_deleted_entries_total",
       "Connections that the kernel was made to forget",
     ),
@@ -78,21 +79,23 @@ export function proxyMetrics(registry: Registry) {
 export type ProxyMetrics = ReturnType<typeof proxyMetrics>
 
 /** The same in the iptables mode alone. */
-export function iptablesMetrics(registry: Registry) {
+export function iptablesMetrics(registry: Registry, family: Family) {
   const perTable = (rest: string, help: string) => {
-    const family = registry.gauge(name(rest), help, "table", "ip_family")
-    return { nat: family.with("nat", FAMILY), filter: family.with("filter", FAMILY) }
+    const each = registry.gauge(name(rest), help, "table", "ip_family")
+    return { nat: each.with("nat", family), filter: each.with("filter", family) }
   }
   return {
     rules: perTable("sync_proxy_rules_iptables_total", "iptables rules that are kube-proxy's"),
     rulesWritten: perTable("sync_proxy_rules_iptables_last", "iptables rules that the last synchronisation wrote"),
     restoreFailures: counter(
       registry,
+      family,
       "sync_proxy_rules_iptables_restore_failures_total",
       "Times that iptables-restore did not take the rules",
     ),
     partialRestoreFailures: counter(
       registry,
+      family,
       "sync_proxy_rules_iptables_partial_restore_failures_total",
       "Times that iptables-restore did not take changed rules, so that all were written anew",
     ),
@@ -100,14 +103,16 @@ export function iptablesMetrics(registry: Registry) {
 }
 
 /** The same in the nftables mode alone. */
-export const nftablesMetrics = (registry: Registry) => ({
+export const nftablesMetrics = (registry: Registry, family: Family) => ({
   syncFailures: counter(
     registry,
+    family,
     "sync_proxy_rules_nftables_sync_failures_total",
     "Times that nft did not take a transaction",
   ),
   cleanupFailures: counter(
     registry,
+    family,
     "sync_proxy_rules_nftables_cleanup_failures_total",
     "Times that chains nobody uses any more could not be removed",
   ),

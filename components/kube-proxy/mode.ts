@@ -1,18 +1,24 @@
+import { FAMILIES, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
-import { findNft, removeTable } from "../../pkg/netfilter/nft.ts"
+import { FAMILY_WORD, findNft, removeTable } from "../../pkg/netfilter/nft.ts"
 import { cleanUp as cleanUpIptables } from "./iptables/iptables.ts"
 import { TABLE } from "./nftables/names.ts"
-import type { ProxyMode } from "./rule-writer.ts"
+import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
 
 /**
- * The mode that is asked for, or else nftables where `nft` and the kernel allow it, and iptables where not.
+ * The mode that is asked for, or else nftables where `nft` and the kernel allow it for all families, and iptables where not.
  *
  * @throws Error where nftables is asked for and cannot be
  */
-export async function chooseMode(asked: ProxyMode | undefined, host: Host, log: Logger): Promise<ProxyMode> {
+export async function chooseMode(
+  asked: ProxyMode | undefined,
+  families: readonly Family[],
+  host: Host,
+  log: Logger,
+): Promise<ProxyMode> {
   if (asked === "iptables") return asked
-  const found = await findNft(host)
+  const found = await findNft(host, families)
   if (found.usable) {
     log.info("Services are served by nftables", { nft: found.version })
     return "nftables"
@@ -23,12 +29,11 @@ export async function chooseMode(asked: ProxyMode | undefined, host: Host, log: 
   return "iptables"
 }
 
-/** Removes all rules that the proxy wrote in a mode, and nothing else. Where there are none, nothing is done. */
-export const cleanUpMode = (mode: ProxyMode, host: Host): Promise<void> =>
-  mode === "iptables" ? cleanUpIptables(host) : removeTable(host, "ip", TABLE)
+/** Removes all rules that the proxy wrote in a mode for a family, and nothing else; nothing where there are none. */
+export const cleanUpMode = (mode: ProxyMode, family: Family, host: Host): Promise<void> =>
+  mode === "iptables" ? cleanUpIptables(host, family) : removeTable(host, FAMILY_WORD[family], TABLE)
 
 /** Removes all rules of the proxy, whatever wrote them. */
 export async function cleanUp(host: Host): Promise<void> {
-  await cleanUpMode("nftables", host)
-  await cleanUpMode("iptables", host)
+  for (const mode of PROXY_MODES) for (const family of FAMILIES) await cleanUpMode(mode, family, host)
 }

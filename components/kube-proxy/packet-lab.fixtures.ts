@@ -5,22 +5,41 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process"
 import { createInterface } from "node:readline"
 import { promisify } from "node:util"
+import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 
 const run = promisify(execFile)
 
-/** Names and addresses; `web-3` is on another node. */
-export const LAB_PODS = {
-  "pod-a": "10.42.0.2",
-  "web-1": "10.42.0.5",
-  "web-2": "10.42.0.6",
-  "web-3": "10.42.1.7",
-} as const
-export const OUTSIDE_IP = "192.0.2.9"
-/** The node's address outside, and the one that pods see it by. */
-export const NODE_IP = "192.0.2.1"
-export const NODE_POD_IP = "10.42.0.1"
-export type LabMember = keyof typeof LAB_PODS | "outside" | "node"
+/** Pods; `web-3` is on another node. */
+const PODS = ["pod-a", "web-1", "web-2", "web-3"] as const
+export type LabPod = (typeof PODS)[number]
+export type LabMember = LabPod | "outside" | "node"
+
+export interface LabAddresses {
+  readonly pods: Readonly<Record<LabPod, string>>
+  readonly clusterCidr: string
+  readonly outside: string
+  /** The node's address outside, and the one that pods see it by. */
+  readonly node: string
+  readonly nodeForPods: string
+}
+/** Every member has an address of each family. */
+export const LAB: Readonly<Record<Family, LabAddresses>> = {
+  IPv4: {
+    pods: { "pod-a": "10.42.0.2", "web-1": "10.42.0.5", "web-2": "10.42.0.6", "web-3": "10.42.1.7" },
+    clusterCidr: "10.42.0.0/16",
+    outside: "192.0.2.9",
+    node: "192.0.2.1",
+    nodeForPods: "10.42.0.1",
+  },
+  IPv6: {
+    pods: { "pod-a": "fd42::2", "web-1": "fd42::5", "web-2": "fd42::6", "web-3": "fd42::1:0:0:7" },
+    clusterCidr: "fd42::/48",
+    outside: "2001:db8::9",
+    node: "2001:db8::1",
+    nodeForPods: "fd42::1",
+  },
+}
 
 /** Answer and close; or send back what comes, for as long as the client stays. */
 export const ANSWER_PORT = 8080
@@ -37,11 +56,13 @@ const net = require("node:net"), dgram = require("node:dgram")
 const [name, serves] = process.argv.slice(1)
 const answer = (address) => name + " as " + address.replace("::ffff:", "")
 if (serves === "serves") {
-  net.createServer((socket) => socket.on("error", () => {}).end(answer(socket.remoteAddress))).listen(${ANSWER_PORT}, "0.0.0.0")
-  net.createServer((socket) => socket.on("error", () => {}).pipe(socket)).listen(${ECHO_PORT}, "0.0.0.0")
-  const udp = dgram.createSocket("udp4")
-  udp.on("message", (_, from) => udp.send(answer(from.address), from.port, from.address))
-  udp.bind(${ANSWER_PORT})
+  net.createServer((socket) => socket.on("error", () => {}).end(answer(socket.remoteAddress))).listen(${ANSWER_PORT}, "::")
+  net.createServer((socket) => socket.on("error", () => {}).pipe(socket)).listen(${ECHO_PORT}, "::")
+  for (const type of ["udp4", "udp6"]) {
+    const udp = dgram.createSocket({ type, ipv6Only: type === "udp6" })
+    udp.on("message", (_, from) => udp.send(answer(from.address), from.port, from.address))
+    udp.bind(${ANSWER_PORT})
+  }
 }
 const say = (id, text) => process.stdout.write(JSON.stringify({ id, text }) + "\\n")
 const open = new Map()
@@ -63,8 +84,9 @@ function ask({ id, address, port, udp, connection, text }) {
   const late = setTimeout(() => say(id, "dropped"), ${PATIENCE_MS})
   const done = (said) => (clearTimeout(late), say(id, said))
   if (udp) {
-    const socket = dgram.createSocket("udp4")
-    socket.on("message", (bytes) => (done(bytes.toString()), socket.close()))
+    const socket = open.get(connection) ?? dgram.createSocket(net.isIPv6(address) ? "udp6" : "udp4")
+    if (connection !== undefined) open.set(connection, socket)
+    socket.once("message", (bytes) => (done(bytes.toString()), connection ?? socket.close()))
     return socket.send("hello", port, address)
   }
   let socket = open.get(connection)
@@ -88,6 +110,10 @@ process.stdin.on("data", (bytes) => {
 say(0, "ready")
 `
 
+const WITHOUT_DETECTION = "echo 0 | tee /proc/sys/net/ipv6/conf/*/accept_dad > /dev/null"
+const alone = (address: string): string => `${address}/${familyOf(address) === "IPv6" ? 128 : 32}`
+const beside = (address: string): string => `${address}/${familyOf(address) === "IPv6" ? 64 : 24}`
+
 export class PacketLab {
   readonly #prefix: string
   readonly #agents = new Map<LabMember, ChildProcessWithoutNullStreams>()
@@ -102,41 +128,49 @@ export class PacketLab {
   static async start(name: string): Promise<PacketLab> {
     const lab = new PacketLab(`k3ts-lab-${process.pid}-${name}`)
     const node = lab.#netns("node")
-    const members = Object.keys(LAB_PODS) as (keyof typeof LAB_PODS)[]
-    const inNode: string[] = []
-    for (const [i, member] of members.entries()) {
-      const [ns, ip] = [lab.#netns(member), LAB_PODS[member]]
-      inNode.push(
+    const outside = lab.#netns("outside")
+    const inNode = PODS.flatMap((pod, i) => {
+      const ns = lab.#netns(pod)
+      return [
         `ip link add v${i} type veth peer name eth0 netns ${ns}`,
-        `ip addr add ${NODE_POD_IP}/32 dev v${i}`,
         `ip link set v${i} up`,
-        `ip route add ${ip} dev v${i}`,
-        `ip -n ${ns} addr add ${ip}/32 dev eth0`,
         `ip -n ${ns} link set eth0 up`,
         `ip -n ${ns} link set lo up`,
-        `ip -n ${ns} route add ${NODE_POD_IP} dev eth0`,
-        `ip -n ${ns} route add default via ${NODE_POD_IP}`,
-      )
-    }
-    const outside = lab.#netns("outside")
+        ...Object.values(LAB).flatMap(({ pods, nodeForPods }) => [
+          `ip addr add ${alone(nodeForPods)} dev v${i}`,
+          `ip route add ${pods[pod]} dev v${i}`,
+          `ip -n ${ns} addr add ${alone(pods[pod])} dev eth0`,
+          `ip -n ${ns} route add ${nodeForPods} dev eth0`,
+          `ip -n ${ns} route add default via ${nodeForPods}`,
+        ]),
+      ]
+    })
+    const members = [...PODS, "node", "outside"] as const
     const script = [
       "set -e",
-      ...[...members, "node" as const, "outside" as const].map((member) => `ip netns add ${lab.#netns(member)}`),
+      ...members.map((member) => `ip netns add ${lab.#netns(member)}`),
+      // Addresses of IPv6 are in use at once, not after a second in which nobody else has answered for them.
+      ...members.map((member) => `ip netns exec ${lab.#netns(member)} sh -c "${WITHOUT_DETECTION}"`),
       `ip netns exec ${node} sh -ec '
         ip link set lo up
         echo 1 > /proc/sys/net/ipv4/ip_forward
         echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet
+        echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
         ${inNode.join("\n")}
         ip link add out type veth peer name eth0 netns ${outside}
-        ip addr add ${NODE_IP}/24 dev out
         ip link set out up
-        ip route add default via ${OUTSIDE_IP}
-        ip -n ${outside} addr add ${OUTSIDE_IP}/24 dev eth0
         ip -n ${outside} link set eth0 up
-        ip -n ${outside} route add default via ${NODE_IP}'`,
+        ${Object.values(LAB)
+          .flatMap((of) => [
+            `ip addr add ${beside(of.node)} dev out`,
+            `ip route add default via ${of.outside}`,
+            `ip -n ${outside} addr add ${beside(of.outside)} dev eth0`,
+            `ip -n ${outside} route add default via ${of.node}`,
+          ])
+          .join("\n")}'`,
     ]
     await run("sh", ["-c", script.join("\n")])
-    await Promise.all([...members, "node" as const, "outside" as const].map((member) => lab.#startAgent(member)))
+    await Promise.all(members.map((member) => lab.#startAgent(member)))
     return lab
   }
 
@@ -158,16 +192,21 @@ export class PacketLab {
   /** All answers that come, of as many connections as it takes to hear `count` different ones, but at most 80. */
   async askAll(from: LabMember, address: string, port: number, count: number): Promise<readonly string[]> {
     const answers = new Set<string>()
-    for (let round = 0; round < 10 && (round < 2 || answers.size < count); round++)
-      for (const answer of await Promise.all(Array.from({ length: 8 }, () => this.ask(from, address, port))))
+    for (let round = 0; round < 5 && (round === 0 || answers.size < count); round++)
+      for (const answer of await Promise.all(Array.from({ length: 16 }, () => this.ask(from, address, port))))
         answers.add(answer)
     return [...answers].sort()
   }
 
-  /** A connection that stays open; `say` gives what comes back. */
-  connect(from: LabMember, address: string, port: number): { readonly say: (text: string) => Promise<string> } {
+  /** A connection that stays open, or a UDP socket that does; `say` gives what comes back. */
+  connect(
+    from: LabMember,
+    address: string,
+    port: number,
+    protocol: "tcp" | "udp" = "tcp",
+  ): { readonly say: (text: string) => Promise<string> } {
     const connection = ++this.#lastId
-    return { say: (text) => this.#request(from, { address, port, connection, text }) }
+    return { say: (text) => this.#request(from, { address, port, udp: protocol === "udp", connection, text }) }
   }
 
   async stop(): Promise<void> {

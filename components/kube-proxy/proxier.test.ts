@@ -43,7 +43,7 @@ async function withService(protocol: "TCP" | "UDP" = "TCP") {
     proxy(host: Host, mode: ProxyMode = "iptables") {
       const proxy = createKubeProxy(context, {
         nodeName: "node-0",
-        clusterCidr: "10.42.0.0/16",
+        clusterCidrs: ["10.42.0.0/16"],
         mode,
         host,
         metrics: registry,
@@ -149,9 +149,9 @@ describe("kube-proxy", () => {
     stuck.resolve("udp 17 src=10.42.0.9\n")
     await web.cluster.settle()
     expect(forgotten).toEqual([
-      "-D --orig-dst 10.43.7.7 -p udp",
-      "-D -p udp --orig-dst 10.43.7.7 --dst-nat 10.42.0.5 --reply-port-src 8080",
-      "-D -p udp --orig-dst 10.43.7.7 --dst-nat 10.42.0.6 --reply-port-src 8080",
+      "-D -f ipv4 -p udp --orig-dst 10.43.7.7",
+      "-D -f ipv4 -p udp --orig-dst 10.43.7.7 --dst-nat 10.42.0.5 --reply-port-src 8080",
+      "-D -f ipv4 -p udp --orig-dst 10.43.7.7 --dst-nat 10.42.0.6 --reply-port-src 8080",
     ])
     expect(web.figures()).toContain('kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family="IPv4"} 3\n')
   })
@@ -238,11 +238,11 @@ describe("the mode of kube-proxy", () => {
     { title: "iptables where it is asked for", nft: NEW, asked: "iptables" as const, wants: "iptables" },
     { title: "nftables where it is asked for", nft: NEW, asked: "nftables" as const, wants: "nftables" },
   ])("is $title", async ({ nft, asked, wants }) => {
-    expect(await chooseMode(asked, answering(nft), silent)).toBe(wants as ProxyMode)
+    expect(await chooseMode(asked, ["IPv4", "IPv6"], answering(nft), silent)).toBe(wants as ProxyMode)
   })
 
   test("is refused, with the mend, where it is asked for and cannot be", async () => {
-    await expect(chooseMode("nftables", answering(undefined), silent)).rejects.toThrow(
+    await expect(chooseMode("nftables", ["IPv4"], answering(undefined), silent)).rejects.toThrow(
       "Cannot serve Services by nftables: nft is not on the PATH; apt-get install nftables",
     )
   })
@@ -331,7 +331,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
     })
     const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), {
       nodeName: "node-0",
-      clusterCidr: "10.42.0.0/16",
+      clusterCidrs: ["10.42.0.0/16"],
       mode: "iptables",
       host,
     })
@@ -407,7 +407,7 @@ describe.skipIf(!able)("kube-proxy in a network namespace", () => {
       const context = cluster.contextFor("system:kube-proxy", ["system:masters"])
       const proxy = createKubeProxy(context, {
         nodeName: "node-0",
-        clusterCidr: "10.42.0.0/16",
+        clusterCidrs: ["10.42.0.0/16"],
         mode,
         host,
         metrics: registry,

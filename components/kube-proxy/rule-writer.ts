@@ -4,23 +4,23 @@ import type { ServicePort } from "./service-ports.ts"
 export const PROXY_MODES = ["nftables", "iptables"] as const
 export type ProxyMode = (typeof PROXY_MODES)[number]
 
-/** The ports of one Service before and after a change; none where there is no such Service. */
+/** The ports that one Service has in a family before and after a change; none where there is no such Service. */
 export interface ServiceChange {
   readonly before: readonly ServicePort[]
   readonly after: readonly ServicePort[]
 }
 
-/** What rules follow from. */
+/** What the rules of a family follow from. */
 export interface RuleInput {
-  /** Gives the ports of all Services. */
+  /** Gives the ports of all Services, of the family. */
   readonly ports: () => readonly ServicePort[]
   /** By `<namespace>/<name>`, the Services that changed since the last call, whether that succeeded or not. */
   readonly changes: ReadonlyMap<string, ServiceChange>
-  /** Where the addresses of Services come from. */
+  /** Where the addresses of Services come from, of the family. */
   readonly serviceCidrs: readonly string[]
 }
 
-/** Writes rules to the kernel in one way. One call at a time. */
+/** Writes the rules of one family to the kernel in one way. One call at a time. */
 export interface RuleWriter {
   readonly mode: ProxyMode
   /** Whether the next call of `write` writes everything. */

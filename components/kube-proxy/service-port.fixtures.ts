@@ -1,3 +1,4 @@
+import { familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { Endpoint, ServicePort } from "./service-ports.ts"
 
 /** An endpoint at port 8080, for tests. */
@@ -8,6 +9,7 @@ export function samplePort(more: Partial<ServicePort> = {}): ServicePort {
   const cluster = more.cluster ?? [sampleEndpoint("10.42.0.5"), sampleEndpoint("10.42.1.6", false)]
   return {
     name: "default/web:http",
+    family: familyOf(more.clusterIp ?? "10.43.0.9"),
     protocol: "tcp",
     clusterIp: "10.43.0.9",
     port: 80,

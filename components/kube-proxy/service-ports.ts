@@ -1,3 +1,4 @@
+import { canonicalAddress, familyOf, joinHostPort, parseAddress, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import type { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"
@@ -10,10 +11,11 @@ export interface Endpoint {
   readonly local: boolean
 }
 
-/** One port of one Service with all that rules are made of. Source: pkg/proxy/serviceport.go, topology.go. */
+/** One port of one Service with all that rules of one family are made of; addresses are in their canonical form. Source: pkg/proxy/serviceport.go, topology.go. */
 export interface ServicePort {
   /** `namespace/name:port`, as it stands in rule comments. */
   readonly name: string
+  readonly family: Family
   readonly protocol: "tcp" | "udp" | "sctp"
   readonly clusterIp: string
   readonly port: number
@@ -34,16 +36,16 @@ export interface ServicePort {
 
 /** Every endpoint to which traffic may go from this node. */
 export const endpointsOf = ({ cluster, local }: ServicePort): readonly Endpoint[] => [
-  ...new Map([...cluster, ...local].map((endpoint) => [`${endpoint.ip}:${endpoint.port}`, endpoint])).values(),
+  ...new Map([...cluster, ...local].map((endpoint) => [joinHostPort(endpoint.ip, endpoint.port), endpoint])).values(),
 ]
 
 const SERVICE_NAME = "kubernetes.io/service-name"
 const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
 const HEADLESS = "service.kubernetes.io/headless"
 
-/** Is the slice one that a proxy acts on? */
-export const concerns = ({ metadata, addressType }: EndpointSlice): boolean =>
-  addressType === "IPv4" &&
+/** Is the slice one that a proxy of the family acts on? */
+export const concerns = ({ metadata, addressType }: EndpointSlice, family: Family): boolean =>
+  addressType === family &&
   metadata.labels?.[SERVICE_NAME] !== undefined &&
   metadata.labels[PROXY_NAME] === undefined &&
   metadata.labels[HEADLESS] === undefined
@@ -52,12 +54,17 @@ export const serviceKeyOf = ({ metadata }: EndpointSlice): string =>
   `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
 /**
- * The ports of a Service that the proxy programs; none for headless ones, ExternalName and those of another proxy.
- * IPv4.
+ * The ports of a Service that the proxy of a family programs, with `slices` of that family; none for Services without
+ * an address of the family, headless ones, ExternalName and those of another proxy.
  */
-export function servicePorts(service: Service, slices: readonly EndpointSlice[], place: Place): readonly ServicePort[] {
+export function servicePorts(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  family: Family,
+  place: Place,
+): readonly ServicePort[] {
   const { spec, metadata, status } = service
-  const clusterIp = (spec.clusterIPs ?? [spec.clusterIP ?? ""]).find((ip) => ip.includes("."))
+  const [clusterIp] = addressesOf(spec.clusterIPs ?? [spec.clusterIP ?? ""], family)
   if (clusterIp === undefined || spec.type === "ExternalName" || metadata.labels?.[PROXY_NAME] !== undefined) return []
   const outside = spec.type === "NodePort" || spec.type === "LoadBalancer"
   return (spec.ports ?? []).map((port) => {
@@ -65,18 +72,20 @@ export function servicePorts(service: Service, slices: readonly EndpointSlice[],
     const { cluster, local } = categorize(candidates, place)
     return {
       name: `${metadata.namespace}/${metadata.name}${port.name ? `:${port.name}` : ""}`,
+      family,
       protocol: port.protocol.toLowerCase() as ServicePort["protocol"],
       clusterIp,
       port: port.port,
       nodePort: outside && port.nodePort ? port.nodePort : undefined,
-      externalIps: (spec.externalIPs ?? []).filter((ip) => ip.includes(".")),
-      loadBalancerIps: (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) =>
-        ip?.includes(".") && ipMode !== "Proxy" ? [ip] : [],
+      externalIps: addressesOf(spec.externalIPs ?? [], family),
+      loadBalancerIps: addressesOf(
+        (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ipMode === "Proxy" ? [] : (ip ?? []))),
+        family,
       ),
       // Ranges of the other family say nothing about ours.
       sourceRanges: (spec.loadBalancerSourceRanges ?? [])
         .map((range) => range.trim())
-        .filter((range) => range.includes(".")),
+        .filter((range) => familyOf(range) === family),
       affinitySeconds:
         spec.sessionAffinity === "ClientIP"
           ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800)
@@ -90,6 +99,11 @@ export function servicePorts(service: Service, slices: readonly EndpointSlice[],
   })
 }
 
+/** The addresses of the family, each once: what is written in two ways would be two entries for one key. */
+const addressesOf = (texts: readonly string[], family: Family): readonly string[] => [
+  ...new Set(texts.filter((text) => parseAddress(text)?.family === family).map(canonicalAddress)),
+]
+
 /** Sorted, so that equal sets give equal rules. */
 function candidatesOf(
   name: string,
@@ -102,10 +116,11 @@ function candidatesOf(
     const port = ports?.find((each) => (each.name ?? "") === name && (each.protocol ?? "TCP") === protocol)?.port
     if (port === undefined) continue
     for (const { addresses, conditions, nodeName: on, hints } of endpoints ?? []) {
-      const [ip] = addresses
-      if (ip === undefined) continue
+      const [address] = addresses
+      if (address === undefined) continue
+      const ip = canonicalAddress(address)
       const isReady = conditions?.ready !== false
-      const key = `${ip}:${port}`
+      const key = joinHostPort(ip, port)
       // While a pod's endpoint moves from one slice to another it is in both.
       if (found.get(key)?.isReady === true) continue
       found.set(key, {

@@ -1,6 +1,6 @@
 import { type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Direction } from "./policy-rules.ts"
-import { FAMILY_WORD } from "./rule-text.ts"
+import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 
 export const TABLE = "k3ts-network-policy"
 export const DIRECTIONS: readonly Direction[] = ["ingress", "egress"]

@@ -1,6 +1,7 @@
 import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import { fromLabels, type Labels } from "../../pkg/apimachinery/labels.ts"
-import { FAMILY_WORD, portText, ruleText, type SetNames } from "./rule-text.ts"
+import { ADDRESS_TYPE, FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
+import { portText, ruleText, type SetNames } from "./rule-text.ts"
 import { baseChains, DIRECTIONS, isolated, selves, TABLE } from "./base-chains.ts"
 import { NftTable } from "./nft-table.ts"
 import type { PodFacts } from "./pod-facts.ts"
@@ -71,7 +72,7 @@ export class PolicyTable {
   constructor({ families, bridge }: PolicyTableOptions) {
     this.#families = families
     for (const family of families) {
-      const type = addressType(family)
+      const type = ADDRESS_TYPE[family]
       for (const direction of DIRECTIONS) this.table.addSet(isolated(direction, family), `type ${type} : verdict`)
       this.table.addSet(selves(family), `type ${type} . ${type}`)
     }
@@ -188,7 +189,7 @@ export class PolicyTable {
     const shared = { of: selection, number: ++this.#last, uses: 1 }
     this.#selections.set(selection.key, shared)
     for (const family of this.#families)
-      this.table.addSet(podsSet(shared.number, family), `type ${addressType(family)}`)
+      this.table.addSet(podsSet(shared.number, family), `type ${ADDRESS_TYPE[family]}`)
     for (const pod of this.#pods.values()) this.#fillSelection(pod, shared)
   }
 
@@ -198,7 +199,7 @@ export class PolicyTable {
     const shared = { of: port, number: ++this.#last, uses: 1 }
     this.#namedPorts.set(keyOfPort(port), shared)
     for (const family of this.#families)
-      this.table.addSet(portSet(shared.number, family), `type ${addressType(family)} . inet_service`)
+      this.table.addSet(portSet(shared.number, family), `type ${ADDRESS_TYPE[family]} . inet_service`)
     for (const pod of this.#pods.values()) this.#fillNamedPort(pod, shared)
   }
 
@@ -301,7 +302,6 @@ export class PolicyTable {
 
 const addressesOf = ({ addresses }: PodFacts, family: Family): readonly string[] =>
   addresses.filter((address) => familyOf(address) === family)
-const addressType = (family: Family) => (family === "IPv4" ? "ipv4_addr" : "ipv6_addr")
 
 const podsSet = (number: number, family: Family) => `pods-${FAMILY_WORD[family]}-${number}`
 const portSet = (number: number, family: Family) => `port-${FAMILY_WORD[family]}-${number}`

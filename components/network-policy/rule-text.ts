@@ -6,6 +6,7 @@
  * pod is judged by that pod and by the true client, whatever address the packet shows.
  */
 import { type Family } from "../../pkg/apimachinery/cidr.ts"
+import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 import { rangeText } from "./address-ranges.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protocol } from "./policy-rules.ts"
 
@@ -16,8 +17,6 @@ export interface SetNames {
   /** A set of these numbers. */
   ports(ranges: readonly PortRange[]): string
 }
-
-export const FAMILY_WORD: Readonly<Record<Family, "ip" | "ip6">> = { IPv4: "ip", IPv6: "ip6" }
 
 /** The rules that accept what a policy's rule allows, each in one family. */
 export function ruleText(

@@ -1,6 +1,7 @@
 import { isIP, isIPv6 } from "node:net"
 
-export type Family = "IPv4" | "IPv6"
+export const FAMILIES = ["IPv4", "IPv6"] as const
+export type Family = (typeof FAMILIES)[number]
 
 /** The family of what is known to be an address or a network in CIDR form. */
 export const familyOf = (text: string): Family => (text.includes(":") ? "IPv6" : "IPv4")

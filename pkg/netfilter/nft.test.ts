@@ -33,7 +33,7 @@ describe("nft", () => {
       run: async () => DEBIAN_12,
       feed: () => Promise.reject(new Error("nft failed with code 1: Operation not supported\nadd table ip x\n^^^")),
     }
-    expect(await findNft(host, "6.1.0")).toMatchObject({
+    expect(await findNft(host, ["IPv4"], "6.1.0")).toMatchObject({
       usable: false,
       reason: "the kernel does not take a trial: nft failed with code 1: Operation not supported",
     })

@@ -1,10 +1,16 @@
 import { release } from "node:os"
+import type { Family } from "../apimachinery/cidr.ts"
 import type { Host } from "./host.ts"
 
 /** Whether rules can be written by `nft` here: its version, or why not and what would mend it. */
 export type NftSupport =
   | { readonly usable: true; readonly version: string }
   | { readonly usable: false; readonly reason: string; readonly mend: string }
+
+/** What `nft` calls a family: of tables, and before the names of its header's fields. */
+export const FAMILY_WORD: Readonly<Record<Family, "ip" | "ip6">> = { IPv4: "ip", IPv6: "ip6" }
+/** The type of addresses in sets and maps. */
+export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { IPv4: "ipv4_addr", IPv6: "ipv6_addr" }
 
 /** Source: KEP-3866 and pkg/proxy/nftables (knftables) for both numbers. */
 const OLDEST_NFT = [1, 0, 1] as const
@@ -14,26 +20,37 @@ const OLDEST_KERNEL = [5, 13] as const
  * What the tables of k3ts are made of: maps with several keys and of verdicts, sets that packets fill, numbers by
  * chance within a key.
  */
-const TRIAL = `add table ip k3ts-trial
-add chain ip k3ts-trial hooked { type nat hook prerouting priority -100 ; }
-add chain ip k3ts-trial endpoint
-add map ip k3ts-trial services { type ipv4_addr . inet_proto . inet_service : verdict ; }
-add set ip k3ts-trial clients { type ipv4_addr ; flags dynamic, timeout ; timeout 10s ; }
-add rule ip k3ts-trial endpoint update @clients { ip saddr }
-add map ip k3ts-trial endpoints { typeof ip daddr . tcp dport . numgen random mod 2 : ip daddr . tcp dport ; }
-add element ip k3ts-trial endpoints { 192.0.2.1 . 80 . 1 : 192.0.2.2 . 80 }
-add rule ip k3ts-trial endpoint meta l4proto tcp dnat ip to ip daddr . tcp dport . numgen random mod 2 map @endpoints
-add rule ip k3ts-trial hooked fib daddr type local ip daddr . meta l4proto . th dport vmap @services
-add rule ip k3ts-trial hooked numgen random mod 2 vmap { 0 : goto endpoint, 1 : goto endpoint }
+function trialOf(family: Family): string {
+  const [ip, type] = [FAMILY_WORD[family], ADDRESS_TYPE[family]]
+  const [asked, endpoint] = family === "IPv4" ? ["192.0.2.1", "192.0.2.2"] : ["2001:db8::1", "2001:db8::2"]
+  return `add table ${ip} k3ts-trial
+add chain ${ip} k3ts-trial hooked { type nat hook prerouting priority -100 ; }
+add chain ${ip} k3ts-trial endpoint
+add map ${ip} k3ts-trial services { type ${type} . inet_proto . inet_service : verdict ; }
+add set ${ip} k3ts-trial clients { type ${type} ; flags dynamic, timeout ; timeout 10s ; }
+add rule ${ip} k3ts-trial endpoint update @clients { ${ip} saddr }
+add map ${ip} k3ts-trial endpoints { typeof ${ip} daddr . tcp dport . numgen random mod 2 : ${ip} daddr . tcp dport ; }
+add element ${ip} k3ts-trial endpoints { ${asked} . 80 . 1 : ${endpoint} . 80 }
+add rule ${ip} k3ts-trial endpoint meta l4proto tcp dnat ${ip} to ${ip} daddr . tcp dport . numgen random mod 2 map @endpoints
+add rule ${ip} k3ts-trial hooked fib daddr type local ${ip} daddr . meta l4proto . th dport vmap @services
+add rule ${ip} k3ts-trial hooked numgen random mod 2 vmap { 0 : goto endpoint, 1 : goto endpoint }
 `
+}
 
-/** Finds out whether `nft` and the kernel are recent enough and take a trial, which is checked and never applied. */
-export async function findNft(host: Host, kernel: string = release()): Promise<NftSupport> {
+/**
+ * Finds out whether `nft` and the kernel are recent enough and take a trial for each family, which is checked and never
+ * applied.
+ */
+export async function findNft(
+  host: Host,
+  families: readonly Family[] = ["IPv4"],
+  kernel: string = release(),
+): Promise<NftSupport> {
   const version = await host.run("nft", ["--version"]).catch(() => undefined)
   const judged = judgeNft(version, kernel)
   if (!judged.usable) return judged
   try {
-    await host.feed("nft", ["--check", "-f", "-"], TRIAL)
+    await host.feed("nft", ["--check", "-f", "-"], families.map(trialOf).join(""))
     return judged
   } catch (err) {
     const reason = `the kernel does not take a trial: ${err instanceof Error ? err.message.split("\n")[0] : String(err)}`

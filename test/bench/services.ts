@@ -8,7 +8,7 @@ import { findNft } from "../../pkg/netfilter/nft.ts"
 import { startCluster } from "../../components/cluster/testing/cluster.ts"
 import { IptablesWriter } from "../../components/kube-proxy/iptables/writer.ts"
 import { NftablesWriter } from "../../components/kube-proxy/nftables/writer.ts"
-import { ANSWER_PORT, LAB_PODS, PacketLab } from "../../components/kube-proxy/packet-lab.fixtures.ts"
+import { ANSWER_PORT, LAB, PacketLab } from "../../components/kube-proxy/packet-lab.fixtures.ts"
 import { createKubeProxy } from "../../components/kube-proxy/proxier.ts"
 import { PROXY_MODES, type ProxyMode, type ServiceChange } from "../../components/kube-proxy/rule-writer.ts"
 import { samplePort } from "../../components/kube-proxy/service-port.fixtures.ts"
@@ -52,7 +52,7 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
     await cluster.client.create(EndpointSlice, {
       metadata: { ...metadata, labels: { "kubernetes.io/service-name": name } },
       addressType: "IPv4",
-      endpoints: [{ addresses: [LAB_PODS["web-1"]] }, { addresses: [LAB_PODS["web-2"]] }],
+      endpoints: [{ addresses: [LAB.IPv4.pods["web-1"]] }, { addresses: [LAB.IPv4.pods["web-2"]] }],
       ports: [{ port: ANSWER_PORT }],
     })
     await cluster.client.create(Service, { metadata, spec: { clusterIP: clusterIp(i), ports: [{ port: 80 }] } })
@@ -60,7 +60,7 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
   for (let i = 0; i < count; i++) await create(i)
   const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), {
     nodeName: "node-0",
-    clusterCidr: CLUSTER_CIDR,
+    clusterCidrs: [CLUSTER_CIDR],
     mode,
     host: lab.host,
   })
@@ -97,14 +97,14 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
 
 /** Processor time, ours and that of nft or iptables-restore, of an update in which one Service moves an endpoint. */
 async function updateCost(lab: PacketLab, mode: ProxyMode, count: number): Promise<Figure> {
-  const parts = { clusterCidr: CLUSTER_CIDR, host: lab.host, metrics: new Registry() }
+  const parts = { family: "IPv4" as const, clusterCidr: CLUSTER_CIDR, host: lab.host, metrics: new Registry() }
   const writer =
     mode === "nftables" ? new NftablesWriter({ ...parts, clock: realClock, log: silent }) : new IptablesWriter(parts)
   const portAt = (i: number, last: number) =>
     samplePort({
       name: `default/s${i}`,
       clusterIp: clusterIp(i),
-      cluster: [LAB_PODS["web-1"], `10.42.2.${last}`].map((ip) => ({ ip, port: ANSWER_PORT, local: false })),
+      cluster: [LAB.IPv4.pods["web-1"], `10.42.2.${last}`].map((ip) => ({ ip, port: ANSWER_PORT, local: false })),
     })
   const ports = Array.from({ length: count }, (_, i) => [portAt(i, 1)])
   const write = (changes: ReadonlyMap<string, ServiceChange>) =>

@@ -1,17 +1,22 @@
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
 import { JUMPS, OUR_CHAIN } from "./restore.ts"
 
 /** Seconds to wait for the lock that other users of iptables may hold. */
 const WAIT = ["-w", "5"]
 
-export const restore = (host: Host, text: string): Promise<void> =>
-  host.feed("iptables-restore", [...WAIT, "--noflush"], text)
+/** The program for a family, such as `ip6tables-save`. */
+const program = (family: Family, verb: "" | "-save" | "-restore"): string =>
+  `${family === "IPv6" ? "ip6tables" : "iptables"}${verb}`
+
+export const restore = (host: Host, family: Family, text: string): Promise<void> =>
+  host.feed(program(family, "-restore"), [...WAIT, "--noflush"], text)
 
 /** Puts in the jumps that are missing, before all other rules, so that no earlier ACCEPT passes them by. */
-export async function ensureJumps(host: Host): Promise<void> {
+export async function ensureJumps(host: Host, family: Family): Promise<void> {
   const present = {
-    nat: await host.run("iptables-save", ["-t", "nat"]),
-    filter: await host.run("iptables-save", ["-t", "filter"]),
+    nat: await host.run(program(family, "-save"), ["-t", "nat"]),
+    filter: await host.run(program(family, "-save"), ["-t", "filter"]),
   }
   const missing = JUMPS.filter(
     ([table, chain, rule]) =>
@@ -29,6 +34,7 @@ export async function ensureJumps(host: Host): Promise<void> {
     if (rules.length > 0)
       await restore(
         host,
+        family,
         [`*${table}`, ...rules.map(([, chain, rule]) => `-I ${chain} 1 ${rule}`), "COMMIT", ""].join("\n"),
       )
   }
@@ -43,11 +49,12 @@ const normalized = (line: string): string =>
     .join(" ")
 
 /** Are our rules still there? Somebody may have flushed the tables. */
-export async function intact(host: Host): Promise<boolean> {
+export async function intact(host: Host, family: Family): Promise<boolean> {
   try {
+    const rulesOf = (chain: string) => host.run(program(family, ""), [...WAIT, "-t", "nat", "-S", chain])
     return (
-      (await host.run("iptables", [...WAIT, "-t", "nat", "-S", "PREROUTING"])).includes("-j KUBE-SERVICES") &&
-      (await host.run("iptables", [...WAIT, "-t", "nat", "-S", "KUBE-POSTROUTING"])).includes("MASQUERADE")
+      (await rulesOf("PREROUTING")).includes("-j KUBE-SERVICES") &&
+      (await rulesOf("KUBE-POSTROUTING")).includes("MASQUERADE")
     )
   } catch {
     return false
@@ -55,12 +62,12 @@ export async function intact(host: Host): Promise<boolean> {
 }
 
 /**
- * Removes every chain of ours and every rule that leads into one; other rules stay as they are. Without iptables there
- * is nothing to remove.
+ * Removes every chain of ours in the tables of a family, and every rule that leads into one; other rules stay as they
+ * are. Without iptables there is nothing to remove.
  */
-export async function cleanUp(host: Host): Promise<void> {
+export async function cleanUp(host: Host, family: Family): Promise<void> {
   for (const table of ["filter", "nat"]) {
-    const saved = await host.run("iptables-save", ["-t", table]).catch(() => "")
+    const saved = await host.run(program(family, "-save"), ["-t", table]).catch(() => "")
     const chains = [...saved.matchAll(/^:(\S+) /gm)].map(([, chain]) => chain!).filter((chain) => OUR_CHAIN.test(chain))
     if (chains.length === 0) continue
     const jumps = saved.split("\n").filter((line) => {
@@ -70,6 +77,7 @@ export async function cleanUp(host: Host): Promise<void> {
     })
     await restore(
       host,
+      family,
       [
         `*${table}`,
         ...jumps.map((line) => line.replace(/^-A/, "-D")),

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test"
-import { staleConnections } from "../conntrack.ts"
 import { transition } from "./restore.ts"
 import { rulesFor, type Chains } from "./rules.ts"
 import { sampleEndpoint, samplePort } from "../service-port.fixtures.ts"
-import type { Endpoint, ServicePort } from "../service-ports.ts"
+import type { ServicePort } from "../service-ports.ts"
 
-const CONFIG = { clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] }
+const CONFIG = { family: "IPv4" as const, clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] }
 /** Rules of all chains, with hashes of chain names taken out. */
 const lines = (chains: Chains): string[] =>
   [...chains].flatMap(([chain, rules]) =>
@@ -41,8 +40,8 @@ describe("rules of a Service port", () => {
         samplePort({ name: "a/b:2", clusterIp: "10.43.0.8" }),
       ],
       {
-        clusterCidr: "10.42.0.0/16",
-        serviceCidrs: ["10.43.0.0/16", "fd00::/108", "10.44.0.0/24"],
+        ...CONFIG,
+        serviceCidrs: ["10.43.0.0/16", "10.44.0.0/24"],
       },
     )
     expect(filter.get("KUBE-SERVICES")).toEqual(
@@ -59,6 +58,17 @@ describe("rules of a Service port", () => {
       "-d 10.43.0.9 -j REJECT",
       "-j DROP",
     ])
+  })
+
+  test("write addresses of IPv6 with their ports in brackets, and lead no node port from ::1", () => {
+    const port = samplePort({ clusterIp: "fd43::9", nodePort: 30_080, cluster: [sampleEndpoint("fd42::5")] })
+    const { nat, filter } = rulesFor([port], { family: "IPv6", clusterCidr: "fd42::/48", serviceCidrs: ["fd43::/108"] })
+    expect(lines(nat).filter((line) => line.startsWith("KUBE-SEP"))).toEqual([
+      `KUBE-SEP ${c("default/web:http")} -s fd42::5 -j KUBE-MARK-MASQ`,
+      `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination [fd42::5]:8080`,
+    ])
+    expect(nat.get("KUBE-SERVICES")!.at(-1)).toEndWith("! -d ::1/128 -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS")
+    expect(filter.get("KUBE-FIREWALL")).toEqual([])
   })
 
   test("refuse connections while nobody serves it", () => {
@@ -135,34 +145,5 @@ describe("transition", () => {
 
   test("is nothing when nothing differs", () => {
     expect(transition(rulesFor([samplePort()], CONFIG), rulesFor([samplePort()], CONFIG))).toBeUndefined()
-  })
-})
-
-describe("stale connections", () => {
-  const udp = (cluster: readonly Endpoint[]) => samplePort({ protocol: "udp", cluster, nodePort: 30_053 })
-  test("are those to UDP endpoints that are gone", () => {
-    expect(
-      staleConnections(
-        [udp([sampleEndpoint("10.42.0.5"), sampleEndpoint("10.42.0.6")])],
-        [udp([sampleEndpoint("10.42.0.6")])],
-      ),
-    ).toEqual([
-      ["-D", "-p", "udp", "--orig-dst", "10.43.0.9", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
-      ["-D", "-p", "udp", "--dport", "30053", "--dst-nat", "10.42.0.5", "--reply-port-src", "8080"],
-    ])
-  })
-  test("are those to another port of an endpoint, too", () => {
-    expect(
-      staleConnections([udp([sampleEndpoint("10.42.0.5")])], [udp([{ ...sampleEndpoint("10.42.0.5"), port: 9090 }])]),
-    ).toHaveLength(2)
-  })
-  test("are all of a Service that had no endpoint until now", () => {
-    expect(staleConnections([udp([])], [udp([sampleEndpoint("10.42.0.6")])])).toEqual([
-      ["-D", "--orig-dst", "10.43.0.9", "-p", "udp"],
-      ["-D", "-p", "udp", "--dport", "30053"],
-    ])
-  })
-  test("are never those of TCP", () => {
-    expect(staleConnections([samplePort()], [])).toEqual([])
   })
 })

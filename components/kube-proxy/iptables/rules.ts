@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { joinHostPort, type Family } from "../../../pkg/apimachinery/cidr.ts"
 import { endpointsOf, type Endpoint, type ServicePort } from "../service-ports.ts"
 
 /** The chains of one table, each with its rules as iptables-restore takes them, without `-A CHAIN`. */
@@ -9,21 +10,31 @@ export interface Ruleset {
 }
 
 export interface RulesConfig {
-  /** Pod addresses of the whole cluster: what comes from elsewhere and enters a Service is masqueraded. */
+  readonly family: Family
+  /** Pod addresses of the whole cluster, of the family: what comes from elsewhere and enters a Service is masqueraded. */
   readonly clusterCidr: string
-  /** Where the addresses of Services come from. */
+  /** Where the addresses of Services come from, of the family. */
   readonly serviceCidrs: readonly string[]
 }
 
 /** The mark on packets that POSTROUTING has to masquerade. Source: --iptables-masquerade-bit 14. */
 const MASQUERADE = "0x4000/0x4000"
 
+/**
+ * Packets to the node's addresses that have node ports: not ::1, because the kernel drops what comes back from
+ * elsewhere for it.
+ */
+const OF_NODE: Readonly<Record<Family, string>> = {
+  IPv4: "-m addrtype --dst-type LOCAL",
+  IPv6: "! -d ::1/128 -m addrtype --dst-type LOCAL",
+}
+
 const comment = (text: string): string => `-m comment --comment "${text}"`
 
 /**
- * All rules for these Service ports. A connection goes KUBE-SERVICES → (KUBE-EXT-… from outside →) KUBE-SVC-… or
- * KUBE-SVL-… (local endpoints only) → KUBE-SEP-…, which rewrites its destination. Source: pkg/proxy/iptables/proxier.go
- * syncProxyRules; names of chains are upstream's, since other programs look for them.
+ * All rules for these Service ports, which are of the one family. A connection goes KUBE-SERVICES → (KUBE-EXT-… from
+ * outside →) KUBE-SVC-… or KUBE-SVL-… (local endpoints only) → KUBE-SEP-…, which rewrites its destination. Source:
+ * pkg/proxy/iptables/proxier.go syncProxyRules; names of chains are upstream's, since other programs look for them.
  */
 export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ruleset {
   const nat: Chains = new Map([
@@ -52,13 +63,16 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
         `${comment("kubernetes forwarding conntrack rule")} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
       ],
     ],
-    // Node ports are reached on loopback too, for which route_localnet is set; this keeps others from using that.
+    // Node ports are reached on loopback too, for which route_localnet is set; this keeps others from using that. The
+    // kernel itself drops what comes for ::1 from elsewhere.
     [
       "KUBE-FIREWALL",
-      [
-        `${comment("block incoming localnet connections")} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! ` +
-          "--ctstate RELATED,ESTABLISHED,DNAT -j DROP",
-      ],
+      config.family === "IPv6"
+        ? []
+        : [
+            `${comment("block incoming localnet connections")} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! ` +
+              "--ctstate RELATED,ESTABLISHED,DNAT -j DROP",
+          ],
     ],
   ])
   for (const port of ports) addPort(port, config, nat, filter)
@@ -66,8 +80,8 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
   nat
     .get("KUBE-SERVICES")!
     .push(
-      `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} -m addrtype ` +
-        "--dst-type LOCAL -j KUBE-NODEPORTS",
+      `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} ` +
+        `${OF_NODE[config.family]} -j KUBE-NODEPORTS`,
     )
   return { nat, filter }
 }
@@ -97,7 +111,7 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
     const what = nowhere(port.cluster.length === 0 ? "endpoints" : "local endpoints")
     for (const ip of outsideIps) filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} ${to(ip)} ${refuse(port)}`)
     if (port.nodePort !== undefined)
-      filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} -m addrtype --dst-type LOCAL ${toNodePort} ${refuse(port)}`)
+      filter.get("KUBE-EXTERNAL-SERVICES")!.push(`${what} ${OF_NODE[port.family]} ${toNodePort} ${refuse(port)}`)
   }
   if (port.healthCheckNodePort !== undefined) {
     filter
@@ -151,8 +165,7 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
  * the chains cluster-ips-check of pkg/proxy/nftables/proxier.go; upstream's iptables mode has nothing of the kind.
  */
 function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig, filter: Chains): void {
-  const ranges = serviceCidrs.filter((cidr) => cidr.includes("."))
-  for (const range of ranges)
+  for (const range of serviceCidrs)
     filter
       .get("KUBE-SERVICES")!
       .push(
@@ -194,7 +207,7 @@ function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl:
 function balance(port: ServicePort, endpoints: readonly Endpoint[]): string[] {
   const chains = endpoints.map((endpoint) => ({
     name: endpointChain(port, endpoint),
-    what: comment(`${port.name} -> ${endpoint.ip}:${endpoint.port}`),
+    what: comment(`${port.name} -> ${joinHostPort(endpoint.ip, endpoint.port)}`),
   }))
   const sticky =
     port.affinitySeconds === undefined
@@ -220,12 +233,12 @@ function endpointRules(port: ServicePort, { ip, port: number }: Endpoint): strin
       : ` -m recent --name ${endpointChain(port, { ip, port: number, local: false })} --set`
   return [
     `${comment(port.name)} -s ${ip} -j KUBE-MARK-MASQ`,
-    `${comment(port.name)}${set} -m ${port.protocol} -p ${port.protocol} -j DNAT --to-destination ${ip}:${number}`,
+    `${comment(port.name)}${set} -m ${port.protocol} -p ${port.protocol} -j DNAT --to-destination ${joinHostPort(ip, number)}`,
   ]
 }
 
 const endpointChain = (port: ServicePort, { ip, port: number }: Endpoint): string =>
-  `KUBE-SEP-${hashOf(port.name, port.protocol, `${ip}:${number}`)}`
+  `KUBE-SEP-${hashOf(port.name, port.protocol, joinHostPort(ip, number))}`
 
 /** 16 characters of base32, since chain names may have 28. Source: portProtoHash. */
 function hashOf(...parts: readonly string[]): string {

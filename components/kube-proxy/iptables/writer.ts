@@ -6,12 +6,12 @@ import { ensureJumps, intact, restore } from "./iptables.ts"
 import { transition, writtenRules } from "./restore.ts"
 import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
 
-export interface IptablesWriterConfig extends Pick<RulesConfig, "clusterCidr"> {
+export interface IptablesWriterConfig extends Pick<RulesConfig, "family" | "clusterCidr"> {
   readonly host: Host
   readonly metrics: Registry
 }
 
-/** Services as iptables rules: works out all of them, and writes the chains that differ. */
+/** Services of one family as iptables rules: works out all of them, and writes the chains that differ. */
 export class IptablesWriter implements RuleWriter {
   readonly mode = "iptables"
   readonly #config: IptablesWriterConfig
@@ -20,7 +20,7 @@ export class IptablesWriter implements RuleWriter {
 
   constructor(config: IptablesWriterConfig) {
     this.#config = config
-    this.#metrics = iptablesMetrics(config.metrics)
+    this.#metrics = iptablesMetrics(config.metrics, config.family)
   }
 
   get isFull(): boolean {
@@ -28,14 +28,14 @@ export class IptablesWriter implements RuleWriter {
   }
 
   async write({ ports, serviceCidrs }: RuleInput): Promise<boolean> {
-    const { host, clusterCidr } = this.#config
+    const { host, family, clusterCidr } = this.#config
     const { isFull } = this
-    const rules = rulesFor(ports(), { clusterCidr, serviceCidrs })
+    const rules = rulesFor(ports(), { family, clusterCidr, serviceCidrs })
     const text = transition(this.#applied, rules)
     if (text !== undefined) {
       try {
-        await restore(host, text)
-        if (isFull) await ensureJumps(host)
+        await restore(host, family, text)
+        if (isFull) await ensureJumps(host, family)
       } catch (err) {
         this.#metrics.restoreFailures.inc()
         if (!isFull) this.#metrics.partialRestoreFailures.inc()
@@ -53,7 +53,7 @@ export class IptablesWriter implements RuleWriter {
   }
 
   intact(): Promise<boolean> {
-    return intact(this.#config.host)
+    return intact(this.#config.host, this.#config.family)
   }
 
   forget(): void {

@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto"
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import { ADDRESS_TYPE, FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import type { ServicePort } from "../service-ports.ts"
 
-/** The table that is ours alone: nobody else writes to it, and it goes as a whole. */
+/** The table, one for each family, that is ours alone: nobody else writes to it, and it goes as a whole. */
 export const TABLE = "k3ts-proxy"
+/** As `nft` takes it in commands, with the family before the name. */
+export const tableOf = (family: Family): string => `${FAMILY_WORD[family]} ${TABLE}`
 
 /** The mark on packets that POSTROUTING has to masquerade. Source: --nftables-masquerade-bit 14. */
 export const MASQUERADE_MARK = "0x4000"
@@ -39,18 +43,22 @@ export interface Frontends {
   readonly spread: string
 }
 
-export const ADDRESSES: Frontends = {
-  key: "ip daddr . meta l4proto . th dport",
-  type: "ipv4_addr . inet_proto . inet_service",
+const addressFrontends = (family: Family): Frontends => ({
+  key: `${FAMILY_WORD[family]} daddr . meta l4proto . th dport`,
+  type: `${ADDRESS_TYPE[family]} . inet_proto . inet_service`,
   services: "service-ips",
   clusterPolicy: "cluster-policy-ips",
   localPolicy: "local-policy-ips",
   endpoints: (protocol) => `endpoint-ips-${protocol}`,
-  endpointKey: (protocol) => `ip daddr . ${protocol} dport`,
+  endpointKey: (protocol) => `${FAMILY_WORD[family]} daddr . ${protocol} dport`,
   noEndpoints: "no-endpoint-services",
   externalCluster: "external-ips",
   externalLocal: "external-local-ips",
   spread: "spread-ips",
+})
+export const ADDRESSES: Readonly<Record<Family, Frontends>> = {
+  IPv4: addressFrontends("IPv4"),
+  IPv6: addressFrontends("IPv6"),
 }
 
 export const NODE_PORTS: Frontends = {

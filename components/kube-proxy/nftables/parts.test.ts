@@ -85,6 +85,32 @@ describe("parts of a Service port", () => {
     expect(elementsOf(samplePort(given)).sort()).toEqual([...ALWAYS, ...wants].sort()),
   )
 
+  test("of IPv6 have the names of IPv4's, in a table of their own, and rules of their family", () => {
+    // given
+    const port = samplePort({
+      clusterIp: "fd43::9",
+      cluster: [sampleEndpoint("fd42::5")],
+      loadBalancerIps: ["2001:db8::2"],
+      sourceRanges: ["2001:db8:7::/64"],
+    })
+    // when, then
+    expect(elementsOf(port)).toEqual([
+      "cluster-ips fd43::9",
+      "endpoint-ips-tcp fd43::9 . 80 . 0 : fd42::5 . 8080",
+      "service-ips fd43::9 . tcp . 80 : goto spread-ips-tcp-1",
+      "endpoint-ips-tcp 2001:db8::2 . 80 . 0 : fd42::5 . 8080",
+      "service-ips 2001:db8::2 . tcp . 80 : goto external-ips",
+      "cluster-policy-ips 2001:db8::2 . tcp . 80 : goto spread-ips-tcp-1",
+      "firewall-ips 2001:db8::2 . tcp . 80 : goto firewall-1F572CC5-2001_db8_7__.64",
+      "hairpin-connections fd42::5 . fd42::5 . tcp . 8080",
+    ])
+    expect([...partsOf([port]).chains.values()].flat()).toEqual([
+      "meta l4proto tcp dnat ip6 to ip6 daddr . tcp dport . numgen random mod 1 offset 0 map @endpoint-ips-tcp",
+      "drop",
+      "ip6 saddr != { 2001:db8:7::/64 } drop",
+    ])
+  })
+
   test.each([
     { title: "are refused while nobody serves", cluster: [], wants: "goto reject-chain" },
     { title: "are dropped while nobody serves here", cluster: [ELSEWHERE], wants: "drop" },

@@ -1,3 +1,5 @@
+import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import type { Endpoint, ServicePort } from "../service-ports.ts"
 import {
   ADDRESSES,
@@ -10,7 +12,6 @@ import {
   NODE_PORTS,
   REJECT_CHAIN,
   type Frontends,
-  type Protocol,
 } from "./names.ts"
 
 /** An entry of a set (its value is empty) or of a map. */
@@ -21,7 +22,7 @@ export interface Element {
   readonly value: string
 }
 
-/** What Service ports ask of the table. */
+/** What Service ports ask of the table of their family. */
 export interface Parts {
   readonly elements: readonly Element[]
   /** By name, the rules of chains. A name stands for the same rules whoever asks, or is asked for by one Service only. */
@@ -37,10 +38,10 @@ interface Builder {
 }
 
 /**
- * What the ports of a Service ask of the table: entries of maps, and no chain of its own but for session affinity. The
- * kernel and `nft` look at all chains of a table whenever rules change, so that chains for each Service, which upstream
- * has, make each change the dearer the more Services there are. Source of the behaviour: syncProxyRules in
- * pkg/proxy/nftables/proxier.go.
+ * What the ports of a Service, all of one family, ask of its table: entries of maps, and no chain of its own but for
+ * session affinity. The kernel and `nft` look at all chains of a table whenever rules change, so that chains for each
+ * Service, which upstream has, make each change the dearer the more Services there are. Source of the behaviour:
+ * syncProxyRules in pkg/proxy/nftables/proxier.go.
  */
 export function partsOf(ports: readonly ServicePort[]): Parts {
   const builder: Builder = { elements: [], chains: new Map(), affinities: new Map() }
@@ -61,7 +62,7 @@ function addPort(builder: Builder, port: ServicePort): void {
   const { elements } = builder
   const isServed = port.cluster.length > 0
   const at = (ip: string): Entrance => ({
-    of: ADDRESSES,
+    of: ADDRESSES[port.family],
     key: `${ip} . ${port.protocol} . ${port.port}`,
     endpointKey: `${ip} . ${port.port}`,
   })
@@ -129,10 +130,10 @@ function spread(builder: Builder, port: ServicePort, { of, endpointKey }: Entran
     builder.elements.push({
       container: of.endpoints(port.protocol),
       key: `${endpointKey} . ${offset + i}`,
-      value: `${comment(`${port.name} -> ${ip}:${number}`)} : ${ip} . ${number}`,
+      value: `${comment(`${port.name} -> ${joinHostPort(ip, number)}`)} : ${ip} . ${number}`,
     })
   const name = `${of.spread}-${port.protocol}-${isLocal ? "local-" : ""}${endpoints.length}`
-  builder.chains.set(name, spreadRules(of, port.protocol, endpoints.length, offset))
+  builder.chains.set(name, spreadRules(of, port, endpoints.length, offset))
   return name
 }
 
@@ -140,9 +141,14 @@ function spread(builder: Builder, port: ServicePort, { of, endpointKey }: Entran
  * By chance one of `count` endpoints. A packet that comes while the maps change may look for an endpoint that is just
  * gone: it gets the first, or, where there is none any more, is dropped, so that its sender tries again.
  */
-function spreadRules(of: Frontends, protocol: Protocol, count: number, offset: number): readonly string[] {
+function spreadRules(
+  of: Frontends,
+  { family, protocol }: Pick<ServicePort, "family" | "protocol">,
+  count: number,
+  offset: number,
+): readonly string[] {
   const to = (modulus: number) =>
-    `meta l4proto ${protocol} dnat ip to ${of.endpointKey(protocol)} . numgen random mod ${modulus} ` +
+    `meta l4proto ${protocol} dnat ${FAMILY_WORD[family]} to ${of.endpointKey(protocol)} . numgen random mod ${modulus} ` +
     `offset ${offset} map @${of.endpoints(protocol)}`
   return count === 1 ? [to(1), "drop"] : [to(count), to(1), "drop"]
 }
@@ -151,9 +157,11 @@ function spreadRules(of: Frontends, protocol: Protocol, count: number, offset: n
 function sticky(builder: Builder, port: ServicePort, endpoints: readonly Endpoint[], isLocal: boolean): string {
   const [service = "", portName = ""] = port.name.split(":")
   const base = `${service}/${port.protocol}/${portName}`
+  const source = `${FAMILY_WORD[port.family]} saddr`
   const chain = hashedName(isLocal ? "local-" : "service-", base)
   if (builder.chains.has(chain)) return chain
   const targets = endpoints.map(({ ip, port: number }) => {
+    const to = joinHostPort(ip, number)
     const full = `${base}__${ip.replaceAll(":", ".")}/${number}`
     const target = {
       chain: hashedName("endpoint-", full),
@@ -161,14 +169,14 @@ function sticky(builder: Builder, port: ServicePort, endpoints: readonly Endpoin
     }
     builder.affinities.set(target.set, port.affinitySeconds!)
     builder.chains.set(target.chain, [
-      `update @${target.set} { ip saddr }`,
-      `meta l4proto ${port.protocol} dnat to ${ip}:${number} ${comment(`${port.name} -> ${ip}:${number}`)}`,
+      `update @${target.set} { ${source} }`,
+      `meta l4proto ${port.protocol} dnat to ${to} ${comment(`${port.name} -> ${to}`)}`,
     ])
     return target
   })
   const byChance = targets.map((target, i) => `${i} : goto ${target.chain}`)
   builder.chains.set(chain, [
-    ...targets.map((target) => `ip saddr @${target.set} goto ${target.chain}`),
+    ...targets.map((target) => `${source} @${target.set} goto ${target.chain}`),
     `numgen random mod ${targets.length} vmap { ${byChance.join(", ")} }`,
   ])
   return chain
@@ -177,7 +185,7 @@ function sticky(builder: Builder, port: ServicePort, endpoints: readonly Endpoin
 /** Lets in the sources of loadBalancerSourceRanges only. Named by what it lets in, so that Services may share it. */
 function firewallChain(builder: Builder, port: ServicePort): string {
   const ranges = [...port.sourceRanges].sort().join(", ")
-  const chain = hashedName("firewall-", ranges.replaceAll(/[^0-9]+/g, "."))
-  builder.chains.set(chain, [`ip saddr != { ${ranges} } drop`])
+  const chain = hashedName("firewall-", ranges.replaceAll(":", "_").replaceAll(/[^0-9a-f_]+/g, "."))
+  builder.chains.set(chain, [`${FAMILY_WORD[port.family]} saddr != { ${ranges} } drop`])
   return chain
 }

@@ -1,3 +1,5 @@
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import { ADDRESS_TYPE, FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import {
   ADDRESSES,
   CLUSTER_IPS,
@@ -12,9 +14,10 @@ import {
 } from "./names.ts"
 
 export interface SkeletonConfig {
-  /** Pod addresses of the whole cluster: what comes from elsewhere and enters a Service is masqueraded. */
+  readonly family: Family
+  /** Pod addresses of the whole cluster, of the family: what comes from elsewhere to a Service is masqueraded. */
   readonly clusterCidr: string
-  /** Where the addresses of Services come from, of one family. */
+  /** Where the addresses of Services come from, of the family. */
   readonly serviceCidrs: readonly string[]
 }
 
@@ -45,18 +48,21 @@ const MARK = `meta mark set meta mark or ${MASQUERADE_MARK}`
 /**
  * Hooks, priorities, chains and maps as upstream's nftables mode has them, and in their order; different are the maps
  * of endpoints and policies, in place of chains for each Service. Node ports answer on loopback, too, as in the
- * iptables mode. Source: setupNFTables in pkg/proxy/nftables/proxier.go and the README beside it.
+ * iptables mode, but not on ::1, because the kernel drops what comes back from elsewhere for it. Source: setupNFTables
+ * in pkg/proxy/nftables/proxier.go and the README beside it.
  */
-export function skeletonOf({ clusterCidr, serviceCidrs }: SkeletonConfig): Skeleton {
-  const verdicts = ({ type }: Frontends) => `type ${type} : verdict`
+export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig): Skeleton {
+  const [ip, type] = [FAMILY_WORD[family], ADDRESS_TYPE[family]]
+  const addresses = ADDRESSES[family]
+  const verdicts = (of: Frontends) => `type ${of.type} : verdict`
   const endpoints = ({ endpointKey }: Frontends, protocol: Protocol) =>
-    `typeof ${endpointKey(protocol)} . numgen random mod 2 : ip daddr . ${protocol} dport`
-  const frontends = [ADDRESSES, NODE_PORTS]
+    `typeof ${endpointKey(protocol)} . numgen random mod 2 : ${ip} daddr . ${protocol} dport`
+  const frontends = [addresses, NODE_PORTS]
   return {
     hooks: HOOKS,
     sets: new Map([
-      [CLUSTER_IPS, "type ipv4_addr"],
-      [HAIRPINS, "type ipv4_addr . ipv4_addr . inet_proto . inet_service"],
+      [CLUSTER_IPS, `type ${type}`],
+      [HAIRPINS, `type ${type} . ${type} . inet_proto . inet_service`],
     ]),
     maps: new Map([
       ...frontends.flatMap((of): [string, string][] => [
@@ -66,7 +72,7 @@ export function skeletonOf({ clusterCidr, serviceCidrs }: SkeletonConfig): Skele
         [of.noEndpoints, verdicts(of)],
         ...PROTOCOLS.map((protocol): [string, string] => [of.endpoints(protocol), endpoints(of, protocol)]),
       ]),
-      [FIREWALL_IPS, verdicts(ADDRESSES)],
+      [FIREWALL_IPS, verdicts(addresses)],
     ]),
     chains: new Map<string, readonly string[]>([
       ["filter-prerouting-pre-dnat", ["ct state new jump firewall-check"]],
@@ -88,8 +94,8 @@ export function skeletonOf({ clusterCidr, serviceCidrs }: SkeletonConfig): Skele
       ["nat-output", ["jump services"]],
       ["nat-postrouting", ["jump masquerading"]],
 
-      ["firewall-check", [`${ADDRESSES.key} vmap @${FIREWALL_IPS}`]],
-      ["service-endpoints-check", [`${ADDRESSES.key} vmap @${ADDRESSES.noEndpoints}`]],
+      ["firewall-check", [`${addresses.key} vmap @${FIREWALL_IPS}`]],
+      ["service-endpoints-check", [`${addresses.key} vmap @${addresses.noEndpoints}`]],
       ["nodeport-endpoints-check", [`${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
       // Differs from upstream, which sends ICMP to all: a client on this node gets that while it still sends, does not
       // see it, and is refused a second later only.
@@ -99,24 +105,30 @@ export function skeletonOf({ clusterCidr, serviceCidrs }: SkeletonConfig): Skele
       [
         "cluster-ips-check",
         [
-          `ip daddr @${CLUSTER_IPS} fib daddr type != local goto ${REJECT_CHAIN}`,
-          ...(serviceCidrs.length > 0 ? [`ip daddr { ${serviceCidrs.join(", ")} } fib daddr type != local drop`] : []),
+          `${ip} daddr @${CLUSTER_IPS} fib daddr type != local goto ${REJECT_CHAIN}`,
+          ...(serviceCidrs.length > 0
+            ? [`${ip} daddr { ${serviceCidrs.join(", ")} } fib daddr type != local drop`]
+            : []),
         ],
       ],
-      // Node ports are reached on loopback, for which route_localnet is set; this keeps others from using that.
+      // Node ports are reached on loopback, for which route_localnet is set; this keeps others from using that. The
+      // kernel itself drops what comes for ::1 from elsewhere.
       [
         "loopback-check",
-        [
-          "ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 ct state != { established, related } ct status & dnat == 0 drop",
-        ],
+        family === "IPv6"
+          ? []
+          : [
+              "ip daddr 127.0.0.0/8 ip saddr != 127.0.0.0/8 ct state != { established, related } " +
+                "ct status & dnat == 0 drop",
+            ],
       ],
 
       [
         "services",
         [
-          `ip daddr @${CLUSTER_IPS} ip saddr != ${clusterCidr} ${MARK}`,
-          `${ADDRESSES.key} vmap @${ADDRESSES.services}`,
-          `fib daddr type local ${NODE_PORTS.key} vmap @${NODE_PORTS.services}`,
+          `${ip} daddr @${CLUSTER_IPS} ${ip} saddr != ${clusterCidr} ${MARK}`,
+          `${addresses.key} vmap @${addresses.services}`,
+          `${family === "IPv6" ? "ip6 daddr != ::1 " : ""}fib daddr type local ${NODE_PORTS.key} vmap @${NODE_PORTS.services}`,
         ],
       ],
       ...frontends.flatMap((of): [string, readonly string[]][] => [
@@ -125,7 +137,7 @@ export function skeletonOf({ clusterCidr, serviceCidrs }: SkeletonConfig): Skele
         [
           of.externalLocal,
           [
-            `ip saddr ${clusterCidr} ${of.key} vmap @${of.clusterPolicy}`,
+            `${ip} saddr ${clusterCidr} ${of.key} vmap @${of.clusterPolicy}`,
             `fib saddr type local ${MARK}`,
             `fib saddr type local ${of.key} vmap @${of.clusterPolicy}`,
             `${of.key} vmap @${of.localPolicy}`,
@@ -137,7 +149,7 @@ export function skeletonOf({ clusterCidr, serviceCidrs }: SkeletonConfig): Skele
         [
           `meta mark and ${MASQUERADE_MARK} != 0 meta mark set meta mark xor ${MASQUERADE_MARK} masquerade fully-random`,
           // A pod that reaches itself through the Service: its answer would not find back.
-          `ct status dnat ip saddr . ip daddr . meta l4proto . th dport @${HAIRPINS} masquerade fully-random`,
+          `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @${HAIRPINS} masquerade fully-random`,
         ],
       ],
     ]),

@@ -8,7 +8,7 @@ import { existingIn, fullTransaction, partialTransaction } from "./transaction.t
 const NONE = partsOf([])
 const WEB = partsOf([samplePort()])
 const OTHER = partsOf([samplePort({ name: "default/other", clusterIp: "10.43.0.10" })])
-const SKELETON = skeletonOf({ clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] })
+const SKELETON = skeletonOf({ family: "IPv4", clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] })
 /** Without the name of the table, and without comments. */
 const linesOf = (text: string) =>
   text
@@ -24,7 +24,7 @@ function written(parts: Readonly<Record<string, ReturnType<typeof partsOf>>>): D
   desired.takeDelta()
   return desired
 }
-const changes = (desired: Desired) => linesOf(partialTransaction(desired, desired.takeDelta()))
+const changes = (desired: Desired) => linesOf(partialTransaction("IPv4", desired, desired.takeDelta()))
 
 describe("a transaction of changes", () => {
   test("names only what differs", () => {
@@ -103,7 +103,7 @@ describe("a transaction of everything", () => {
     )
     expect(existing).toEqual({ chains: new Set(["services", "old"]), affinities: new Set(["affinity-X-a/b"]) })
     // when
-    const lines = linesOf(fullTransaction(SKELETON, written({ "default/web": WEB }), existing))
+    const lines = linesOf(fullTransaction("IPv4", SKELETON, written({ "default/web": WEB }), existing))
     // then
     expect(lines).not.toContain("delete table")
     for (const line of ["flush chain old", "delete set affinity-X-a/b", "flush map service-ips"])
@@ -112,7 +112,7 @@ describe("a transaction of everything", () => {
   })
 
   test("begins with an empty table where none is there to be taken over", () => {
-    expect(linesOf(fullTransaction(SKELETON, new Desired(), undefined)).slice(0, 3)).toEqual([
+    expect(linesOf(fullTransaction("IPv4", SKELETON, new Desired(), undefined)).slice(0, 3)).toEqual([
       "add table",
       "delete table",
       "add table",

@@ -1,5 +1,7 @@
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import { ADDRESS_TYPE } from "../../../pkg/netfilter/nft.ts"
 import type { Delta, Desired } from "./desired.ts"
-import { AFFINITY, TABLE } from "./names.ts"
+import { AFFINITY, tableOf } from "./names.ts"
 import type { Skeleton } from "./skeleton.ts"
 
 /** What is in our table, by name. */
@@ -12,18 +14,21 @@ export interface Existing {
 const BATCH = 500
 
 /** Commands for `nft` that bring the table from what it held at the last success to what is desired now. */
-export function partialTransaction(desired: Desired, { elements, chains, affinities }: Delta): string {
+export function partialTransaction(family: Family, desired: Desired, { elements, chains, affinities }: Delta): string {
+  const table = tableOf(family)
   const gone = [...chains.keys()].filter((name) => desired.chain(name) === undefined)
   const wanted = [...chains.keys()].filter((name) => desired.chain(name) !== undefined)
   return lines([
-    ...newSets(desired, affinities.keys()),
-    ...wanted.flatMap(emptyChain),
-    ...wanted.flatMap((name) => rules(name, desired.chain(name)!)),
+    ...newSets(family, desired, affinities.keys()),
+    ...wanted.flatMap((name) => emptyChain(table, name)),
+    ...wanted.flatMap((name) => rules(table, name, desired.chain(name)!)),
     ...elementCommands(
+      table,
       "delete",
       elements.flatMap(({ container, key, before }) => (before === undefined ? [] : [[container, key, ""] as const])),
     ),
     ...elementCommands(
+      table,
       "add",
       elements.flatMap(({ container, key }) => {
         const value = desired.value(container, key)
@@ -31,10 +36,10 @@ export function partialTransaction(desired: Desired, { elements, chains, affinit
       }),
     ),
     // A chain goes later: see `staleChains` in writer.ts.
-    ...gone.map((name) => `flush chain ip ${TABLE} ${name}`),
+    ...gone.map((name) => `flush chain ${table} ${name}`),
     ...[...affinities.keys()]
       .filter((name) => desired.affinity(name) === undefined)
-      .map((name) => `delete set ip ${TABLE} ${name}`),
+      .map((name) => `delete set ${table} ${name}`),
   ])
 }
 
@@ -42,32 +47,39 @@ export function partialTransaction(desired: Desired, { elements, chains, affinit
  * Commands that write all of the table, whatever of ours it holds; which clients have gone where stays known. Without
  * `existing` the table is made anew.
  */
-export function fullTransaction(skeleton: Skeleton, desired: Desired, existing: Existing | undefined): string {
+export function fullTransaction(
+  family: Family,
+  skeleton: Skeleton,
+  desired: Desired,
+  existing: Existing | undefined,
+): string {
+  const table = tableOf(family)
   const fixed = [...skeleton.chains.keys()]
   const own = [...desired.chains.keys()]
   const containers = [...skeleton.sets.keys(), ...skeleton.maps.keys()]
   return lines([
-    `add table ip ${TABLE}`,
-    ...(existing === undefined ? [`delete table ip ${TABLE}`, `add table ip ${TABLE}`] : []),
-    ...[...skeleton.hooks].map(([name, hook]) => `add chain ip ${TABLE} ${name} { ${hook} ; }`),
-    ...[...fixed, ...own].flatMap(emptyChain),
-    ...staleChainsOf(skeleton, desired, existing).map((name) => `flush chain ip ${TABLE} ${name}`),
-    ...[...skeleton.sets].map(([name, type]) => `add set ip ${TABLE} ${name} { ${type} ; }`),
-    ...[...skeleton.maps].map(([name, type]) => `add map ip ${TABLE} ${name} { ${type} ; }`),
-    ...[...skeleton.sets.keys()].map((name) => `flush set ip ${TABLE} ${name}`),
-    ...[...skeleton.maps.keys()].map((name) => `flush map ip ${TABLE} ${name}`),
-    ...newSets(desired, desired.affinities.keys()),
-    ...[...skeleton.chains].flatMap(([name, of]) => rules(name, of)),
-    ...own.flatMap((name) => rules(name, desired.chain(name)!)),
+    `add table ${table}`,
+    ...(existing === undefined ? [`delete table ${table}`, `add table ${table}`] : []),
+    ...[...skeleton.hooks].map(([name, hook]) => `add chain ${table} ${name} { ${hook} ; }`),
+    ...[...fixed, ...own].flatMap((name) => emptyChain(table, name)),
+    ...staleChainsOf(skeleton, desired, existing).map((name) => `flush chain ${table} ${name}`),
+    ...[...skeleton.sets].map(([name, type]) => `add set ${table} ${name} { ${type} ; }`),
+    ...[...skeleton.maps].map(([name, type]) => `add map ${table} ${name} { ${type} ; }`),
+    ...[...skeleton.sets.keys()].map((name) => `flush set ${table} ${name}`),
+    ...[...skeleton.maps.keys()].map((name) => `flush map ${table} ${name}`),
+    ...newSets(family, desired, desired.affinities.keys()),
+    ...[...skeleton.chains].flatMap(([name, of]) => rules(table, name, of)),
+    ...own.flatMap((name) => rules(table, name, desired.chain(name)!)),
     ...containers.flatMap((name) =>
       elementCommands(
+        table,
         "add",
         [...desired.entries(name)].map(([key, value]) => [name, key, value] as const),
       ),
     ),
     ...[...(existing?.affinities ?? [])]
       .filter((name) => desired.affinity(name) === undefined)
-      .map((name) => `delete set ip ${TABLE} ${name}`),
+      .map((name) => `delete set ${table} ${name}`),
   ])
 }
 
@@ -79,8 +91,8 @@ export const staleChainsOf = (
 ): readonly string[] =>
   [...(existing?.chains ?? [])].filter((name) => !skeleton.chains.has(name) && desired.chain(name) === undefined)
 
-export const deletionOf = (chains: Iterable<string>): string =>
-  lines([...chains].map((name) => `delete chain ip ${TABLE} ${name}`))
+export const deletionOf = (family: Family, chains: Iterable<string>): string =>
+  lines([...chains].map((name) => `delete chain ${tableOf(family)} ${name}`))
 
 /** Chains and sets of clients in what `nft list table` prints. */
 export function existingIn(listed: string): Existing {
@@ -92,25 +104,29 @@ export function existingIn(listed: string): Existing {
 
 const lines = (commands: readonly string[]): string => commands.map((command) => `${command}\n`).join("")
 
-const emptyChain = (name: string): readonly string[] => [
-  `add chain ip ${TABLE} ${name}`,
-  `flush chain ip ${TABLE} ${name}`,
+const emptyChain = (table: string, name: string): readonly string[] => [
+  `add chain ${table} ${name}`,
+  `flush chain ${table} ${name}`,
 ]
 
-const rules = (chain: string, of: readonly string[]): readonly string[] =>
-  of.map((rule) => `add rule ip ${TABLE} ${chain} ${rule}`)
+const rules = (table: string, chain: string, of: readonly string[]): readonly string[] =>
+  of.map((rule) => `add rule ${table} ${chain} ${rule}`)
 
 /** `dynamic`, since some kernels add that flag by themselves and then find another set than they are asked for. */
-const newSets = (desired: Desired, names: Iterable<string>): readonly string[] =>
+const newSets = (family: Family, desired: Desired, names: Iterable<string>): readonly string[] =>
   [...names].flatMap((name) => {
     const seconds = desired.affinity(name)
     return seconds === undefined
       ? []
-      : [`add set ip ${TABLE} ${name} { type ipv4_addr ; flags dynamic, timeout ; timeout ${seconds}s ; }`]
+      : [
+          `add set ${tableOf(family)} ${name} { type ${ADDRESS_TYPE[family]} ; flags dynamic, timeout ; ` +
+            `timeout ${seconds}s ; }`,
+        ]
   })
 
 /** Entries as container, key and value (none to delete), with as few commands as can be. */
 function elementCommands(
+  table: string,
   verb: "add" | "delete",
   entries: readonly (readonly [container: string, key: string, value: string])[],
 ): readonly string[] {
@@ -119,7 +135,7 @@ function elementCommands(
   for (const [container, all] of byContainer)
     for (let i = 0; i < all.length; i += BATCH) {
       const texts = all.slice(i, i + BATCH).map(([, key, value]) => (value === "" ? key : `${key} ${value}`))
-      commands.push(`${verb} element ip ${TABLE} ${container} { ${texts.join(", ")} }`)
+      commands.push(`${verb} element ${table} ${container} { ${texts.join(", ")} }`)
     }
   return commands
 }

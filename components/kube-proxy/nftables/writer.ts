@@ -1,12 +1,13 @@
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
-import { tableNames, transact } from "../../../pkg/netfilter/nft.ts"
+import { FAMILY_WORD, tableNames, transact } from "../../../pkg/netfilter/nft.ts"
 import { nftablesMetrics } from "../metrics.ts"
 import type { RuleInput, RuleWriter } from "../rule-writer.ts"
 import { Desired } from "./desired.ts"
-import { TABLE } from "./names.ts"
+import { TABLE, tableOf } from "./names.ts"
 import { partsOf } from "./parts.ts"
 import { skeletonOf, type Skeleton } from "./skeleton.ts"
 import {
@@ -19,7 +20,8 @@ import {
 } from "./transaction.ts"
 
 export interface NftablesWriterConfig {
-  /** Pod addresses of the whole cluster. */
+  readonly family: Family
+  /** Pod addresses of the whole cluster, of the family. */
   readonly clusterCidr: string
   readonly host: Host
   readonly clock: Clock
@@ -33,7 +35,7 @@ export interface NftablesWriterConfig {
  */
 const STALE_MS = 1000
 
-/** Services as entries of nftables maps: writes what differs, in one transaction. */
+/** Services of one family as entries of nftables maps: writes what differs, in one transaction. */
 export class NftablesWriter implements RuleWriter {
   readonly mode = "nftables"
   readonly #config: NftablesWriterConfig
@@ -47,7 +49,7 @@ export class NftablesWriter implements RuleWriter {
 
   constructor(config: NftablesWriterConfig) {
     this.#config = config
-    this.#metrics = nftablesMetrics(config.metrics)
+    this.#metrics = nftablesMetrics(config.metrics, config.family)
   }
 
   get isFull(): boolean {
@@ -56,12 +58,12 @@ export class NftablesWriter implements RuleWriter {
 
   async write({ changes, serviceCidrs }: RuleInput): Promise<boolean> {
     for (const [owner, { before, after }] of changes) this.#desired.change(owner, partsOf(before), partsOf(after))
-    const ranges = serviceCidrs.filter((cidr) => cidr.includes("."))
-    if (ranges.join() !== this.#serviceCidrs) this.forget()
-    this.#serviceCidrs = ranges.join()
+    if (serviceCidrs.join() !== this.#serviceCidrs) this.forget()
+    this.#serviceCidrs = serviceCidrs.join()
     try {
       if (this.#skeleton === undefined) {
-        await this.#writeAll(skeletonOf({ clusterCidr: this.#config.clusterCidr, serviceCidrs: ranges }))
+        const { family, clusterCidr } = this.#config
+        await this.#writeAll(skeletonOf({ family, clusterCidr, serviceCidrs }))
         return true
       }
       await this.#removeStale()
@@ -74,7 +76,8 @@ export class NftablesWriter implements RuleWriter {
   }
 
   async intact(): Promise<boolean> {
-    return (await tableNames(this.#config.host, "ip")).includes(TABLE)
+    const { host, family } = this.#config
+    return (await tableNames(host, FAMILY_WORD[family])).includes(TABLE)
   }
 
   forget(): void {
@@ -83,7 +86,7 @@ export class NftablesWriter implements RuleWriter {
 
   async #writeChanges(): Promise<boolean> {
     const delta = this.#desired.takeDelta()
-    const text = partialTransaction(this.#desired, delta)
+    const text = partialTransaction(this.#config.family, this.#desired, delta)
     if (text === "") return false
     await transact(this.#config.host, text)
     for (const name of delta.chains.keys()) this.#noteStale(name)
@@ -91,26 +94,26 @@ export class NftablesWriter implements RuleWriter {
   }
 
   async #writeAll(skeleton: Skeleton): Promise<void> {
-    const { host, log } = this.#config
+    const { host, log, family } = this.#config
     const existing = await this.#existing()
     this.#desired.takeDelta()
     this.#stale.clear()
     try {
-      await transact(host, fullTransaction(skeleton, this.#desired, existing))
+      await transact(host, fullTransaction(family, skeleton, this.#desired, existing))
       for (const name of staleChainsOf(skeleton, this.#desired, existing)) this.#noteStale(name)
     } catch (err) {
       if (existing === undefined) throw err
-      log.warn("The table of Service rules cannot be taken over; making it anew", { table: TABLE, err })
-      await transact(host, fullTransaction(skeleton, this.#desired, undefined))
+      log.warn("The table of Service rules cannot be taken over; making it anew", { table: tableOf(family), err })
+      await transact(host, fullTransaction(family, skeleton, this.#desired, undefined))
     }
     this.#skeleton = skeleton
   }
 
   /** What the table holds; undefined where there is none. */
   async #existing(): Promise<Existing | undefined> {
-    const { host } = this.#config
-    if (!(await tableNames(host, "ip")).includes(TABLE)) return undefined
-    return existingIn(await host.run("nft", ["-t", "list", "table", "ip", TABLE]))
+    if (!(await this.intact())) return undefined
+    const { host, family } = this.#config
+    return existingIn(await host.run("nft", ["-t", "list", "table", FAMILY_WORD[family], TABLE]))
   }
 
   #noteStale(chain: string): void {
@@ -120,12 +123,18 @@ export class NftablesWriter implements RuleWriter {
 
   /** What cannot be removed yet is tried again with a later change: empty chains do no harm. */
   async #removeStale(): Promise<void> {
-    const { clock, host, log } = this.#config
+    const { clock, host, log, family } = this.#config
     const until = clock.monotonic() - STALE_MS
     const old = [...this.#stale].filter(([chain, at]) => at <= until && this.#desired.chain(chain) === undefined)
     if (old.length === 0) return
     try {
-      await transact(host, deletionOf(old.map(([chain]) => chain)))
+      await transact(
+        host,
+        deletionOf(
+          family,
+          old.map(([chain]) => chain),
+        ),
+      )
       for (const [chain] of old) this.#stale.delete(chain)
     } catch (err) {
       this.#metrics.cleanupFailures.inc()

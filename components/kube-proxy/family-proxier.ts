@@ -1,0 +1,176 @@
+import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
+import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { SyncRunner } from "../../pkg/component/sync-runner.ts"
+import type { Timer } from "../../pkg/clock/clock.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
+import type { Host } from "../../pkg/netfilter/host.ts"
+import { Changes } from "./changes.ts"
+import { staleConnections } from "./conntrack.ts"
+import { FlowCleaner } from "./flow-cleaner.ts"
+import { IptablesWriter } from "./iptables/writer.ts"
+import { proxyMetrics, type ProxyMetrics } from "./metrics.ts"
+import { NftablesWriter } from "./nftables/writer.ts"
+import type { ProxyMode, RuleWriter } from "./rule-writer.ts"
+import type { ServicePort } from "./service-ports.ts"
+
+export interface FamilyProxierOptions {
+  readonly family: Family
+  readonly mode: ProxyMode
+  readonly nodeName: string
+  /** Pod addresses of the whole cluster, of the family. */
+  readonly clusterCidr: string
+  readonly host: Host
+  readonly metrics: Registry
+}
+
+/**
+ * How often to see whether somebody has flushed our rules: the kernel does not tell. Source: --iptables-sync-period.
+ */
+const CHECK_MS = 30_000
+/** Wait before another try after a failure, e.g. while another program holds the lock. */
+const RETRY_MS = 1000
+/** A synchronisation that takes longer is worth a line in the log. */
+const LONG_MS = 5000
+
+/**
+ * Keeps the rules of one family in step with Services and their endpoints. Only what differs is written. A
+ * synchronisation waits for nft or iptables-restore and for nothing else; the families of a cluster do not wait for
+ * each other.
+ */
+export class FamilyProxier {
+  readonly #context: ComponentContext
+  readonly #options: FamilyProxierOptions
+  readonly #metrics: ProxyMetrics
+  readonly #changes: Changes
+  readonly #cleaner: FlowCleaner
+  readonly #writer: RuleWriter
+  readonly #runner: SyncRunner
+  /** By Service, the ports that the rules in the kernel were made of, where these are others now. */
+  readonly #before = new Map<string, readonly ServicePort[]>()
+  /** When the changes were triggered that no rules in the kernel follow from yet. */
+  #triggers: readonly number[] = []
+  #check: Timer | undefined
+  #unsubscribe: readonly (() => void)[] = []
+  #stopped = false
+
+  constructor(context: ComponentContext, options: FamilyProxierOptions) {
+    const { informers, clock, log } = context
+    const { family, nodeName, host } = options
+    this.#context = context
+    this.#options = options
+    this.#metrics = proxyMetrics(options.metrics, family)
+    this.#changes = new Changes({
+      informers,
+      nodeName,
+      family,
+      metrics: this.#metrics,
+      startedAt: clock.now(),
+      changed: () => this.#request(),
+    })
+    this.#cleaner = new FlowCleaner({ host, clock, log, metrics: this.#metrics })
+    this.#writer =
+      options.mode === "iptables" ? new IptablesWriter(options) : new NftablesWriter({ ...options, clock, log })
+    this.#runner = new SyncRunner({
+      clock,
+      sync: () => this.#measured(),
+      failed: (err) => {
+        log.error("Could not write Service rules; will retry", { family, mode: options.mode, err })
+        return RETRY_MS
+      },
+    })
+  }
+
+  get problem(): string | undefined {
+    return this.#runner.problem
+  }
+
+  /** Resolves when the kernel has the rules. The informers are synced. @throws Error where they cannot be written */
+  async start(): Promise<void> {
+    const request = () => this.#request()
+    this.#unsubscribe = [
+      this.#changes.follow(),
+      this.#context.informers.of(ServiceCIDR).on({ added: request, updated: request, deleted: request }),
+    ]
+    request()
+    await this.#runner.start()
+    if (this.problem !== undefined)
+      throw new Error(`Cannot write Service rules for ${this.#options.family}: ${this.problem}`)
+    if (!this.#stopped) this.#watchForFlushes()
+  }
+
+  /** Rules stay. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#check?.cancel()
+    for (const off of this.#unsubscribe) off()
+    this.#unsubscribe = []
+    await Promise.all([this.#runner.stop(), this.#cleaner.stop()])
+  }
+
+  #request(): void {
+    if (this.#runner.request()) this.#metrics.lastQueued.set(this.#context.clock.now() / 1000)
+  }
+
+  async #measured(): Promise<void> {
+    const { clock, log } = this.#context
+    const began = clock.monotonic()
+    const { mode, isFull } = this.#writer
+    try {
+      await this.#sync()
+    } finally {
+      const tookMs = clock.monotonic() - began
+      for (const latency of [this.#metrics.sync, isFull ? this.#metrics.fullSync : this.#metrics.partialSync])
+        latency.observe(tookMs / 1000)
+      if (tookMs > LONG_MS) log.warn("Writing Service rules took long", { mode, ms: Math.round(tookMs), isFull })
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const changes = this.#changes
+    const taken = changes.take()
+    this.#triggers = [...this.#triggers, ...taken.triggers]
+    for (const [key, change] of taken.changes) if (!this.#before.has(key)) this.#before.set(key, change.before)
+    const serviceCidrs = this.#context.informers
+      .of(ServiceCIDR)
+      .list()
+      .flatMap(({ spec }) => spec.cidrs ?? [])
+      .filter((cidr) => familyOf(cidr) === this.#options.family)
+    const isWritten = await this.#writer.write({ ports: () => changes.all(), changes: taken.changes, serviceCidrs })
+    if (isWritten)
+      for (const [key, ports] of this.#before) this.#cleaner.forget(staleConnections(ports, changes.of(key)))
+    this.#before.clear()
+    this.#tell()
+  }
+
+  #tell(): void {
+    const now = this.#context.clock.now()
+    const { programming, lastSync, noLocalEndpoints } = this.#metrics
+    for (const time of this.#triggers) programming.observe(Math.max(0, now - time) / 1000)
+    this.#triggers = []
+    lastSync.set(now / 1000)
+    const lacking = this.#changes.all().filter(({ cluster, local }) => cluster.length > 0 && local.length === 0)
+    noLocalEndpoints.internal.set(lacking.filter(({ internalLocal }) => internalLocal).length)
+    noLocalEndpoints.external.set(lacking.filter(({ externalLocal }) => externalLocal).length)
+  }
+
+  #watchForFlushes(): void {
+    const { clock, log } = this.#context
+    const { family, mode } = this.#options
+    this.#check = clock.setTimeout(() => {
+      const looked = this.#writer.intact().catch((err: unknown) => {
+        log.warn("Cannot see whether the Service rules are there; will look again", { family, mode, err })
+        return true
+      })
+      void looked.then((fine) => {
+        if (this.#stopped) return
+        if (!fine && !this.#runner.isRunning) {
+          log.warn("The Service rules were removed by somebody; writing them again", { family, mode })
+          this.#writer.forget()
+          this.#request()
+        }
+        this.#watchForFlushes()
+      })
+    }, CHECK_MS)
+  }
+}

@@ -1,0 +1,182 @@
+/** What packets to Services are to do: one table for both families. */
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { LAB, type LabMember } from "./packet-lab.fixtures.ts"
+
+export type Web = "web-1" | "web-2" | "web-3"
+interface Ask {
+  readonly from: LabMember
+  readonly to: string
+  readonly port?: number
+  readonly protocol?: "udp"
+  /** Who may answer, seeing which address; or what happens instead. */
+  readonly wants: readonly string[]
+}
+
+export const NODE_PORT = 30_080
+export const as = (ip: string, ...webs: readonly Web[]) => webs.map((web) => `${web} as ${ip}`)
+
+export type Spec = Partial<Service["spec"]>
+export const NODE_PORT_SPEC: Spec = { type: "NodePort", ports: [{ port: 80, nodePort: NODE_PORT, protocol: "TCP" }] }
+
+export interface PacketCase {
+  readonly title: string
+  readonly spec?: Spec
+  /** Ready ones. */
+  readonly endpoints: readonly Web[]
+  readonly ending?: readonly Web[]
+  /** Addresses of the load balancer in the Service's status. */
+  readonly loadBalancer?: string
+  readonly asks: readonly Ask[]
+}
+
+interface ServiceAddresses {
+  /** The cluster IP of the Service, and an address of the same range that no Service has. */
+  readonly vip: string
+  readonly unused: string
+  readonly serviceCidr: string
+  /** An external IP or the address of a load balancer. */
+  readonly external: string
+}
+export const SERVICE: Readonly<Record<Family, ServiceAddresses>> = {
+  IPv4: { vip: "10.43.7.7", unused: "10.43.7.8", serviceCidr: "10.43.0.0/16", external: "203.0.113.5" },
+  IPv6: { vip: "fd43::7:7", unused: "fd43::7:8", serviceCidr: "fd43::/108", external: "2001:db8:5::5" },
+}
+
+/** The cases with the addresses of a family. */
+export function casesFor(family: Family): readonly PacketCase[] {
+  const { vip, unused, external } = SERVICE[family]
+  const { pods, node, outside, nodeForPods } = LAB[family]
+  const pod = pods["pod-a"]
+  const [loopback, onLoopback] =
+    family === "IPv4" ? ["127.0.0.1", as(nodeForPods, "web-1", "web-3")] : ["::1", ["refused"]]
+  const sources = ["198.51.100.0/24", "10.42.0.2/32", "2001:db8:7::/64", "fd42::2/128"]
+  return [
+    {
+      title: "spreads over all endpoints; pods keep their address, others are masqueraded",
+      endpoints: ["web-1", "web-2", "web-3"],
+      asks: [
+        { from: "pod-a", to: vip, wants: as(pod, "web-1", "web-2", "web-3") },
+        { from: "outside", to: vip, wants: as(nodeForPods, "web-1", "web-2", "web-3") },
+        { from: "node", to: vip, wants: as(nodeForPods, "web-1", "web-2", "web-3") },
+      ],
+    },
+    {
+      title: "leads a pod back to itself",
+      endpoints: ["web-1"],
+      asks: [{ from: "web-1", to: vip, wants: as(nodeForPods, "web-1") }],
+    },
+    {
+      title: "refuses a port that the Service does not have, and drops what goes to an address that no Service has",
+      endpoints: ["web-1"],
+      asks: [
+        { from: "pod-a", to: vip, port: 81, wants: ["refused"] },
+        { from: "node", to: vip, port: 81, wants: ["refused"] },
+        { from: "pod-a", to: unused, wants: ["dropped"] },
+        { from: "node", to: unused, wants: ["dropped"] },
+      ],
+    },
+    {
+      title: "answers on a node port at each address of the node, masqueraded",
+      spec: NODE_PORT_SPEC,
+      endpoints: ["web-1", "web-3"],
+      asks: [
+        { from: "outside", to: node, port: NODE_PORT, wants: as(nodeForPods, "web-1", "web-3") },
+        { from: "pod-a", to: node, port: NODE_PORT, wants: as(nodeForPods, "web-1", "web-3") },
+        { from: "node", to: node, port: NODE_PORT, wants: as(nodeForPods, "web-1", "web-3") },
+        { from: "node", to: loopback, port: NODE_PORT, wants: onLoopback },
+      ],
+    },
+    {
+      title: "keeps what comes from outside here, with its address, under externalTrafficPolicy Local",
+      spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local", externalIPs: [external] },
+      endpoints: ["web-1", "web-3"],
+      asks: [
+        { from: "outside", to: node, port: NODE_PORT, wants: as(outside, "web-1") },
+        { from: "outside", to: external, wants: as(outside, "web-1") },
+        { from: "pod-a", to: node, port: NODE_PORT, wants: as(pod, "web-1", "web-3") },
+        { from: "pod-a", to: external, wants: as(pod, "web-1", "web-3") },
+        { from: "node", to: node, port: NODE_PORT, wants: as(nodeForPods, "web-1", "web-3") },
+      ],
+    },
+    {
+      title: "drops what comes from outside where no endpoint is here, under externalTrafficPolicy Local",
+      spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local", externalIPs: [external] },
+      endpoints: ["web-3"],
+      asks: [
+        { from: "outside", to: node, port: NODE_PORT, wants: ["dropped"] },
+        { from: "outside", to: external, wants: ["dropped"] },
+        { from: "pod-a", to: node, port: NODE_PORT, wants: as(pod, "web-3") },
+      ],
+    },
+    {
+      title: "stays on the node under internalTrafficPolicy Local",
+      spec: { internalTrafficPolicy: "Local" },
+      endpoints: ["web-1", "web-3"],
+      asks: [{ from: "pod-a", to: vip, wants: as(pod, "web-1") }],
+    },
+    {
+      title: "drops what may not leave a node without endpoints, under internalTrafficPolicy Local",
+      spec: { internalTrafficPolicy: "Local" },
+      endpoints: ["web-3"],
+      asks: [{ from: "pod-a", to: vip, wants: ["dropped"] }],
+    },
+    {
+      title: "refuses at every address while nobody serves",
+      spec: { ...NODE_PORT_SPEC, externalIPs: [external] },
+      endpoints: [],
+      asks: [
+        { from: "pod-a", to: vip, wants: ["refused"] },
+        { from: "node", to: vip, wants: ["refused"] },
+        { from: "outside", to: external, wants: ["refused"] },
+        { from: "outside", to: node, port: NODE_PORT, wants: ["refused"] },
+      ],
+    },
+    {
+      title: "lets endpoints serve that end, while none is ready",
+      endpoints: [],
+      ending: ["web-2"],
+      asks: [{ from: "pod-a", to: vip, wants: as(pod, "web-2") }],
+    },
+    {
+      title: "prefers ready endpoints to those that end",
+      endpoints: ["web-1"],
+      ending: ["web-2"],
+      asks: [{ from: "pod-a", to: vip, wants: as(pod, "web-1") }],
+    },
+    {
+      title: "lets an endpoint here serve that ends, under externalTrafficPolicy Local, though another node's is ready",
+      spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local" },
+      endpoints: ["web-3"],
+      ending: ["web-1"],
+      asks: [
+        { from: "outside", to: node, port: NODE_PORT, wants: as(outside, "web-1") },
+        { from: "pod-a", to: vip, wants: as(pod, "web-3") },
+      ],
+    },
+    {
+      title: "answers at a load balancer's address",
+      spec: { type: "LoadBalancer" },
+      endpoints: ["web-1"],
+      loadBalancer: node,
+      asks: [{ from: "outside", to: node, wants: as(nodeForPods, "web-1") }],
+    },
+    {
+      title: "lets only sources of loadBalancerSourceRanges to a load balancer, and all to the cluster IP",
+      spec: { type: "LoadBalancer", loadBalancerSourceRanges: sources },
+      endpoints: ["web-1"],
+      loadBalancer: external,
+      asks: [
+        { from: "outside", to: external, wants: ["dropped"] },
+        { from: "pod-a", to: external, wants: as(nodeForPods, "web-1") },
+        { from: "outside", to: vip, wants: as(nodeForPods, "web-1") },
+      ],
+    },
+    {
+      title: "leads UDP",
+      spec: { ports: [{ port: 80, protocol: "UDP" }] },
+      endpoints: ["web-1"],
+      asks: [{ from: "pod-a", to: vip, protocol: "udp", wants: as(pod, "web-1") }],
+    },
+  ]
+}
