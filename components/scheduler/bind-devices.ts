@@ -5,7 +5,15 @@ import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { CLAIM_PROTECTION, consumerOf, isReservedFor, resourceClaimNames } from "../../pkg/pods/resource-claims.ts"
-import type { Client } from "../../pkg/client/client.ts"
+import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { ClaimWaits } from "./claim-waits.ts"
+import {
+  BINDING_TIMEOUT_MS,
+  hasBindingConditions,
+  hasFailedToBind,
+  isReadyForBinding,
+} from "./dynamicresources/binding-conditions.ts"
+import { holds } from "./holds.ts"
 import { hasClaims, type DeviceClaims } from "./dynamicresources/device-objects.ts"
 import { matchesNode } from "./dynamicresources/pools.ts"
 import type { DynamicResources } from "./plugins/dynamicresources.ts"
@@ -16,9 +24,18 @@ interface Reserved {
   readonly allocation: AllocationResult | undefined
 }
 
+export interface BindingContext extends Pick<ComponentContext, "client" | "clock"> {
+  readonly events: EventRecorder
+  readonly waits: ClaimWaits
+  readonly signal: AbortSignal
+}
+
 /** What is to be written of a pod's claims; for later pods it counts at once. */
 export interface DeviceReservation {
-  /** Writes allocations, and who uses the claims. @throws ApiError of a refused write, Error where others were faster */
+  /**
+   * Writes allocations, and who uses the claims, and waits for devices that must be made ready. @throws ApiError of a
+   * refused write, Error where others were faster or a device is not made ready; what the signal aborted with
+   */
   write(): Promise<void>
   /** Forgets what was not written, and takes the pod off the claims that it was written to. */
   release(): Promise<void>
@@ -33,7 +50,7 @@ export function reserveDevices(
   node: Node,
   plugin: DynamicResources,
   claims: DeviceClaims,
-  context: Pick<ComponentContext, "client" | "clock">,
+  context: BindingContext,
 ): DeviceReservation | undefined {
   if (!hasClaims(pod)) return undefined
   const { client, clock } = context
@@ -76,6 +93,7 @@ export function reserveDevices(
         written.push(claim)
         claims.settled(one.claim, claim)
       }
+      await devicesReady(pod, node, plugin, context)
     },
     async release() {
       for (const { claim } of reserved.slice(written.length)) claims.settled(claim, undefined)
@@ -96,21 +114,50 @@ export function reserveDevices(
 }
 
 /**
- * Takes the devices from one claim of a pod that fits nowhere, if they keep it from a node and nobody else uses them:
- * it gets others with the next try. Source: PostFilter.
+ * Waits until the drivers have made the pod's devices ready for the node. Source: PreBind. @throws Error when one
+ * cannot be made ready, or is not within ten minutes
+ */
+async function devicesReady(
+  pod: Pod,
+  node: Node,
+  plugin: DynamicResources,
+  { clock, events, waits, signal }: BindingContext,
+): Promise<void> {
+  const claims = plugin.claimsOf(pod)
+  if (!claims.some(hasBindingConditions)) return
+  events.event(
+    pod,
+    "Normal",
+    "BindingConditionsPending",
+    `waiting for binding conditions for device on node ${node.metadata.name}`,
+  )
+  await holds({
+    check: () => plugin.claimsOf(pod).every(isReadyForBinding),
+    listen: (look) => waits.on(pod, claims, look),
+    clock,
+    timeoutMs: BINDING_TIMEOUT_MS,
+    late: "device binding timeout",
+    signal,
+  })
+}
+
+/**
+ * Takes the devices from one claim of a pod that fits nowhere, if they keep it from a node or could not be made ready,
+ * and nobody else uses them: it gets others with the next try. Source: PostFilter.
  */
 export async function freeDevices(
   pod: Pod,
   nodes: readonly { readonly node: Node }[],
   claims: DeviceClaims,
-  client: Client,
+  { client, clock }: Pick<ComponentContext, "client" | "clock">,
 ): Promise<void> {
   for (const name of resourceClaimNames(pod)) {
     const claim = claims.claim(pod.metadata.namespace ?? "", name)
-    const selector = claim?.status.allocation?.nodeSelector
-    if (claim === undefined || selector === undefined) continue
+    if (claim?.status.allocation === undefined) continue
+    const { nodeSelector } = claim.status.allocation
     const isKept = (claim.status.reservedFor ?? []).some(({ uid }) => uid !== pod.metadata.uid)
-    if (isKept || nodes.every(({ node }) => matchesNode(selector, node))) continue
+    const isEverywhere = nodeSelector === undefined || nodes.every(({ node }) => matchesNode(nodeSelector, node))
+    if (isKept || (isEverywhere && !hasFailedToBind(claim, clock.now()))) continue
     const { allocation: _allocation, reservedFor: _reservedFor, devices: _devices, ...status } = claim.status
     claims.settled(claim, await client.updateStatus(ResourceClaim, { ...claim, status }))
     return

@@ -10,9 +10,9 @@ import {
   SELECTED_NODE,
 } from "../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { keyFrom, type Informers } from "../../pkg/client/informer.ts"
-import type { Clock } from "../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { ClaimWaits } from "./claim-waits.ts"
+import { holds } from "./holds.ts"
 import { delayedClaims, isBound, planFor, type VolumeObjects } from "./plugins/volumebinding.ts"
 
 /** Most time for binding the claims of a pod, in milliseconds. Source: VolumeBindingArgs.BindTimeoutSeconds. */
@@ -66,7 +66,14 @@ export function bindVolumes(
       )
     const unmarked = plan.bindings.map(({ claim }) => claim)
     const listen = (look: () => void) => waits.on(pod, claims, look)
-    await holds(() => areBound(pod, node!, { marked, unmarked }, informers), listen, context.clock, signal)
+    await holds({
+      check: () => areBound(pod, node!, { marked, unmarked }, informers),
+      listen,
+      clock: context.clock,
+      timeoutMs: BIND_TIMEOUT_MS,
+      late: "binding volumes: the claims are not bound after 10 minutes",
+      signal,
+    })
   }
 }
 
@@ -100,38 +107,5 @@ function areBound(
           `${JSON.stringify(node.metadata.name)}`,
       )
     return isBound(now)
-  })
-}
-
-/** Resolves when `check` is true; it runs at each change that `listen` reports. */
-function holds(
-  check: () => boolean,
-  listen: (look: () => void) => () => void,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (settle: () => void) => {
-      timer.cancel()
-      signal.removeEventListener("abort", onAbort)
-      off()
-      settle()
-    }
-    const look = () => {
-      try {
-        if (check()) end(resolve)
-      } catch (err) {
-        end(() => reject(err as Error))
-      }
-    }
-    const onAbort = () => end(() => reject(signal.reason as Error))
-    const timer = clock.setTimeout(
-      () => end(() => reject(new Error("binding volumes: the claims are not bound after 10 minutes"))),
-      BIND_TIMEOUT_MS,
-    )
-    signal.addEventListener("abort", onAbort, { once: true })
-    const off = listen(look)
-    if (signal.aborted) onAbort()
-    else look()
   })
 }

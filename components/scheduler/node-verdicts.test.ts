@@ -6,8 +6,7 @@ import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 import { Cache } from "./cache.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
-import { NO_DEVICES } from "./dynamicresources/device-objects.fixtures.ts"
-import { dynamicResources } from "./plugins/dynamicresources.ts"
+import { withoutDevices } from "./dynamicresources/device-objects.fixtures.ts"
 import { NO_VOLUMES } from "./plugins/volumes.fixtures.ts"
 import { defaultPlugins } from "./plugins/plugins.ts"
 import { findNode, type CycleContext } from "./schedule-one.ts"
@@ -37,7 +36,7 @@ test("kept verdicts lead to the same nodes as asking every plugin about every no
     // given a cluster whose scheduler keeps verdicts
     const random = seededRandom(seed)
     const cache = new Cache()
-    const plugins = defaultPlugins(cache.images, () => ({}), NO_VOLUMES, dynamicResources(NO_DEVICES))
+    const plugins = defaultPlugins(cache.images, () => ({}), NO_VOLUMES, withoutDevices())
     const kept = new NodeVerdicts(plugins)
     const nominations = new Nominations()
     const context = (verdicts: NodeVerdicts): CycleContext => {

@@ -7,8 +7,7 @@ import { Cache } from "./cache.ts"
 import { diagnosisMessage } from "./framework.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"
 import { Nominations } from "./nominations.ts"
-import { NO_DEVICES } from "./dynamicresources/device-objects.fixtures.ts"
-import { dynamicResources } from "./plugins/dynamicresources.ts"
+import { withoutDevices } from "./dynamicresources/device-objects.fixtures.ts"
 import { NO_VOLUMES } from "./plugins/volumes.fixtures.ts"
 import { defaultPlugins } from "./plugins/plugins.ts"
 import { findVictims } from "./preemption.ts"
@@ -36,7 +35,7 @@ function place(nodes: readonly Node[], bound: readonly Pod[] = []): CycleContext
   const cache = new Cache()
   for (const node of nodes) cache.setNode(node)
   for (const pod of bound) cache.setPod(pod)
-  const plugins = defaultPlugins(cache.images, (name) => ({ team: name }), NO_VOLUMES, dynamicResources(NO_DEVICES))
+  const plugins = defaultPlugins(cache.images, (name) => ({ team: name }), NO_VOLUMES, withoutDevices())
   const [verdicts, nominations] = [new NodeVerdicts(plugins), new Nominations()]
   return { cache, plugins, verdicts, random: seededRandom(1), nominations }
 }

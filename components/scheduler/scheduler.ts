@@ -109,7 +109,7 @@ export function createScheduler(
     attachments: (nodeName) => informers.of(VolumeAttachment).by(attachmentsByNode, nodeName),
   }
   const claims = new DeviceClaims(informers)
-  const devices = dynamicResources(claims)
+  const devices = dynamicResources(claims, { clock, random })
   const plugins = defaultPlugins(
     cache.images,
     (name) => informers.of(Namespace).get(name)?.metadata.labels,
@@ -161,7 +161,8 @@ export function createScheduler(
     if ("node" in outcome) {
       let reservation: DeviceReservation | undefined
       try {
-        reservation = reserveDevices(pod, cache.get(outcome.node)!.node, devices, claims, context)
+        const tools = { client, clock, events, waits: claimWaits!, signal: stopping.signal }
+        reservation = reserveDevices(pod, cache.get(outcome.node)!.node, devices, claims, tools)
       } catch (err) {
         log.warn("Reserving devices failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
         return queue.failed(queued, new Set())
@@ -243,7 +244,7 @@ export function createScheduler(
         for (const victim of victims) await evictVictim(victim, pod, node, eviction)
       }
       await writeUnschedulable(pod, message, node, context)
-      if (refusing.has(devices.name)) await freeDevices(pod, cache.list, claims, client)
+      if (refusing.has(devices.name)) await freeDevices(pod, cache.list, claims, { client, clock })
     } catch (err) {
       if (running && !isNotFound(err))
         log.warn("Could not write why a pod was not scheduled", {

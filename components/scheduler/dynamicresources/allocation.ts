@@ -4,7 +4,11 @@ import type { Device } from "../../../pkg/api/resource/v1/device.ts"
 import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { formatQuantity } from "../../../pkg/apimachinery/quantity.ts"
+import type { AllocatorInput } from "./allocator.ts"
+import type { Consumption } from "./capacity.ts"
 import { alternativesOf, type Asked } from "./requests.ts"
 
 /** A device that a claim gets. */
@@ -14,29 +18,42 @@ export interface Taken {
   readonly pool: string
   readonly slice: ResourceSlice
   readonly device: Device
+  /** What is taken of a device that several claims share. */
+  readonly consumption: Consumption
 }
 
 /** What stands in the status of a claim that gets these devices. Source: Allocate, createNodeSelector. */
 export function allocationOf(
   claim: ResourceClaim,
   taken: readonly Taken[],
-  deviceClass: (name: string) => DeviceClass | undefined,
+  node: Node,
+  { deviceClass, shareId }: Pick<AllocatorInput, "deviceClass" | "shareId">,
 ): AllocationResult {
-  const results = taken.map(({ asked, driver, pool, device }) => ({
+  const results = taken.map(({ asked, driver, pool, device, consumption }) => ({
     request: asked.name,
     driver,
     pool,
     device: device.name,
     ...(asked.adminAccess ? { adminAccess: true } : {}),
     ...(asked.tolerations.length > 0 ? { tolerations: asked.tolerations } : {}),
+    ...(device.bindingConditions === undefined ? {} : { bindingConditions: device.bindingConditions }),
+    ...(device.bindingFailureConditions === undefined
+      ? {}
+      : { bindingFailureConditions: device.bindingFailureConditions }),
+    ...(device.allowMultipleAllocations === true ? { shareID: shareId(), ...consumedBy(consumption) } : {}),
   }))
   const config = configOf(claim, chosenOf(claim, taken), deviceClass)
-  const nodeSelector = nodeSelectorOf(taken)
+  const nodeSelector = nodeSelectorOf(taken, node)
   return {
     devices: { results, ...(config.length === 0 ? {} : { config }) },
     ...(nodeSelector === undefined ? {} : { nodeSelector }),
   }
 }
+
+const consumedBy = (consumption: Consumption) =>
+  consumption.size === 0
+    ? {}
+    : { consumedCapacity: Object.fromEntries([...consumption].map(([name, amount]) => [name, formatQuantity(amount)])) }
 
 /** What was asked for in the end, of each request. */
 const chosenOf = ({ spec }: ResourceClaim, taken: readonly Taken[]): readonly Asked[] =>
@@ -71,11 +88,10 @@ function configOf(
 }
 
 /** The nodes that reach all of the devices; undefined where every node does. */
-function nodeSelectorOf(taken: readonly Taken[]): NodeSelector | undefined {
+function nodeSelectorOf(taken: readonly Taken[], { metadata: { name = "" } }: Node): NodeSelector | undefined {
   const places = taken.map(({ slice, device }) => (slice.spec.perDeviceNodeSelection === true ? device : slice.spec))
-  const node = places.find(({ nodeName = "" }) => nodeName !== "")?.nodeName
-  if (node !== undefined)
-    return { nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }] }
+  if (places.some(({ nodeName = "" }) => nodeName !== "") || taken.some(({ device }) => device.bindsToNode === true))
+    return { nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [name] }] }] }
   const terms = places.flatMap(({ nodeSelector }) => nodeSelector?.nodeSelectorTerms[0] ?? [])
   const matchFields = unique(terms.flatMap((term) => term.matchFields ?? []))
   const matchExpressions = unique(terms.flatMap((term) => term.matchExpressions ?? []))

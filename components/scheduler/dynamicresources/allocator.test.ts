@@ -5,6 +5,7 @@ import { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import type { AllocatedDevices } from "./allocated-devices.ts"
 import { Allocator } from "./allocator.ts"
 import { DeviceSelectors } from "./device-selectors.ts"
 
@@ -59,6 +60,7 @@ interface Row {
   readonly claims?: readonly ResourceClaim[]
   readonly slices: readonly ResourceSlice[]
   readonly allocated?: readonly string[]
+  readonly shared?: AllocatedDevices["shared"]
   readonly on?: Node
   /** The devices of each claim, as `<request>=<device>`; undefined where there are none; a text where it is an error. */
   readonly wants: readonly (readonly string[])[] | string | undefined
@@ -75,6 +77,19 @@ const shared = (devices: readonly object[]) => [
   slice([], { sharedCounters: COUNTERS, nodeName: "one", pool: { resourceSliceCount: 2 } }),
   slice(devices, { pool: { resourceSliceCount: 2 } }),
 ]
+/** A device that several claims can have, with 8Gi of memory of which `policy` says what parts are given. */
+const shareable = (name: string, policy?: object, more: object = {}) => ({
+  name,
+  allowMultipleAllocations: true,
+  capacity: { memory: { value: "8Gi", ...(policy === undefined ? {} : { requestPolicy: policy }) } },
+  ...more,
+})
+const wanting = (name: string, memory?: string, more: object = {}) =>
+  request(name, { ...(memory === undefined ? {} : { capacity: { requests: { memory } } }), ...more })
+const gibi = (count: number): bigint => BigInt(count) * 2n ** 30n * 1_000_000_000n
+const usedMemory = (gi: number) => new Map([[`${DRIVER}/pool/a`, new Map([["memory", gibi(gi)]])]])
+const STEPS = { default: "1Gi", validRange: { min: "2Gi", max: "6Gi", step: "2Gi" } }
+const VALUES = { default: "1Gi", validValues: ["1Gi", "4Gi"] }
 const tainted = (effect: string) => ({ name: "a", taints: [{ key: "broken", value: "yes", effect }] })
 const tolerating = (toleration: object) => [claim({ requests: [request("r", { tolerations: [toleration] })] })]
 
@@ -328,13 +343,91 @@ const rows: readonly Row[] = [
     ],
     wants: [["r=b"]],
   },
+  {
+    title: "a share of a device that other claims have shares of",
+    claims: [claim({ requests: [wanting("r", "4Gi")] })],
+    slices: [slice([shareable("a")])],
+    shared: usedMemory(4),
+    wants: [["r=a"]],
+  },
+  {
+    title: "no share that is larger than what is left",
+    claims: [claim({ requests: [wanting("r", "5Gi")] })],
+    slices: [slice([shareable("a"), shareable("b")])],
+    shared: usedMemory(4),
+    wants: [["r=b"]],
+  },
+  {
+    title: "the whole of a device where it does not say how much, and the device has no usual amount",
+    claims: [claim({ requests: [wanting("r")] })],
+    slices: [slice([shareable("a")])],
+    shared: usedMemory(1),
+    wants: undefined,
+  },
+  {
+    title: "the usual amount where it does not say how much",
+    claims: [claim({ requests: [wanting("r")] })],
+    slices: [slice([shareable("a", VALUES)])],
+    shared: usedMemory(7),
+    wants: [["r=a"]],
+  },
+  {
+    title: "shares of one device for several requests and claims, as far as they go",
+    claims: [
+      claim({ requests: [wanting("r", "4Gi"), wanting("s", "3Gi")] }),
+      claim({ requests: [wanting("t", "2Gi")] }, "other"),
+    ],
+    slices: [slice([shareable("a"), shareable("b")])],
+    wants: [["r=a", "s=a"], ["t=b"]],
+  },
+  {
+    title: "several devices for one request, and not one of them twice",
+    claims: [claim({ requests: [wanting("r", "1Gi", { count: 2 })] })],
+    slices: [slice([shareable("a")])],
+    wants: undefined,
+  },
+  {
+    title: "shares of devices that differ in an attribute",
+    claims: [
+      claim({
+        requests: [wanting("r", "1Gi"), wanting("s", "1Gi")],
+        constraints: [{ distinctAttribute: `${DRIVER}/numa` }],
+      }),
+    ],
+    slices: [slice(["a", "b"].map((name, i) => shareable(name, undefined, { attributes: { numa: { int: i } } })))],
+    wants: [["r=a", "s=b"]],
+  },
+  {
+    title: "no more than the device gives at once",
+    claims: [claim({ requests: [wanting("r", "7Gi")] })],
+    slices: [slice([shareable("a", STEPS)])],
+    wants: undefined,
+  },
+  {
+    title: "no amount over the largest that the device gives",
+    claims: [claim({ requests: [wanting("r", "5Gi")] })],
+    slices: [slice([shareable("a", VALUES)])],
+    wants: undefined,
+  },
+  {
+    title: "the counters of a shared device once",
+    claims: [claim({ requests: [wanting("r", "1Gi"), wanting("s", "1Gi")] })],
+    slices: shared([shareable("a", undefined, { consumesCounters: sharing("a", "8Gi").consumesCounters })]),
+    wants: [["r=a", "s=a"]],
+  },
 ]
 
-function allocatorFor({ claims = [CLAIM], slices, allocated = [] }: Omit<Row, "title" | "wants">): Allocator {
+function allocatorFor({
+  claims = [CLAIM],
+  slices,
+  allocated = [],
+  shared = new Map(),
+}: Omit<Row, "title" | "wants">): Allocator {
   return new Allocator({
     claims,
     slices,
-    allocated: new Set(allocated.map((name) => `${DRIVER}/pool/${name}`)),
+    allocated: { whole: new Set(allocated.map((name) => `${DRIVER}/pool/${name}`)), shared },
+    shareId: () => "share",
     deviceClass: (name) => CLASSES.find(({ metadata }) => metadata.name === name),
     selectors: new DeviceSelectors(),
   })
@@ -380,6 +473,42 @@ describe("a claim gets", () => {
       nodeSelector: {
         nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["one"] }] }],
       },
+    })
+  })
+
+  test.each([
+    { title: "as much as it asks for", asks: "3Gi", policy: undefined, wants: "3Gi" },
+    { title: "all where it says nothing", asks: undefined, policy: undefined, wants: "8Gi" },
+    { title: "the usual amount where it says nothing", asks: undefined, policy: STEPS, wants: "1Gi" },
+    { title: "the least that there is", asks: "1", policy: STEPS, wants: "2Gi" },
+    { title: "the next step", asks: "2049Mi", policy: STEPS, wants: "4Gi" },
+    { title: "the next of some amounts", asks: "2Gi", policy: VALUES, wants: "4Gi" },
+  ])("a share of a device: $title", ({ asks, policy, wants }) => {
+    const [allocation] = allocatorFor({
+      claims: [claim({ requests: [wanting("r", asks)] })],
+      slices: [slice([shareable("a", policy)])],
+    }).allocate(NODES[0]!)!
+    expect(allocation!.devices.results).toEqual([
+      {
+        request: "r",
+        driver: DRIVER,
+        pool: "pool",
+        device: "a",
+        shareID: "share",
+        consumedCapacity: { memory: wants },
+      },
+    ])
+  })
+
+  test("the conditions that its device must meet, and the node that the device is made ready for", () => {
+    const conditions = { bindingConditions: ["Attached"], bindingFailureConditions: ["Broken"] }
+    const [allocation] = allocatorFor({
+      claims: [CLAIM],
+      slices: [slice([{ name: "a", bindsToNode: true, ...conditions }], { allNodes: true })],
+    }).allocate(NODES[1]!)!
+    expect(allocation).toMatchObject({
+      devices: { results: [{ device: "a", ...conditions }] },
+      nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", values: ["two"] }] }] },
     })
   })
 

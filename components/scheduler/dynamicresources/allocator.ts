@@ -4,8 +4,9 @@ import type { Device, DeviceTaint } from "../../../pkg/api/resource/v1/device.ts
 import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
-import { compareQuantities, quantity } from "../../../pkg/apimachinery/quantity.ts"
+import type { AllocatedDevices } from "./allocated-devices.ts"
 import { allocationOf, type Taken } from "./allocation.ts"
+import { consumptionOf, SharedCapacity, type Consumption } from "./capacity.ts"
 import { Constraint } from "./constraints.ts"
 import { Counters } from "./counters.ts"
 import { SelectorError, type DeviceSelectors } from "./device-selectors.ts"
@@ -26,16 +27,17 @@ export interface AllocatorInput {
   /** Claims without an allocation. */
   readonly claims: readonly ResourceClaim[]
   readonly slices: readonly ResourceSlice[]
-  /** Devices that claims have already, by `deviceId`. */
-  readonly allocated: ReadonlySet<string>
+  /** Devices that claims have already. */
+  readonly allocated: AllocatedDevices
   deviceClass(name: string): DeviceClass | undefined
   readonly selectors: DeviceSelectors
+  /** Returns a new uid, which tells a share of a device from others. */
+  shareId(): string
 }
 
 /**
  * Finds devices for claims, node by node. Source: dynamic-resource-allocation
- * structured/internal/stable/allocator_stable.go. Differs from upstream: devices with binding conditions are not given,
- * and devices that allow several allocations are given once.
+ * structured/internal/incubating/allocator_incubating.go.
  */
 export class Allocator {
   readonly #input: AllocatorInput
@@ -69,17 +71,12 @@ export class Allocator {
     return selected
   }
 
-  #select({ deviceClassName, selectors, capacity = {} }: Asked, driver: string, device: Device): boolean {
-    if ((device.bindingConditions ?? []).length > 0) return false
+  #select(asked: Asked, driver: string, device: Device): boolean {
+    const { deviceClassName, selectors } = asked
     const ofClass = this.#input.deviceClass(deviceClassName)?.spec.selectors ?? []
     if (!this.#matches(`class ${deviceClassName}`, () => this.#input.selectors.match(ofClass, driver, device)))
       return false
-    const has = device.capacity ?? {}
-    const isEnough = Object.entries(capacity).every(
-      ([name, wanted]) =>
-        Object.hasOwn(has, name) && compareQuantities(quantity(wanted), quantity(has[name]!.value)) <= 0,
-    )
-    return isEnough && this.#matches("claim", () => this.#input.selectors.match(selectors, driver, device))
+    return this.#matches("claim", () => this.#input.selectors.match(selectors, driver, device))
   }
 
   #matches(whose: string, match: () => boolean): boolean {
@@ -104,6 +101,16 @@ interface Candidate {
   readonly device: Device
 }
 
+/** Where a search is: at the `at`th device of an alternative of a request; where none is `chosen`, before them all. */
+interface Step {
+  readonly claim: number
+  readonly request: number
+  readonly chosen?: Alternative
+  readonly at?: number
+  /** The device that the request got before; it gets none that come earlier. */
+  readonly after?: Device
+}
+
 /** `too-many`: no other device helps, since the claim would get more than it can hold. */
 type Outcome = "done" | "none" | "too-many"
 
@@ -120,6 +127,7 @@ class Search {
   readonly #requests: readonly (readonly (readonly Alternative[])[])[]
   readonly #constraints: readonly (readonly Constraint[])[]
   readonly #counters = new Map<Pool, Counters>()
+  readonly #shares: SharedCapacity
   readonly #taken: readonly Taken[][]
   /** Claims that got a device in this search, by its id. */
   readonly #users = new Map<string, Set<number>>()
@@ -135,6 +143,7 @@ class Search {
     this.#node = node
     this.#pools = pools
     this.#isSelected = isSelected
+    this.#shares = new SharedCapacity(input.allocated.shared)
     this.#taken = input.claims.map(() => [])
     this.#constraints = input.claims.map(({ spec }) =>
       (spec.devices.constraints ?? []).map((constraint) => new Constraint(constraint)),
@@ -143,10 +152,8 @@ class Search {
   }
 
   run(): readonly AllocationResult[] | undefined {
-    if (this.#next(0, 0, undefined, 0) !== "done") return undefined
-    return this.#input.claims.map((claim, i) =>
-      allocationOf(claim, this.#taken[i]!, (name) => this.#input.deviceClass(name)),
-    )
+    if (this.#next({ claim: 0, request: 0 }) !== "done") return undefined
+    return this.#input.claims.map((claim, i) => allocationOf(claim, this.#taken[i]!, this.#node, this.#input))
   }
 
   #requestsOf({ metadata, spec }: ResourceClaim): readonly (readonly Alternative[])[] {
@@ -170,13 +177,21 @@ class Search {
         `request ${asked.name}: asks for all devices, but resource pool ${partial.driver}/${partial.name} is currently ` +
           (partial.state === "invalid" ? "invalid" : "being updated"),
       )
-    const all = [...this.#candidates()].filter((candidate) => this.#fits(asked, candidate))
+    const all = [...this.#candidates()].filter(
+      (candidate) => this.#fits(asked, candidate) && this.#consumption(asked, candidate) !== undefined,
+    )
     return { asked, count: all.length, all }
   }
 
-  *#candidates(): Generator<Candidate> {
+  /** The devices, or those that come after one of them. */
+  *#candidates(after?: Device): Generator<Candidate> {
+    let isLater = after === undefined
     for (const pool of this.#pools)
-      for (const slice of pool.slices) for (const device of slice.spec.devices ?? []) yield { pool, slice, device }
+      for (const slice of pool.slices)
+        for (const device of slice.spec.devices ?? []) {
+          if (isLater) yield { pool, slice, device }
+          else isLater = device === after
+        }
   }
 
   #fits(asked: Asked, { pool, slice, device }: Candidate): boolean {
@@ -184,20 +199,20 @@ class Search {
     return this.#isSelected(asked, pool.driver, device)
   }
 
-  /** Goes on with one device: the `at`th of an alternative of a request; of a request where no alternative is chosen. */
-  #next(claim: number, request: number, chosen: Alternative | undefined, at: number): Outcome {
+  /** Goes on with one device. */
+  #next({ claim, request, chosen, at = 0, after }: Step): Outcome {
     const requests = this.#requests[claim]
     if (requests === undefined) return "done"
     const alternatives = requests[request]
     if (alternatives === undefined) {
       // Other devices of this claim may let the next one have fewer.
-      const outcome = this.#next(claim + 1, 0, undefined, 0)
+      const outcome = this.#next({ claim: claim + 1, request: 0 })
       return outcome === "too-many" ? "none" : outcome
     }
     if (chosen === undefined) {
       let failed: Outcome = "too-many"
       for (const alternative of alternatives) {
-        const outcome = this.#next(claim, request, alternative, 0)
+        const outcome = this.#next({ claim, request, chosen: alternative })
         if (outcome === "done") return outcome
         if (outcome === "none") failed = outcome
       }
@@ -205,16 +220,16 @@ class Search {
     }
     const { asked, count, all } = chosen
     if (all?.length === 0) return "none"
-    if (at >= count) return this.#next(claim, request + 1, undefined, 0)
+    if (at >= count) return this.#next({ claim, request: request + 1 })
     if (this.#taken[claim]!.length + count - at > MOST_DEVICES) return "too-many"
-    for (const candidate of all === undefined ? this.#candidates() : [all[at]!]) {
+    for (const candidate of all === undefined ? this.#candidates(after) : [all[at]!]) {
       if (this.#steps++ > MOST_STEPS)
         throw new AllocationError(`node ${this.#node.metadata.name}: timed out trying to allocate devices`)
       if (candidate.pool.state !== "complete" || !this.#isFree(asked, claim, candidate)) continue
       if (all === undefined && !this.#fits(asked, candidate)) continue
       const giveBack = this.#take(asked, claim, candidate, all !== undefined)
       if (giveBack === undefined) continue
-      const outcome = this.#next(claim, request, chosen, at + 1)
+      const outcome = this.#next({ claim, request, chosen, at: at + 1, after: candidate.device })
       if (outcome === "done") return outcome
       giveBack()
       if (outcome === "too-many") return outcome
@@ -227,15 +242,29 @@ class Search {
     const id = deviceId(pool.driver, pool.name, device.name)
     const users = this.#users.get(id)
     if (adminAccess) return users?.has(claim) !== true
-    return !this.#input.allocated.has(id) && (users?.size ?? 0) === 0
+    return !this.#input.allocated.whole.has(id) && (users?.size ?? 0) === 0
+  }
+
+  /** What the request takes of the device; undefined where that much is not free. */
+  #consumption(asked: Asked, { pool, device }: Candidate): Consumption | undefined {
+    const consumption = consumptionOf(asked, device)
+    if (consumption === undefined || device.allowMultipleAllocations !== true) return consumption
+    const id = deviceId(pool.driver, pool.name, device.name)
+    return this.#shares.hasRoom(id, device, consumption) ? consumption : undefined
   }
 
   /** Takes a device, and gives what gives it back; undefined where it cannot be had. */
-  #take(asked: Asked, claim: number, { pool, slice, device }: Candidate, must: boolean): (() => void) | undefined {
+  #take(asked: Asked, claim: number, candidate: Candidate, must: boolean): (() => void) | undefined {
+    const { pool, slice, device } = candidate
+    const id = deviceId(pool.driver, pool.name, device.name)
+    const isShared = device.allowMultipleAllocations === true
+    const consumption = this.#consumption(asked, candidate)
+    if (consumption === undefined) return undefined
     if ((device.taints ?? []).some((taint) => prevents(taint, asked))) return undefined
     const undo: (() => void)[] = []
     const giveBack = () => undo.forEach((step) => step())
-    if ((device.consumesCounters ?? []).length > 0) {
+    // Who shares a device with others takes nothing more of the counters.
+    if ((device.consumesCounters ?? []).length > 0 && !(isShared && this.#shares.isUsed(id))) {
       const back = this.#countersOf(pool).take(device.consumesCounters!)
       if (back === undefined) return undefined
       undo.push(back)
@@ -251,17 +280,17 @@ class Search {
       const { metadata } = this.#input.claims[claim]!
       throw new AllocationError(
         `claim ${metadata.namespace}/${metadata.name}, request ${asked.name}: cannot add device ` +
-          `${deviceId(pool.driver, pool.name, device.name)} because a claim constraint would not be satisfied`,
+          `${id} because a claim constraint would not be satisfied`,
       )
     }
-    const id = deviceId(pool.driver, pool.name, device.name)
-    const users = this.#users.get(id) ?? new Set<number>()
-    this.#users.set(id, users.add(claim))
-    this.#taken[claim]!.push({ asked, driver: pool.driver, pool: pool.name, slice, device })
-    undo.push(() => {
-      users.delete(claim)
-      this.#taken[claim]!.pop()
-    })
+    if (isShared) undo.push(this.#shares.take(id, consumption))
+    else {
+      const users = this.#users.get(id) ?? new Set<number>()
+      this.#users.set(id, users.add(claim))
+      undo.push(() => void users.delete(claim))
+    }
+    this.#taken[claim]!.push({ asked, driver: pool.driver, pool: pool.name, slice, device, consumption })
+    undo.push(() => void this.#taken[claim]!.pop())
     return giveBack
   }
 

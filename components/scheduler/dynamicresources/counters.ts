@@ -1,18 +1,19 @@
 import type { DeviceCounterConsumption } from "../../../pkg/api/resource/v1/device.ts"
 import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { isAllocated, type AllocatedDevices } from "./allocated-devices.ts"
 import { deviceId, type Pool } from "./pools.ts"
 
 /** What is left of the counters of one pool, in billionths, by set and name. Source: checkAvailableCounters. */
 export class Counters {
   readonly #left = new Map<string, bigint>()
 
-  constructor({ driver, name, slices, others, counterSets }: Pool, allocated: ReadonlySet<string>) {
+  constructor({ driver, name, slices, others, counterSets }: Pool, allocated: AllocatedDevices) {
     for (const set of counterSets)
       for (const [counter, { value }] of Object.entries(set.counters))
         this.#left.set(`${set.name}/${counter}`, quantity(value).nano)
     for (const { spec } of [...slices, ...others])
       for (const device of spec.devices ?? [])
-        if (allocated.has(deviceId(driver, name, device.name))) this.#add(device.consumesCounters ?? [], -1n)
+        if (isAllocated(allocated, deviceId(driver, name, device.name))) this.#add(device.consumesCounters ?? [], -1n)
   }
 
   /** Takes what a device consumes, and gives what puts it back; undefined, and nothing taken, where it is too much. */

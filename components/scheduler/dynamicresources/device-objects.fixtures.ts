@@ -1,10 +1,16 @@
-import type { DeviceObjects } from "./device-objects.ts"
+import { seededRandom } from "../../../pkg/clock/random.ts"
+import { dynamicResources, type DynamicResources } from "../plugins/dynamicresources.ts"
+import { NOTHING_ALLOCATED } from "./allocated-devices.ts"
 
-/** A cluster without claims for devices. */
-export const NO_DEVICES: DeviceObjects = {
-  claim: () => undefined,
-  slices: () => [],
-  deviceClass: () => undefined,
-  allocated: () => new Set(),
-  isPending: () => false,
-}
+/** The plugin in a cluster without claims for devices. */
+export const withoutDevices = (): DynamicResources =>
+  dynamicResources(
+    {
+      claim: () => undefined,
+      slices: () => [],
+      deviceClass: () => undefined,
+      allocated: () => NOTHING_ALLOCATED,
+      isPending: () => false,
+    },
+    { clock: { now: () => 0 }, random: seededRandom(1) },
+  )

@@ -3,15 +3,15 @@ import { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import type { Informers } from "../../../pkg/client/informer.ts"
-import { deviceId } from "./pools.ts"
+import { allocatedDevices, type AllocatedDevices } from "./allocated-devices.ts"
 
 /** Where the plugin finds claims and devices. */
 export interface DeviceObjects {
   claim(namespace: string, name: string): ResourceClaim | undefined
   slices(): readonly ResourceSlice[]
   deviceClass(name: string): DeviceClass | undefined
-  /** Devices that claims have, or are about to get, by `deviceId`. */
-  allocated(): ReadonlySet<string>
+  /** Devices that claims have, or are about to get. */
+  allocated(): AllocatedDevices
   /** Whether an allocation of the claim is being written. */
   isPending(claim: ResourceClaim): boolean
 }
@@ -43,15 +43,14 @@ export class DeviceClaims implements DeviceObjects {
     return this.#informers.of(DeviceClass).get(name)
   }
 
-  allocated(): ReadonlySet<string> {
-    const devices = new Set<string>()
-    for (const shown of this.#informers.of(ResourceClaim).list()) {
-      const { metadata, status } = this.#newest(shown)!
-      const { allocation } = this.#pending.get(metadata.uid ?? "")?.status ?? status
-      for (const { driver, pool, device, adminAccess } of allocation?.devices.results ?? [])
-        if (adminAccess !== true) devices.add(deviceId(driver, pool, device))
-    }
-    return devices
+  allocated(): AllocatedDevices {
+    const claims = this.#informers.of(ResourceClaim).list()
+    return allocatedDevices(
+      claims.flatMap((shown) => {
+        const { metadata, status } = this.#newest(shown)!
+        return (this.#pending.get(metadata.uid ?? "")?.status ?? status).allocation ?? []
+      }),
+    )
   }
 
   isPending({ metadata }: ResourceClaim): boolean {

@@ -223,3 +223,80 @@ describe("a claim that pods share", () => {
     expect(await nodeOf(cluster, "second")).toBe(other)
   })
 })
+
+describe("a device that must be made ready for a node", () => {
+  /** Two nodes, a device for both that its driver attaches, and a pod that is to get it. */
+  async function startAttached() {
+    const cluster = await start()
+    const { client } = cluster
+    for (const name of ["one", "two"]) await client.delete(ResourceSlice, { name })
+    const device = { bindsToNode: true, bindingConditions: ["Attached"], bindingFailureConditions: ["Broken"] }
+    await client.create(ResourceSlice, {
+      metadata: { name: "fabric" },
+      spec: {
+        driver: "gpu.example",
+        allNodes: true,
+        pool: { name: "fabric", generation: 1, resourceSliceCount: 1 },
+        devices: [
+          { name: "a", ...device },
+          { name: "b", ...device },
+        ],
+      },
+    })
+    await client.create(ResourceClaim, { metadata: { namespace: NAMESPACE, name: "shared" }, spec })
+    await client.create(Pod, pod("web", SHARED))
+    await cluster.advance("1m")
+    const read = () => client.get(ResourceClaim, { namespace: NAMESPACE, name: "shared" })
+    return Object.assign(cluster, {
+      read,
+      /** The driver tells of the claim's device. */
+      async tell(type: string): Promise<void> {
+        const claim = await read()
+        const { driver, pool: name, device: of } = claim.status.allocation!.devices.results![0]!
+        const lastTransitionTime = "2026-01-01T00:00:00Z"
+        const conditions = [
+          { type, status: "True" as const, reason: "Told", message: "by the driver", lastTransitionTime },
+        ]
+        const devices = [{ driver, pool: name, device: of, conditions }]
+        await client.updateStatus(ResourceClaim, { ...claim, status: { ...claim.status, devices } })
+        await cluster.settle()
+      },
+      events: () => cluster.history({ kind: "Event" }).map(({ object }) => (object as { reason?: string }).reason),
+    })
+  }
+  const given = ({ status }: ResourceClaim) => status.allocation?.devices.results?.map(({ device }) => device)
+
+  test("keeps its pod from its node until the driver says so", async () => {
+    await using cluster = await startAttached()
+    // given a pod whose claim has a device
+    expect(given(await cluster.read())).toEqual(["a"])
+    expect((await cluster.read()).status.allocation?.allocationTimestamp).toBeDefined()
+    expect(await nodeOf(cluster, "web")).toBeUndefined()
+    expect(cluster.events()).toContain("BindingConditionsPending")
+    // when the driver has made it ready
+    await cluster.tell("Attached")
+    // then the pod goes to the node that it is ready for
+    const selector = (await cluster.read()).status.allocation?.nodeSelector
+    expect([await nodeOf(cluster, "web")]).toEqual([...selector!.nodeSelectorTerms[0]!.matchFields![0]!.values!])
+  })
+
+  test.each([
+    { title: "its driver fails", fail: (cluster: Awaited<ReturnType<typeof startAttached>>) => cluster.tell("Broken") },
+    {
+      title: "its driver does not answer within ten minutes",
+      fail: (cluster: Awaited<ReturnType<typeof startAttached>>) => cluster.advance("10m"),
+    },
+  ])("is given back, and another one tried, where $title", async ({ fail }) => {
+    await using cluster = await startAttached()
+    const before = (await cluster.read()).status.allocation?.allocationTimestamp
+    // when
+    await fail(cluster)
+    await cluster.advance("2m")
+    // then the claim has been given a device once more, and the pod still waits
+    const { allocation } = (await cluster.read()).status
+    expect(allocation?.allocationTimestamp).not.toBe(before!)
+    expect(await nodeOf(cluster, "web")).toBeUndefined()
+    await cluster.tell("Attached")
+    expect(await nodeOf(cluster, "web")).toBeDefined()
+  })
+})

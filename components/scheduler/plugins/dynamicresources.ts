@@ -2,12 +2,15 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { uuid, type Random } from "../../../pkg/clock/random.ts"
 import { canBeReserved, isClaimOf, isReservedFor, resourceClaimName } from "../../../pkg/pods/resource-claims.ts"
 import { AllocationError, Allocator } from "../dynamicresources/allocator.ts"
 import { hasClaims, type DeviceObjects } from "../dynamicresources/device-objects.ts"
 import { DeviceSelectors } from "../dynamicresources/device-selectors.ts"
 import { matchesNode } from "../dynamicresources/pools.ts"
 import { alternativesOf } from "../dynamicresources/requests.ts"
+import { hasFailedToBind } from "../dynamicresources/binding-conditions.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
 
 const NAME = "DynamicResources"
@@ -20,6 +23,9 @@ interface Claims {
   /** What claims without devices get, by node. */
   readonly allocations: Map<string, readonly AllocationResult[]>
 }
+
+/** What a share would be called does not matter while nodes are compared. */
+const noShare = (): string => ""
 
 /** The plugin, and what it says of the node that was chosen. */
 export interface DynamicResources extends Plugin {
@@ -38,12 +44,15 @@ export interface DynamicResources extends Plugin {
 /**
  * A pod waits until its claims for devices are there, and then goes where their devices are, or where devices can be
  * had for them. These are given once the pod has its node (bind-devices.ts). Source: plugins/dynamicresources. Differs
- * from upstream: extended resources are not had by claims, and nobody waits for conditions of devices.
+ * from upstream: extended resources are not had by claims.
  */
-export function dynamicResources(objects: DeviceObjects): DynamicResources {
+export function dynamicResources(
+  objects: DeviceObjects,
+  { clock, random }: { readonly clock: Pick<Clock, "now">; readonly random: Random },
+): DynamicResources {
   const selectors = new DeviceSelectors()
 
-  function allocatorFor(claims: readonly ResourceClaim[]): Allocator | undefined {
+  function allocatorFor(claims: readonly ResourceClaim[], shareId: () => string): Allocator | undefined {
     const waiting = claims.filter(({ status }) => status.allocation === undefined)
     if (waiting.length === 0) return undefined
     return new Allocator({
@@ -52,6 +61,7 @@ export function dynamicResources(objects: DeviceObjects): DynamicResources {
       allocated: objects.allocated(),
       deviceClass: (name) => objects.deviceClass(name),
       selectors,
+      shareId,
     })
   }
 
@@ -77,13 +87,18 @@ export function dynamicResources(objects: DeviceObjects): DynamicResources {
         const refusal = refusalOf(claim, pod, objects)
         if (refusal !== undefined) return refusal
       }
-      state.set(NAME, { all: claims, allocator: allocatorFor(claims), allocations: new Map() } satisfies Claims)
+      state.set(NAME, {
+        all: claims,
+        allocator: allocatorFor(claims, noShare),
+        allocations: new Map(),
+      } satisfies Claims)
       return SUCCESS
     },
     filter(state, _pod, { node }) {
       const { all, allocator, allocations } = state.get(NAME) as Claims
-      if (!all.every(({ status }) => isAvailableOn(node, status.allocation)))
-        return unresolvable("resourceclaim not available on the node")
+      const isUsable = (claim: ResourceClaim) =>
+        isAvailableOn(node, claim.status.allocation) && !hasFailedToBind(claim, clock.now())
+      if (!all.every(isUsable)) return unresolvable("resourceclaim not available on the node")
       if (allocator === undefined) return SUCCESS
       try {
         const found = allocator.allocate(node)
@@ -113,7 +128,7 @@ export function dynamicResources(objects: DeviceObjects): DynamicResources {
     normalize: normalized(false),
     allocationsFor(pod, node) {
       const waiting = claimsOf(pod).filter(({ status }) => status.allocation === undefined)
-      const allocations = allocatorFor(waiting)?.allocate(node)
+      const allocations = allocatorFor(waiting, () => uuid(random))?.allocate(node)
       if (waiting.length > 0 && allocations === undefined)
         throw new Error(`claims of the pod cannot be allocated on node ${node.metadata.name} any more`)
       return waiting.map((claim, i) => ({ claim, allocation: allocations![i]! }))

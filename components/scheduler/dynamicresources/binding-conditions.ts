@@ -1,0 +1,46 @@
+import type { DeviceRequestAllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
+import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
+
+/**
+ * Devices that must be made ready for a node before a pod is bound there: their drivers tell by conditions in the
+ * status of the claim. KEP-5007. Source: plugins/dynamicresources isClaimReadyForBinding, isClaimTimeout.
+ */
+
+/** The time that drivers have. Source: pkg/scheduler/apis/config DynamicResourcesBindingTimeoutDefault. */
+export const BINDING_TIMEOUT_MS = 600_000
+
+const resultsOf = ({ status }: ResourceClaim): readonly DeviceRequestAllocationResult[] =>
+  (status.allocation?.devices.results ?? []).filter(({ bindingConditions = [] }) => bindingConditions.length > 0)
+
+/** Whether the claim has devices that must be made ready. */
+export const hasBindingConditions = (claim: ResourceClaim): boolean => resultsOf(claim).length > 0
+
+/** Whether all devices of the claim are ready. @throws Error when a driver says that one cannot be made ready */
+export function isReadyForBinding(claim: ResourceClaim): boolean {
+  for (const { driver, pool, device, bindingConditions = [], bindingFailureConditions = [] } of resultsOf(claim)) {
+    const told = claim.status.devices?.find(
+      (one) => one.driver === driver && one.pool === pool && one.device === device,
+    )
+    const held = (told?.conditions ?? []).filter(({ status }) => status === "True")
+    const failure = held.find(({ type }) => bindingFailureConditions.includes(type))
+    if (failure !== undefined)
+      throw new Error(
+        `device binding failed: claim=${claim.metadata.name}, reason=${failure.reason}, ` +
+          `message=${JSON.stringify(failure.message)}`,
+      )
+    if (!bindingConditions.every((type) => held.some((condition) => condition.type === type))) return false
+  }
+  return true
+}
+
+/** Whether the devices of the claim cannot be used: a driver failed, or did not make them ready in time. */
+export function hasFailedToBind(claim: ResourceClaim, now: number): boolean {
+  if (!hasBindingConditions(claim)) return false
+  try {
+    if (isReadyForBinding(claim)) return false
+  } catch {
+    return true
+  }
+  const since = claim.status.allocation?.allocationTimestamp
+  return since !== undefined && Date.parse(since) + BINDING_TIMEOUT_MS < now
+}
