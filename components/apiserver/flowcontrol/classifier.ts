@@ -29,10 +29,12 @@ interface KnownUser {
 }
 
 /**
- * How many users, and how many namespaces of one schema, are cached, so that invented names cannot fill the memory.
- * When the limit is reached the cache is emptied.
+ * Most users that are cached; when the limit is reached the cache is emptied. More than the 5,000 nodes of the largest
+ * cluster, each of which is a user, and few enough that invented names cannot fill the memory.
  */
-const MOST_REMEMBERED = 1000
+const MOST_USERS = 8000
+/** Most namespaces of one schema and user that are cached. */
+const MOST_NAMESPACES = 1000
 
 /** Finds the FlowSchema of a request. The schemas that can match a user are cached. */
 export class Classifier {
@@ -72,7 +74,7 @@ export class Classifier {
       groups,
       candidates: [...candidates, this.#candidateOf(fallback.schema, fallback.level, NO_RULES, name)],
     }
-    if (this.#users.size >= MOST_REMEMBERED) this.#users.clear()
+    if (this.#users.size >= MOST_USERS) this.#users.clear()
     this.#users.set(name, found)
     return found
   }
@@ -106,7 +108,7 @@ export class Classifier {
         const namespace = "path" in attributes ? "" : (attributes.namespace ?? "")
         let classified = byNamespace.get(namespace)
         if (classified === undefined) {
-          if (byNamespace.size >= MOST_REMEMBERED) byNamespace.clear()
+          if (byNamespace.size >= MOST_NAMESPACES) byNamespace.clear()
           byNamespace.set(namespace, (classified = classifiedAs(namespace)))
         }
         return classified

@@ -68,6 +68,14 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
     const [requests, seatsInUse] = [executing.with(...labels), executingSeats.with(...labels)]
     const concurrencyInUse = concurrency.with(...labels)
     const execution = executions.with(...labels, "regular")
+    /** The series of requests that wait, which exist once one has waited. */
+    let inQueue: { readonly requests: Value; readonly seats: Value; readonly length: Distribution } | undefined
+    const waiting = () =>
+      (inQueue ??= {
+        requests: queued.with(...labels),
+        seats: queuedSeats.with(...labels),
+        length: lengths.with(...labels),
+      })
     return {
       dispatched: dispatched.with(...labels),
       waited: waits.with(...labels, "true"),
@@ -85,13 +93,15 @@ export function createFlowMetrics(registry: Registry): FlowMetrics {
         execution.observe(seconds)
       },
       entered(seats, length) {
-        queued.with(...labels).inc()
-        queuedSeats.with(...labels).inc(seats)
-        lengths.with(...labels).observe(length)
+        const series = waiting()
+        series.requests.inc()
+        series.seats.inc(seats)
+        series.length.observe(length)
       },
       left(seats) {
-        queued.with(...labels).dec()
-        queuedSeats.with(...labels).dec(seats)
+        const series = waiting()
+        series.requests.dec()
+        series.seats.dec(seats)
       },
       rejected(reason, seconds) {
         rejected.with(...labels, reason).inc()

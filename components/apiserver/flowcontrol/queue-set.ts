@@ -56,14 +56,6 @@ export interface Queue<Request extends SeatedRequest> {
   nextDispatchR: number
 }
 
-/** Values at the last dispatch from a queue, for the metrics. */
-export interface LastDispatch {
-  readonly r: number
-  readonly s: number
-  readonly bounds: { readonly min: number; readonly max: number }
-  readonly discounted: { readonly min: number; readonly max: number }
-}
-
 export interface QueueSetOptions {
   /** Whether requests begin without regard to the limit. */
   readonly isExempt: boolean
@@ -92,7 +84,6 @@ export class QueueSet<Request extends SeatedRequest> {
   executing = 0
   seatsWaiting = 0
   seatsInUse = 0
-  lastDispatch: LastDispatch | undefined
   /** How often the next request needed more seats than were free. */
   notAccommodated = 0
 
@@ -283,7 +274,6 @@ export class QueueSet<Request extends SeatedRequest> {
     }
     // Among queues whose requests would end at the same time, the search starts after this one next time.
     this.#robin = index
-    this.lastDispatch = { r: this.#r, s: queue.nextDispatchR, ...next.bounds }
     this.#leaveQueue(queue, place)
     this.#seat(place)
     this.#bound(queue)
@@ -300,29 +290,19 @@ export class QueueSet<Request extends SeatedRequest> {
   }
 
   /** Returns the queue whose oldest request would end first. */
-  #nextQueue():
-    | {
-        readonly queue: Queue<Request>
-        readonly index: number
-        readonly bounds: Pick<LastDispatch, "bounds" | "discounted">
-      }
-    | undefined {
+  #nextQueue(): { readonly queue: Queue<Request>; readonly index: number } | undefined {
     let found: Queue<Request> | undefined
     let [index, first] = [0, Infinity]
-    const bounds = { min: Infinity, max: -Infinity }
-    const discounted = { min: Infinity, max: -Infinity }
     const count = this.queues.length
     for (let i = 1; i <= count; i++) {
       const at = (this.#robin + i) % count
       const queue = this.queues[at]!
       const { oldest } = queue
       if (oldest === undefined) continue
-      note(bounds, queue.nextDispatchR)
-      note(discounted, queue.nextDispatchR - (queue.seatsInUse * ESTIMATED_MS) / 1000)
       const over = queue.nextDispatchR + workOf(oldest.request)
       if (over < first) [first, found, index] = [over, queue, at]
     }
-    return found === undefined ? undefined : { queue: found, index, bounds: { bounds, discounted } }
+    return found === undefined ? undefined : { queue: found, index }
   }
 
   /**
@@ -357,9 +337,4 @@ function remove<Request extends SeatedRequest>(places: Place<Request>[], { index
 function oldestOf<Request extends SeatedRequest>(waiting: Set<Place<Request>>): Place<Request> | undefined {
   for (const place of waiting) return place
   return undefined
-}
-
-function note(range: { min: number; max: number }, value: number): void {
-  range.min = Math.min(range.min, value)
-  range.max = Math.max(range.max, value)
 }

@@ -56,18 +56,21 @@ function roomBeside(value: unknown, room: number): number {
     if (left < 0) break
     const member = (value as Readonly<Record<string, unknown>>)[key]
     left -= key.length * MOST_BYTES_A_CHARACTER
-    left = key === "fieldsV1" ? left - takenByFieldSet(member) : roomBeside(member, left)
+    left = key === "fieldsV1" || key === "spec" ? left - takenOnce(member) : roomBeside(member, left)
   }
   return left
 }
 
-/** Cached sizes of field sets, which make up half of many objects and are shared by many. */
-const fieldSets = new WeakMap<object, number>()
+/**
+ * Cached sizes of field sets, which make up half of many objects and are shared by many, and of specs, which most
+ * writes of an object leave as they are.
+ */
+const sizes = new WeakMap<object, number>()
 
-function takenByFieldSet(set: unknown): number {
-  const known = typeof set === "object" && set !== null ? fieldSets.get(set) : undefined
+function takenOnce(value: unknown): number {
+  const known = typeof value === "object" && value !== null ? sizes.get(value) : undefined
   if (known !== undefined) return known
-  const taken = MOST_BYTES - roomBeside(set, MOST_BYTES)
-  if (typeof set === "object" && set !== null) fieldSets.set(set, taken)
+  const taken = MOST_BYTES - roomBeside(value, MOST_BYTES)
+  if (typeof value === "object" && value !== null) sizes.set(value, taken)
   return taken
 }

@@ -1,7 +1,9 @@
 import { isPodActive, isPodReady } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
-import type { Key } from "../../../pkg/client/informer.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { keyFrom, type Informer, type Key } from "../../../pkg/client/informer.ts"
+import { controllerOf } from "../../../pkg/controller/owned.ts"
 
 /** The number of an owner's active pods, and how many of them have the template's labels or are ready. */
 export interface Census {
@@ -18,12 +20,7 @@ export interface CensusLabels {
   readonly template: LabelMatcher
 }
 
-/** The last counted pods of an owner, and for each the bits of the constants below. */
-interface Counted {
-  readonly labels: CensusLabels
-  readonly pods: readonly Pod[]
-  readonly facts: Uint8Array
-}
+type Pods = Pick<Informer<Pod>, "get" | "controlledBy">
 
 const ACTIVE = 1
 const READY = 2
@@ -31,47 +28,110 @@ const FULLY_LABELED = 4
 const STRAY = 8
 
 /**
- * Counts the pods of owners. A pod is an immutable value and keeps its index in the list, so only indexes with another
- * value than before are examined: an owner of 3,000 pods is reconciled hundreds of times while they start.
- * Looking at all of them each time took an eighth of the time of such a cluster.
+ * Counts the pods of owners. It looks only at pods that have changed since the last count of their owner: an owner of
+ * 3,000 pods is reconciled thousands of times while they start, and looking at all of them each time took a
+ * twenty-fifth of the time of a cluster of 30,000 pods, and grew with the square of their number.
  */
 export class Censuses {
-  readonly #last = new Map<Key, Counted>()
+  readonly #owners = new Map<Key, OwnerCensus>()
 
-  /** @param pods all pods that the owner controls, in the informer's order */
-  count(owner: Key, pods: readonly Pod[], labels: CensusLabels): Census {
-    const { census, facts } = counted(pods, labels, this.#last.get(owner))
-    this.#last.set(owner, { labels, pods, facts })
-    return census
+  /** Called for each pod that was added, changed or deleted, with its state before a change. */
+  podChanged(pod: Pod, old: Pod | undefined): void {
+    this.#note(pod, pod)
+    if (old !== undefined && old.metadata.ownerReferences !== pod.metadata.ownerReferences) this.#note(old, pod)
+  }
+
+  /** @param pods those of the informer whose events `podChanged` tells */
+  count(owner: KubeObject, pods: Pods, labels: CensusLabels): Census {
+    const key = keyFrom(owner.metadata)
+    let known = this.#owners.get(key)
+    if (known?.isOf(owner, labels) !== true)
+      this.#owners.set(key, (known = new OwnerCensus(owner, labels, pods.controlledBy(owner))))
+    known.update(pods)
+    return known.census
   }
 
   forget(owner: Key): void {
-    this.#last.delete(owner)
+    this.#owners.delete(owner)
+  }
+
+  #note(owned: Pod, { metadata: { namespace, name } }: Pod): void {
+    const ref = controllerOf(owned)
+    if (ref !== undefined)
+      this.#owners.get(keyFrom({ namespace, name: ref.name }))?.changed.add(keyFrom({ namespace, name }))
   }
 }
 
-export const censusOf = (pods: readonly Pod[], labels: CensusLabels): Census => counted(pods, labels, undefined).census
+export function censusOf(pods: readonly Pod[], labels: CensusLabels): Census {
+  const tally = new Tally()
+  for (const pod of pods) tally.add(factsOf(pod, labels), 1)
+  return tally.census
+}
 
-function counted(
-  pods: readonly Pod[],
-  labels: CensusLabels,
-  before: Counted | undefined,
-): { readonly census: Census; readonly facts: Uint8Array } {
-  const { selector, template } = labels
-  const last = before?.labels.selector === selector && before.labels.template === template ? before : undefined
-  const facts = new Uint8Array(pods.length)
-  let [active, ready, fullyLabeled, strays] = [0, 0, 0, false]
-  for (let i = 0; i < pods.length; i++) {
-    const pod = pods[i]!
-    const fact = last?.pods[i] === pod ? last.facts[i]! : factsOf(pod, labels)
-    facts[i] = fact
-    if ((fact & ACTIVE) === 0) continue
-    active++
-    if ((fact & READY) !== 0) ready++
-    if ((fact & FULLY_LABELED) !== 0) fullyLabeled++
-    if ((fact & STRAY) !== 0) strays = true
+/** The counted pods of one owner. */
+class OwnerCensus {
+  /** Pods that may have changed since they were counted. */
+  readonly changed = new Set<Key>()
+  readonly #uid: string | undefined
+  readonly #labels: CensusLabels
+  /** The facts of every pod of the owner. */
+  readonly #facts = new Map<Key, number>()
+  readonly #tally = new Tally()
+
+  constructor({ metadata: { uid } }: KubeObject, labels: CensusLabels, pods: readonly Pod[]) {
+    this.#uid = uid
+    this.#labels = labels
+    for (const pod of pods) this.#set(keyFrom(pod.metadata), factsOf(pod, labels))
   }
-  return { census: { active, ready, fullyLabeled, strays }, facts }
+
+  get census(): Census {
+    return this.#tally.census
+  }
+
+  isOf({ metadata: { uid } }: KubeObject, { selector, template }: CensusLabels): boolean {
+    return this.#uid === uid && this.#labels.selector === selector && this.#labels.template === template
+  }
+
+  update(pods: Pods): void {
+    for (const key of this.changed) {
+      const pod = pods.get(key)
+      const isOwn = pod !== undefined && controllerOf(pod)?.uid === this.#uid
+      this.#set(key, isOwn ? factsOf(pod, this.#labels) : undefined)
+    }
+    this.changed.clear()
+  }
+
+  #set(key: Key, facts: number | undefined): void {
+    this.#tally.add(this.#facts.get(key) ?? 0, -1)
+    this.#tally.add(facts ?? 0, 1)
+    if (facts === undefined) this.#facts.delete(key)
+    else this.#facts.set(key, facts)
+  }
+}
+
+class Tally {
+  #active = 0
+  #ready = 0
+  #fullyLabeled = 0
+  #strays = 0
+
+  /** Counts a pod, or takes back that it was counted. */
+  add(facts: number, sign: 1 | -1): void {
+    if ((facts & ACTIVE) === 0) return
+    this.#active += sign
+    if ((facts & READY) !== 0) this.#ready += sign
+    if ((facts & FULLY_LABELED) !== 0) this.#fullyLabeled += sign
+    if ((facts & STRAY) !== 0) this.#strays += sign
+  }
+
+  get census(): Census {
+    return {
+      active: this.#active,
+      ready: this.#ready,
+      fullyLabeled: this.#fullyLabeled,
+      strays: this.#strays > 0,
+    }
+  }
 }
 
 function factsOf(pod: Pod, { selector, template }: CensusLabels): number {

@@ -5,10 +5,14 @@ import type { ReplicaSetStatus } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodActive, isPodAvailable, untilAvailable } from "../../../pkg/pods/pod-state.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
-import { keyFrom } from "../../../pkg/client/informer.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
-import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import {
+  defineController,
+  watching,
+  type Controller,
+  type ReconcileContext,
+} from "../../../pkg/controller/controller.ts"
 import { orphans, owned } from "../../../pkg/controller/owned.ts"
 import { CreationPace } from "../creation-pace.ts"
 import { claim } from "../pod-control/claim.ts"
@@ -53,19 +57,26 @@ export function replicasController<T extends Replicas>({
   features = DEFAULT_FEATURES,
 }: ReplicasKind<T>): Controller<T> {
   let pace: CreationPace | undefined
-  const censuses = new Censuses()
+  let censuses = new Censuses()
+  const ownPods = owned(Pod, resource, (pod, { informers }) =>
+    informers
+      .of(resource)
+      .list(pod.metadata.namespace)
+      .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+  )
   return defineController<T>({
     name,
     reconciles: resource,
-    start: ({ clock }) => void (pace = new CreationPace(clock)),
+    start({ clock }) {
+      pace = new CreationPace(clock)
+      censuses = new Censuses()
+    },
     watches: [
-      owned(Pod, resource, (pod, { informers }) =>
-        informers
-          .of(resource)
-          .list(pod.metadata.namespace)
-          .filter((owner) => selectorOf(owner).matches(pod.metadata.labels))
-          .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
-      ),
+      watching(Pod, (pod, context, old, deleted) => {
+        censuses.podChanged(pod, old)
+        return ownPods.keys(pod, context, old, deleted)
+      }),
     ],
     async reconcile(key, context) {
       const { informers, client, clock } = context
@@ -105,12 +116,17 @@ async function podsOf<T extends Replicas>(
   context: ReconcileContext,
 ): Promise<OwnPods> {
   const pods = context.informers.of(Pod)
-  const controlled = pods.controlledBy(owner)
   const adoptable = pods.by(orphans, owner.metadata.namespace ?? "")
-  const census = censuses.count(keyFrom(owner.metadata), controlled, labels)
+  const census = censuses.count(owner, pods, labels)
   const matches = (pod: Pod) => labels.selector.matches(pod.metadata.labels)
-  if (!census.strays && !adoptable.some(matches)) return { census, list: () => controlled.filter(isPodActive) }
-  const candidates = [...controlled, ...adoptable].filter(isPodActive)
+  if (!census.strays && !adoptable.some(matches)) {
+    if ((owner.spec.minReadySeconds ?? 0) === 0)
+      return { census, list: () => pods.controlledBy(owner).filter(isPodActive) }
+    // Available pods are counted after the writes of this run, among those that the census counted.
+    const active = pods.controlledBy(owner).filter(isPodActive)
+    return { census, list: () => active }
+  }
+  const candidates = [...pods.controlledBy(owner), ...adoptable].filter(isPodActive)
   const claimed = await claim({ owner, ownerResource: resource, resource: Pod, matches, candidates }, context)
   return { census: censusOf(claimed, labels), list: () => claimed }
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../json-value.ts"
 import { canonicalJson } from "../../raw-json.ts"
-import { SELF, type FieldSet } from "./fieldset.ts"
+import { LEAF, SELF, type FieldSet } from "./fieldset.ts"
 
 /** What was made of sets, those that were in order among them: the same ones come back with every write. */
 const known = new WeakMap<FieldSet, FieldSet>()
@@ -20,17 +20,21 @@ export function canonicalSet(set: FieldSet): FieldSet {
 }
 
 function inOrder(node: FieldSet): FieldSet {
-  let isSame = true
+  let isSorted = true
   let last: string | undefined
-  const parts: [string, FieldSet][] = []
+  /** The parts that are not in order themselves. Most sets have none, and nothing is made for them. */
+  let changed: Map<string, readonly [string, FieldSet]> | undefined
   for (const element in node) {
     const child = node[element]!
-    const part: [string, FieldSet] = [canonicalElement(element), inOrder(child)]
-    isSame &&= part[0] === element && part[1] === child && (last === undefined || compareElements(last, element) < 0)
+    const name = canonicalElement(element)
+    const ordered = child === LEAF ? LEAF : inOrder(child)
+    if (name !== element || ordered !== child)
+      changed = (changed ?? new Map<string, readonly [string, FieldSet]>()).set(element, [name, ordered])
+    isSorted &&= last === undefined || compareElements(last, element) < 0
     last = element
-    parts.push(part)
   }
-  if (isSame) return node
+  if (isSorted && changed === undefined) return node
+  const parts = Object.entries(node).map(([element, child]) => changed?.get(element) ?? ([element, child] as const))
   return Object.fromEntries(parts.sort(([a], [b]) => compareElements(a, b)))
 }
 

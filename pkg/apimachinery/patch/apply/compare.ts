@@ -1,7 +1,7 @@
 import { deepEqualWithNulls } from "../../equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, without, type FieldSet } from "./fieldset.ts"
 import { isJsonObject as isObject } from "../../json-value.ts"
-import { allOf, emptyLike, isThere, type Values } from "./new-fields.ts"
+import { allAdded, allOf, emptyLike, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
@@ -33,7 +33,7 @@ function differ(shape: Shape, before: unknown, after: unknown): Difference | und
   if (before === after) return undefined
   if (!isThere(before)) {
     if (!isThere(after)) return undefined
-    const all = allOf(shape, after)
+    const all = allAdded(shape, after)
     // Where null stood for want of items, the list itself was there already.
     return { changed: before === null && shape.kind === "list" ? without(all, [[SELF]]) : all, removed: undefined }
   }

@@ -68,6 +68,17 @@ export function allOf(shape: Shape, value: unknown, previous: FieldSet = LEAF): 
   return nodeOf(out) ?? LEAF
 }
 
+/** The last set of each shape; a pod's conditions and its statuses have the same fields as those of the next pod. */
+const lastAdded = new WeakMap<Shape, FieldSet>()
+
+/** As `allOf`, for a value that came with a change: equal parts share one set with the last value of that shape. */
+export function allAdded(shape: Shape, value: unknown): FieldSet {
+  if (shape.kind !== "struct" && shape.kind !== "list") return allOf(shape, value)
+  const set = allOf(shape, value, lastAdded.get(shape))
+  if (set !== LEAF) lastAdded.set(shape, set)
+  return set
+}
+
 function addFields(
   shape: Shape,
   value: Values,

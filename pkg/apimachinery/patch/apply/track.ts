@@ -95,7 +95,7 @@ interface Created extends Fields {
   readonly object: KubeObject
   readonly all: FieldSet
 }
-/** The last ones by kind and manager: the next object mostly has the same fields. */
+/** The last ones by kind and kind of manager: the next object mostly has the same fields. */
 const created = new WeakMap<object, Map<string, Created>>()
 const MOST_MANAGERS = 50
 
@@ -107,7 +107,8 @@ function fieldsOfCreated<T extends KubeObject>(
   let known = created.get(resource)
   if (known === undefined) created.set(resource, (known = new Map<string, Created>()))
   const isWhole = (subresource ?? "") === ""
-  const last = known.get(manager)
+  const family = familyOf(manager)
+  const last = known.get(family)
   if (isWhole && last !== undefined && haveSameFields(last.object, object)) return last
   const all = fieldsOfNew(shapeOf(resource.schema), object, last?.all)
   if (isWhole && last?.all === all) return last
@@ -115,9 +116,12 @@ function fieldsOfCreated<T extends KubeObject>(
   const fields: Created = { object, all, changed, removed: NOTHING, mine: withoutIdentity(changed) }
   if (!isWhole) return fields
   if (known.size >= MOST_MANAGERS) known.clear()
-  known.set(manager, fields)
+  known.set(family, fields)
   return fields
 }
+
+/** Returns `node:` of `node:web-1`: the Events of a thousand kubelets have the same fields. */
+const familyOf = (manager: string): string => manager.slice(0, manager.indexOf(":") + 1) || manager
 
 /**
  * The entries to go on from: those the client sent, if it sent any that are well-formed; else the stored ones, so that

@@ -130,7 +130,7 @@ export class MemoryFiles implements PodFiles {
     for (let start = path.startsWith("/") ? 1 : 0; ;) {
       if (!isFolder(found)) return undefined
       const end = path.indexOf("/", start)
-      const at = found.names.indexOf(end < 0 ? path.slice(start) : path.slice(start, end))
+      const at = placeOf(found, end < 0 ? path.slice(start) : path.slice(start, end))
       if (at < 0) return undefined
       found = found.entries[at]!
       if (end < 0) return found
@@ -166,12 +166,17 @@ export class MemoryFiles implements PodFiles {
   /** The folder of this path, with those above it. */
   #makeFolder(path: string): Folder {
     let folder = this.#root
-    for (const name of path.split("/")) {
-      if (name === "") continue
-      const at = folder.names.indexOf(name)
-      const there = folder.entries[at]
-      if (there !== undefined && isFolder(there)) folder = there
-      else folder = put(folder, at, this.#kept(name), newFolder())
+    for (let start = 0; start < path.length;) {
+      const slash = path.indexOf("/", start)
+      const end = slash < 0 ? path.length : slash
+      if (end > start) {
+        const name = path.slice(start, end)
+        const at = placeOf(folder, name)
+        const there = folder.entries[at]
+        if (there !== undefined && isFolder(there)) folder = there
+        else folder = put(folder, at, this.#kept(name), newFolder())
+      }
+      start = end + 1
     }
     return folder
   }
@@ -181,7 +186,7 @@ export class MemoryFiles implements PodFiles {
     const slash = path.lastIndexOf("/")
     const folder = this.#makeFolder(path.slice(0, Math.max(slash, 0)))
     const name = path.slice(slash + 1)
-    put(folder, folder.names.indexOf(name), this.#kept(name), file)
+    put(folder, placeOf(folder, name), this.#kept(name), file)
   }
 
   /** The name as a text of its own: a part of a path would keep all of that path in memory. */
@@ -217,6 +222,9 @@ export class MemoryFiles implements PodFiles {
     if (this.#watchers.size > 0) for (const changed of this.#watchers.get(path) ?? []) changed()
   }
 }
+
+/** Where a name stands in its folder, or -1; looked for from the end, since mostly the newest pod is asked for. */
+const placeOf = ({ names }: Folder, name: string): number => names.lastIndexOf(name)
 
 /** Puts an entry in the place `at`, or at the end where that is -1. */
 function put<E extends Folder | MemoryFile>({ names, entries }: Folder, at: number, name: string, entry: E): E {
