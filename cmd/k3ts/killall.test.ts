@@ -4,7 +4,7 @@ import { mountsBelow } from "../../components/containerd/tear-down.ts"
 import { ownsBridge } from "./killall.ts"
 
 describe("what killall takes for its own", () => {
-  const config = cniConfig({ podCidr: "10.42.0.0/24", mtu: 1500 }, "/run/k3ts/cni/networks")
+  const config = cniConfig({ podCidrs: ["10.42.0.0/24"], mtu: 1500 }, "/run/k3ts/cni/networks")
   test.each<[string, string | undefined, string[], boolean]>([
     ["the bridge with an address of our range", config, ["10.42.0.1"], true],
     ["not k3s' bridge of the same name", config, ["10.99.0.1"], false],

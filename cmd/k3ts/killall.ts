@@ -10,6 +10,7 @@ import { DNS_INTERFACE } from "../../components/dns/address.ts"
 import { cleanUp } from "../../components/kube-proxy/mode.ts"
 import { TABLE as POLICY_TABLE } from "../../components/network-policy/base-chains.ts"
 import { removeTable } from "../../pkg/netfilter/nft.ts"
+import { isMadeHere } from "../../components/containerd/network/bridge.ts"
 import { BRIDGE, CONFIG_NAME } from "../../components/containerd/network/cni.ts"
 import { detectCgroupDriver } from "../../components/containerd/host.ts"
 import { containerdPaths } from "../../components/containerd/paths.ts"
@@ -60,7 +61,8 @@ export async function killAll({
   await cleanUp(hostIn())
   await removeTable(hostIn(), "inet", POLICY_TABLE)
   tell("Stopping containers")
-  const bridge = ownsBridge(readOr(join(paths.cniConfig, CONFIG_NAME)), await addressesOf(BRIDGE)) ? BRIDGE : false
+  const config = readOr(join(paths.cniConfig, CONFIG_NAME))
+  const bridge = isMadeHere() || ownsBridge(config, await addressesOf(BRIDGE)) ? BRIDGE : false
   await tearDown(paths, clock, { bridge })
   tell("Removing mounts, cgroups and interfaces")
   const pods = join(root, "pods")

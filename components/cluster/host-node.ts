@@ -82,13 +82,13 @@ export function hostNode(
 
   if (containerd !== undefined) {
     mkdirSync(paths.cniConfig, { recursive: true })
-    presumeNetwork(paths, config.firstNodeRange)
+    presumeNetwork(paths, [config.firstNodeRange])
     add(containerd)
     add(
       new Part({
         name: "pod-network",
         ...node,
-        create: (context) => createPodNetwork(context, { paths, nodeName, clusterCidr }),
+        create: (context) => createPodNetwork(context, { paths, nodeName, clusterCidrs: [clusterCidr] }),
       }),
       apiServer.name,
     )

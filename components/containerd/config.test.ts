@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test"
-import { cniConfig } from "./network/cni.ts"
 import { containerdConfig } from "./config.ts"
 import { hasSysResource, parseVersion, type HostFacts } from "./host.ts"
 import { containerdPaths } from "./paths.ts"
@@ -72,23 +71,6 @@ describe("containerdConfig", () => {
       disable_apparmor: true,
       containerd: { snapshotter: "native" },
     })
-  })
-})
-
-test("cniConfig names the node's range, the bridge and where addresses are kept", () => {
-  expect(JSON.parse(cniConfig({ podCidr: "10.42.0.0/24", mtu: 1400 }, "/run/k3ts/cni/networks"))).toMatchObject({
-    cniVersion: "1.0.0",
-    plugins: [
-      {
-        type: "bridge",
-        bridge: "cni0",
-        isGateway: true,
-        hairpinMode: true,
-        mtu: 1400,
-        ipam: { ranges: [[{ subnet: "10.42.0.0/24" }]], dataDir: "/run/k3ts/cni/networks" },
-      },
-      { type: "portmap", capabilities: { portMappings: true } },
-    ],
   })
 })
 

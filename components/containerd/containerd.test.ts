@@ -41,7 +41,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
   beforeAll(async () => {
     mkdirSync(paths.cniConfig, { recursive: true })
     mkdirSync(paths.images, { recursive: true })
-    writeCniConfig(paths, { podCidr: `10.199.${unique}.0/24`, mtu: 1400, bridge })
+    writeCniConfig(paths, { podCidrs: [`10.199.${unique}.0/24`], mtu: 1400, bridge })
     writeFileSync(join(paths.images, "broken.tar"), "no archive")
     writeFileSync(
       join(paths.images, "good.tar"),

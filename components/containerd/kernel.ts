@@ -1,11 +1,15 @@
 import { existsSync, writeFileSync } from "node:fs"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { run } from "../../pkg/process/run.ts"
 
-const BRIDGE_FILTER = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+const BRIDGE_FILTER: Readonly<Record<Family, string>> = {
+  IPv4: "/proc/sys/net/bridge/bridge-nf-call-iptables",
+  IPv6: "/proc/sys/net/bridge/bridge-nf-call-ip6tables",
+}
 /** Loaded where the kernel has them as modules and does not load them by itself. Source: k3s pkg/agent/syssetup. */
 const MODULES: readonly (readonly [name: string, there: string])[] = [
-  ["br_netfilter", BRIDGE_FILTER],
+  ["br_netfilter", BRIDGE_FILTER.IPv4],
   ["overlay", "/sys/module/overlay"],
   ["nf_conntrack", "/proc/sys/net/netfilter/nf_conntrack_max"],
 ]
@@ -14,19 +18,20 @@ const MODULES: readonly (readonly [name: string, there: string])[] = [
  * What pods need of the kernel: packets between pods of one bridge pass iptables, else the answer of a Service's pod on
  * the same node would not be translated back.
  */
-export async function prepareKernel(log: Logger): Promise<void> {
+export async function prepareKernel(families: readonly Family[], log: Logger): Promise<void> {
   const lacking = MODULES.filter(([, there]) => !existsSync(there)).map(([name]) => name)
   await Promise.all(
     lacking.map((name) =>
       run("modprobe", [name]).catch((err: unknown) => log.debug("Cannot load kernel module", { module: name, err })),
     ),
   )
-  try {
-    writeFileSync(BRIDGE_FILTER, "1")
-  } catch (err) {
-    log.warn(
-      "Cannot let iptables see traffic between pods: a pod will not reach a Service whose pod is on the same node",
-      { path: BRIDGE_FILTER, err },
-    )
-  }
+  for (const path of families.map((family) => BRIDGE_FILTER[family]))
+    try {
+      writeFileSync(path, "1")
+    } catch (err) {
+      log.warn(
+        "Cannot let iptables see traffic between pods: a pod will not reach a Service whose pod is on the same node",
+        { path, err },
+      )
+    }
 }

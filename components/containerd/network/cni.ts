@@ -1,10 +1,14 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
 import type { ContainerdPaths } from "../paths.ts"
 
 export interface PodNetwork {
-  /** This node's addresses for pods, `10.42.0.0/24`; the first is the node's own on the bridge. */
-  readonly podCidr: string
+  /**
+   * This node's addresses for pods, `10.42.0.0/24`, one range of each family of the cluster; the first address of each
+   * is the node's own on the bridge.
+   */
+  readonly podCidrs: readonly string[]
   /** Bytes a packet may have: not more than the way out of the host takes. */
   readonly mtu: number
   /** At most 15 characters. */
@@ -16,13 +20,13 @@ export const CONFIG_NAME = "10-k3ts.conflist"
 export const BRIDGE = "cni0"
 
 /**
- * The pod network: one bridge on the node, an address from the node's range for each pod, host ports.
+ * The pod network: one bridge on the node, an address from each of the node's ranges for each pod, host ports.
  * `cniVersion` 1.0.0 is what the plugins 1.0 and libcni in containerd 1.6 began with.
  *
  * The bridge does not masquerade, though it could: it would add rules for each pod, a good part of the time a pod takes
  * to start. One rule for all pods does the same, see egress.ts.
  */
-export function cniConfig({ podCidr, mtu, bridge = BRIDGE }: PodNetwork, addresses: string): string {
+export function cniConfig({ podCidrs, mtu, bridge = BRIDGE }: PodNetwork, addresses: string): string {
   const config = {
     cniVersion: "1.0.0",
     name: "k3ts",
@@ -31,14 +35,15 @@ export function cniConfig({ podCidr, mtu, bridge = BRIDGE }: PodNetwork, address
         type: "bridge",
         bridge,
         isGateway: true,
-        // A pod reaches itself through its Service: the packet goes back out of the port it came in by.
+        // A pod reaches itself through its Service: the packet goes back out of the port it came in by. It also keeps the
+        // plugin from waiting a second for another pod that has the same IPv6 address.
         hairpinMode: true,
         ipMasq: false,
         mtu,
         ipam: {
           type: "host-local",
-          ranges: [[{ subnet: podCidr }]],
-          routes: [{ dst: "0.0.0.0/0" }],
+          ranges: podCidrs.map((subnet) => [{ subnet }]),
+          routes: podCidrs.map((subnet) => ({ dst: familyOf(subnet) === "IPv6" ? "::/0" : "0.0.0.0/0" })),
           dataDir: addresses,
         },
       },
@@ -67,14 +72,27 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** The MTU of the device with the default route, or Ethernet's. */
+/** The least MTU of the devices with a default route, or Ethernet's. */
 export function uplinkMtu(): number {
-  // Columns: Iface Destination Gateway …; the default route has destination 0.
-  const routes =
-    readIfThere("/proc/net/route")
-      ?.split("\n")
-      .map((line) => line.split(/\s+/)) ?? []
-  const device = routes.find(([, destination]) => destination === "00000000")?.[0]
-  const mtu = device === undefined ? NaN : Number(readIfThere(`/sys/class/net/${device}/mtu`))
-  return mtu > 0 ? mtu : 1500
+  const mtus = defaultDevices(readIfThere("/proc/net/route") ?? "", readIfThere("/proc/net/ipv6_route") ?? "")
+    .map((device) => Number(readIfThere(`/sys/class/net/${device}/mtu`)))
+    .filter((mtu) => mtu > 0)
+  return mtus.length > 0 ? Math.min(...mtus) : ETHERNET_MTU
 }
+
+/**
+ * The devices that default routes lead out of. The arguments are the kernel's tables of IPv4, `<device> <destination>
+ * <gateway> …`, and of IPv6, `<destination> <prefix length> … <flags> <device>`, all numbers in hexadecimal.
+ */
+export function defaultDevices(ipv4: string, ipv6: string): readonly string[] {
+  const rows = (text: string) => text.split("\n").map((line) => line.trim().split(/\s+/))
+  const of4 = rows(ipv4).flatMap(([device = "", destination]) => (destination === "00000000" ? [device] : []))
+  const of6 = rows(ipv6).flatMap((row) => {
+    const isReject = (Number.parseInt(row.at(-2) ?? "", 16) & RTF_REJECT) !== 0
+    return row[0] === "0".repeat(32) && row[1] === "00" && !isReject ? [row.at(-1)!] : []
+  })
+  return [...new Set([...of4, ...of6])]
+}
+/** Source: linux/route.h. */
+const RTF_REJECT = 0x200
+const ETHERNET_MTU = 1500

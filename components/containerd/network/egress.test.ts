@@ -11,7 +11,7 @@ function inNamespace(script: string): string {
   const module = JSON.stringify(join(import.meta.dir, "egress.ts"))
   const program = `import { allowPodEgress, removePodEgress } from ${module}
     import { execFileSync } from "node:child_process"
-    const rules = () => execFileSync("iptables-save", { encoding: "utf8" }).split("\\n").filter((line) => line.startsWith("-A")).join("\\n")
+    const rules = () => ["iptables-save", "ip6tables-save"].flatMap((save) => execFileSync(save, { encoding: "utf8" }).split("\\n").filter((line) => line.startsWith("-A"))).join("\\n")
     ${script}`
   const { stdout, stderr, status } = spawnSync("unshare", ["--net", process.execPath, "--eval", program], {
     encoding: "utf8",
@@ -20,32 +20,62 @@ function inNamespace(script: string): string {
   return stdout.trim()
 }
 
+const rulesFor = (cidr: string, multicast: string) =>
+  [
+    '-A FORWARD -m comment --comment "k3ts pods" -j K3TS-FORWARD',
+    `-A K3TS-FORWARD -s ${cidr} -j ACCEPT`,
+    `-A K3TS-FORWARD -d ${cidr} -j ACCEPT`,
+    '-A POSTROUTING -m comment --comment "k3ts pods" -j K3TS-EGRESS',
+    `-A K3TS-EGRESS ! -s ${cidr} -j RETURN`,
+    `-A K3TS-EGRESS -d ${cidr} -j RETURN`,
+    `-A K3TS-EGRESS -d ${multicast} -j RETURN`,
+    "-A K3TS-EGRESS -j MASQUERADE",
+  ].sort()
+
 describe.skipIf(!works)("allowPodEgress", () => {
-  test("forwards for pods and masquerades what leaves the cluster, once, however often it is called", () => {
-    const rules = inNamespace(`
-      await allowPodEgress("10.44.0.0/16")
-      await allowPodEgress("10.42.0.0/16")
-      console.log(rules())
-      console.log(execFileSync("cat", ["/proc/sys/net/ipv4/ip_forward"], { encoding: "utf8" }).trim())`)
-    expect(rules.split("\n").sort()).toEqual(
-      [
-        '-A FORWARD -m comment --comment "k3ts pods" -j K3TS-FORWARD',
-        "-A K3TS-FORWARD -s 10.42.0.0/16 -j ACCEPT",
-        "-A K3TS-FORWARD -d 10.42.0.0/16 -j ACCEPT",
-        '-A POSTROUTING -m comment --comment "k3ts pods" -j K3TS-EGRESS',
-        "-A K3TS-EGRESS ! -s 10.42.0.0/16 -j RETURN",
-        "-A K3TS-EGRESS -d 10.42.0.0/16 -j RETURN",
-        "-A K3TS-EGRESS -d 224.0.0.0/4 -j RETURN",
-        "-A K3TS-EGRESS -j MASQUERADE",
-        "1",
-      ].sort(),
-    )
+  test.each([
+    {
+      family: "IPv4",
+      cidr: "10.42.0.0/16",
+      older: "10.44.0.0/16",
+      multicast: "224.0.0.0/4",
+      sysctl: "ipv4/ip_forward",
+    },
+    {
+      family: "IPv6",
+      cidr: "fd42::/56",
+      older: "fd44::/56",
+      multicast: "ff00::/8",
+      sysctl: "ipv6/conf/all/forwarding",
+    },
+  ])(
+    "forwards for pods of $family and masquerades what leaves the cluster, once, however often it is called",
+    ({ cidr, older, multicast, sysctl }) => {
+      const rules = inNamespace(`
+        await allowPodEgress("${older}")
+        await allowPodEgress("${cidr}")
+        console.log(rules())
+        console.log(execFileSync("cat", ["/proc/sys/net/${sysctl}"], { encoding: "utf8" }).trim())`)
+      expect(rules.split("\n").sort()).toEqual([...rulesFor(cidr, multicast), "1"].sort())
+    },
+  )
+
+  test("leaves interfaces their routes that come by routers' advertisements", () => {
+    const settings = inNamespace(`
+      for (const [i, value] of ["0", "1", "2"].entries()) {
+        execFileSync("ip", ["link", "add", "d" + i, "type", "bridge"])
+        execFileSync("sh", ["-c", "echo " + value + " > /proc/sys/net/ipv6/conf/d" + i + "/accept_ra"])
+      }
+      await allowPodEgress("fd42::/56")
+      console.log(execFileSync("sh", ["-c", "cat /proc/sys/net/ipv6/conf/d?/accept_ra"], { encoding: "utf8" }))`)
+    expect(settings.split("\n")).toEqual(["0", "2", "2"])
   })
 
   test("is undone without a trace, and leaves the rules of others", () => {
     const rules = inNamespace(`
       execFileSync("iptables", ["-t", "nat", "-A", "POSTROUTING", "-s", "192.0.2.0/24", "-j", "MASQUERADE"])
       await allowPodEgress("10.42.0.0/16")
+      await allowPodEgress("fd42::/56")
       await removePodEgress()
       await removePodEgress()
       console.log(rules())`)

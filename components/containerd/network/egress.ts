@@ -1,9 +1,13 @@
-import { writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { FAMILIES, familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
 import { run } from "../../../pkg/process/run.ts"
 
 /** Our own chains, so that they can be rewritten and removed without touching a rule of anybody else. */
 const NAT_CHAIN = "K3TS-EGRESS"
 const FILTER_CHAIN = "K3TS-FORWARD"
+
+const IPTABLES: Readonly<Record<Family, string>> = { IPv4: "iptables", IPv6: "ip6tables" }
+const MULTICAST: Readonly<Record<Family, string>> = { IPv4: "224.0.0.0/4", IPv6: "ff00::/8" }
 
 /**
  * Lets pods out: forwarding is on and allowed for their range, and what leaves the cluster has the node's address,
@@ -11,13 +15,14 @@ const FILTER_CHAIN = "K3TS-FORWARD"
  * called again. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
  */
 export async function allowPodEgress(clusterCidr: string): Promise<void> {
-  writeFileSync("/proc/sys/net/ipv4/ip_forward", "1")
-  await restore([
+  const family = familyOf(clusterCidr)
+  forward(family)
+  await restore(family, [
     "*nat",
     `:${NAT_CHAIN} - [0:0]`,
     `-A ${NAT_CHAIN} ! -s ${clusterCidr} -j RETURN`,
     `-A ${NAT_CHAIN} -d ${clusterCidr} -j RETURN`,
-    `-A ${NAT_CHAIN} -d 224.0.0.0/4 -j RETURN`,
+    `-A ${NAT_CHAIN} -d ${MULTICAST[family]} -j RETURN`,
     `-A ${NAT_CHAIN} -j MASQUERADE`,
     "COMMIT",
     "*filter",
@@ -26,37 +31,57 @@ export async function allowPodEgress(clusterCidr: string): Promise<void> {
     `-A ${FILTER_CHAIN} -d ${clusterCidr} -j ACCEPT`,
     "COMMIT",
   ])
-  await ensureJump("nat", "POSTROUTING", NAT_CHAIN)
-  await ensureJump("filter", "FORWARD", FILTER_CHAIN)
+  await ensureJump(family, "nat", "POSTROUTING", NAT_CHAIN)
+  await ensureJump(family, "filter", "FORWARD", FILTER_CHAIN)
 }
 
 /** Takes away what `allowPodEgress` made. Forwarding stays on: others may have come to need it. */
-export async function removePodEgress(): Promise<void> {
-  for (const [table, parent, chain] of [
-    ["nat", "POSTROUTING", NAT_CHAIN],
-    ["filter", "FORWARD", FILTER_CHAIN],
-  ] as const) {
-    for (const args of [
-      ["-D", parent, ...jumpTo(chain)],
-      ["-F", chain],
-      ["-X", chain],
-    ]) {
-      await run("iptables", ["-w", "-t", table, ...args]).catch(() => undefined) // it is not there
+export async function removePodEgress(families: readonly Family[] = FAMILIES): Promise<void> {
+  for (const family of families)
+    for (const [table, parent, chain] of [
+      ["nat", "POSTROUTING", NAT_CHAIN],
+      ["filter", "FORWARD", FILTER_CHAIN],
+    ] as const) {
+      const isThere = await run(IPTABLES[family], ["-w", "-t", table, "-S", chain]).then(
+        () => true,
+        () => false,
+      )
+      if (!isThere) continue
+      for (const args of [
+        ["-D", parent, ...jumpTo(chain)],
+        ["-F", chain],
+        ["-X", chain],
+      ]) {
+        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // this part of it is not there
+      }
     }
+}
+
+const INTERFACES = "/proc/sys/net/ipv6/conf"
+
+/**
+ * Turns forwarding on. With it, an interface of IPv6 no longer takes its routes from routers' advertisements, by which
+ * most machines have their way out, unless `accept_ra` is 2: interfaces that take them now go on to. Source:
+ * Documentation/networking/ip-sysctl.rst of Linux.
+ */
+function forward(family: Family): void {
+  if (family === "IPv4") return writeFileSync("/proc/sys/net/ipv4/ip_forward", "1")
+  for (const name of readdirSync(INTERFACES)) {
+    const setting = `${INTERFACES}/${name}/accept_ra`
+    if (name !== "all" && name !== "default" && readFileSync(setting, "utf8").trim() === "1")
+      writeFileSync(setting, "2")
   }
+  writeFileSync(`${INTERFACES}/all/forwarding`, "1")
 }
 
 const jumpTo = (chain: string) => ["-m", "comment", "--comment", "k3ts pods", "-j", chain]
 
-async function ensureJump(table: string, parent: string, chain: string): Promise<void> {
-  try {
-    await run("iptables", ["-w", "-t", table, "-C", parent, ...jumpTo(chain)])
-  } catch {
-    await run("iptables", ["-w", "-t", table, "-A", parent, ...jumpTo(chain)])
-  }
+async function ensureJump(family: Family, table: string, parent: string, chain: string): Promise<void> {
+  const change = (verb: "-C" | "-A") => run(IPTABLES[family], ["-w", "-t", table, verb, parent, ...jumpTo(chain)])
+  await change("-C").catch(() => change("-A"))
 }
 
 /** Chains that are named are emptied first, all others stay: `--noflush`. */
-async function restore(lines: readonly string[]): Promise<void> {
-  await run("iptables-restore", ["-w", "--noflush"], { input: lines.join("\n") + "\n" })
+async function restore(family: Family, lines: readonly string[]): Promise<void> {
+  await run(`${IPTABLES[family]}-restore`, ["-w", "--noflush"], { input: lines.join("\n") + "\n" })
 }

@@ -2,28 +2,31 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
+import { FAMILIES, familyOf } from "../../../pkg/apimachinery/cidr.ts"
+import { makeBridge } from "./bridge.ts"
 import { CONFIG_NAME, uplinkMtu, writeCniConfig } from "./cni.ts"
-import { allowPodEgress } from "./egress.ts"
+import { allowPodEgress, removePodEgress } from "./egress.ts"
 import { prepareKernel } from "../kernel.ts"
 import type { ContainerdPaths } from "../paths.ts"
 
 export interface PodNetworkConfig {
   readonly paths: ContainerdPaths
   readonly nodeName: string
-  /** Pod addresses of the whole cluster. */
-  readonly clusterCidr: string
+  /** Pod addresses of the whole cluster, a range of each of its families. */
+  readonly clusterCidrs: readonly string[]
 }
 
-/** Writes the network's configuration for the range that the cluster has given this node, and lets pods out. */
+/** Writes the network's configuration for the ranges that the cluster has given this node, and lets pods out. */
 export function createPodNetwork(
   { informers, log }: ComponentContext,
-  { paths, nodeName, clusterCidr }: PodNetworkConfig,
+  { paths, nodeName, clusterCidrs }: PodNetworkConfig,
 ): Component {
   let unsubscribe = (): void => undefined
   const configure = ({ metadata, spec }: Node): void => {
-    if (metadata.name !== nodeName || !spec.podCIDR) return
+    const { podCIDRs = [] } = spec
+    if (metadata.name !== nodeName || podCIDRs.length === 0) return
     try {
-      writeCniConfig(paths, { podCidr: spec.podCIDR, mtu: uplinkMtu() })
+      writeCniConfig(paths, { podCidrs: podCIDRs, mtu: uplinkMtu() })
     } catch (err) {
       log.error("Cannot write the configuration of the pod network", { path: paths.cniConfig, err })
     }
@@ -31,7 +34,14 @@ export function createPodNetwork(
   return {
     name: "pod-network",
     async start() {
-      await Promise.all([prepareKernel(log), allowPodEgress(clusterCidr)])
+      const families = clusterCidrs.map(familyOf)
+      await Promise.all([
+        prepareKernel(families, log),
+        families.includes("IPv6") ? makeBridge() : undefined,
+        ...clusterCidrs.map(allowPodEgress),
+        // An earlier start may have served both families.
+        removePodEgress(FAMILIES.filter((family) => !families.includes(family))),
+      ])
       unsubscribe = informers.of(Node).on({ added: configure, updated: configure })
     },
     /** Rules stay: pods go on. */
@@ -44,9 +54,10 @@ export function createPodNetwork(
 
 /**
  * A configuration before the cluster has said what this node's range is, so that containerd finds a network when it
- * starts and the first pod does not wait for one. `firstRange` is what the only node of a new cluster gets; where
- * another is given, it is written before a pod can be bound here.
+ * starts and the first pod does not wait for one. `firstRanges` are what the only node of a new cluster gets; where
+ * others are given, they are written before a pod can be bound here.
  */
-export function presumeNetwork(paths: ContainerdPaths, firstRange: string): void {
-  if (!existsSync(join(paths.cniConfig, CONFIG_NAME))) writeCniConfig(paths, { podCidr: firstRange, mtu: uplinkMtu() })
+export function presumeNetwork(paths: ContainerdPaths, firstRanges: readonly string[]): void {
+  if (!existsSync(join(paths.cniConfig, CONFIG_NAME)))
+    writeCniConfig(paths, { podCidrs: firstRanges, mtu: uplinkMtu() })
 }

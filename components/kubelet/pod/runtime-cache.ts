@@ -1,3 +1,4 @@
+import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
@@ -191,7 +192,8 @@ export class RuntimeCache {
 
   async refreshSandbox(id: string): Promise<RuntimeSandbox | undefined> {
     const status = await this.#context.runtime.containers.podSandboxStatus(id)
-    const sandbox = status === undefined ? undefined : sandboxFrom(status)
+    const sandbox =
+      status === undefined ? undefined : sandboxFrom(status, familyOf(this.#context.config.nodeIps[0] ?? ""))
     if (sandbox === undefined) {
       this.#drop(id)
       return undefined

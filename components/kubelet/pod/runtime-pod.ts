@@ -1,3 +1,4 @@
+import { canonicalAddress, familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
 import type { ContainerStatus as CriContainerStatus } from "../../../pkg/cri/container.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { PodSandboxStatus } from "../../../pkg/cri/sandbox.ts"
@@ -72,19 +73,31 @@ function identityFrom(labels: Readonly<Record<string, string>>): PodIdentity | u
   return uid === undefined ? undefined : { uid, namespace: labels[POD_NAMESPACE] ?? "", name: labels[POD_NAME] ?? "" }
 }
 
-export function sandboxFrom(status: PodSandboxStatus): RuntimeSandbox | undefined {
+/** `primary` is the family of the node's main address. */
+export function sandboxFrom(status: PodSandboxStatus, primary: Family): RuntimeSandbox | undefined {
   const pod = identityFrom(status.labels)
   if (pod === undefined) return undefined
-  const { ip = "", additionalIps = [] } = status.network ?? {}
   return {
     id: status.id,
     pod,
     attempt: status.metadata?.attempt ?? 0,
     ready: status.state === "SANDBOX_READY",
     createdAt: Math.round(status.createdAt / 1e6),
-    ips: ip === "" ? [] : [ip, ...additionalIps.map((other) => other.ip)],
+    ips: podIps(status, primary),
     hostNetwork: status.linux?.namespaces?.options?.network === "NODE",
   }
+}
+
+/**
+ * The first address of the primary family and the first of the other one, whatever the order of the runtime's. Source:
+ * sortPodIPs in pkg/kubelet/kubelet_pods.go.
+ */
+function podIps({ network }: PodSandboxStatus, primary: Family): readonly string[] {
+  const all = [network?.ip ?? "", ...(network?.additionalIps ?? []).map(({ ip }) => ip)].filter((ip) => ip !== "")
+  const [first = [], second = []] = [true, false].map((isPrimary) =>
+    all.filter((ip) => (familyOf(ip) === primary) === isPrimary),
+  )
+  return [...first.slice(0, 1), ...second.slice(0, 1)].map(canonicalAddress)
 }
 
 const STATES = {

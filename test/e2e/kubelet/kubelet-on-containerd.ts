@@ -69,7 +69,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
 
   mkdirSync(paths.cniConfig, { recursive: true })
   mkdirSync(paths.images, { recursive: true })
-  writeCniConfig(paths, { podCidr: `10.198.${unique}.0/24`, mtu: 1400, bridge })
+  writeCniConfig(paths, { podCidrs: [`10.198.${unique}.0/24`], mtu: 1400, bridge })
   await containerd.start(AbortSignal.timeout(30_000))
   await importImages([testImage()], paths)
   const cluster = await startCluster({

@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test"
+import { cniConfig, defaultDevices } from "./cni.ts"
+
+test.each([
+  { title: "of IPv4", podCidrs: ["10.42.0.0/24"], routes: ["0.0.0.0/0"] },
+  { title: "of IPv6", podCidrs: ["fd42::/64"], routes: ["::/0"] },
+  {
+    title: "of both families, in the order of the cluster's",
+    podCidrs: ["fd42::/64", "10.42.0.0/24"],
+    routes: ["::/0", "0.0.0.0/0"],
+  },
+])("the network gives each pod an address $title and a way out", ({ podCidrs, routes }) => {
+  const { plugins } = JSON.parse(cniConfig({ podCidrs, mtu: 1400 }, "/run/k3ts/cni/networks"))
+  expect(plugins).toMatchObject([
+    {
+      type: "bridge",
+      bridge: "cni0",
+      isGateway: true,
+      hairpinMode: true,
+      mtu: 1400,
+      ipam: {
+        ranges: podCidrs.map((subnet) => [{ subnet }]),
+        routes: routes.map((dst) => ({ dst })),
+        dataDir: "/run/k3ts/cni/networks",
+      },
+    },
+    { type: "portmap", capabilities: { portMappings: true } },
+  ])
+})
+
+const IPV4 = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
+eth0	00000000	0100007F	0003	0	0	0	00000000	0	0	0
+cni0	00002A0A	00000000	0001	0	0	0	00FFFFFF	0	0	0
+`
+const NOWHERE = "00000000000000000000000000000000"
+const IPV6 = `fd420000000000000000000000000000 40 ${NOWHERE} 00 ${NOWHERE} 00000100 00000001 00000000 00000001     cni0
+${NOWHERE} 00 ${NOWHERE} 00 20010db8000000000000000000000009 00000400 00000001 00000000 00000003     eth1
+${NOWHERE} 00 ${NOWHERE} 00 ${NOWHERE} ffffffff 00000001 00000000 00200200       lo
+`
+test.each([
+  { title: "IPv4", ipv4: IPV4, ipv6: "", wants: ["eth0"] },
+  { title: "IPv6, not where packets are refused", ipv4: "", ipv6: IPV6, wants: ["eth1"] },
+  { title: "both families", ipv4: IPV4, ipv6: IPV6, wants: ["eth0", "eth1"] },
+  { title: "no family", ipv4: "", ipv6: "", wants: [] },
+])("the way out is found by the default routes of $title", ({ ipv4, ipv6, wants }) => {
+  expect(defaultDevices(ipv4, ipv6)).toEqual(wants)
+})
