@@ -4,7 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { PodInput, PolicyInput, World } from "./is-allowed.fixtures.ts"
 import { enforcing, podObject } from "./packets.fixtures.ts"
-import { ableToMakePods, PodNetwork } from "./pod-network.fixtures.ts"
+import { FAMILIES, joinHostPort } from "../../pkg/apimachinery/cidr.ts"
+import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
+import { inFamily } from "./families.fixtures.ts"
+import { ableToMakePods, GATEWAY, PodNetwork } from "./pod-network.fixtures.ts"
 import { addressOf } from "./truth-tables.fixtures.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -28,14 +31,19 @@ const podNamed = (namespace: string, name: string, address: string): PodInput =>
 })
 const objectOf = (pod: PodInput): Pod => decodeObject(Pod, podObject(pod)).object
 
-describe.skipIf(!ableToMakePods)("connections under policies", () => {
+describe.skipIf(!ableToMakePods).each(FAMILIES)("connections of %s under policies", (family) => {
+  const at = (address: string) => inFamily(family, address)
+  const ip = FAMILY_WORD[family]
+  const machineAddress = at(GATEWAY)
+  const service = at("10.43.0.9")
+  const server = at(SERVER)
   const nine = ninePods()
   const world: World = { ...nine, pods: nine.pods.filter((pod) => ["x/a", "x/b", "y/a"].includes(keyOf(pod))) }
   let network: PodNetwork
   let cluster: Awaited<ReturnType<typeof enforcing>>
   const within =
     (timeoutMs: number) =>
-    (from: string, address = SERVER, port = 80, protocol: "TCP" | "UDP" = "TCP") =>
+    (from: string, address = server, port = 80, protocol: "TCP" | "UDP" = "TCP") =>
       network.pod(from).tell({ address, port, protocol, timeoutMs })
   /** What is let through is waited for as long as a busy machine may take. */
   const reach = within(5000)
@@ -48,7 +56,7 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
 
   beforeAll(async () => {
     network = await PodNetwork.make(Object.fromEntries(world.pods.map((pod) => [keyOf(pod), pod.address])), PORTS)
-    cluster = await enforcing(network)
+    cluster = await enforcing(network, [family])
     await cluster.write(world)
   }, 20_000)
   afterAll(async () => {
@@ -59,8 +67,8 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
   test("that are established end in both directions when a policy forbids them, and go on when it is gone", async () => {
     // given connections that the tracker knows from their beginning
     await enforce({ ...DENY, ingress: [{}] })
-    await network.pod("y/a").tell({ hold: { address: SERVER, port: 80 } })
-    await network.pod("x/b").tell({ hold: { address: SERVER, port: 80 } })
+    await network.pod("y/a").tell({ hold: { address: server, port: 80 } })
+    await network.pod("x/b").tell({ hold: { address: server, port: 80 } })
     expect(await network.pod("y/a").tell({ hold: "ask" })).toBe("x/a")
     // when
     await enforce(ALLOW_B)
@@ -80,28 +88,28 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
 
   test("of the node to its pods are let through, and answers of a pod that may not ask", async () => {
     await enforce({ ...DENY, policyTypes: ["Ingress", "Egress"] })
-    expect(network.run("bash", "-c", `exec 3<>/dev/tcp/${SERVER}/80; head -c 3 <&3`)).toBe("x/a")
+    expect(network.run("bash", "-c", `exec 3<>/dev/tcp/${server}/80; head -c 3 <&3`)).toBe("x/a")
     // a pod that is isolated both ways reaches nobody
-    expect(await ask("x/a", addressOf("x/b"))).toBeUndefined()
+    expect(await ask("x/a", at(addressOf("x/b")))).toBeUndefined()
     await enforce({ ...DENY, policyTypes: ["Egress"] })
     expect(await reach("y/a")).toBe("x/a")
-    expect(await reach("y/a", SERVER, 80, "UDP")).toBe("x/a")
+    expect(await reach("y/a", server, 80, "UDP")).toBe("x/a")
     await cluster.reset(world)
   }, 20_000)
 
   test("of a pod that may not go out do not reach the node either, but for its answers", async () => {
-    await using listening = network.listenOnMachine("10.42.0.1", 8443)
+    await using listening = network.listenOnMachine(machineAddress, 8443)
     await listening.ready
-    expect(await reach("y/a", "10.42.0.1", 8443)).toBe("machine")
+    expect(await reach("y/a", machineAddress, 8443)).toBe("machine")
     await enforce({ ...DENY, namespace: "y", policyTypes: ["Egress"] })
-    expect(await ask("y/a", "10.42.0.1", 8443)).toBeUndefined()
+    expect(await ask("y/a", machineAddress, 8443)).toBeUndefined()
     await enforce({
       ...DENY,
       namespace: "y",
       policyTypes: ["Egress"],
-      egress: [{ to: [{ ipBlock: { cidr: "10.42.0.1/32" } }], ports: [{ port: 8443 }] }],
+      egress: [{ to: [{ ipBlock: { cidr: `${GATEWAY}/32` } }], ports: [{ port: 8443 }] }],
     })
-    expect(await reach("y/a", "10.42.0.1", 8443)).toBe("machine")
+    expect(await reach("y/a", machineAddress, 8443)).toBe("machine")
     await cluster.reset(world)
   }, 20_000)
 
@@ -109,16 +117,16 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
     // given a Service whose connections get the node's address as their source, and one that leads a pod to itself
     network.run(
       "nft",
-      `table ip service {
-        chain in { type nat hook prerouting priority dstnat; ip daddr 10.43.0.9 tcp dport 8080 dnat to ${SERVER}:80; }
-        chain out { type nat hook postrouting priority srcnat; ct original ip daddr 10.43.0.9 masquerade; }
+      `table ${ip} service {
+        chain in { type nat hook prerouting priority dstnat; ${ip} daddr ${service} tcp dport 8080 dnat to ${joinHostPort(server, 80)}; }
+        chain out { type nat hook postrouting priority srcnat; ct original ${ip} daddr ${service} masquerade; }
       }`.replaceAll("; }", ";\n}"),
     )
     await enforce(ALLOW_B)
     // then
-    expect(await ask("y/a", "10.43.0.9", 8080)).toBeUndefined()
-    expect(await reach("x/b", "10.43.0.9", 8080)).toBe("x/a")
-    expect(await reach("x/a", "10.43.0.9", 8080)).toBe("x/a")
+    expect(await ask("y/a", service, 8080)).toBeUndefined()
+    expect(await reach("x/b", service, 8080)).toBe("x/a")
+    expect(await reach("x/a", service, 8080)).toBe("x/a")
     // and the other way round
     await enforce({
       ...DENY,
@@ -127,22 +135,23 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
       egress: [{ to: [{ namespaceSelector: {}, podSelector: { matchLabels: { pod: "a" } } }], ports: [{ port: 80 }] }],
     })
     await enforce({ ...DENY, ingress: [{}] })
-    expect(await reach("y/a", "10.43.0.9", 8080)).toBe("x/a")
+    expect(await reach("y/a", service, 8080)).toBe("x/a")
     await cluster.reset(world)
-    network.run("nft", "delete table ip service")
+    network.run("nft", `delete table ${ip} service`)
   }, 20_000)
 
   test("find no way round by addresses of the link, or by broadcast", async () => {
     await enforce(DENY)
+    const everybody = family === "IPv4" ? "10.42.0.255" : "ff02::1%eth0"
     const [linkLocal] = network.addressesOf("x/a", "fe80::")
     expect(linkLocal).toMatch(/^fe80::/)
     expect(await ask("y/a", `${linkLocal}%eth0`)).toBeUndefined()
-    expect(await network.pod("y/a").tell({ broadcast: { address: "10.42.0.255", port: 80 } })).not.toContain("x/a")
+    expect(await network.pod("y/a").tell({ broadcast: { address: everybody, port: 80 } })).not.toContain("x/a")
     await cluster.reset(world)
     // without a policy both are there
     await cluster.settled()
     await until(async () => (await ask("y/a", `${linkLocal}%eth0`)) === "x/a")
-    expect(await network.pod("y/a").tell({ broadcast: { address: "10.42.0.255", port: 80 } })).toContain("x/a")
+    expect(await network.pod("y/a").tell({ broadcast: { address: everybody, port: 80 } })).toContain("x/a")
   }, 20_000)
 
   test("of ports in the hundreds and thousands are told apart", async () => {
@@ -157,16 +166,17 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
         },
       ],
     })
-    expect(await reach("y/a", SERVER, 80)).toBe("x/a")
+    expect(await reach("y/a", server, 80)).toBe("x/a")
     // 81 is 0x0051, 20736 is 0x5100
-    expect(await ask("y/a", SERVER, 81)).toBeUndefined()
+    expect(await ask("y/a", server, 81)).toBeUndefined()
     await cluster.reset(world)
   }, 20_000)
 
   test("of a pod that starts are judged from its first packet, though its address was a friend's before", async () => {
     // given a friend that goes, and policies by which a stranger may neither reach the server nor be reached
-    const address = "10.42.0.77"
-    const friend = podNamed("x", "b2", address)
+    const own = "10.42.0.77"
+    const address = at(own)
+    const friend = podNamed("x", "b2", own)
     await enforce({
       ...ALLOW_B,
       ingress: [
@@ -177,9 +187,9 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
     await cluster.component.admit(objectOf(friend), [address])
     expect(await rules()).toContain(address)
     // when a stranger's sandbox has its address, while the API still shows the friend
-    const stranger = podNamed("y", "late", address)
+    const stranger = podNamed("y", "late", own)
     await cluster.addPod(stranger, { isReported: false })
-    const sandbox = network.sandbox("y/late", address)
+    const sandbox = network.sandbox("y/late", own)
     await cluster.set({
       namespace: "y",
       name: "late",
@@ -189,7 +199,7 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
     await network.pod("x/b").tell({ hammer: { address, port: 80 } })
     await cluster.component.admit(objectOf(stranger), [address])
     await sandbox.start(PORTS)
-    await sandbox.tell({ hammer: { address: SERVER, port: 80 } })
+    await sandbox.tell({ hammer: { address: server, port: 80 } })
     await new Promise((resolve) => setTimeout(resolve, 500))
     // then nothing got through, in either direction
     expect(await sandbox.tell({ hammer: "end" })).toBe("0")
@@ -197,16 +207,17 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
     // and the friend's object takes nothing back
     await cluster.client.patch(Pod, friend, { type: "merge", body: { metadata: { labels: { more: "yes" } } } })
     await cluster.settled()
-    expect(await sandbox.tell({ address: SERVER, port: 80, protocol: "TCP", timeoutMs: 300 })).toBeUndefined()
+    expect(await sandbox.tell({ address: server, port: 80, protocol: "TCP", timeoutMs: 300 })).toBeUndefined()
     await cluster.reset(world)
     sandbox.stop()
   }, 20_000)
 
   test("are judged over a restart, and so is a pod whose address no status shows yet", async () => {
     // given a pod that runs, of which only the kubelet knows the address
-    const address = "10.42.0.78"
-    const fresh = podNamed("x", "a2", address)
-    const pod = await network.add("x/a2", address, PORTS)
+    const own = "10.42.0.78"
+    const address = at(own)
+    const fresh = podNamed("x", "a2", own)
+    const pod = await network.add("x/a2", own, PORTS)
     await enforce({ ...DENY, podSelector: {} })
     await cluster.addPod(fresh, { isReported: false })
     await cluster.component.admit(objectOf(fresh), [address])
@@ -228,7 +239,7 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
 
   test("of a pod that has ended are nobody's: its address leaves the sets", async () => {
     await enforce(ALLOW_B)
-    expect(await rules()).toContain(addressOf("x/b"))
+    expect(await rules()).toContain(at(addressOf("x/b")))
     await cluster.client.patch(
       Pod,
       { namespace: "x", name: "b" },
@@ -236,7 +247,7 @@ describe.skipIf(!ableToMakePods)("connections under policies", () => {
       { subresource: "status" },
     )
     await cluster.settled()
-    expect(await rules()).not.toContain(`${addressOf("x/b")} `)
+    expect(await rules()).not.toContain(`${at(addressOf("x/b"))} `)
     expect(await ask("x/b")).toBeUndefined()
     await cluster.client.patch(
       Pod,

@@ -3,6 +3,8 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import { hostIn } from "../../pkg/netfilter/host.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import { inFamilies, inFamily } from "./families.fixtures.ts"
 import type { PodInput, PolicyInput, World } from "./is-allowed.fixtures.ts"
 import { createNetworkPolicy } from "./network-policy.ts"
 import type { PodNetwork } from "./pod-network.fixtures.ts"
@@ -11,8 +13,8 @@ import { keyOf, podOf } from "./world.fixtures.ts"
 
 export const NODE = "node-0"
 
-/** The component over a cluster's API, on the machine of a pod network. */
-export async function enforcing(network: PodNetwork) {
+/** The component over a cluster's API, on the machine of a pod network whose pods have addresses of these families. */
+export async function enforcing(network: PodNetwork, families: readonly Family[] = ["IPv4"]) {
   const cluster = await startCluster({
     clock: "real",
     components: { scheduler: false, controllers: false },
@@ -20,7 +22,7 @@ export async function enforcing(network: PodNetwork) {
   })
   const { client } = cluster
   const host = hostIn(network.machine)
-  const config = { nodeName: NODE, families: ["IPv4"], bridge: "cni0", host } as const
+  const config = { nodeName: NODE, families, bridge: "cni0", host }
   const start = async () => {
     const context = cluster.contextFor("test:network-policy", ["system:masters"])
     const made = createNetworkPolicy(context, config)
@@ -48,7 +50,8 @@ export async function enforcing(network: PodNetwork) {
     stopOnly: () => component.stop(),
     async addPod(pod: PodInput, { isReported = true } = {}): Promise<Pod> {
       await client.create(Pod, podObject(pod))
-      const body = { status: { phase: "Running", ...(isReported ? { podIP: pod.address } : {}) } }
+      const podIPs = families.map((family) => ({ ip: inFamily(family, pod.address) }))
+      const body = { status: { phase: "Running", ...(isReported ? { podIP: podIPs[0]!.ip, podIPs } : {}) } }
       return client.patch(
         Pod,
         { namespace: pod.namespace, name: pod.name },
@@ -57,7 +60,7 @@ export async function enforcing(network: PodNetwork) {
       )
     },
     async set(policy: PolicyInput): Promise<void> {
-      const { namespace, name, ...spec } = policy
+      const { namespace, name, ...spec } = inFamilies(families, policy)
       const known = await client.get(NetworkPolicy, { namespace, name }).catch(() => undefined)
       const object = { metadata: { ...known?.metadata, namespace, name }, spec } as never
       await (known === undefined ? client.create(NetworkPolicy, object) : client.update(NetworkPolicy, object))

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import { inFamily } from "./families.fixtures.ts"
 import { isAllowed } from "./is-allowed.fixtures.ts"
 import { enforcing, misled } from "./packets.fixtures.ts"
 import { ableToMakePods, PodNetwork } from "./pod-network.fixtures.ts"
@@ -17,15 +19,19 @@ const SOME = [
 ]
 const isChosen = (title: string) => process.env["K3TS_PACKETS"] === "all" || SOME.some((part) => title.includes(part))
 
+/** Pods with addresses of both families have all that those of one have. */
+const PODS_OF: readonly (readonly Family[])[] =
+  process.env["K3TS_PACKETS"] === "all" ? [["IPv4"], ["IPv6"], ["IPv6", "IPv4"]] : [["IPv4", "IPv6"]]
+
 describe.skipIf(!ableToMakePods)("real packets", () => {
-  test(
-    "go as upstream's truth tables say, from each of nine pods to each, over TCP and UDP",
-    async () => {
+  test.each(PODS_OF.map((families) => ({ families, of: families.join(" and ") })))(
+    "of $of go as upstream's truth tables say, from each of nine pods to each, over TCP and UDP",
+    async ({ families }) => {
       // given nine pods on one bridge
       const plain = ninePods()
       const addresses = Object.fromEntries(plain.pods.map((pod) => [keyOf(pod), pod.address]))
       using network = await PodNetwork.make(addresses, PORTS)
-      await using cluster = await enforcing(network)
+      await using cluster = await enforcing(network, families)
       await cluster.write(plain)
       for (const { title, steps } of CASES.filter((one) => isChosen(one.title))) {
         let world = plain
@@ -37,8 +43,13 @@ describe.skipIf(!ableToMakePods)("real packets", () => {
           }
           await cluster.settled()
           // then
-          const wrong = await misled(network, world, (...connection) => isAllowed(world, ...connection))
-          expect([title, wrong]).toEqual([title, []])
+          const wrong = await Promise.all(
+            families.map((family) => {
+              const of = inFamily(family, world)
+              return misled(network, of, (...connection) => isAllowed(of, ...connection))
+            }),
+          )
+          expect([title, wrong.flat()]).toEqual([title, []])
         }
         await cluster.reset(plain)
         await cluster.settled()

@@ -6,12 +6,16 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { inFamily } from "./families.fixtures.ts"
 import type { Answer, Command } from "./pod-program.fixtures.ts"
 
 export const ableToMakePods =
   process.getuid?.() === 0 &&
   ["ip", "nft"].every((program) => Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) !== null)
 if (!ableToMakePods) console.warn("SKIPPED: network policies with real packets need root, ip and nft")
+
+/** The machine's address on the bridge. */
+export const GATEWAY = "10.42.0.1"
 
 type WithoutId<C> = C extends unknown ? Omit<C, "id"> : never
 
@@ -23,16 +27,18 @@ export class PodNetwork {
   readonly #namespaces = [this.machine]
   readonly #pods: TestPod[] = []
 
-  /** `pods`: addresses by name. All of them listen on `ports`. */
+  /** `pods`: addresses of IPv4 by name; each pod has that of IPv6, too. All of them listen on `ports`. */
   static async make(pods: Readonly<Record<string, string>>, ports: readonly number[]): Promise<PodNetwork> {
     const network = new PodNetwork()
     ip("netns", "add", network.machine)
     network.run("ip", "link", "set", "lo", "up")
     network.run("ip", "link", "add", "cni0", "type", "bridge")
-    network.run("ip", "addr", "add", "10.42.0.1/24", "dev", "cni0")
+    network.run("ip", "addr", "add", `${GATEWAY}/24`, "dev", "cni0")
+    network.run("ip", "addr", "add", `${inFamily("IPv6", GATEWAY)}/64`, "dev", "cni0", "nodad")
     network.run("ip", "link", "set", "cni0", "up")
     const settings = [
       "net.ipv4.ip_forward",
+      "net.ipv6.conf.all.forwarding",
       "net.bridge.bridge-nf-call-iptables",
       "net.bridge.bridge-nf-call-ip6tables",
     ]
@@ -87,9 +93,11 @@ export class PodNetwork {
     this.run("bridge", "link", "set", "dev", device, "hairpin", "on")
     for (const args of [
       ["addr", "add", `${address}/24`, "brd", "+", "dev", "eth0"],
+      ["addr", "add", `${inFamily("IPv6", address)}/64`, "dev", "eth0", "nodad"],
       ["link", "set", "eth0", "up"],
       ["link", "set", "lo", "up"],
-      ["route", "add", "default", "via", "10.42.0.1"],
+      ["route", "add", "default", "via", GATEWAY],
+      ["route", "add", "default", "via", inFamily("IPv6", GATEWAY)],
     ])
       ip("-n", namespace, ...args)
     const pod = new TestPod(name, address, namespace)

@@ -18,7 +18,7 @@ export interface Hold {
   readonly id: number
   readonly hold: { readonly address: string; readonly port: number } | "ask" | "listen" | "end"
 }
-/** Sends a datagram to all, and tells the names of who answered. */
+/** Sends a datagram to all (by broadcast, or to a group of IPv6), and tells the names of who answered. */
 export interface Broadcast {
   readonly id: number
   readonly broadcast: { readonly address: string; readonly port: number }
@@ -106,11 +106,11 @@ function hold({ id, hold: what }: Hold): void {
 }
 
 function broadcast({ id, broadcast: { address, port } }: Broadcast): void {
-  const socket = createSocket("udp4")
+  const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
   const names = new Set<string>()
   socket.on("message", (bytes) => names.add(bytes.toString()))
   socket.bind(0, () => {
-    socket.setBroadcast(true)
+    if (!address.includes(":")) socket.setBroadcast(true)
     socket.send("?", port, address)
   })
   setTimeout(() => {

@@ -35,8 +35,8 @@ export function cniConfig({ podCidrs, mtu, bridge = BRIDGE }: PodNetwork, addres
         type: "bridge",
         bridge,
         isGateway: true,
-        // A pod reaches itself through its Service: the packet goes back out of the port it came in by. It also keeps the
-        // plugin from waiting a second for another pod that has the same IPv6 address.
+        // A pod reaches itself through its Service: the packet goes back out of the port it came in by. It also keeps
+        // the plugin from waiting a second for another pod that has the same IPv6 address.
         hairpinMode: true,
         ipMasq: false,
         mtu,
