@@ -197,8 +197,16 @@ test.each([
     },
     says: "no such hour",
   },
-  { title: "that gives no number", cpu: () => Number.NaN, says: "it gave NaN: expected a number of cores, 0 or more" },
-  { title: "that gives less than nothing", cpu: () => -1, says: "it gave -1: expected a number of cores, 0 or more" },
+  {
+    title: "that returns no number",
+    cpu: () => Number.NaN,
+    says: "it returned NaN, expected a number of cores, 0 or more",
+  },
+  {
+    title: "that returns a negative number",
+    cpu: () => -1,
+    says: "it returned -1, expected a number of cores, 0 or more",
+  },
 ])("a use of an image $title fails the test where it moves time on", async ({ cpu, says }) => {
   await using cluster = await startCluster({ nodes: 1, images: { web: { cpu } } })
   await cluster.apply(WEB)

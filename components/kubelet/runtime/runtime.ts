@@ -10,16 +10,16 @@ import type { UsageMeter } from "./usage.ts"
 import type { VolumeFiles } from "../volumes/volume-files.ts"
 
 /**
- * The machine as the kubelet sees it: containers and images in the shape of the CRI, and beside them what the CRI has
- * no call for. `cri/` is the real one: containerd behind gRPC, files, cgroups and sockets of the host. A simulated one
- * keeps all of it in memory.
+ * The machine as the kubelet sees it: containers and images as in the CRI, and what the CRI does not have. `cri/`
+ * implements it with containerd over gRPC and the files, cgroups and sockets of the host; `simulated/` keeps everything
+ * in memory.
  */
 export interface ContainerRuntime {
   readonly containers: RuntimeService
   readonly images: ImageService
   /**
-   * While images are on their way into the store without a pull: resolves when there may be more than now. Else
-   * undefined.
+   * Returns a promise while images are being imported without a pull; it resolves when more images may have arrived.
+   * Returns undefined when no import is in progress.
    */
   readonly moreImages?: () => Promise<void> | undefined
   readonly files: PodFiles
@@ -50,70 +50,69 @@ export interface PluginSockets {
 }
 
 /**
- * Reaches what the runtime's exec, attach and portForward gave a URL for. All reject with an Error when it cannot be
- * reached.
+ * Opens the URLs that the runtime's exec, attach and portForward return. All methods reject with an Error when the URL
+ * cannot be reached.
  */
 export interface RuntimeStreams {
   /**
-   * Whether the output that somebody attached to ends with their input, unless the container's own input is then
-   * closed.
+   * Whether the output of an attached client ends when its input does, unless the container's own input is closed then.
    */
   readonly inputEndsOutput: boolean
   remoteCommand(url: string, streams: CommandStreams): Promise<RemoteCommandClient>
   portForward(url: string): Promise<PortForwardClient>
 }
 
-/** Files of the host that the kubelet writes for pods and reads from them. Paths are absolute. */
+/** Files of the host that the kubelet writes for pods or reads from them. Paths are absolute. */
 export interface PodFiles {
   makeFolder(path: string, mode?: number): Promise<void>
   write(path: string, text: string, mode?: number): Promise<void>
-  /**
-   * The text, or at most the last `tailBytes` of it; undefined when there is no such file, or something else in its
-   * place.
-   */
+  /** Returns the text, or its last `tailBytes`; undefined when it does not exist or is not a regular file. */
   read(path: string, tailBytes?: number): Promise<string | undefined>
-  /** Names in a folder; none when it does not exist. */
+  /** Returns the names in a folder; none when it does not exist. */
   list(path: string): Promise<readonly string[]>
   size(path: string): Promise<number | undefined>
   rename(from: string, to: string): Promise<void>
-  /** Compresses with gzip into `to` and removes `from`. */
+  /** Compresses `from` with gzip into `to`, and removes `from`. */
   compress(from: string, to: string): Promise<void>
-  /** The path with all links followed; undefined when there is nothing. */
+  /** Returns the path with all links resolved; undefined when it does not exist. */
   resolve(path: string): Promise<string | undefined>
-  /** For reading what is still being written; undefined when there is no such file, or something else in its place. */
+  /** Opens a file that may still grow, for reading; undefined when it does not exist or is not a regular file. */
   open(path: string): Promise<OpenFile | undefined>
-  /** Calls `changed` when the file, or what has its name, may have changed. Returns what ends that. */
+  /**
+   * Calls `changed` when the file, or another one that gets its name, may have changed. Returns a function that ends
+   * this.
+   */
   watch(path: string, changed: () => void): () => void
   /**
-   * Calls `changed` when something in the folder changed; absent where nobody but the kubelet writes. Returns what ends
-   * that.
+   * Calls `changed` when an entry of the folder changes; absent when only the kubelet writes there. Returns a function
+   * that ends this.
    */
   watchFolder?(path: string, changed: () => void): () => void
-  /** Files and folders with all that is in them; what is not there is no error. */
+  /** Removes files, or folders with all that is in them; those that do not exist are skipped. */
   remove(path: string): Promise<void>
 }
 
-/** A file that stays the same when another gets its name. */
+/** An open file, which stays the same when another file gets its name. */
 export interface OpenFile {
-  /** At most `length` bytes from `offset`; none at the end. */
+  /** Reads up to `length` bytes at `offset`; none at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array>
   size(): Promise<number>
-  /** Whether the path still means this file. */
+  /** Whether the path still names this file. */
   isCurrent(): Promise<boolean>
   close(): Promise<void>
 }
 
-/** cgroups above the containers': kubepods, kubepods/burstable, kubepods/pod<uid> … */
+/** The cgroups above those of containers: kubepods, kubepods/burstable, kubepods/pod<uid> … */
 export interface PodCgroups {
   /**
-   * Makes the cgroup and its parents, or changes its limits. `path` is in parts: ["kubepods", "burstable", "pod<uid>"].
+   * Creates the cgroup and its parents, or changes its limits. `path` is a list: ["kubepods", "burstable", "pod<uid>"].
    */
   ensure(path: readonly string[], resources: LinuxContainerResources): Promise<void>
-  /** Removes it and what is below. What is not there is no error. */
+  /** Removes the cgroup with all below it; one that does not exist is skipped. */
   remove(path: readonly string[]): Promise<void>
-  /** Names of the cgroups directly below. */
+  /** Returns the names of the cgroups directly below. */
   children(path: readonly string[]): Promise<readonly string[]>
-  /** As the runtime's `cgroupParent` wants it: `/kubepods/podX`, or `kubepods-podX.slice` with systemd. */
+  /** Returns the path as `cgroupParent` of the CRI: `/kubepods/podX`, or `kubepods-podX.slice` with systemd. */
   parentName(path: readonly string[]): string
 }
 
@@ -121,37 +120,40 @@ export interface HttpProbeRequest {
   readonly scheme: "HTTP" | "HTTPS"
   readonly host: string
   readonly port: number
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string
   readonly headers: readonly HTTPHeader[]
   readonly timeoutMs: number
 }
 
 /**
- * Connections from the node to its pods: what probes and hooks need. All reject with an Error whose message users may
- * see.
+ * Opens connections from the node to its pods, for probes and hooks. All methods reject with an Error whose message
+ * users may see.
  */
 export interface PodNetwork {
-  /** One request, redirects followed on the same host, certificates not checked. At most 10 KiB of the body. */
+  /**
+   * Sends one request. Redirects on the same host are followed, certificates are not verified, and at most 10 KiB of
+   * the body are read.
+   */
   httpGet(
     request: HttpProbeRequest,
     signal?: AbortSignal,
   ): Promise<{ readonly status: number; readonly statusText: string; readonly body: string }>
   tcpConnect(host: string, port: number, timeoutMs: number): Promise<void>
-  /** grpc.health.v1.Health/Check. */
+  /** Calls grpc.health.v1.Health/Check, and returns the name of the status. */
   grpcHealth(
     host: string,
     port: number,
     service: string,
     timeoutMs: number,
   ): Promise<"UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN">
-  /** A request of somebody else's, where the machine's own network does not lead to pods. */
+  /** Sends a request on behalf of the API server; present only where the machine's own network does not reach pods. */
   fetch?(request: Request, to: { readonly host: string; readonly port: number }): Promise<Response>
 }
 
 export interface FilesystemSpace {
   readonly capacityBytes: number
-  /** Together with what is available less than the capacity where some is set aside for root. */
+  /** Smaller than capacity less available when the file system reserves space for root. */
   readonly usedBytes: number
   readonly availableBytes: number
   readonly inodes: number
@@ -161,18 +163,21 @@ export interface FilesystemSpace {
 export interface Machine {
   readonly cpus: number
   readonly memoryBytes: number
-  /** Page size → bytes set aside, `2Mi` → 0. */
+  /** Bytes reserved in pages of each size, such as `2Mi` → 0. */
   readonly hugepages: Readonly<Record<string, number>>
   /** Whether the kernel enforces AppArmor profiles. */
   readonly hasAppArmor: boolean
   readonly info: Omit<NodeSystemInfo, "containerRuntimeVersion" | "kubeletVersion" | "kubeProxyVersion">
-  /** Memory that can still be given away: capacity less the working set. */
+  /** Returns the memory that pods can still use: capacity less the working set, in bytes. */
   availableMemory(): Promise<number>
-  /** Process ids in use and the most there may be. */
+  /** Returns how many process ids are in use, and the most there can be. */
   processes(): Promise<{ readonly used: number; readonly max: number }>
-  /** The file system that `path` is on. */
+  /** Returns the space of the file system that contains `path`. */
   space(path: string): Promise<FilesystemSpace>
-  /** Calls when memory becomes short, where the kernel tells (pressure stall information). Returns what ends that. */
+  /**
+   * Calls the listener when memory becomes short, where the kernel reports that (pressure stall information). Returns a
+   * function that ends this.
+   */
   onMemoryPressure?(listener: () => void): () => void
   readonly hostname: string
 }

@@ -1,18 +1,24 @@
 /**
- * What the kernel counts for cgroups and for the machine: what the CRI tells only in part, and containerd 1.6 not at
- * all for pods. Anything absent is not counted here.
+ * Usage that the kernel counts for cgroups and for the machine. The CRI has only a part of it, and containerd 1.6
+ * nothing for pods. A figure that is absent is not counted on this machine.
  */
 export interface UsageMeter {
   machine(): Promise<MachineUsage>
-  /** Of a cgroup that the kubelet made, by its path in parts; undefined when it is not there. */
+  /** Returns the usage of a cgroup that the kubelet made, by its path as a list; undefined when it does not exist. */
   group(path: readonly string[], detail?: Detail): Promise<Usage | undefined>
-  /** Of a container in a pod's cgroup, by the runtime's id of it. */
+  /** Returns the usage of a container in a pod's cgroup, by the runtime's id of the container. */
   container(pod: readonly string[], id: string, detail?: Detail): Promise<Usage | undefined>
-  /** Of the network that a pod has to itself, found through its sandbox. None where it has not. */
+  /**
+   * Returns the interfaces of the network namespace of a pod, found through its sandbox; none when it has no own
+   * namespace.
+   */
   interfaces(pod: readonly string[], sandboxId: string): Promise<readonly InterfaceUsage[]>
 }
 
-/** How much is read, all unless told: cpu time and memory are a quarter of the work, and what metrics servers want. */
+/**
+ * How much is read; `all` by default. Processor time and memory are a quarter of the work, and all that metrics servers
+ * need.
+ */
 export type Detail = "all" | "cpu and memory"
 
 export interface Usage {
@@ -24,14 +30,14 @@ export interface Usage {
 
 export interface MachineUsage extends Usage {
   readonly interfaces: readonly InterfaceUsage[]
-  /** Name of the interface that the default route leaves by. */
+  /** The name of the interface of the default route. */
   readonly mainInterface?: string | undefined
   readonly swapCapacityBytes: number
-  /** When it was started, in milliseconds since 1970. */
+  /** When the machine booted, in milliseconds since the epoch. */
   readonly bootedAt: number
 }
 
-/** Counted since the beginning of what uses it. */
+/** Processor time since the start of what is measured. */
 export interface CpuUsage {
   readonly nanoseconds: number
   readonly userNanoseconds?: number
@@ -41,28 +47,28 @@ export interface CpuUsage {
     | undefined
 }
 
-/** In bytes, as of now; faults and failures are counted since the beginning. */
+/** Current memory usage in bytes; faults and failures are counts since the start. */
 export interface MemoryUsage {
   readonly usage: number
-  /** Without pages of files that could be dropped at once: what counts when memory is short. */
+  /** Without file pages that can be dropped at once; this figure counts when memory is short. */
   readonly workingSet: number
-  /** Memory that no file stands behind. */
+  /** Memory that is not backed by a file. */
   readonly rss: number
   readonly cache?: number
   readonly mappedFiles?: number
   readonly swap?: number | undefined
-  /** The most there has been. */
+  /** The highest usage so far. */
   readonly peak?: number | undefined
-  /** Absent where there is none. */
+  /** Absent when there is no limit. */
   readonly limit?: number | undefined
   readonly pageFaults: number
   readonly majorPageFaults: number
-  /** How often the limit was hit. */
+  /** How often usage hit the limit. */
   readonly failures?: number
 }
 
 export interface DeviceUsage {
-  /** `/dev/vda`, as far as it is known. */
+  /** The path of the device, such as `/dev/vda`, if it is known. */
   readonly device: string
   readonly major: string
   readonly minor: string

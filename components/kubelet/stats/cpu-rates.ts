@@ -1,22 +1,22 @@
-/** Times in milliseconds since 1970. */
+/** A reading of used processor time; `at` is in milliseconds since the epoch. */
 interface Point {
   readonly at: number
   readonly nanoseconds: number
 }
 
-/** A shorter distance says more of when was looked than of what was used. */
+/** The shortest interval over which a rate is computed; over a shorter one the rate would be mostly chance. */
 const SHORTEST_MS = 1000
-/** After this the point from which is counted moves on. */
+/** After this interval, in milliseconds, the reading from which rates are computed is replaced by the current one. */
 const WINDOW_MS = 10_000
 
 /**
- * How many billionths of a core something uses, over the time since somebody last asked: nobody looks at cgroups in
- * between. At the first asking it is the mean since the beginning.
+ * Computes processor usage in nanocores, between two readings that callers asked for: nothing reads cgroups at other
+ * times. The first rate is the average since the start.
  */
 export class CpuRates {
   #points = new Map<string, Point & { rate: number | undefined }>()
 
-  /** Begins to ask for everything anew: what is not asked for until the next `begin` is forgotten. */
+  /** Starts a round of readings. Ids without a reading in one round are forgotten in the next. */
   begin(): CpuRateAsking {
     const before = this.#points
     const next: typeof before = (this.#points = new Map())
@@ -34,5 +34,5 @@ export class CpuRates {
   }
 }
 
-/** The rate of the thing with that id, which began at `since`; undefined where it is too early to tell. */
+/** Returns the rate of an id whose usage began at `since`; undefined when it is too early for a rate. */
 export type CpuRateAsking = (id: string, since: number, now: Point) => number | undefined

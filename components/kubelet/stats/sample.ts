@@ -10,12 +10,12 @@ import { podCgroup } from "../sandbox/sandbox-config.ts"
 import { containerStorage, statsById, type ContainerStorage, type StatsById } from "./local-storage.ts"
 import type { VolumeUsages } from "./volume-usage.ts"
 
-/** What everything on the node uses at one moment: what the summary and the metrics are made of. */
+/** The usage of everything on the node at one moment, from which the summary and the metrics are made. */
 export interface Sample {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly at: number
   readonly machine: MachineUsage
-  /** All pods together. */
+  /** The usage of all pods together. */
   readonly pods: Usage | undefined
   readonly each: readonly PodSample[]
 }
@@ -23,7 +23,7 @@ export interface Sample {
 export interface PodSample {
   readonly pod: Pod
   readonly sandbox: RuntimeSandbox
-  /** Path of the cgroup, in parts. */
+  /** The path of the cgroup as a list. */
   readonly cgroup: readonly string[]
   readonly usage: Usage | undefined
   readonly interfaces: readonly InterfaceUsage[]
@@ -34,11 +34,11 @@ export interface ContainerSample extends ContainerStorage {
   readonly usage: Usage | undefined
 }
 
-/** File systems of the node. */
+/** The file systems of the node. */
 export interface Disks {
   readonly root: FilesystemSpace
   readonly logs: FilesystemSpace
-  /** Where images and the writable layers of containers are, and what the images use of it. */
+  /** The file system of images and of the writable layers of containers, and the space that images use there. */
   readonly images:
     | { readonly space: FilesystemSpace; readonly usedBytes: number; readonly inodesUsed: number | undefined }
     | undefined
@@ -52,8 +52,8 @@ export interface StatsParts {
 }
 
 /**
- * Asks kernel and runtime for everything at once. Nothing is asked unless somebody wants to know: with `cpu and memory`
- * there is nothing of disks and networks in it.
+ * Reads the usage of everything from kernel and runtime. Called only when a client asks for statistics. With `cpu and
+ * memory` disks and networks are not read.
  */
 export async function takeSample({ context, cache, workers }: StatsParts, detail: Detail = "all"): Promise<Sample> {
   const { runtime, clock } = context
@@ -87,10 +87,13 @@ export async function takeSample({ context, cache, workers }: StatsParts, detail
   return { at: clock.now(), machine, pods, each: each.filter((one) => one !== undefined) }
 }
 
-/** What the runtime says of containers, which is asked for once, when it is first wanted. */
+/** Returns the runtime's statistics of containers; the runtime is asked once, at the first call. */
 type CriStats = () => Promise<StatsById>
 
-/** Cpu time and memory alone. The runtime is asked only of a container whose cgroup is elsewhere. */
+/**
+ * Reads processor time and memory of a container. The runtime is asked only when the cgroup of the container is not
+ * below that of the pod.
+ */
 async function usedBy(
   { runtime }: KubeletContext,
   cgroup: readonly string[],
@@ -116,7 +119,7 @@ async function containerSample(
   return { ...storage, usage: counted ?? usageFrom(all.get(run.id)) }
 }
 
-/** What the runtime itself says of a container whose cgroup is elsewhere. */
+/** Returns the usage that the runtime reports for a container whose cgroup is not below that of the pod. */
 function usageFrom(stats: CriContainerStats | undefined): Usage | undefined {
   if (stats === undefined) return undefined
   const { cpu, memory } = stats
@@ -135,7 +138,7 @@ function usageFrom(stats: CriContainerStats | undefined): Usage | undefined {
   }
 }
 
-/** Looks at the node's file systems. */
+/** Measures the node's file systems. */
 export async function measureDisks({ config, runtime }: KubeletContext): Promise<Disks> {
   const [
     root,

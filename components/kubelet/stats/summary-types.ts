@@ -1,6 +1,6 @@
 /**
- * What /stats/summary answers, in the names that metrics servers read. Times are RFC 3339; what was not measured is
- * left out. Source: k8s.io/kubelet pkg/apis/stats/v1alpha1/types.go.
+ * The response of /stats/summary, with the field names that metrics servers read. Times are in RFC 3339; what was not
+ * measured is absent. Source: k8s.io/kubelet pkg/apis/stats/v1alpha1/types.go.
  */
 
 export interface Summary {
@@ -71,7 +71,7 @@ export interface InterfaceStats {
   readonly txErrors: number
 }
 
-/** The main interface, and all of them. */
+/** The main interface, and the list of all. */
 export interface NetworkStats extends Partial<InterfaceStats> {
   readonly time: string
   readonly interfaces: readonly InterfaceStats[]

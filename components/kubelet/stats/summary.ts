@@ -23,19 +23,19 @@ export interface SummaryOptions {
   readonly nodeName: string
   readonly memoryBytes: number
   readonly sample: Sample
-  /** Left out where only cpu and memory are asked for, with all that is not of these. */
+  /** Everything except cpu and memory; undefined when the client asks for these two only. */
   readonly rest?: {
     readonly disks: Disks
     readonly processes: { readonly used: number; readonly max: number }
-    /** By the uid of the pod. */
+    /** By the pod's uid. */
     readonly volumes: ReadonlyMap<string, readonly VolumeUsage[]>
   }
   readonly rate: CpuRateAsking
 }
 
 /**
- * What the node and its pods use, as metrics servers want it. Source: pkg/kubelet/server/stats/summary.go,
- * pkg/kubelet/stats/cri_stats_provider.go.
+ * Returns the usage of the node and its pods in the form that metrics servers read. Source:
+ * pkg/kubelet/server/stats/summary.go, pkg/kubelet/stats/cri_stats_provider.go.
  */
 export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: SummaryOptions): Summary {
   const { at, machine, pods } = sample
@@ -91,7 +91,7 @@ export function summaryOf({ nodeName, memoryBytes, sample, rest, rate }: Summary
   }
 }
 
-/** Puts what was measured at one moment into upstream's words. */
+/** Converts a sample to the types of the summary. */
 class Presenter {
   readonly #time: string
   readonly #at: number
@@ -160,7 +160,7 @@ class Presenter {
     }
   }
 
-  /** `most`: the memory that what is measured may use, if no limit of its own is lower. */
+  /** `most` is the memory available to what is measured, in bytes, unless its own limit is lower. */
   usage(
     id: string,
     since: number,

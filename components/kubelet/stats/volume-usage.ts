@@ -5,50 +5,50 @@ import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { MountedVolume } from "../volumes/mounted-volume.ts"
 import type { VolumeManager } from "../volumes/volume-manager.ts"
 
-/** How full a volume of a pod is. */
+/** The usage of a volume of a pod. */
 export interface VolumeUsage {
   readonly volume: Volume
   readonly measured: Measurement
 }
 
 interface Measurement {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly at: number
-  /** The file system that the volume is on. */
+  /** The file system that contains the volume. */
   readonly space: FilesystemSpace
   readonly usedBytes: number
   readonly inodesUsed: number
 }
 
 /**
- * Whether a volume takes space on the node's own disk and goes with the pod. Volumes with data of the API are kept in
- * memory.
+ * Whether a volume takes space on the node's disk and is deleted with the pod. Volumes with content from the API are
+ * kept in memory.
  */
 export const isOnDisk = ({ emptyDir, gitRepo }: Volume): boolean =>
   (emptyDir !== undefined && emptyDir.medium !== "Memory") || gitRepo !== undefined
 
 /**
- * How long a measurement is told again: counting the files of a large volume takes its time. Source:
+ * How long a measurement is reused, since counting the files of a large volume takes long. Source:
  * --volume-stats-agg-period.
  */
 const FRESH_MS = 60_000
-/** How long a measurement is kept that nobody asks for: it is told while a later one takes too long. */
+/** How long a measurement is kept without a caller: it is returned while a newer one takes too long. */
 const KEPT_MS = 600_000
 /**
- * Who asks is not kept waiting for longer; the answer then lacks the volume, until it has been measured: a server of
- * files may not answer.
+ * The longest time a caller waits for a measurement. A file server may not respond; the result then lacks the volume
+ * until it has been measured.
  */
 const PATIENCE_MS = 1000
 
 /**
- * Measures volumes when somebody asks, and not before. What is not a pod's own (paths of the node, images) is not
- * measured, as upstream has it. Source: pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/volume/metrics_du.go
- * and metrics_statfs.go.
+ * Measures volumes when a caller asks. Volumes that do not belong to the pod (paths of the node, images) are not
+ * measured, as upstream. Source: pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/volume/metrics_du.go and
+ * metrics_statfs.go.
  */
 export class VolumeUsages {
   readonly #context: KubeletContext
   readonly #volumes: Pick<VolumeManager, "mounted">
-  /** By the place on the node; those that nobody asks for are dropped after a while. */
+  /** By the path on the node; measurements that nobody asks for are dropped after KEPT_MS. */
   readonly #known = new Map<string, { latest?: Measurement; pending?: Promise<void> | undefined }>()
 
   constructor(context: KubeletContext, volumes: Pick<VolumeManager, "mounted">) {
@@ -102,7 +102,7 @@ export class VolumeUsages {
         (measured) => {
           if (measured !== undefined) known.latest = measured
         },
-        (err: unknown) => this.#context.log.debug("Cannot measure a volume", { volume: mounted.name, err }),
+        (err: unknown) => this.#context.log.debug("Failed to measure a volume", { volume: mounted.name, err }),
       )
       .finally(() => {
         known.pending = undefined

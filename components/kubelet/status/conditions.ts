@@ -4,10 +4,10 @@ import { isSidecar } from "../container/containers.ts"
 import { statusOf } from "./container-status.ts"
 import type { Phase } from "./phase.ts"
 
-/** A condition without its times, which depend on what was reported before. */
+/** A condition without its times, which depend on the condition that was reported before. */
 export type Finding = Pick<PodCondition, "type" | "status" | "reason" | "message">
 
-/** The conditions that the kubelet owns. */
+/** The conditions that the kubelet sets. */
 export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   "PodReadyToStartContainers",
   "Initialized",
@@ -22,11 +22,11 @@ export interface ConditionsRequest {
   readonly phase: Phase
   readonly initStatuses: readonly ContainerStatus[]
   readonly statuses: readonly ContainerStatus[]
-  /** A ready sandbox with a network is there. */
+  /** Whether a ready sandbox with a network exists. */
   readonly hasSandbox: boolean
 }
 
-/** Source: pkg/kubelet/status/generate.go. */
+/** Returns the conditions that the kubelet sets. Source: pkg/kubelet/status/generate.go. */
 export function findings(request: ConditionsRequest): Finding[] {
   const containersReady = containersReadyOf(request)
   return [
@@ -94,7 +94,7 @@ function readyOf({ pod }: ConditionsRequest, containersReady: Finding): Finding 
     : { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message: problems.join(", ") }
 }
 
-/** As Go prints a list: `[a b]`. */
+/** Formats lists as Go prints them: `[a b]`. */
 const sentences = (...parts: readonly (readonly [string, readonly string[]])[]): string =>
   parts
     .filter(([, names]) => names.length > 0)

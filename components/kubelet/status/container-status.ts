@@ -12,7 +12,7 @@ import type { ProbeResults } from "../pod/plan.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 
-/** Why a container could not be started at the last try. */
+/** Why the last attempt to start a container failed. */
 export interface StartFailure {
   readonly reason: string
   readonly message: string
@@ -21,23 +21,23 @@ export interface StartFailure {
 export interface ContainerStatusRequest {
   readonly pod: Pod
   readonly of: ContainerOfPod
-  /** Its runs, newest first. */
+  /** The runs of the container, newest first. */
   readonly runs: readonly RuntimeContainer[]
-  /** What was last reported. */
+  /** The status that was reported last. */
   readonly before: ContainerStatus | undefined
   readonly failure: StartFailure | undefined
   readonly probes: ProbeResults
-  /** Nothing is started any more. */
+  /** Whether no container of the pod is started any more. */
   readonly terminal: boolean
-  /** All the pod's init containers are done. */
+  /** Whether all init containers have finished. */
   readonly initialized: boolean
 }
 
-/** The status of the container of that name. */
+/** Returns the status of the container with that name. */
 export const statusOf = (statuses: readonly ContainerStatus[] | undefined, name: string): ContainerStatus | undefined =>
   statuses?.find((status) => status.name === name)
 
-/** Source: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses. */
+/** Returns the status of a container. Source: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses. */
 export function containerStatus(request: ContainerStatusRequest): ContainerStatus {
   const {
     pod,
@@ -69,7 +69,7 @@ export function containerStatus(request: ContainerStatusRequest): ContainerStatu
     state.terminated !== undefined &&
     type !== "ephemeral" &&
     (type === "init" ? initRestarts(pod, container, run.exitCode) : restarts(pod, container, run.exitCode))
-  // A container that ended and could not be started again waits, and its end moves to lastState.
+  // A container that ended and could not be started again is waiting; its end moves to lastState.
   if (restartsNow && failure !== undefined) {
     return {
       ...base,
@@ -98,7 +98,7 @@ function readiness(
   }
 }
 
-/** A container of which the runtime knows nothing (any more). */
+/** Returns the status of a container that the runtime does not know, or no longer knows. */
 function statusWithoutRun({
   pod,
   of: { container, type },
@@ -118,7 +118,7 @@ function statusWithoutRun({
     }
     return { ...before, state: { terminated: lost }, ready: false, started: false }
   }
-  // Its remains were collected as garbage; what was reported of its end still holds.
+  // The container was garbage-collected; the end that was reported remains true.
   if (reported && before.state.terminated !== undefined) return before
   if (!terminal && before?.state.running !== undefined) {
     const lost = {
@@ -154,7 +154,7 @@ function statusWithoutRun({
   }
 }
 
-/** Runs are values, and are reported many times. */
+/** The state of each run is cached, since runs are immutable and reported many times. */
 const states = new WeakMap<RuntimeContainer, ContainerState>()
 
 function stateOf(run: RuntimeContainer): ContainerState {
@@ -186,8 +186,8 @@ function computeState(run: RuntimeContainer): ContainerState {
 }
 
 /**
- * Exit codes above 128 tell of the signal that ended the process; upstream leaves `signal` to runtimes, which never say
- * it.
+ * An exit code above 128 shows which signal ended the process. `signal` is not set: upstream leaves it to runtimes, and
+ * none sets it.
  */
 export function terminated(run: RuntimeContainer): ContainerStateTerminated {
   const reason = run.reason !== "" ? run.reason : run.exitCode === 0 ? "Completed" : "Error"

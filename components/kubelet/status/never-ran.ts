@@ -3,7 +3,7 @@ import type { ContainerStateTerminated, ContainerStatus, PodStatus } from "../..
 import { isSidecar } from "../container/containers.ts"
 import { statusOf } from "./container-status.ts"
 
-/** What is said of a container whose end nobody has seen. */
+/** The state of a container whose end was not observed. */
 const UNKNOWN_END: ContainerStateTerminated = {
   exitCode: 137,
   reason: "ContainerStatusUnknown",
@@ -11,10 +11,10 @@ const UNKNOWN_END: ContainerStateTerminated = {
 }
 
 /**
- * The statuses of init containers and containers of a pod that has ended for good, where each one that should have run
- * has an end: a container that never started counts as failed, or whoever reads exit codes (a Job's podFailurePolicy)
- * would wait for it for ever. Containers stay as they are while the pod was still being initialized; of init containers
- * those stay that had not had their turn. `before` is what was last reported. Source:
+ * Returns the statuses of init containers and containers of a pod that has ended. Each container that should have run
+ * gets an end: one that never started counts as failed, since a reader of exit codes (a Job's podFailurePolicy) would
+ * otherwise wait for ever. Containers are left as they are if the pod was still initializing, and so are init
+ * containers that were not due yet. `before` is the status that was reported last. Source:
  * pkg/kubelet/status/status_manager.go TerminatePod.
  */
 export function withEnds(
@@ -37,7 +37,7 @@ const ended = (status: ContainerStatus): ContainerStatus =>
     ? status
     : { ...status, state: { terminated: UNKNOWN_END }, ready: false, started: false }
 
-/** Whether anything tells that the containers had their turn. Source: status_manager.go hasPodInitialized. */
+/** Whether the status shows that the pod finished initializing. Source: status_manager.go hasPodInitialized. */
 function wasInitialized({ spec }: Pod, before: PodStatus): boolean {
   const last = spec.initContainers?.at(-1)
   if (last === undefined) return true

@@ -8,8 +8,8 @@ import { statusOf } from "./container-status.ts"
 export type Phase = "Pending" | "Running" | "Succeeded" | "Failed"
 
 /**
- * Where the pod is in its life, by the statuses of its containers. `terminal`: nothing of it is started any more,
- * whatever the restart policy says. Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go
+ * Returns the phase of a pod from the statuses of its containers. `terminal` means that no container is started any
+ * more, whatever the restart policy. Source: pkg/kubelet/kubelet_pods.go getPhase, pkg/kubelet/status/status_manager.go
  * TerminatePod.
  */
 export function phaseOf(
@@ -66,12 +66,12 @@ export function phaseOf(
   )
 
   if (failedInit > 0) return "Failed"
-  // The pod has ended for good: what did not succeed has failed, what never ran included.
+  // The pod has ended: containers that did not succeed have failed, including those that never ran.
   if (terminal && !isStaticPod(pod) && running === 0 && !sidecarsRun)
     return pendingInit === 0 && waiting === 0 && stopped === succeeded ? "Succeeded" : "Failed"
   if (pendingInit > 0 || waiting > 0) return "Pending"
   if (running > 0) return "Running"
-  // Everything has stopped; sidecars end before the pod does.
+  // All regular containers have stopped; the pod ends after its sidecars do.
   if (again > 0 || sidecarsRun) return "Running"
   return stopped === succeeded ? "Succeeded" : "Failed"
 }

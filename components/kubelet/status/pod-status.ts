@@ -16,23 +16,22 @@ import { withEnds } from "./never-ran.ts"
 import { phaseOf, type Phase } from "./phase.ts"
 
 /**
- * All terminated messages of a pod together have this many bytes. Source:
- * kubecontainer.MaxPodTerminationMessageLogLength.
+ * The longest sum of a pod's termination messages, in bytes. Source: kubecontainer.MaxPodTerminationMessageLogLength.
  */
 const MAX_MESSAGES_BYTES = 12_288
 
 export interface PodStatusRequest {
   readonly pod: Pod
-  /** What was last reported; its times are kept where nothing changed. */
+  /** The status that was reported last; its times are kept where nothing changed. */
   readonly before: PodStatus
   readonly runtime: RuntimePod
   readonly probes: ProbeResults
   readonly failures: ReadonlyMap<string, StartFailure>
-  /** Nothing is started any more and nothing runs. */
+  /** Whether all containers have stopped and none is started any more. */
   readonly terminal: boolean
-  /** Decides the phase whatever the containers say: eviction, deadline, refusal. */
+  /** Decides the phase instead of the containers: eviction, active deadline, rejection. */
   readonly verdict: Verdict | undefined
-  /** A further condition, for instance PodResizePending. */
+  /** An additional condition, for example PodResizePending. */
   readonly pending?: Finding | undefined
   readonly nodeIps: readonly string[]
   /** Milliseconds since the epoch. */
@@ -44,14 +43,14 @@ export interface Verdict {
   readonly phase: "Failed"
   readonly reason: string
   readonly message: string
-  /** The node did not take the pod: nothing is told of its containers. */
+  /** The node rejected the pod, so the status has no containers. */
   readonly isRejection?: true
-  /** For instance DisruptionTarget. */
+  /** For example DisruptionTarget. */
   readonly condition?: Pick<PodCondition, "type" | "status" | "reason" | "message">
 }
 
 /**
- * The status of the pod as it is to be reported. Pure. Source: pkg/kubelet/kubelet_pods.go generateAPIPodStatus,
+ * Returns the status to report for a pod. A pure function. Source: pkg/kubelet/kubelet_pods.go generateAPIPodStatus,
  * pkg/kubelet/status/status_manager.go.
  */
 export function podStatus(request: PodStatusRequest): PodStatus {
@@ -128,7 +127,7 @@ export function podStatus(request: PodStatusRequest): PodStatus {
   }
 }
 
-/** Source: pkg/kubelet/kubelet.go rejectPod. */
+/** Returns the status of a rejected pod. Source: pkg/kubelet/kubelet.go rejectPod. */
 const rejected = (pod: Pod, before: PodStatus, { phase, reason, message }: Verdict, now: number): PodStatus => ({
   observedGeneration: pod.metadata.generation,
   phase,
@@ -139,13 +138,16 @@ const rejected = (pod: Pod, before: PodStatus, { phase, reason, message }: Verdi
   qosClass: before.qosClass ?? qosClass(pod),
 })
 
-/** A pod that has ended never begins anew. */
+/** A pod that has ended never becomes active again. */
 function finalPhase(before: PodStatus, verdict: Verdict | undefined, computed: Phase): Phase {
   if (before.phase === "Failed" || before.phase === "Succeeded") return before.phase
   return verdict?.phase ?? computed
 }
 
-/** The kubelet's own conditions anew, with their times where the status is the same; those of others as they are. */
+/**
+ * Merges the kubelet's own conditions, which keep their times when the status is the same, with the conditions of
+ * others, which are left as they are.
+ */
 function mergedConditions(
   pod: Pod,
   before: readonly PodCondition[],

@@ -10,25 +10,25 @@ import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../pod/labels.ts"
 import { statusPatch } from "./status-patch.ts"
 
 interface Entry {
-  /** The pod as the API has it, as far as is known. For a static pod this is its mirror. */
+  /** The newest known pod of the API; for a static pod its mirror pod. */
   known: Pod
   wanted: PodStatus
-  /** What was compared or written last, and the pod that it was compared with. */
+  /** The status that was compared or written last, and the pod with which it was compared. */
   tried: { readonly wanted: PodStatus; readonly known: Pod } | undefined
   writing: Promise<void> | undefined
-  /** Ends the wait for the next try, while there is one. */
+  /** Aborts the delay before the next attempt; undefined when there is none. */
   waiting: AbortController | undefined
 }
 
 const FIRST_RETRY_MS = 1000
-/** A write that fails is tried again at least this often. Source: pkg/kubelet/status/status_manager.go syncPeriod. */
+/** The longest delay before a failed write is tried again. Source: pkg/kubelet/status/status_manager.go syncPeriod. */
 const LAST_RETRY_MS = 10_000
 
 /**
- * Reports the status of pods: one write at a time for a pod, always of the newest status, and only what differs from
- * what the API has. A status that is superseded in the turn in which it was set is never written: a container that
- * starts at once goes from nothing to running. A write that fails, for whatever reason, is tried again until it
- * succeeds or the pod is gone. Source: pkg/kubelet/status/status_manager.go.
+ * Writes the status of pods to the API: one write at a time per pod, always with the newest status, and only with the
+ * fields that differ from the API's. A status that is replaced in the turn in which it was set is never written, so a
+ * container that starts at once is only reported as running. A failed write is tried again until it succeeds or the pod
+ * is deleted. Source: pkg/kubelet/status/status_manager.go.
  */
 export class StatusManager {
   readonly #context: KubeletContext
@@ -39,17 +39,17 @@ export class StatusManager {
     this.#context = context
   }
 
-  /** The status last set, or the one in the API. */
+  /** Returns the status that was set last; that of the API when none was set. */
   status(pod: Pod): PodStatus {
     return this.#entries.get(pod.metadata.uid!)?.wanted ?? pod.status
   }
 
-  /** Has `status` written. */
+  /** Sets the status to write. */
   set(pod: Pod, status: PodStatus): void {
     const uid = pod.metadata.uid!
     const entry = this.#entries.get(uid)
     if (entry === undefined) {
-      // A static pod is shown by its mirror, where there is one.
+      // A static pod is shown in the API by its mirror pod, if there is one.
       const mirror = isStaticPod(pod) ? this.#context.informers.of(Pod).get(keyFrom(pod.metadata)) : undefined
       const fresh: Entry = {
         known: mirror !== undefined && shows(mirror, uid) ? mirror : pod,
@@ -66,15 +66,15 @@ export class StatusManager {
     this.#pump(uid, entry)
   }
 
-  /** The API has a mirror of a static pod. */
+  /** Called when the informer has a new state of a mirror pod. */
   observeMirror(mirror: Pod): void {
     this.#observe(mirror.metadata.annotations?.[CONFIG_MIRROR] ?? "", mirror)
   }
 
   /**
-   * The informer has a newer pod. What somebody else wrote over our status is put right, but a pod that somebody else
-   * has ended stays so. Source: generateAPIPodStatus, "API phase was terminal".
-   * @returns whether somebody else has ended it
+   * Called when the informer has a new state of a pod. Changes of others to the status are overwritten, but a pod that
+   * another client has ended stays ended. Source: generateAPIPodStatus, "API phase was terminal".
+   * @returns whether another client has ended the pod
    */
   observe(pod: Pod): boolean {
     const uid = pod.metadata.uid!
@@ -95,13 +95,13 @@ export class StatusManager {
     this.#pump(uid, entry)
   }
 
-  /** Resolves when what was set for the pod so far is written, or the pod is forgotten. */
+  /** Resolves when the status set so far was written, or the pod was forgotten. */
   async written(uid: string): Promise<void> {
     for (let entry = this.#entries.get(uid); entry?.writing !== undefined; entry = this.#entries.get(uid))
       await entry.writing
   }
 
-  /** Nothing more is written for the pod. */
+  /** Stops writing the status of a pod. */
   forget(uid: string): void {
     const entry = this.#entries.get(uid)
     this.#entries.delete(uid)
@@ -131,7 +131,7 @@ export class StatusManager {
       await this.#writeNewest(uid, entry)
     } finally {
       entry.writing = undefined
-      // What was set or seen after the last look.
+      // The status was set, or the pod changed, after the last comparison.
       const { tried } = entry
       if (this.#entries.get(uid) === entry && (entry.wanted !== tried?.wanted || entry.known !== tried.known))
         this.#pump(uid, entry)
@@ -152,14 +152,14 @@ export class StatusManager {
           { subresource: "status" },
         )
         retryMs = FIRST_RETRY_MS
-        // The informer may have told of a later state already.
+        // The informer may have delivered a later state already.
         if (isNewer(entry.known, answer)) continue
         entry.known = answer
         const left = statusPatch(answer.status, entry.wanted)
-        // Of two equal ones the API's is kept, which others hold too.
+        // Of two equal statuses that of the API is kept, since the informer's cache shares it.
         if (left === undefined) entry.wanted = answer.status
-        // The server may always make something else of a status. Then it is written again only when it, or the pod, has
-        // changed.
+        // The API server may store a different status each time. Then the status is written again only after it, or the
+        // pod, has changed.
         else if (!deepEqual(body, left)) continue
         entry.tried = { wanted: entry.wanted, known: answer }
         return
@@ -179,20 +179,23 @@ export class StatusManager {
     entry.waiting = undefined
   }
 
-  /** A pod that is gone, or replaced by another of its name, is no news: the informer tells of it soon. */
+  /**
+   * Logs a failed write: a warning at the first failure, debug for later ones. A pod that was deleted or replaced is
+   * not worth a warning either, since the informer will deliver that soon.
+   */
   #tellFailure({ known: { metadata } }: Entry, err: unknown, retryMs: number): void {
     if (this.#stopped) return
     const { log } = this.#context
     const level = isNotFound(err) || isConflict(err) || retryMs > FIRST_RETRY_MS ? "debug" : "warn"
-    log[level]("Cannot write the status of a pod, will try again", {
+    log[level]("Failed to write the status of a pod; will retry", {
       pod: `${metadata.namespace}/${metadata.name}`,
       err,
     })
   }
 
   /**
-   * Takes the newest pod that the informer has for the next try. False when it has none: then there is nothing to write
-   * to.
+   * Takes the newest pod of the informer for the next attempt. Returns false when it has none, so that there is nothing
+   * to write to.
    */
   #refresh(uid: string, entry: Entry): boolean {
     const found = this.#context.informers.of(Pod).get(keyFrom(entry.known.metadata))
@@ -204,13 +207,13 @@ export class StatusManager {
 
 const TERMINAL: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"])
 
-/** Whether the pod is the mirror of that static pod. */
+/** Whether the pod is the mirror pod of the static pod with this uid. */
 const shows = (pod: Pod, uid: string): boolean => pod.metadata.annotations?.[CONFIG_MIRROR] === uid
 
-/** A static pod that the API does not show yet. */
+/** Whether the pod is a static pod without a mirror pod in the API yet. */
 const isUnmirrored = (pod: Pod): boolean => isStaticPod(pod) && !isMirrorPod(pod)
 
-/** Whether `pod` is a later state of the same object than `known`, or another object of that name. */
+/** Whether `pod` is a later state of the same object as `known`, or another object with that name. */
 const isNewer = (pod: Pod, known: Pod): boolean =>
   pod.metadata.uid !== known.metadata.uid ||
   Number(pod.metadata.resourceVersion) > Number(known.metadata.resourceVersion)

@@ -3,8 +3,8 @@ import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/pod/podst
 import { OWN_CONDITIONS } from "./conditions.ts"
 
 /**
- * What a strategic merge patch has to say to turn one status into the other, or nothing. Conditions of others are left
- * alone.
+ * Returns the strategic merge patch that turns one status into the other; undefined when they do not differ. Conditions
+ * that the kubelet does not set are left alone.
  */
 export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unknown> | undefined {
   if (from === to) return undefined
@@ -13,7 +13,7 @@ export function statusPatch(from: PodStatus, to: PodStatus): Record<string, unkn
     const after = to[key]
     if (deepEqual(from[key], after)) continue
     if (after === undefined) patch[key] = null
-    // These lists are merged by key, so that an old address would stay.
+    // These lists are merged by key, so an old address would remain.
     else
       patch[key] =
         (key === "podIPs" || key === "hostIPs") && Array.isArray(after) ? [{ $patch: "replace" }, ...after] : after
@@ -29,7 +29,7 @@ function conditionsPatch(from: readonly PodCondition[], to: readonly PodConditio
     if (!OWN_CONDITIONS.has(condition.type) && condition.type !== "DisruptionTarget") continue
     const old = from.find(({ type }) => type === condition.type)
     if (deepEqual(condition, old)) continue
-    // Items are merged field by field, so that an old reason would stay.
+    // Items are merged field by field, so an old reason would remain.
     const gone = (["reason", "message", "lastProbeTime"] as const).filter(
       (key) => old?.[key] !== undefined && condition[key] === undefined,
     )
@@ -41,7 +41,7 @@ function conditionsPatch(from: readonly PodCondition[], to: readonly PodConditio
   return patch
 }
 
-/** Fields that the kubelet writes, without the conditions; the others belong to the scheduler and to controllers. */
+/** The fields that the kubelet writes, apart from conditions; the others belong to the scheduler and to controllers. */
 const OWNED = [
   "observedGeneration",
   "phase",

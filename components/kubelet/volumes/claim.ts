@@ -1,5 +1,5 @@
 /**
- * Mounts the PersistentVolume to which a claim is bound, where it is of a type that needs no CSI driver. Source:
+ * Mounts the PersistentVolume to which a claim is bound, if its type needs no CSI driver. Source:
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
  */
 import { join } from "node:path"
@@ -87,7 +87,7 @@ async function mountPersistent(
   }
   const mounted = mountFirst(MOUNTERS, spec, { context, pod, volume: { name }, mountOptions: spec.mountOptions })
   if (mounted !== undefined) {
-    // A path of the node is nobody's own, but the folder of such a volume is.
+    // The usage of a path of the node is not measured, but that of a folder which was provisioned for the claim is.
     const isOwn = spec.hostPath !== undefined && metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH
     return isOwn ? { ...(await mounted), measured: "files" } : mounted
   }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { DEFAULT_MODE, type Contents, type KeySource } from "./contents.ts"
 import { keyFiles } from "./payload.ts"
 
-/** A ConfigMap's keys as files. Source: pkg/volume/configmap. */
+/** Returns the keys of a ConfigMap as files. Source: pkg/volume/configmap. */
 export const configMapContents = (
   { name, items, optional = false }: KeySource,
   defaultMode = DEFAULT_MODE,

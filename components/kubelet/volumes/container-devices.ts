@@ -4,8 +4,8 @@ import { configError } from "../container/start-error.ts"
 import type { MountedVolumes } from "./mounted-volume.ts"
 
 /**
- * The block devices that a container has, and where. Source: makeBlockVolumes in pkg/kubelet/kubelet_pods.go. @throws
- * StartError CreateContainerConfigError
+ * Returns the block devices of a container, and their paths in it. Source: makeBlockVolumes in
+ * pkg/kubelet/kubelet_pods.go. @throws StartError CreateContainerConfigError
  */
 export const containerDevices = (container: AnyContainer, mounted: MountedVolumes): readonly Device[] =>
   (container.volumeDevices ?? []).map(({ name, devicePath }) => {

@@ -1,4 +1,4 @@
-/** Which paths of the node a container sees, and where. Source: makeMounts in pkg/kubelet/kubelet_pods.go. */
+/** Maps volumes of a pod to mounts of one of its containers. Source: makeMounts in pkg/kubelet/kubelet_pods.go. */
 import { join } from "node:path"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { VolumeMount } from "../../../pkg/api/core/v1/container/container.ts"
@@ -18,7 +18,7 @@ export interface ContainerMountsRequest {
   readonly environment: readonly EnvironmentVariable[]
 }
 
-/** In the order of the container's volumeMounts. @throws StartError CreateContainerConfigError */
+/** Returns the mounts in the order of the container's volumeMounts. @throws StartError CreateContainerConfigError */
 export async function containerMounts(
   context: KubeletContext,
   { pod, container, mounted, environment }: ContainerMountsRequest,
@@ -61,7 +61,7 @@ const PROPAGATION = {
   Bidirectional: "PROPAGATION_BIDIRECTIONAL",
 } as const
 
-/** The part of the volume that is wanted; `""` for all of it. */
+/** Returns the subPath of a volume mount; `""` for the whole volume. */
 function subPathOf(
   { subPath = "", subPathExpr = "" }: VolumeMount,
   environment: readonly EnvironmentVariable[],
@@ -96,8 +96,8 @@ async function bound(
   try {
     return await runtime.volumes.bindSubPath({ volume: volume.hostPath, subPath, target })
   } catch (err) {
-    // What exactly is wrong could tell the pod about files of the host.
-    log.error("Cannot prepare a subPath", { container, volume: volume.name, subPath, err })
+    // The exact reason is only logged, since it could tell the pod about files of the host.
+    log.error("Failed to prepare a subPath", { container, volume: volume.name, subPath, err })
     throw configError(
       `failed to prepare subPath for volumeMount ${JSON.stringify(volume.name)} of container ` +
         `${JSON.stringify(container)}`,
@@ -106,7 +106,10 @@ async function bound(
   }
 }
 
-/** KEP-3857. Source: resolveRecursiveReadOnly in pkg/kubelet/kubelet_pods.go. */
+/**
+ * Returns whether the mount is recursively read-only. KEP-3857. Source: resolveRecursiveReadOnly in
+ * pkg/kubelet/kubelet_pods.go.
+ */
 function recursiveReadOnly(
   { name, readOnly, recursiveReadOnly: mode = "Disabled", mountPropagation = "None" }: VolumeMount,
   supported: boolean,

@@ -6,7 +6,7 @@ import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
 import type { Payload } from "./payload.ts"
 import type { Reference } from "./references.ts"
 
-/** Reads what volumes show. Objects are looked up in the pod's namespace; a missing object is undefined. */
+/** Reads the objects that volumes show, in the pod's namespace; undefined for an object that does not exist. */
 export interface ContentSources {
   readonly pod: Pod
   readonly hostIps: readonly string[]

@@ -4,7 +4,7 @@ import { resourceField } from "../downwardapi/resource-fields.ts"
 import { DEFAULT_MODE, type Contents } from "./contents.ts"
 import type { PayloadFile } from "./payload.ts"
 
-/** Fields of the pod as files. Source: pkg/volume/downwardapi. */
+/** Returns fields of the pod as files. Source: pkg/volume/downwardapi. */
 export const downwardApiContents = (
   items: readonly DownwardAPIVolumeFile[] = [],
   defaultMode = DEFAULT_MODE,

@@ -6,10 +6,7 @@ import { ownershipFor } from "./ownership.ts"
 import { volumeFolder } from "./volume-paths.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/**
- * A folder that starts empty: on the node's disk, or with medium Memory on a tmpfs of its own. Source:
- * pkg/volume/emptydir.
- */
+/** Mounts an empty folder: on the node's disk, or with medium Memory on its own tmpfs. Source: pkg/volume/emptydir. */
 export const mountEmptyDir: VolumeMounter<EmptyDirVolumeSource> = async ({
   context: { config, runtime },
   pod,

@@ -1,7 +1,7 @@
 import type { HostPathVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** A path of the node, whose owner and modes stay as they are. Source: pkg/volume/hostpath. */
+/** Mounts a path of the node; its owner and mode are not changed. Source: pkg/volume/hostpath. */
 export const mountHostPath: VolumeMounter<HostPathVolumeSource> = async ({
   context: { runtime },
   volume,

@@ -2,10 +2,10 @@ import type { ImageVolumeSource } from "../../../pkg/api/core/v1/volume/volume.t
 import { presentImage } from "../../../pkg/cri/arriving-image.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** The first version of containerd that mounts images. */
+/** The first version of containerd that can mount images. */
 const CONTAINERD = [2, 1]
 
-/** The contents of an image, read-only; the runtime mounts it. KEP-4639. */
+/** Mounts the content of an image read-only; the runtime does the mount. KEP-4639. */
 export const mountImage: VolumeMounter<ImageVolumeSource> = async ({
   context: { runtime },
   volume,

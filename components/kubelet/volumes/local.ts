@@ -2,7 +2,7 @@ import type { LocalVolumeSource } from "../../../pkg/api/core/v1/persistentvolum
 import { ownershipFor } from "./ownership.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** A folder of the node behind a PersistentVolume, which the fsGroup of the pod comes to own. Source: pkg/volume/local. */
+/** Mounts a folder of the node from a PersistentVolume, and gives it to the pod's fsGroup. Source: pkg/volume/local. */
 export const mountLocal: VolumeMounter<LocalVolumeSource> = async ({
   context: { runtime },
   pod,

@@ -9,7 +9,7 @@ import type { MountedVolume } from "./mounted-volume.ts"
 import { mountNfs } from "./nfs.ts"
 import { mountFirst } from "./volume-setup.ts"
 
-/** The volume types that the kubelet mounts, by their field of Volume. */
+/** The mounters by the field of Volume whose type they mount. */
 const MOUNTERS = {
   emptyDir: mountEmptyDir,
   hostPath: mountHostPath,
@@ -20,7 +20,7 @@ const MOUNTERS = {
 }
 
 /**
- * Mounts a volume whose files do not come from the API (see api-volume.ts for those), or finds it mounted.
+ * Mounts a volume whose files do not come from the API (see api-volume.ts for those); does nothing when it is mounted.
  * @throws Error whose message says why the volume cannot be mounted
  */
 export async function mountVolume(context: KubeletContext, pod: Pod, volume: Volume): Promise<MountedVolume> {

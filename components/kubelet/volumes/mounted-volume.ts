@@ -1,14 +1,14 @@
 /** A volume that is ready for the containers of its pod. */
 export interface MountedVolume {
   readonly name: string
-  /** The folder on the node; of a block device its path. */
+  /** The folder on the node, or the path of the block device. */
   readonly hostPath: string
-  /** A block device: containers get it by volumeDevices, not by volumeMounts. */
+  /** A block device, which containers use by volumeDevices instead of volumeMounts. */
   readonly isDevice?: true
   /** Whether the volume is read-only in every container, whatever its volumeMount says. */
   readonly readOnly: boolean
   /**
-   * How its usage is measured: by the sizes of its files, or by the file system that holds nothing else. Absent for
+   * How usage is measured: by the sizes of its files, or by its file system if that holds nothing else. Absent for
    * volumes that do not belong to the pod: paths of the node and images.
    */
   readonly measured?: "files" | "filesystem"

@@ -2,7 +2,7 @@ import type { NFSVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { volumeFolder } from "./volume-paths.ts"
 import type { VolumeMounter } from "./volume-setup.ts"
 
-/** An export of an NFS server, mounted by the host's mount.nfs. Source: pkg/volume/nfs. */
+/** Mounts an export of an NFS server with the host's mount.nfs. Source: pkg/volume/nfs. */
 export const mountNfs: VolumeMounter<NFSVolumeSource> = async ({
   context: { config, runtime },
   pod,

@@ -1,7 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { FsGroupChangePolicy, Ownership } from "./volume-files.ts"
 
-/** The group that the pod's volumes go to, if it names one. */
+/** Returns the fsGroup of the pod's volumes; undefined when the pod sets none. */
 export function ownershipFor(
   {
     spec: {

@@ -6,7 +6,7 @@ export interface PayloadFile {
   readonly data: string | Uint8Array
   /** Permission bits. */
   readonly mode: number
-  /** Who owns it; root unless given. */
+  /** The owner's user id; root when undefined. */
   readonly user?: number
 }
 
@@ -17,8 +17,8 @@ const LONGEST_NAME = 255
 const LONGEST_PATH = 4096
 
 /**
- * The payload with clean paths. Source: pkg/volume/util/atomic_writer.go validatePayload. @throws Error for a path that
- * leaves the volume or is kept for the writer
+ * Returns the payload with normalized paths. Source: pkg/volume/util/atomic_writer.go validatePayload. @throws Error
+ * for a path that leaves the volume, or begins with `..` like the writer's own files
  */
 export const cleanPayload = (payload: Payload): Payload =>
   new Map([...payload].map(([path, file]) => [cleanPath(path), file]))
@@ -37,19 +37,19 @@ function cleanPath(path: string): string {
 }
 
 export interface KeyFiles {
-  /** Contents by key. */
+  /** The content of each key. */
   readonly data: ReadonlyMap<string, string | Uint8Array>
-  /** Which keys go where; every key under its own name when there are none. */
+  /** Maps keys to paths; when undefined, every key is a file with its own name. */
   readonly items: readonly KeyToPath[] | undefined
   readonly defaultMode: number
   readonly optional: boolean
-  /** What to say of a key that is missing. */
+  /** Returns the error message for a missing key. */
   readonly missing: (key: string) => string
 }
 
 /**
- * Keys of an object as files. Source: MakePayload in pkg/volume/configmap and pkg/volume/secret. @throws Error for a
- * missing key that is not optional
+ * Returns keys of an object as files. Source: MakePayload in pkg/volume/configmap and pkg/volume/secret. @throws Error
+ * for a missing key that is not optional
  */
 export function keyFiles({ data, items, defaultMode, optional, missing }: KeyFiles): Payload {
   if (items === undefined || items.length === 0)

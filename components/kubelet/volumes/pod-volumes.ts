@@ -21,14 +21,14 @@ export interface PodVolumesParts {
   readonly context: KubeletContext
   readonly objects: WatchedObjects
   readonly tokens: ServiceAccountTokens
-  /** The pod could not start for want of an object, which has changed. */
+  /** Called when an object without which the pod could not start has changed, so that a new attempt may succeed. */
   readonly worthTrying: (podUid: string) => void
 }
 
 /**
  * The volumes of one pod, from its first mount on.
- * Invariants: what the pod refers to is followed from the first mount to `stop`, so that no change between a failed
- * mount and the next is missed; files of one volume are written by one call at a time.
+ * Invariants: the objects to which the pod refers are watched from the first mount to `stop`, so that no change between
+ * a failed mount and the next is missed; the files of a volume are written by one call at a time.
  */
 export class PodVolumes {
   readonly #parts: PodVolumesParts
@@ -36,25 +36,28 @@ export class PodVolumes {
   // Lists, not maps: a pod has few volumes, and there are very many pods.
   readonly #uses: { readonly key: string; readonly object: ObjectUse<ConfigMap | Secret> }[] = []
   readonly #mounted: MountedVolume[] = []
-  /** Volumes whose contents are not what the API says now. */
+  /** Volumes whose files are not up to date. */
   #stale = new Set<string>()
   #scheduled = false
-  /** When the pod was last looked at, in milliseconds since the epoch. */
+  /** When the kubelet last synchronized the pod, in milliseconds of the monotonic clock. */
   #syncedAt: number
-  /** Until the next look, while something waits for it. */
+  /** The timer of the next synchronization; undefined when no change waits for it. */
   #nextSync: Timer | undefined
   /**
-   * A mount has been tried: from then on changes are written, also to volumes that could not be mounted; their pod may
-   * be running since before a restart.
+   * Whether a mount was attempted. From then on changes are written, also to volumes that could not be mounted, since
+   * their pod may be running since before a restart.
    */
   #tried = false
   #writing: Promise<unknown> = Promise.resolve()
-  /** The part of it that touches files; what comes before may wait for an API server that does not answer. */
+  /**
+   * The part of the current write that touches files. What comes before may wait for an API server that does not
+   * respond.
+   */
   #atFiles: Promise<unknown> = Promise.resolve()
-  /** When tokens of volumes are to be renewed, in milliseconds of the monotonic clock. */
+  /** When tokens in volumes must be renewed, in milliseconds of the monotonic clock. */
   #renewals: readonly Renewal[] = []
   #timer: Timer | undefined
-  /** What was last told of a volume that cannot be updated, so that it is told once. */
+  /** The last reported error of each volume that could not be updated, so that each error is reported once. */
   #told: Map<string, string> | undefined
   #stopped = false
 
@@ -91,7 +94,7 @@ export class PodVolumes {
     return this.#mounted.some(({ name }) => name === volume)
   }
 
-  /** What is there now. */
+  /** The volumes that are mounted now. */
   get mounted(): readonly MountedVolume[] {
     return this.#mounted
   }
@@ -103,8 +106,8 @@ export class PodVolumes {
   }
 
   /**
-   * Makes what is not there yet, and brings contents up to date that follow the pod itself. @throws VolumeError for the
-   * first volume that cannot be mounted
+   * Mounts the missing volumes, and updates files that show fields of the pod. @throws VolumeError for the first volume
+   * that cannot be mounted
    */
   async mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes> {
     this.podChanged(pod)
@@ -127,13 +130,15 @@ export class PodVolumes {
       return [new VolumeError(name, failedMount(name, result.reason), { cause: result.reason })]
     })
     const [first, ...others] = failures
-    // Who asked tells of the one that is thrown.
+    // The caller reports the error that is thrown; the others are reported here.
     for (const { message } of others) this.#parts.context.events.event(pod, "Warning", "FailedMount", message)
     if (first !== undefined) throw first
     return new Map(this.#mounted.map((mounted) => [mounted.name, mounted]))
   }
 
-  /** Labels, annotations or resources of the pod may have changed: files that tell of them follow. */
+  /**
+   * Called with a new state of the pod: updates files that show its labels, annotations or resources if these changed.
+   */
   podChanged(pod: Pod): void {
     const old = this.#pod
     if (pod === old) return
@@ -151,7 +156,7 @@ export class PodVolumes {
     this.#schedule()
   }
 
-  /** The pod is being looked at. */
+  /** Called when the kubelet synchronizes the pod: writes the changes that waited for it. */
   sync(): void {
     this.#syncedAt = this.#parts.context.clock.monotonic()
     this.#nextSync?.cancel()
@@ -160,8 +165,8 @@ export class PodVolumes {
   }
 
   /**
-   * Of a running pod, volumes follow their objects when the kubelet next looks at the pod, which it does every so often
-   * and whenever something else happens to it. The looks themselves are not made: one is, when something waits for it.
+   * Schedules the update of a running pod's volumes for the kubelet's next periodic synchronization, as upstream, where
+   * volumes follow their objects only then. The synchronization has no timer of its own while no change waits for it.
    * Source: pkg/kubelet/pod_workers.go completeWork, resyncInterval with jitter.
    */
   #scheduleAtSync(): void {
@@ -174,12 +179,13 @@ export class PodVolumes {
     if (this.#nextSync !== undefined || this.#stopped) return
     const period = syncFrequencyMs * (1 + JITTER * random.next())
     const since = clock.monotonic() - this.#syncedAt
-    // Of one that was looked at long ago, nobody knows when it had its last turn.
+    // If the last synchronization was longer ago than the period, later ones had no timer here; any moment of the
+    // period is equally likely for the next.
     const wait = since < period ? period - since : period * random.next()
     this.#nextSync = clock.setTimeout(() => this.sync(), wait)
   }
 
-  /** Follows nothing any more; resolves when nothing is being written. Files stay. */
+  /** Stops the watches; resolves when no file is being written. Files remain. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -188,7 +194,7 @@ export class PodVolumes {
     await this.#atFiles.catch(() => undefined)
   }
 
-  /** Writes stale volumes when the turn has ended: several changes in one turn are one update. */
+  /** Writes stale volumes at the end of the turn, so that several changes in one turn are one update. */
   #schedule(): void {
     if (this.#scheduled || this.#stopped || !this.#tried || this.#stale.size === 0) return
     this.#scheduled = true
@@ -216,24 +222,27 @@ export class PodVolumes {
           this.#renewals = [...this.#renewals, { volume: volume.name, at: clock.monotonic() + TOKEN_RETRY_MS }]
           this.#arm()
         }
-        // Of what was never mounted, whoever asks for it tells.
+        // The caller of `mount` reports the error of a volume that was never mounted.
         if (!this.#isMounted(volume.name)) continue
         const message = failedMount(volume.name, err)
         if (this.#told?.get(volume.name) === message) continue
         this.#told ??= new Map()
         this.#told.set(volume.name, message)
-        // An object that was deleted is somebody's wish: often its pods are about to be deleted too.
-        log[(await this.#lacksObject(volume)) ? "debug" : "warn"]("Cannot update a volume; it keeps its contents", {
-          pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`,
-          volume: volume.name,
-          err,
-        })
+        // The deletion of an object is usually intended: often its pods are about to be deleted too.
+        log[(await this.#lacksObject(volume)) ? "debug" : "warn"](
+          "Failed to update a volume; its files stay as they were",
+          {
+            pod: `${this.#pod.metadata.namespace ?? ""}/${this.#pod.metadata.name ?? ""}`,
+            volume: volume.name,
+            err,
+          },
+        )
         events.event(this.#pod, "Warning", "FailedMount", message)
       }
     }
   }
 
-  /** Whether an object that the volume refers to does not exist, as far as can be told. */
+  /** Whether an object to which the volume refers is known not to exist. */
   async #lacksObject(volume: Volume): Promise<boolean> {
     const found = await Promise.allSettled(
       (contentsIn(volume)?.references ?? []).map(async (reference) => this.#read(reference)),
@@ -247,8 +256,8 @@ export class PodVolumes {
   }
 
   /**
-   * Brings the files of a volume up to date. Waits for its turn: two writers of one folder would clear each other's
-   * work away.
+   * Updates the files of a volume. Writes run one after the other, since two concurrent writers of a folder would
+   * remove each other's files.
    */
   #write(volume: Volume): Promise<MountedVolume> {
     const written = this.#writing.then(() => this.#writeNow(volume))
@@ -309,7 +318,7 @@ export class PodVolumes {
     }
   }
 
-  /** Sets the timer to the first token that is to be renewed. */
+  /** Sets the timer to the earliest token renewal. */
   #arm(): void {
     this.#timer?.cancel()
     if (this.#stopped || this.#renewals.length === 0) return
@@ -336,7 +345,7 @@ interface Renewal {
   readonly at: number
 }
 
-/** An object that a pod refers to: from which volumes, and whether from variables. */
+/** An object to which a pod refers: the volumes that need it, and whether environment variables do. */
 interface Need {
   readonly reference: Reference
   readonly volumes: string[]
@@ -357,14 +366,14 @@ function neededBy(pod: Pod): Iterable<Need> {
   return needed.values()
 }
 
-/** By how much the time between two looks is drawn out at most. Source: workerResyncIntervalJitterFactor. */
+/** The largest random part that is added to the synchronization period. Source: workerResyncIntervalJitterFactor. */
 const JITTER = 0.5
 
-/** Until a token is asked for again that could not be had. */
+/** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000
 
 const keyOf = ({ kind, name }: Reference): string => `${kind}/${name}`
 
-/** Source: pkg/volume/util/operationexecutor, the event FailedMount. */
+/** Returns the message of the event FailedMount. Source: pkg/volume/util/operationexecutor. */
 const failedMount = (volume: string, err: unknown): string =>
   `MountVolume.SetUp failed for volume ${JSON.stringify(volume)} : ${err instanceof Error ? err.message : String(err)}`

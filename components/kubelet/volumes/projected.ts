@@ -6,8 +6,8 @@ import { secretContents } from "./secret.ts"
 import { tokenContents } from "./token-projection.ts"
 
 /**
- * Several sources in one volume. A later one takes the path of an earlier one; all that is wrong is told at once.
- * Source: pkg/volume/projected.
+ * Merges several sources into one volume. A later source replaces files of an earlier one at the same path; the errors
+ * of all sources are reported together. Source: pkg/volume/projected.
  */
 export function projectedContents({ sources: projections, defaultMode }: ProjectedVolumeSource): Contents {
   const parts = (projections ?? []).map((projection) => contentsIn(projection, defaultMode))

@@ -1,13 +1,13 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { containersOf } from "../container/containers.ts"
 
-/** An object of the pod's namespace that the pod reads. */
+/** An object in the pod's namespace that the pod refers to. */
 export interface Reference {
   readonly kind: "ConfigMap" | "Secret"
   readonly name: string
 }
 
-/** The objects that environment variables of the pod's containers come from, except optional ones. */
+/** Returns the objects that environment variables of the pod's containers need, without optional ones. */
 export const neededByVariables = (pod: Pod): readonly Reference[] =>
   containersOf(pod).flatMap(({ container: { env = [], envFrom = [] } }) => [
     ...envFrom.flatMap(({ configMapRef, secretRef }) => [

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { DEFAULT_MODE, type Contents, type KeySource } from "./contents.ts"
 import { keyFiles } from "./payload.ts"
 
-/** A Secret's keys as files. Source: pkg/volume/secret. */
+/** Returns the keys of a Secret as files. Source: pkg/volume/secret. */
 export const secretContents = ({ name, items, optional = false }: KeySource, defaultMode = DEFAULT_MODE): Contents => ({
   references: [{ kind: "Secret", name }],
   fromPod: false,

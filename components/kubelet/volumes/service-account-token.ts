@@ -1,6 +1,6 @@
 /**
- * Tokens of pods' service accounts, each made for one pod and ending with it, renewed in time. Source:
- * pkg/kubelet/token/token_manager.go.
+ * Requests and renews tokens of pods' service accounts. Each token is bound to one pod, and becomes invalid with it.
+ * Source: pkg/kubelet/token/token_manager.go.
  */
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../pkg/api/authentication/v1/tokenrequest.ts"
@@ -12,14 +12,14 @@ import type { Logger } from "../../../pkg/log/log.ts"
 
 export interface TokenQuery {
   readonly pod: Pod
-  /** For whom the token is; the API server when empty. */
+  /** The audience of the token; the API server when empty. */
   readonly audience: string
   readonly expirationSeconds: number
 }
 
 export interface HeldToken {
   readonly token: string
-  /** When to ask again, in milliseconds of the monotonic clock. */
+  /** When to renew the token, in milliseconds of the monotonic clock. */
   readonly renewAt: number
 }
 
@@ -28,7 +28,7 @@ interface Cached extends HeldToken {
   readonly expiresAt: number
 }
 
-/** What was asked for on behalf of a pod, and the last answer. */
+/** A token that a pod needs, and the response to the last request for it. */
 interface Asked {
   readonly audience: string
   readonly expirationSeconds: number
@@ -36,18 +36,18 @@ interface Asked {
 }
 
 /**
- * A token is renewed when a fifth of its life is left, and after a day in any case; a few seconds earlier or later, so
- * that not all come at once.
+ * A token is renewed after 80 % of its lifetime, and after a day at the latest; up to ten seconds are added or
+ * subtracted at random, so that not all tokens are renewed at once.
  */
 const LIFE_USED = 0.8
 const LONGEST_USE_MS = 24 * 3600 * 1000
 const JITTER_MS = 10_000
-/** Between two tries to renew a token that still holds. */
+/** The delay before a failed renewal of a valid token is tried again. */
 const RETRY_MS = 10_000
 
 export class ServiceAccountTokens {
   readonly #options: { readonly client: Client; readonly clock: Clock; readonly random: Random; readonly log: Logger }
-  /** By the pod's uid. Lists, since nearly every pod has one token. */
+  /** By the pod's uid. Lists instead of maps, since nearly every pod has one token. */
   readonly #pods = new Map<string, Asked[]>()
 
   constructor(options: {
@@ -59,7 +59,7 @@ export class ServiceAccountTokens {
     this.#options = options
   }
 
-  /** A token that holds. @throws Error when there is none and none can be had */
+  /** Returns a valid token. @throws Error when there is none and the request for one fails */
   async get(query: TokenQuery): Promise<HeldToken> {
     const { clock, log } = this.#options
     const { uid = "", namespace = "" } = query.pod.metadata
@@ -71,13 +71,13 @@ export class ServiceAccountTokens {
     const known = asked.answer
     const before = await known?.catch(() => undefined)
     if (before !== undefined && clock.monotonic() < before.renewAt) return before
-    // Of several who found it too old, the first asks for all.
+    // Of concurrent callers that found the token too old, the first requests a new one for all.
     if (asked.answer !== undefined && asked.answer !== known) return asked.answer
     const account = query.pod.spec.serviceAccountName ?? ""
     const asking = this.#request(query, account).catch((err: unknown): Cached => {
       if (before === undefined || clock.now() >= before.expiresAt)
         throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err })
-      log.warn("Cannot renew a service account token, keeping the one that holds", {
+      log.warn("Failed to renew a service account token; the old one is still valid", {
         namespace,
         serviceAccount: account,
         pod: query.pod.metadata.name,

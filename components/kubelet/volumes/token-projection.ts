@@ -3,10 +3,12 @@ import type { ServiceAccountTokenProjection } from "../../../pkg/api/core/v1/vol
 import { effective } from "../container/security-context.ts"
 import { DEFAULT_MODE, type Contents } from "./contents.ts"
 
-/** Of a token that a user or a group other than root is to read. */
+/**
+ * The mode of a token for a user or group other than root; the group gets its right with the ownership of the volume.
+ */
 const PRIVATE_MODE = 0o600
 
-/** A token of the pod's service account as a file. Source: pkg/volume/projected. */
+/** Returns a token of the pod's service account as a file. Source: pkg/volume/projected. */
 export const tokenContents = (
   { audience = "", expirationSeconds, path }: ServiceAccountTokenProjection,
   defaultMode = DEFAULT_MODE,
@@ -23,7 +25,7 @@ export const tokenContents = (
   },
 })
 
-/** The user that all containers of the pod run as, if they all name the same. Source: pkg/volume/util FsUserFrom. */
+/** Returns the user id of the pod's containers if all set the same one. Source: pkg/volume/util FsUserFrom. */
 function onlyUser(pod: Pod): number | undefined {
   const users = new Set(
     [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(

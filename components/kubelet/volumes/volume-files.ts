@@ -5,10 +5,10 @@ import type { Payload } from "./payload.ts"
 
 export type FsGroupChangePolicy = NonNullable<PodSecurityContext["fsGroupChangePolicy"]>
 
-/** The group that a pod's volumes belong to. */
+/** The group to which the volumes of a pod are given. */
 export interface Ownership {
   readonly group: number
-  /** Files are made readable for the group, not writable. */
+  /** Whether the group may only read the files. */
   readonly readOnly: boolean
   readonly policy: FsGroupChangePolicy
 }
@@ -17,25 +17,22 @@ export interface PayloadRequest {
   readonly folder: string
   readonly payload: Payload
   readonly ownership: Ownership | undefined
-  /** Time for the name of the folder with the files: `2026_01_01_00_00_00`. */
+  /** The time in the name of the folder with the files: `2026_01_01_00_00_00`. */
   readonly stamp: string
 }
 
 export interface SubPathRequest {
-  /** The volume's own folder (or file). */
+  /** The folder (or file) of the volume. */
   readonly volume: string
-  /** Relative; has no `..`. */
+  /** A relative path without `..`. */
   readonly subPath: string
-  /**
-   * Where the host may show it, so that nobody can exchange it under the container: a path of this container's mount
-   * alone.
-   */
+  /** The path of the host for this container's mount alone, so that no pod can replace it. */
   readonly target: string
 }
 
 export interface FolderUsage {
   readonly bytes: number
-  /** Files and folders, itself included. */
+  /** The number of files and folders, including the folder itself. */
   readonly inodes: number
 }
 
@@ -48,70 +45,72 @@ export interface NfsRequest {
 
 /** A block device for a pod. */
 export interface DeviceRequest {
-  /** A device, or a file that becomes one. */
+  /** A block device, or a file from which a loop device is made. */
   readonly path: string
-  /** A link of the pod's own to `path`, which says that the pod has it. */
+  /** The path of a link to `path` in the pod's folder, which records that the pod uses it. */
   readonly link: string
 }
 
 /**
- * What volumes need of the machine: folders, mounts and owners. Paths are absolute. All reject with an Error whose
- * message users may see.
+ * The operations on folders, mounts and owners that volumes need. Paths are absolute. All methods reject with an Error
+ * whose message users may see.
  */
 export interface VolumeFiles {
-  /** Makes mounts below the folder come to the containers that have it, and theirs to the machine. */
+  /** Makes the mounts below the folder shared: later ones propagate from the host to containers and back. */
   makeShared(folder: string): Promise<void>
   /**
-   * The folder below `root` whose contents never reach the disk: for secrets, tokens and what else comes from the API.
-   * Made once, and found again after a restart.
+   * Returns the folder below `root` whose contents are never written to disk, for secrets, tokens and other content
+   * from the API. It is created once, and found again after a restart.
    */
   memoryFolder(root: string): Promise<string>
   /**
-   * Brings the folder to hold just these files, all of them changed in one instant for who looks through `..data`. Does
-   * nothing when they are there.
+   * Makes the folder contain exactly these files, which are exchanged atomically for readers that use the link
+   * `..data`. Does nothing when the folder has them already.
    * @returns whether anything changed
    */
   writePayload(request: PayloadRequest): Promise<boolean>
   /**
-   * An empty folder that everybody may write; what is in one that exists stays. With `memoryBytes` it is kept in
-   * memory, up to that size.
+   * Creates a folder that all users may write; the content of an existing one stays. With `memoryBytes` the folder is
+   * kept in memory, limited to that size.
    */
   makeEmptyDir(
     folder: string,
     options: { readonly memoryBytes?: number | undefined; readonly ownership?: Ownership | undefined },
   ): Promise<void>
-  /** Gives everything in the folder to the group. */
+  /** Gives everything in the folder to a group. */
   setOwnership(folder: string, ownership: Ownership): Promise<void>
-  /** Checks, or makes, what a hostPath must be. */
+  /** Checks that a hostPath has its type, or creates it when the type says so. */
   checkHostPath(path: string, type: NonNullable<HostPathVolumeSource["type"]>): Promise<void>
   mountNfs(request: NfsRequest): Promise<void>
-  /** Returns the path of the block device that a volume is. @throws Error where it is none, and cannot become one */
+  /**
+   * Returns the path of the block device of a volume. @throws Error when the path is neither a block device nor a file
+   */
   mapDevice(request: DeviceRequest): Promise<string>
   /**
-   * Lets go of the devices of one pod: of its links below `folder`, and of what no pod in the folder `pods` has any
-   * more.
+   * Releases the devices of one pod: removes its links below `folder`, and detaches loop devices that no pod in the
+   * folder `pods` uses any more.
    */
   unmapDevices(folder: string, pods: string): Promise<void>
   /**
-   * A path of the host that shows what `subPath` is now, made as a folder if it is not there. @throws Error when it
-   * leads out of the volume
+   * Returns a path of the host at which `subPath` of the volume is mounted; creates a folder if `subPath` does not
+   * exist. @throws Error when it leads out of the volume
    */
   bindSubPath(request: SubPathRequest): Promise<string>
   /**
-   * Opens a file of a volume that a pod may have written, of any size; undefined when there is none. @throws Error for
-   * what is no file, or leads out of the volume
+   * Opens a file of a volume to which a pod may have written; returns undefined when it does not exist. @throws Error
+   * when it is not a regular file, or leads out of the volume
    */
   openInside(volume: string, path: string): Promise<OpenFile | undefined>
   /**
-   * What a folder takes of the disk with all that is in it, but for what is mounted there; undefined when there is
-   * none.
+   * Returns the disk usage of a folder with all that is in it, without file systems mounted there; undefined when it
+   * does not exist.
    */
   usage(folder: string): Promise<FolderUsage | undefined>
-  /** Names in a folder; none when it does not exist. */
+  /** Returns the names in a folder; none when it does not exist. */
   list(folder: string): Promise<readonly string[]>
   /**
-   * Unmounts all that lies below the folders and removes them. What is not there is no error; nothing that is mounted
-   * is ever looked into.
+   * Unmounts everything below the folders, and then removes them. Folders that do not exist are skipped, and nothing is
+   * removed from a file system that is still mounted.
    */
   discard(folders: readonly string[]): Promise<void>
 }

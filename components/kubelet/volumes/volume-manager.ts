@@ -13,23 +13,23 @@ import { ServiceAccountTokens } from "./service-account-token.ts"
 import { devicesFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
 
 /**
- * The volumes of the pods of this node. A pod's worker calls it, one call at a time for one pod. Contents that come
- * from the API are kept current until `unmount`, by watches of its own, with the delay that the kubelet is set to: the
- * worker need not call again.
+ * The volumes of the pods of this node. The worker of a pod calls it, one call at a time. Files with content from the
+ * API are kept up to date until `unmount`, by watches of their own and with the kubelet's sync frequency as the delay,
+ * without further calls of the worker.
  */
 export interface VolumeManager {
   /**
-   * Makes all volumes of the pod ready, or finds them ready: idempotent. @throws VolumeError for one that cannot be;
-   * the worker tries again with backoff
+   * Mounts all volumes of the pod that are not mounted yet; idempotent. @throws VolumeError for one that cannot be
+   * mounted; the worker tries again with backoff
    */
   mount(pod: Pod, signal: AbortSignal): Promise<MountedVolumes>
   /**
-   * The pod is being looked at: what has changed of its objects, and would have waited for the next look, is written
-   * now.
+   * Called when the pod is synchronized: writes changes of its objects that would have waited for the next
+   * synchronization.
    */
   sync(podUid: string): void
   /**
-   * The container's volumeMounts with subPath and subPathExpr, in their order. @throws StartError
+   * Returns the mounts of a container, with subPath and subPathExpr, in their order. @throws StartError
    * CreateContainerConfigError
    */
   containerMounts(
@@ -38,22 +38,24 @@ export interface VolumeManager {
     mounted: MountedVolumes,
     environment: readonly EnvironmentVariable[],
   ): Promise<readonly Mount[]>
-  /** The volumes of a pod that are there now. */
+  /** Returns the volumes of a pod that are mounted now. */
   mounted(podUid: string): readonly MountedVolume[]
   /**
-   * Takes everything away once the containers have ended. Idempotent; also for a pod that was mounted before a restart.
+   * Unmounts and removes all volumes of a pod after its containers have ended. Idempotent; also for a pod that was
+   * mounted before a restart.
    */
   unmount(pod: PodIdentity): Promise<void>
-  /** Uids of all pods that have volumes on disk, from before a restart too. */
+  /** Returns the uids of all pods with volumes on disk, including those from before a restart. */
   podsOnDisk(): Promise<readonly string[]>
   /**
-   * Called when a pod's volumes may now mount that could not before (a Secret came into being). Returns what ends that.
+   * Calls the listener when volumes of a pod that could not be mounted may now be (for example a Secret was created).
+   * Returns a function that ends this.
    */
   onUpdate(listener: (podUid: string) => void): () => void
   stop(): void
 }
 
-/** Volumes of the pods of this node. Source: pkg/kubelet/volumemanager. */
+/** Creates the volume manager of this node. Source: pkg/kubelet/volumemanager. */
 export function createVolumeManager(context: KubeletContext): VolumeManager {
   const { config, runtime, informers } = context
   const pods = new Map<string, PodVolumes>()
@@ -102,7 +104,7 @@ export function createVolumeManager(context: KubeletContext): VolumeManager {
     },
     stop() {
       off()
-      // Files and mounts stay for the pods that go on.
+      // Files and mounts stay, since the containers of the pods keep running.
       for (const volumes of pods.values()) context.spawn("volumes of a pod", () => volumes.stop())
       pods.clear()
       parts.objects.stop()

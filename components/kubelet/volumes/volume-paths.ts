@@ -4,7 +4,7 @@ import type { KubeletConfig } from "../context.ts"
 import { podFolder } from "../pod/pod-paths.ts"
 
 /**
- * Where a volume of the pod lies on the disk; programs outside know these names. Source: pkg/kubelet/kubelet_getters.go
+ * Returns the folder of a volume; other programs rely on these names. Source: pkg/kubelet/kubelet_getters.go
  * getPodVolumeDir.
  */
 export const volumeFolder = (config: KubeletConfig, pod: Pod, kind: string, name: string): string =>
@@ -12,10 +12,16 @@ export const volumeFolder = (config: KubeletConfig, pod: Pod, kind: string, name
 export const volumesFolder = (config: KubeletConfig, podUid: string): string =>
   join(podFolder(config, podUid), "volumes")
 
-/** Where parts of volumes are shown to single containers. Source: mount-utils/subpath containerSubPathDirectoryName. */
+/**
+ * Returns the folder in which subPaths are mounted for single containers. Source: mount-utils/subpath
+ * containerSubPathDirectoryName.
+ */
 export const subPathsFolder = (config: KubeletConfig, podUid: string): string =>
   join(podFolder(config, podUid), "volume-subpaths")
 
-/** Links to the block devices of a pod. Source: pkg/kubelet/kubelet_getters.go getPodVolumeDevicesDir. */
+/**
+ * Returns the folder of the links to a pod's block devices. Source: pkg/kubelet/kubelet_getters.go
+ * getPodVolumeDevicesDir.
+ */
 export const devicesFolder = (config: KubeletConfig, podUid: string): string =>
   join(podFolder(config, podUid), "volumeDevices")

@@ -15,8 +15,8 @@ export interface VolumeSetup<S> {
 }
 
 /**
- * Mounts a volume, or finds it mounted. @throws Error whose message says why the volume cannot be mounted; the event
- * FailedMount shows it
+ * Mounts a volume; does nothing when it is mounted already. @throws Error whose message says why the volume cannot be
+ * mounted; the event FailedMount shows it
  */
 export type VolumeMounter<S> = (setup: VolumeSetup<S>) => Promise<MountedVolume>
 

@@ -64,7 +64,7 @@ export function hostCgroups(driver: CgroupDriver): PodCgroups {
         await mkdir(join(hierarchy, part), { recursive: true })
         if (hierarchy.endsWith("/cpuset")) await inheritCpuset(join(hierarchy, part))
       }
-      // The cgroups of single pods come and go; those above stay.
+      // The cgroup of a single pod is not remembered as created, since it may be removed; those above it stay.
       if (depth < path.length) made.add(part)
     }
   }
@@ -89,7 +89,7 @@ export function hostCgroups(driver: CgroupDriver): PodCgroups {
         return []
       }
     },
-    // containerd's systemd driver takes the last slice alone; it finds the ones above by the name.
+    // containerd's systemd driver wants the name of the last slice only, from which systemd derives the parents.
     parentName: (path) => (driver === "systemd" ? sliceName(path) : `/${path.join("/")}`),
   }
 
@@ -119,14 +119,14 @@ async function writeV2(
   if (memoryLimitInBytes) await put(join(folder, "memory.max"), memoryLimitInBytes)
 }
 
-/** Lets the children of a v2 cgroup have controllers of their own. */
+/** Enables controllers for the children of a v2 cgroup. */
 async function delegate(folder: string): Promise<void> {
   const has = (await readFile(join(folder, "cgroup.controllers"), "utf8")).trim().split(/\s+/)
   for (const name of V2_CONTROLLERS.filter((controller) => has.includes(controller)))
     await put(join(folder, "cgroup.subtree_control"), `+${name}`)
 }
 
-/** A v1 cpuset is empty when it is made, and then nothing can run in it. */
+/** Copies the cpuset of the parent. A new v1 cpuset is empty, and no process can run in it. */
 async function inheritCpuset(folder: string): Promise<void> {
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
     if ((await readFile(join(folder, file), "utf8")).trim() !== "") continue
@@ -135,17 +135,18 @@ async function inheritCpuset(folder: string): Promise<void> {
 }
 
 /**
- * A limit that this kernel or container cannot set is no reason not to run the pod: the containers' own limits hold.
+ * Writes a limit. One that this kernel or container cannot set is left out instead of failing the pod, since the limits
+ * of the containers still apply.
  */
 async function put(file: string, value: number | string): Promise<void> {
   try {
     await writeFile(file, String(value))
   } catch {
-    // Not logged, because it would be logged for every pod.
+    // Not logged, since that would happen for every pod.
   }
 }
 
-/** rmdir from the leaves up; files in cgroups cannot and need not be removed. */
+/** Removes cgroups by rmdir from the leaves up; the files in them need not be removed, and cannot be. */
 async function removeTree(folder: string): Promise<void> {
   let entries: string[]
   try {

@@ -12,7 +12,7 @@ import { hostPluginSockets } from "./plugin-sockets.ts"
 import { hostUsage } from "./usage/host-usage.ts"
 import { hostVolumes } from "./volumes/host-volumes.ts"
 
-/** This host with the container runtime that `cri` reaches. */
+/** Returns the interface to this host, with the container runtime that `cri` reaches. */
 export const criRuntime = (
   cri: Pick<CriClient, "runtime" | "images">,
   cgroupDriver: CgroupDriver,
@@ -29,7 +29,7 @@ export const criRuntime = (
   usage: hostUsage(cgroupDriver),
   volumes: hostVolumes(),
   plugins: hostPluginSockets(clock),
-  // containerd's way: pkg/cri/io/container_io.go Attach.
+  // As containerd does. Source: pkg/cri/io/container_io.go Attach.
   streams: {
     inputEndsOutput: true,
     remoteCommand: (url, streams) => connectRemoteCommand({ url, streams }),

@@ -12,7 +12,7 @@ const read = (path: string): string => {
   }
 }
 
-/** This host. Source: cadvisor machine/info.go for where the names come from. */
+/** Reads capacity and state of this host. Source of the names: cadvisor machine/info.go. */
 export function hostMachine(): Machine {
   return {
     cpus: cpus().length,
@@ -57,13 +57,16 @@ export function hostMachine(): Machine {
   }
 }
 
-/** Swap of a machine that has some. Source: pkg/kubelet/nodestatus/setters.go, which leaves out a capacity of zero. */
+/**
+ * Returns the swap capacity; nothing when there is no swap. Source: pkg/kubelet/nodestatus/setters.go, which omits a
+ * capacity of zero.
+ */
 function swapInfo(meminfo: string): { readonly swap?: { readonly capacity: number } } {
   const capacity = Number(/^SwapTotal:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? 0) * 1024
   return capacity === 0 ? {} : { swap: { capacity } }
 }
 
-/** Go's names of processors, which labels use. */
+/** Returns Go's name of a processor architecture, which node labels use. */
 const goArch = (name: string): string => ({ x64: "amd64", ia32: "386", loong64: "loong64" })[name] ?? name
 
 function hugepages(): Record<string, number> {

@@ -17,7 +17,7 @@ const HealthCheckResponse = message({
   status: field(1, enumeration({ UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 })),
 })
 
-/** Connections from this host to its pods. */
+/** Opens connections from this host to its pods. */
 export function hostNetwork(clock: Clock): PodNetwork {
   return {
     httpGet: (request, signal) => follow(request, signal, 0),
@@ -31,7 +31,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
         )
         socket.once("connect", () => {
           timer.cancel()
-          // With RST, so that the port is free again at once.
+          // Closed with RST, so that the local port is free again at once.
           socket.resetAndDestroy()
           resolve()
         })
@@ -82,7 +82,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
       location,
       `${request.scheme.toLowerCase()}://${joinHostPort(request.host, request.port)}${request.path}`,
     )
-    // A redirect to another host tells nothing of this one: as upstream, a redirect is success.
+    // A redirect to another host counts as success, as upstream, since it does not show that this host is unhealthy.
     if (target.hostname !== new URL(`http://${joinHostPort(request.host, request.port)}`).hostname) return answer
     if (redirects >= MAX_REDIRECTS) throw new Error("stopped after 10 redirects")
     const secure = target.protocol === "https:"
@@ -152,7 +152,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
   }
 }
 
-/** In the words that Go has for it, which users search for. */
+/** Returns the error with the message of Go's dialer, for which users search. */
 function dialError(err: Error, host: string, port: number): Error {
   const code = "code" in err ? err.code : undefined
   const why =
@@ -166,7 +166,7 @@ function dialError(err: Error, host: string, port: number): Error {
   return why === undefined ? err : new Error(`dial tcp ${joinHostPort(host, port)}: ${why}`)
 }
 
-/** A name may come several times. */
+/** Groups values by header name, since a name may appear several times. */
 function grouped(headers: HttpProbeRequest["headers"]): Record<string, string | string[]> {
   const all: Record<string, string | string[]> = {}
   for (const { name, value } of headers) {

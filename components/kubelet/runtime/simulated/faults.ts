@@ -1,29 +1,29 @@
 import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import { CriError } from "../../../../pkg/cri/errors.ts"
 
-/** Something that a runtime does. */
+/** A call of the runtime that takes time. */
 interface Work {
   readonly clock: Clock
-  /** Of the CRI. */
+  /** The method of the CRI. */
   readonly method: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** What is wrong with one simulated node. Changed by tests, looked at by its runtime. */
+/** The faults of one simulated node. Tests change them, and its runtime reads them. */
 export class NodeFaults {
   #power = new AbortController()
-  /** Other nodes and the API server cannot reach it, nor it them. */
+  /** The node is cut off from other nodes and from the API server. */
   partitioned = false
   readonly #slowness: number[] = []
   readonly #shortages: ("memory" | "disk")[] = []
   readonly #pulls: { readonly matches: (image: string) => boolean; readonly message: string }[] = []
 
-  /** The node is off: nothing answers. */
+  /** Whether the node is off, so that every call fails. */
   get off(): boolean {
     return this.#power.signal.aborted
   }
 
-  /** What the runtime was about to do is not done any more. */
+  /** Cuts the power: calls in progress fail. */
   powerFails(): void {
     this.#power.abort(new Error("the node is off"))
   }
@@ -32,7 +32,7 @@ export class NodeFaults {
   }
 
   /**
-   * Resolves after the time that the runtime takes for something of `ms` milliseconds; `signal` ends it before. @throws
+   * Resolves after the time that a call of `ms` milliseconds takes on this node; `signal` ends the wait early. @throws
    * CriError when the node is off by then
    */
   async take(ms: number, { clock, method, signal }: Work): Promise<void> {
@@ -48,8 +48,8 @@ export class NodeFaults {
   }
 
   /**
-   * Everything the runtime does takes this many times as long, and what takes no time takes so many milliseconds less
-   * one. Of several causes the worst counts.
+   * The factor by which every call takes longer. A call that takes no time takes this many milliseconds less one. The
+   * largest factor of all causes applies.
    */
   get slowness(): number {
     return Math.max(1, ...this.#slowness)
@@ -58,17 +58,17 @@ export class NodeFaults {
     return { memory: this.#shortages.includes("memory"), disk: this.#shortages.includes("disk") }
   }
 
-  /** Makes the node slow; returns what ends that. */
+  /** Makes the node slow; returns a function that ends this. */
   slowDown(factor: number): () => void {
     return added(this.#slowness, factor)
   }
 
-  /** Lets nothing be left of a resource; returns what ends that. */
+  /** Makes memory or disk space run out; returns a function that ends this. */
   runShort(of: "memory" | "disk"): () => void {
     return added(this.#shortages, of)
   }
 
-  /** Makes pulls fail; returns what ends that. */
+  /** Makes pulls of matching images fail; returns a function that ends this. */
   failPulls(matches: (image: string) => boolean, message: string): () => void {
     return added(this.#pulls, { matches, message })
   }
@@ -78,7 +78,7 @@ export class NodeFaults {
   }
 }
 
-/** Adds one of perhaps several equal causes; returns what takes it away again. */
+/** Adds a cause; returns a function that removes it. Equal causes may be in the list several times. */
 function added<T>(causes: T[], cause: T): () => void {
   causes.push(cause)
   return () => {

@@ -8,9 +8,9 @@ import type { NodeFaults } from "./faults.ts"
 
 const SIZE = 5_000_000
 
-/** The images of one simulated node: any image there is a behaviour for, and any other too, can be pulled. */
+/** The images of one simulated node. Any image can be pulled, with or without a behaviour. */
 export class SimulatedImages implements ImageService {
-  /** By reference as it was pulled, by digest and by id. */
+  /** By the reference that was pulled, by digest and by id. */
   readonly #images = new Map<string, Image>()
   readonly #behaviours: ImageBehaviours
   readonly #clock: Clock
@@ -66,14 +66,14 @@ export class SimulatedImages implements ImageService {
     return { imageFilesystems: [usage], containerFilesystems: [] }
   }
 
-  /** The name under which users know the image with this id. */
+  /** Returns the name that users write for an image id or reference. */
   nameOf(idOrRef: string): string {
     const image = this.#images.get(idOrRef)
     return image?.repoTags[0] ?? image?.repoDigests[0] ?? idOrRef
   }
 }
 
-/** All nodes have the same bytes for one reference, so they share its description. */
+/** Images are equal on all nodes, so the nodes share one description per reference. */
 const made = new Map<string, Image>()
 const MOST_REMEMBERED = 1000
 

@@ -18,11 +18,11 @@ export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
   readonly clock: Clock
   readonly random: Random
   readonly behaviours: ImageBehaviours
-  /** Shared by all nodes of a cluster. */
+  /** The network that all nodes of a cluster share. */
   readonly network: SimulatedNetwork
   /**
-   * The range of the node's pods, `10.42.0.0/24`. It may become known only once the node is registered: then it is
-   * asked for at the first pod.
+   * Returns the range of the node's pods, such as `10.42.0.0/24`. It is called for the first pod, since the range may
+   * only be known after the node is registered.
    */
   readonly podCidr: () => string
 }
@@ -34,7 +34,7 @@ export interface SimulatedRuntime extends ContainerRuntime {
   readonly faults: NodeFaults
 }
 
-/** A machine in memory: its containers do what the behaviours of their images say, in the time of `clock`. */
+/** Creates a machine in memory. Its containers do what the behaviours of their images say, in the time of `clock`. */
 export function createSimulatedRuntime(options: SimulatedRuntimeOptions): SimulatedRuntime {
   const { clock, random, behaviours, network, name, nodeIp, podCidr } = options
   const faults = new NodeFaults()
@@ -68,14 +68,17 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
   }
 }
 
-/** The next address of the range that nobody has, in a circle, so that one is not given away again at once. */
+/**
+ * Returns a function that allots the next free address of the range. It goes round the range, so that a released
+ * address is not allotted again at once.
+ */
 function addresses(podCidr: () => string, network: SimulatedNetwork): () => string {
   let next = 0
   return () => {
     const [base = "", bits = "24"] = podCidr().split("/")
     const first = base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
     const size = 2 ** (32 - Number(bits))
-    // The first is the network's, the second its gateway's, the last for all.
+    // The first address is that of the network, the second the gateway's, the last the broadcast address.
     for (let tried = 0; tried < size - 3; tried++) {
       const ip = dotted(first + 2 + (next++ % (size - 3)))
       if (!network.has(ip)) return ip

@@ -12,7 +12,7 @@ import { unlessMissing } from "../volumes/missing.ts"
 export const hostFiles: PodFiles = {
   async makeFolder(path, mode) {
     await mkdir(path, { recursive: true })
-    // mkdir's mode is cut by the umask.
+    // The umask limits the mode that mkdir sets.
     if (mode !== undefined) await chmod(path, mode)
   },
   async write(path, text, mode) {
@@ -34,7 +34,7 @@ export const hostFiles: PodFiles = {
     return file === undefined ? undefined : openFile(file, path)
   },
   watch(path, changed) {
-    // The folder, so that a file that takes the name of another is seen.
+    // The folder is watched, so that a rename of another file to this name is seen.
     const name = basename(path)
     const watcher = watch(dirname(path), (_event, file) => {
       if (file === name) changed()

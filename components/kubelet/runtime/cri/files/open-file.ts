@@ -3,7 +3,7 @@ import { stat, type FileHandle } from "node:fs/promises"
 import type { OpenFile } from "../../runtime.ts"
 import { unlessMissing } from "../volumes/missing.ts"
 
-/** `file` as the parts of the kubelet read it. `path` is where it was found. */
+/** Wraps an open file for reading in parts. `path` is the path by which it was opened. */
 export async function openFile(file: FileHandle, path: string): Promise<OpenFile> {
   const { ino, dev } = await file.stat()
   return {

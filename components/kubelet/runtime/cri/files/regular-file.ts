@@ -2,13 +2,13 @@ import { constants } from "node:fs"
 import { open, type FileHandle } from "node:fs/promises"
 import { unlessMissing } from "../volumes/missing.ts"
 
-/** Linux's O_PATH, which node does not name: a handle of the place, without opening what is there. */
+/** Linux's O_PATH, which node does not export: opens a handle to a path without opening the file itself. */
 export const O_PATH = 0o10000000
 
 /**
- * Opens a file for reading; undefined when there is none, or something else. A container may have put anything in the
- * place of a file: a named pipe, on which the opening thread would wait for ever, or a device of the host. So what is
- * there is looked at first, and what was looked at is what is opened.
+ * Opens a regular file for reading. Returns undefined when there is none, or something else. A container may have put
+ * anything in the place of a file: a named pipe, on which the opening thread would block for ever, or a device of the
+ * host. So the path is opened with O_PATH, its type is checked, and the same inode is opened for reading.
  */
 export async function openRegular(path: string): Promise<FileHandle | undefined> {
   const place = await unlessMissing(open(path, O_PATH))
@@ -20,6 +20,6 @@ export async function openRegular(path: string): Promise<FileHandle | undefined>
   }
 }
 
-/** The file that the handle is of, for reading; undefined when it is of something else. */
+/** Opens the regular file of an O_PATH handle for reading; returns undefined when it is not a regular file. */
 export const reopened = async (place: FileHandle): Promise<FileHandle | undefined> =>
   (await place.stat()).isFile() ? open(`/proc/self/fd/${place.fd}`, constants.O_RDONLY) : undefined

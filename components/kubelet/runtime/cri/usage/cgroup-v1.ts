@@ -6,11 +6,13 @@ import type { ReadCgroup } from "./read-cgroup.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
 const TICK_NS = 1e7
-/** What the kernel shows as the limit of a cgroup that has none: all that an address can reach, in whole pages. */
+/**
+ * The limit that the kernel shows for a cgroup without one is just below 2^63; anything above this counts as no limit.
+ */
 const NO_LIMIT = 2 ** 62
 
 /**
- * Reads cgroups with a hierarchy for each controller, mounted below `root`. Source of what is counted from what:
+ * Reads cgroups v1, with a hierarchy for each controller below `root`. Source of which figure comes from which file:
  * cadvisor container/libcontainer/handler.go.
  */
 export function cgroupV1(root: string, deviceNames: DeviceNames): ReadCgroup {
@@ -79,7 +81,7 @@ async function readMemory(folder: string, detail: Detail): Promise<MemoryUsage |
       : [undefined, undefined]),
   ])
   if (usage === undefined) return undefined
-  // With `total_` the cgroups below are counted too.
+  // The values named `total_` include the child cgroups.
   const of = (name: string): number => stat.get(`total_${name}`) ?? 0
   return {
     usage,

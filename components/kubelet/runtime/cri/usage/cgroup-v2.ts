@@ -5,7 +5,7 @@ import type { ReadCgroup } from "./read-cgroup.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
 /**
- * Reads cgroups of the one unified hierarchy at `root`. Source of what is counted from what: cadvisor
+ * Reads cgroups of the unified hierarchy at `root`. Source of which figure comes from which file: cadvisor
  * container/libcontainer/handler.go.
  */
 export const cgroupV2 =

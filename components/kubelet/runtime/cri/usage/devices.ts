@@ -1,10 +1,10 @@
 import { join } from "node:path"
 import { readKernelFile } from "./kernel-files.ts"
 
-/** Paths of block devices, by `major:minor`, as they are now. */
+/** Returns the current paths of block devices, by `major:minor`. */
 export type DeviceNames = () => Promise<ReadonlyMap<string, string>>
 
-/** Whoever asks while they are being read is given the same. */
+/** Reads the names of devices below `proc`. Concurrent calls share one read. */
 export function deviceNames(proc: string): DeviceNames {
   let reading: ReturnType<DeviceNames> | undefined
   const read = async () => {

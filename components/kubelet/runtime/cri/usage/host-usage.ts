@@ -16,14 +16,16 @@ export interface KernelFolders {
 }
 const HOST: KernelFolders = { cgroups: "/sys/fs/cgroup", proc: "/proc" }
 
-/** What this host's kernel counts, in cgroups v1 or v2. */
+/** Reads usage from the cgroups of this host, v1 or v2. */
 export function hostUsage(driver: CgroupDriver, { cgroups, proc }: KernelFolders = HOST): UsageMeter {
   const unified = existsSync(join(cgroups, "cgroup.controllers"))
   const read = unified ? cgroupV2(cgroups, deviceNames(proc)) : cgroupV1(cgroups, deviceNames(proc))
-  /** A hierarchy that every container is in. */
+  /** The hierarchy in which the cgroups of containers are searched. */
   const listed = unified ? cgroups : join(cgroups, "memory")
 
-  /** The cgroup of a container: named by its id, with what the runtime and systemd put around it. */
+  /**
+   * Returns the cgroup of a container: its name contains the id, with a prefix and suffix of the runtime and systemd.
+   */
   async function folderOf(pod: readonly string[], id: string): Promise<string | undefined> {
     const parent = cgroupFolder(pod, driver)
     const plain = join(parent, id)

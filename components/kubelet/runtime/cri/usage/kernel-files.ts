@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 
-/** A file of the kernel's; empty when it is not there, or what it tells of is gone. */
+/** Reads a file of the kernel; returns an empty string when it does not exist or cannot be read any more. */
 export async function readKernelFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8")
@@ -9,13 +9,13 @@ export async function readKernelFile(path: string): Promise<string> {
   }
 }
 
-/** The one number that a file holds; undefined when there is none, or `max`. */
+/** Returns the number in a file; undefined when there is none, or when it is `max`. */
 export async function readNumber(path: string): Promise<number | undefined> {
   const text = (await readKernelFile(path)).trim()
   return /^\d+$/.test(text) ? Number(text) : undefined
 }
 
-/** Lines of a name and a number, `name 123` or `name: 123 kB`, in the unit that the file has. */
+/** Reads lines of a name and a number (`name 123` or `name: 123 kB`). The numbers are in the unit of the file. */
 export async function readTable(path: string): Promise<ReadonlyMap<string, number>> {
   const table = new Map<string, number>()
   for (const line of (await readKernelFile(path)).split("\n")) {

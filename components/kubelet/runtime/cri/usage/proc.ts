@@ -2,10 +2,10 @@ import { join } from "node:path"
 import type { InterfaceUsage, MachineUsage } from "../../usage.ts"
 import { readKernelFile, readTable } from "./kernel-files.ts"
 
-/** The unit of /proc/stat, whatever the kernel's own is. */
+/** Nanoseconds of a tick in /proc/stat: USER_HZ is 100 whatever the kernel uses inside. */
 const TICK_NS = 1e7
 
-/** The machine as `proc` (usually /proc) tells of it. */
+/** Reads the usage of the machine from `proc` (usually /proc). */
 export async function machineUsage(proc: string): Promise<MachineUsage> {
   const [stat, memory, faults, interfaces, routes] = await Promise.all([
     readKernelFile(join(proc, "stat")),
@@ -15,7 +15,7 @@ export async function machineUsage(proc: string): Promise<MachineUsage> {
     readKernelFile(join(proc, "net/route")),
   ])
   const bytes = (name: string): number => (memory.get(name) ?? 0) * 1024
-  // user nice system idle iowait irq softirq steal; what guests use is in user already.
+  // The fields are user nice system idle iowait irq softirq steal; the time of guests is included in user.
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? "")
     .split(" ")
     .map((ticks) => Number(ticks) * TICK_NS)
@@ -47,11 +47,12 @@ export async function machineUsage(proc: string): Promise<MachineUsage> {
 }
 
 /**
- * Loopback, and the ends of pods' own: their traffic is the pods'. Source: cadvisor manager/machine.go ignored devices.
+ * Loopback, and the host's ends of the pods' interfaces, whose traffic is counted for the pods. Source: cadvisor
+ * manager/machine.go ignored devices.
  */
 const OF_PODS = /^(lo|veth.*|docker.*|nerdctl.*)$/
 
-/** The network interfaces that a `net/dev` lists: of the machine, or of the network that a process lives in. */
+/** Returns the network interfaces that a file `net/dev` lists: of the machine, or of a process's network namespace. */
 export async function interfacesOf(path: string): Promise<readonly InterfaceUsage[]> {
   const text = await readKernelFile(path)
   return [...text.matchAll(/^\s*([^\s:]+):\s*(\d.*)$/gm)].map(([, name = "", counts = ""]) => {

@@ -1,4 +1,4 @@
 import type { Detail, Usage } from "../../usage.ts"
 
-/** Reads what the kernel counts of a cgroup, by its folder; undefined where there is none. */
+/** Reads the usage of a cgroup by its folder; undefined when the cgroup does not exist. */
 export type ReadCgroup = (folder: string, detail: Detail) => Promise<Usage | undefined>

@@ -1,8 +1,8 @@
 /**
- * Writes files so that whoever reads them sees all of the old or all of the new. The files lie in a folder whose name
- * is the time; the link `..data` names that folder, and what users see are links through `..data`. A change makes a new
- * folder and renames a new `..data` over the old, which is one step for the kernel and an event for those who watch
- * `..data`. Source: pkg/volume/util/atomic_writer.go.
+ * Writes files so that readers see either all old ones or all new ones. The files are in a folder whose name is the
+ * time; the link `..data` points to that folder, and users see links through `..data`. A change writes a new folder and
+ * renames a new `..data` over the old one, which is atomic and an inotify event for those who watch `..data`. Source:
+ * pkg/volume/util/atomic_writer.go.
  */
 import {
   chmod,
@@ -32,7 +32,7 @@ const NEXT_DATA = "..data_tmp"
 export async function writePayload({ folder, payload: sent, ownership, stamp }: PayloadRequest): Promise<boolean> {
   const payload = cleanPayload(sent)
   const made = await mkdir(folder, { recursive: true })
-  // mkdir's mode is cut by the umask.
+  // The umask limits the mode that mkdir sets.
   if (made !== undefined) await chmod(folder, 0o777)
 
   const old = await unlessMissing(readlink(join(folder, DATA)))
@@ -43,7 +43,7 @@ export async function writePayload({ folder, payload: sent, ownership, stamp }: 
     await chmod(fresh, 0o755)
     await writeFiles(fresh, payload)
     if (ownership !== undefined) await setOwnership(folder, { ...ownership, policy: "Always" })
-    // What a kubelet that was killed here left behind.
+    // Left behind by a kubelet that was killed at this point.
     await rm(join(folder, NEXT_DATA), { force: true })
     await symlink(fresh.slice(folder.length + 1), join(folder, NEXT_DATA))
     await rename(join(folder, NEXT_DATA), join(folder, DATA))
@@ -52,7 +52,7 @@ export async function writePayload({ folder, payload: sent, ownership, stamp }: 
     throw err
   }
   await showFiles(folder, payload)
-  // Also folders of earlier writes that were cut short.
+  // Includes folders of earlier writes that were interrupted.
   const stale = (await readdir(folder)).filter((name) => /^\.\.\d{4}_/.test(name) && join(folder, name) !== fresh)
   await Promise.all(stale.map((name) => rm(join(folder, name), { recursive: true, force: true })))
   return true
@@ -85,7 +85,7 @@ async function writeFiles(folder: string, payload: Payload): Promise<void> {
     [...payload].map(async ([path, { data, mode, user }]) => {
       const file = join(folder, path)
       await writeFile(file, data, { mode })
-      // The mode given to open is cut by the umask.
+      // The umask limits the mode given to open.
       await chmod(file, mode)
       if (user !== undefined) await chown(file, user, (await stat(file)).gid)
     }),
@@ -93,8 +93,8 @@ async function writeFiles(folder: string, payload: Payload): Promise<void> {
 }
 
 /**
- * Brings the links that users see into line: one for each first part of a path. What is no link of ours, such as a
- * folder made for a subPath, stays.
+ * Creates and removes the links that users see: one for the first part of each path. Entries that are not links, such
+ * as a folder made for a subPath, stay.
  */
 async function showFiles(folder: string, payload: Payload): Promise<void> {
   const wanted = new Set([...payload.keys()].map((path) => path.split("/", 1)[0]!))

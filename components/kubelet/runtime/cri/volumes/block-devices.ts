@@ -5,18 +5,18 @@ import type { DeviceRequest } from "../../../volumes/volume-files.ts"
 import { unlessMissing } from "./missing.ts"
 
 /**
- * Block devices for pods. A device is passed on as it is; a file becomes a loop device, one for all pods that have it,
- * until the last of them has gone. Each pod's folder keeps a link to what it has, so that this is known after a restart
- * too. Source: pkg/volume/util/volumepathhandler.
+ * Block devices for pods. A device is passed on as it is. A file becomes a loop device, which all pods that use the
+ * file share until the last of them is gone. The folder of each pod has links to its devices, so that they are known
+ * after a restart. Source: pkg/volume/util/volumepathhandler.
  */
 
-/** Returns the path of the block device. @throws Error for what is neither a block device nor a file */
+/** Returns the path of the block device. @throws Error when `path` is neither a block device nor a file */
 export async function mapDevice({ path, link }: DeviceRequest): Promise<string> {
   const found = await unlessMissing(stat(path))
   if (found === undefined) throw new Error(`block device ${path} does not exist`)
   if (!found.isBlockDevice() && !found.isFile()) throw new Error(`${path} is neither a block device nor a file`)
   await mkdir(dirname(link), { recursive: true, mode: 0o750 })
-  // Noted first: what a crash leaves attached is then found by it.
+  // The link is made first, so that a loop device which a crash leaves attached is found by it.
   if ((await unlessMissing(readlink(link))) !== path) {
     await rm(link, { force: true })
     await symlink(path, link)
@@ -28,9 +28,7 @@ export async function mapDevice({ path, link }: DeviceRequest): Promise<string> 
 }
 
 /**
- * Lets go of the devices that the links below `folder` lead to, and of the loop devices among them that no link below
- * another pod's folder leads to.
- *
+ * Releases the devices to which the links below `folder` point. Loop devices that no other pod uses are detached.
  * @param pods the folder of all pods
  */
 export async function unmapDevices(folder: string, pods: string): Promise<void> {
@@ -41,15 +39,15 @@ export async function unmapDevices(folder: string, pods: string): Promise<void> 
   const others = new Set((await Promise.all(uids.map((uid) => targetsBelow(join(pods, uid, DEVICES))))).flat())
   for (const path of own) {
     if (others.has(path)) continue
-    // Whoever made the volume may have removed its file already.
+    // The owner of the volume may have removed the file already.
     for (const device of await loopDevicesOf(path, `${path} (deleted)`)) await run("losetup", ["--detach", device])
   }
 }
 
-/** The folder of a pod with its links. Source: getPodVolumeDevicesDir. */
+/** The folder in a pod's folder that has the links. Source: getPodVolumeDevicesDir. */
 export const DEVICES = "volumeDevices"
 
-/** What the links in the folders of a folder lead to. */
+/** Returns the targets of the links in the subfolders of a folder. */
 async function targetsBelow(folder: string): Promise<readonly string[]> {
   const kinds = (await unlessMissing(readdir(folder))) ?? []
   const found = await Promise.all(
@@ -65,10 +63,10 @@ interface LoopDevices {
   readonly loopdevices: readonly { readonly name: string; readonly "back-file": string | null }[]
 }
 
-/** The loop devices of files, which `losetup` writes with ` (deleted)` when they have been removed. */
+/** Returns the loop devices of files. `losetup` appends ` (deleted)` to the names of files that were removed. */
 async function loopDevicesOf(...paths: readonly string[]): Promise<readonly string[]> {
   const listed = await run("losetup", ["--list", "--json", "--output", "NAME,BACK-FILE"])
-  // It says nothing where there are none.
+  // losetup prints nothing when there are no loop devices.
   const { loopdevices } = JSON.parse(listed.trim() || '{ "loopdevices": [] }') as LoopDevices
   return loopdevices.filter((device) => paths.includes(device["back-file"] ?? "")).map(({ name }) => name)
 }

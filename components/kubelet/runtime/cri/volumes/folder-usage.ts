@@ -3,14 +3,14 @@ import type { FolderUsage } from "../../../volumes/volume-files.ts"
 import { unlessMissing } from "./missing.ts"
 import { walk } from "./walk.ts"
 
-/** The size of the blocks in which a file's place on the disk is counted, whatever those of the file system are. */
+/** The unit of `st_blocks`, whatever the block size of the file system is. */
 const BLOCK_BYTES = 512
 
 /**
- * What a folder and all below it take on the disk. A file of several names counts once; what is mounted inside is not
- * counted, and what goes away in the meantime neither. Undefined when there is no such folder. Source:
- * pkg/volume/util/fs/fs.go DiskUsage.
- * @throws Error for a folder that is too large to be looked into
+ * Returns the disk usage of a folder and all below it. A file with several names counts once. Other file systems
+ * mounted inside, and files that disappear during the walk, are not counted. Undefined when the folder does not exist.
+ * Source: pkg/volume/util/fs/fs.go DiskUsage.
+ * @throws Error when the folder is too large to walk
  */
 export async function folderUsage(folder: string): Promise<FolderUsage | undefined> {
   const root = await unlessMissing(lstat(folder))

@@ -5,7 +5,10 @@ import { unlessMissing } from "./missing.ts"
 
 type Type = NonNullable<HostPathVolumeSource["type"]>
 
-/** Checks, or makes, what a hostPath must be. Source: pkg/volume/hostpath/host_path.go checkType. */
+/**
+ * Checks that a hostPath has its type, or creates it when the type says so. Source: pkg/volume/hostpath/host_path.go
+ * checkType.
+ */
 export async function checkHostPath(path: string, type: Type): Promise<void> {
   if (type === "") return
   const found = await unlessMissing(stat(path))

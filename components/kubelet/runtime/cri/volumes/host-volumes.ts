@@ -16,9 +16,9 @@ import { bindSubPath, openFileInside } from "./sub-path.ts"
 
 const MEMORY = "memory"
 
-/** Volumes on this host. What is mounted needs root. */
+/** Creates volumes on this host. Mounts need root. */
 export function hostVolumes(): VolumeFiles {
-  /** By the kubelet's folder. */
+  /** The tmpfs of each kubelet folder. */
   const memory = new Map<string, Promise<string>>()
   return {
     makeShared,
@@ -46,7 +46,7 @@ export function hostVolumes(): VolumeFiles {
       await mkdir(folder, { recursive: true })
       if (memoryBytes !== undefined && !(await isMounted(folder)))
         await mountTmpfs(folder, [`size=${memoryBytes}`, "mode=0777"])
-      await chmod(folder, 0o777) // mkdir's is cut by the umask
+      await chmod(folder, 0o777) // the umask limits the mode that mkdir sets
       if (ownership !== undefined) await setOwnership(folder, ownership)
     },
     async mountNfs({ folder, server, path, options }) {
@@ -71,16 +71,16 @@ export function hostVolumes(): VolumeFiles {
 const isMounted = async (folder: string): Promise<boolean> => (await mountPoints()).some(({ path }) => path === folder)
 
 /**
- * One tmpfs for all that pods get from the API, mounted once. Differs from upstream, which mounts one for each volume
- * with a secret or token and puts the others on the disk. Measured on two cores: starting `mount` takes 2.7 ms and
- * `umount` as long, so 30 pods with a token each would spend 150 ms on them, while writing 30 such volumes into one
- * tmpfs takes 5 ms (and on the disk, which has to note every link and rename, 30 to 80 ms).
+ * Mounts one tmpfs for all volumes whose content comes from the API, once. Differs from upstream, which mounts one
+ * tmpfs for each volume with a secret or token and writes the others to disk. Measured on two cores: `mount` takes 2.7
+ * ms and `umount` as long, so 30 pods with a token each would spend 150 ms on them, while writing 30 such volumes into
+ * one tmpfs takes 5 ms (on disk, with its journal of links and renames, 30 to 80 ms).
  */
 async function mountMemory(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o750 })
   if (await isMounted(folder)) return folder
   try {
-    // Linux 6.4 and newer can keep secrets out of swap.
+    // `noswap` keeps secrets out of swap; Linux has it since 6.4.
     await mountTmpfs(folder, ["mode=0750", "noswap"])
   } catch {
     await mountTmpfs(folder, ["mode=0750"])

@@ -2,20 +2,22 @@ import { isMissing } from "./missing.ts"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
 import { run } from "../../../../../pkg/process/run.ts"
 
-/** `--no-canonicalize` where `from` is a link that must be followed by the kernel alone. */
+/**
+ * Bind-mounts `from`. `--no-canonicalize` keeps `mount` from resolving the links in it, which is left to the kernel.
+ */
 export const bindMount = (from: string, to: string): Promise<unknown> =>
   run("mount", ["--no-canonicalize", "--bind", from, to])
 
 export const mountTmpfs = (folder: string, options: readonly string[]): Promise<unknown> =>
   run("mount", ["-t", "tmpfs", "-o", options.join(","), "tmpfs", folder])
 
-/** Ends a mount. One that is in use disappears from sight at once and ends with its last user. */
+/** Unmounts lazily: a mount that is in use disappears from the tree at once, and ends with its last user. */
 export async function unmount(path: string): Promise<void> {
   try {
     await run("umount", ["--no-canonicalize", path])
   } catch (err) {
     if (!/busy/.test(String(err))) {
-      // It may have gone meanwhile, with a mount that it lay on.
+      // The mount may have disappeared together with the one below it.
       if (isMissing(err) || /not mounted|no mount point|not found/i.test(String(err))) return
       throw err
     }
@@ -24,8 +26,8 @@ export async function unmount(path: string): Promise<void> {
 }
 
 /**
- * Ends all mounts at and below the folders, the newest first, as it may lie on an older one. @throws Error when one is
- * left
+ * Unmounts everything at and below the folders, newest first, since a newer mount may be on top of an older one.
+ * @throws Error when a mount is left
  */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
   const below = async () =>

@@ -1,8 +1,8 @@
 /**
- * Shows a part of a volume to one container. The pod may change the volume while this looks at it, so a path is not
- * trusted twice: each folder is opened without following links, the next name is looked up in what was opened, and what
- * is mounted is the file that was opened in the end, not its path. Source: pkg volume/util/subpath/subpath_linux.go
- * (k8s.io/mount-utils), CVE-2017-1002101, CVE-2021-25741.
+ * Shows a part of a volume to one container. The pod may change the volume at the same time, so no path is resolved
+ * twice: each folder is opened without following links, the next name is looked up in the open folder, and the opened
+ * file itself is mounted, not its path. Source: pkg volume/util/subpath/subpath_linux.go (k8s.io/mount-utils),
+ * CVE-2017-1002101, CVE-2021-25741.
  */
 import { constants } from "node:fs"
 import { chmod, lstat, mkdir, open, realpath, rm, stat, writeFile, type FileHandle } from "node:fs/promises"
@@ -12,7 +12,7 @@ import { O_PATH, reopened } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 import { bindMount, unmountBelow } from "./mounts.ts"
 
-/** Binds what `subPath` of the volume is now to `target`, and gives `target`. A bind that is right already stays. */
+/** Bind-mounts `subPath` of the volume at `target`, and returns `target`. A mount that is right already is kept. */
 export async function bindSubPath({ volume, subPath, target }: SubPathRequest): Promise<string> {
   const root = await realpath(volume)
   const handle = await openInside(root, await resolved(root, subPath), (await stat(root)).mode & 0o7777)
@@ -20,7 +20,7 @@ export async function bindSubPath({ volume, subPath, target }: SubPathRequest): 
     const wanted = await handle.stat()
     const there = await unlessMissing(lstat(target))
     if (there !== undefined) {
-      // Left by an earlier run of the container; the volume may have changed since.
+      // Left by an earlier run of the container; the volume may have changed since then.
       if (there.dev === wanted.dev && there.ino === wanted.ino) return target
       await unmountBelow([target])
       await rm(target, { recursive: true })
@@ -38,8 +38,8 @@ export async function bindSubPath({ volume, subPath, target }: SubPathRequest): 
 }
 
 /**
- * Opens a file in the volume for reading; undefined when there is none. @throws Error for what is no file, or outside
- * of the volume
+ * Opens a file in the volume for reading; returns undefined when it does not exist. @throws Error when it is not a
+ * regular file, or is outside of the volume
  */
 export async function openFileInside(volume: string, path: string): Promise<FileHandle | undefined> {
   const root = await realpath(volume)
@@ -59,8 +59,8 @@ export async function openFileInside(volume: string, path: string): Promise<File
 }
 
 /**
- * The names from the volume to what the path leads to, all links resolved; what does not exist yet is taken as it is
- * written.
+ * Resolves all links in `path`, and returns the names from the volume to the result; parts that do not exist are taken
+ * literally.
  */
 async function resolved(root: string, path: string): Promise<readonly string[]> {
   const missing: string[] = []
@@ -77,15 +77,15 @@ async function resolved(root: string, path: string): Promise<readonly string[]> 
         ...missing,
       ]
     }
-    // A link to nothing would be made by mkdir where it points to.
+    // mkdir would create the target of a dangling link, which may be outside of the volume.
     if ((await unlessMissing(lstat(existing)))?.isSymbolicLink() === true)
-      throw new Error(`subpath ${JSON.stringify(path)} is a link to nothing`)
+      throw new Error(`subpath ${JSON.stringify(path)} is a dangling link`)
     missing.unshift(existing.slice(existing.lastIndexOf("/") + 1))
     existing = dirname(existing)
   }
 }
 
-/** Opens what the names lead to; with a mode, folders that are missing are made. */
+/** Opens the file at `names` below the volume, one folder after the other; with a mode, missing folders are created. */
 async function openInside(root: string, names: readonly string[], mode: number | undefined): Promise<FileHandle> {
   let handle = await open(root, O_PATH | constants.O_NOFOLLOW)
   for (const name of names) {
@@ -96,13 +96,13 @@ async function openInside(root: string, names: readonly string[], mode: number |
       if (next === undefined) {
         if (mode === undefined) throw Object.assign(new Error(`${names.join("/")} does not exist`), { code: "ENOENT" })
         await mkdir(path)
-        await chmod(path, mode) // mkdir's is cut by the umask
+        await chmod(path, mode) // the umask limits the mode that mkdir sets
         next = await open(path, O_PATH | constants.O_NOFOLLOW)
       }
       handle = next
       if ((await handle.stat()).isSymbolicLink()) {
         await handle.close()
-        throw new Error(`${name} became a link meanwhile`)
+        throw new Error(`${name} was replaced by a link during the mount`)
       }
     } finally {
       await parent.close()

@@ -1,7 +1,7 @@
 /**
- * Looks at all that is in a folder which a container may be changing meanwhile. A path would not do: between two looks
- * a container can put a link in the place of a folder, and lead whoever follows anywhere on the node. So each folder is
- * held open, and only names directly in it are used.
+ * Walks through a folder that a container may change at the same time. Paths cannot be used: between two calls a
+ * container could replace a folder with a link, and so lead the walk anywhere on the node. So each folder is kept open,
+ * and only names directly in an open folder are used.
  */
 import { constants, type Stats } from "node:fs"
 import { chmod, lstat, open, readdir, type FileHandle } from "node:fs/promises"
@@ -9,25 +9,25 @@ import { O_PATH } from "../files/regular-file.ts"
 import { isMissing, unlessMissing } from "./missing.ts"
 
 /**
- * Something that was found. The path leads there through the folder that is held open; its last name may be a link by
- * now, which nobody must follow.
+ * An entry that was found. The path goes through the open folder; its last name may have been replaced by a link in the
+ * meantime, which must not be followed.
  */
 export interface Found {
   readonly path: string
   readonly stats: Stats
 }
 
-/** Folders inside each other; each holds a file open. */
+/** The deepest nesting of folders; each level keeps a file open. */
 const MAX_DEPTH = 250
-/** A folder's own size: names of half a million files, which take 70 MB to read. */
+/** The largest size of a folder itself, which is half a million names; reading them takes 70 MB. */
 const MAX_FOLDER_BYTES = 16 * 1024 * 1024
-/** Things that are looked at together. */
+/** Entries that are examined concurrently. */
 const TOGETHER = 64
 
 /**
- * Calls `visit` for each thing in the folder, a folder after what is in it; not for the folder itself, and not for what
- * is on another file system. What goes away meanwhile is left out. @throws Error for folders that are too deep or too
- * large to be looked into
+ * Calls `visit` for each entry below the folder, for a folder after its content. The folder itself, entries on other
+ * file systems, and entries that disappear during the walk are left out. @throws Error for folders that are nested too
+ * deeply or too large
  */
 export async function walk(folder: string, visit: (found: Found) => Promise<void> | void): Promise<void> {
   const root = await open(folder, FOLDER_ONLY)
@@ -37,7 +37,7 @@ export async function walk(folder: string, visit: (found: Found) => Promise<void
 
     async function below(handle: FileHandle, depth: number): Promise<void> {
       const place = placeOf(handle)
-      if (depth > MAX_DEPTH) throw new Error(`${folder} has more than ${MAX_DEPTH} folders inside each other`)
+      if (depth > MAX_DEPTH) throw new Error(`${folder} has folders nested deeper than ${MAX_DEPTH}`)
       if ((await handle.stat()).size > MAX_FOLDER_BYTES) throw new Error(`${folder} has a folder with too many files`)
       const names = (await unlessMissing(readdir(place))) ?? []
       for (let from = 0; from < names.length; from += TOGETHER) {
@@ -68,7 +68,7 @@ export async function walk(folder: string, visit: (found: Found) => Promise<void
   }
 }
 
-/** Changes the mode of what the path's last name is; a link is left alone. */
+/** Changes the mode of a file or folder; a link is left as it is. */
 export async function chmodUnlessLink(path: string, mode: number): Promise<void> {
   const handle = await unlessMissing(open(path, O_PATH | constants.O_NOFOLLOW))
   if (handle === undefined) return
@@ -82,7 +82,7 @@ export async function chmodUnlessLink(path: string, mode: number): Promise<void>
 const FOLDER_ONLY = O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY
 const placeOf = ({ fd }: FileHandle): string => `/proc/self/fd/${fd}`
 
-/** Undefined for what has stopped being a folder. */
+/** Opens a folder; returns undefined when it is no longer a folder. */
 async function openFolder(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, FOLDER_ONLY)

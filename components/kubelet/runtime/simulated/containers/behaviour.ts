@@ -1,54 +1,56 @@
 /**
- * How a simulated image behaves. Times are milliseconds of the cluster's clock; whatever is left out is as in
- * `images.ts`'s defaults.
+ * How containers of a simulated image behave. Times are in milliseconds of the cluster's clock. Fields that are left
+ * out have the defaults of `images.ts`.
  */
 export interface ImageBehaviour {
-  /** How long a pull takes; 0 unless given. */
+  /** How long a pull takes; 0 by default. */
   readonly pullMs?: number
-  /** Why every pull fails, in the registry's words. */
+  /** The registry's error message with which every pull fails. */
   readonly pullError?: string
-  /** Shown in the Node's status; 5,000,000 unless given. */
+  /** The size that the Node's status shows; 5,000,000 by default. */
   readonly sizeBytes?: number
-  /** User id the image asks for; 0 unless given. */
+  /** The user id that the image sets; 0 by default. */
   readonly uid?: number
-  /** How long its container takes to start. */
+  /** How long a container takes to start. */
   readonly startMs?: number
-  /** Why every start fails, in the runtime's words. */
+  /** The runtime's error message with which every start fails. */
   readonly startError?: string
-  /** It ends by itself after this long, with `exitCode`; without it, it runs until it is stopped. */
+  /** The container exits by itself after this time, with `exitCode`; if undefined it runs until it is stopped. */
   readonly runsMs?: number
-  /** 0 unless given. */
+  /** 0 by default. */
   readonly exitCode?: number
-  /** Its last words, written to terminationMessagePath when it ends by itself. */
+  /** Written to terminationMessagePath when the container exits by itself. */
   readonly terminationMessage?: string
-  /** Lines it writes to stdout when it starts. */
+  /** Lines that the container writes to stdout when it starts. */
   readonly logs?: readonly string[]
-  /** Bytes of memory it uses while it runs. Above its limit it is killed: OOMKilled, exit code 137. */
+  /** Memory that a running container uses, in bytes. Above its limit it is killed: OOMKilled, exit code 137. */
   readonly memoryBytes?: number
   /**
-   * How many cores it uses at the moment when it is asked, such as 0.25; 0 unless given. What it throws, and what is no
-   * such number, is an error of the test.
+   * Returns how many cores the container uses at this moment, such as 0.25; without it, 0. An exception, and a result
+   * that is not such a number, is reported as an error of the test.
    */
   readonly cpu?: (container: ContainerHandle) => number
-  /** How it takes its stop signal: `exit` at once (the default), `ignore`, or so many milliseconds later. */
+  /** What the container does on its stop signal: `exit` at once (the default), `ignore` it, or exit after `afterMs`. */
   readonly onStop?: "exit" | "ignore" | { readonly afterMs: number; readonly exitCode?: number }
-  /** Until then its ports refuse connections. */
+  /** The ports of the container refuse connections until this time after its start. */
   readonly listensAfterMs?: number
-  /** Answers requests to its ports; 200 `ok` unless given. A thrown error is a closed connection. */
+  /**
+   * Answers requests to the ports of the container; by default with 200 and `ok`. An exception closes the connection.
+   */
   readonly http?: (request: Request, container: ContainerHandle) => Response | Promise<Response>
-  /** What grpc.health.v1 says; SERVING unless given. */
+  /** Returns the status for grpc.health.v1; SERVING by default. */
   readonly grpc?: (
     service: string,
     container: ContainerHandle,
   ) => "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN"
   /**
-   * Answers `kubectl exec`, exec probes and hooks. A number is an exit code, a text is stdout. The words of a small
-   * shell unless given.
+   * Answers `kubectl exec`, exec probes and hooks. A number is an exit code, a string is stdout. By default a few
+   * commands of a shell are understood.
    */
   readonly exec?: (command: readonly string[], container: ContainerHandle) => ExecAnswer | Promise<ExecAnswer>
   /**
-   * The program itself, instead of `runsMs`: its result is the exit code. `container.stopping` aborts with the stop
-   * signal.
+   * The program of the container, instead of `runsMs`: its result is the exit code. `container.stopping` aborts at the
+   * stop signal.
    */
   readonly run?: (container: ContainerHandle) => Promise<number | void>
 }
@@ -58,40 +60,40 @@ export type ExecAnswer =
   | string
   | { readonly exitCode?: number; readonly stdout?: string; readonly stderr?: string }
 
-/** A running container, as its behaviour sees it. */
+/** A running container, as functions of its behaviour see it. */
 export interface ContainerHandle {
   readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string; readonly ip: string }
   readonly name: string
   readonly node: string
   readonly image: string
-  /** How often it was restarted. */
+  /** How often the container was restarted. */
   readonly attempt: number
   readonly command: readonly string[]
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** Aborts when the container is told to stop. */
+  /** Aborts when the container gets its stop signal. */
   readonly stopping: AbortSignal
   now(): number
-  /** Resolves after `ms`, or at once when the container has ended. */
+  /** Resolves after `ms`, or at once when the container has exited. */
   sleep(ms: number): Promise<void>
-  /** Writes a line to its log. */
+  /** Writes a line to the log of the container. */
   log(line: string, stream?: "stdout" | "stderr"): void
-  /** The text of a file in it, of its volumes for one. */
+  /** Returns the text of a file in the container, for example in one of its volumes. */
   read(path: string): Promise<string | undefined>
-  /** Sets how much memory it uses from now on. */
+  /** Sets how much memory the container uses from now on. */
   useMemory(bytes: number): void
-  /** Ends it now. */
+  /** Ends the container now. */
   exit(code: number): void
 }
 
-/** Behaviours by image. A name without tag stands for all its tags; `*` at its end for all that begins so. */
+/** Behaviours by image name. A name without a tag stands for all its tags; `*` at the end matches any continuation. */
 export class ImageBehaviours {
   readonly #exact = new Map<string, ImageBehaviour>()
   readonly #prefixes: [prefix: string, behaviour: ImageBehaviour][] = []
 
-  /** Told of functions among the behaviours that fail where nobody else can be told. */
+  /** Called with the error of a behaviour's function that has no caller to which the error could be returned. */
   readonly failed: (failure: Error) => void
 
   constructor(images: Readonly<Record<string, ImageBehaviour>> = {}, failed: (failure: Error) => void = () => {}) {
@@ -115,7 +117,7 @@ export class ImageBehaviours {
   }
 }
 
-/** `docker.io/library/nginx:1` is what users call `nginx:1`. */
+/** Returns the name that users write: `nginx:1` for `docker.io/library/nginx:1`. */
 export const familiar = (image: string): string =>
   image
     .replace(/^docker\.io\//, "")

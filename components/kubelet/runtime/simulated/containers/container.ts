@@ -14,26 +14,26 @@ export interface SimulatedContainerOptions {
   readonly image: string
   readonly imageId: string
   readonly config: ContainerConfig
-  /** Absolute. */
+  /** An absolute path. */
   readonly logPath: string
   readonly behaviour: ImageBehaviour
   readonly clock: Clock
   readonly files: MemoryFiles
-  /** Told once, when it has ended. */
+  /** Called once, when the container has exited. */
   ended(container: SimulatedContainer): void
-  /** Told where a function of its behaviour fails whose caller has no use for the failure. */
+  /** Called with the error of a behaviour's function whose caller ignores errors. */
   failed(failure: Error): void
 }
 
 const STOPPED = new Error("the container is being stopped")
 
-/** Exit code of a process that a signal ended: 128 and the signal's number. */
+/** The exit code of a process that SIGKILL ended: 128 and the signal's number. */
 const KILLED = 137
 const TERMINATED = 143
 
 /**
- * One run of a container: a small state machine, created → running → exited, moved by its behaviour, its timers and the
- * kubelet.
+ * One run of a container: a state machine, created → running → exited, which is driven by its behaviour, its timers and
+ * the kubelet.
  */
 export class SimulatedContainer implements ContainerHandle {
   readonly id: string
@@ -55,7 +55,7 @@ export class SimulatedContainer implements ContainerHandle {
   #cpuFailed = false
   readonly #options: SimulatedContainerOptions
   readonly #clock: Clock
-  // Made when somebody asks: there may be very many containers, and few are asked.
+  // Created when a behaviour reads it, since there may be very many containers and few behaviours do.
   #stopping: AbortController | undefined
   #ended: AbortController | undefined
   #toldToStop = false
@@ -104,7 +104,7 @@ export class SimulatedContainer implements ContainerHandle {
   get running(): boolean {
     return this.state === "CONTAINER_RUNNING"
   }
-  /** Whether its ports take connections. */
+  /** Whether the ports of the container accept connections. */
   get listens(): boolean {
     return this.running && this.#clock.now() >= this.startedAt + (this.behaviour.listensAfterMs ?? 0)
   }
@@ -127,13 +127,15 @@ export class SimulatedContainer implements ContainerHandle {
     for (const follower of this.#followers ?? []) follower()
   }
 
-  /** All that it has written, without times. */
+  /** Returns all that the container has written, without timestamps. */
   written(): string {
     const lines = (this.#options.files.get(this.logPath) ?? "").split("\n").slice(0, -1)
     return lines.map((line) => `${line.split(" ").slice(3).join(" ")}\n`).join("")
   }
 
-  /** Calls when something was written to the log, or the container has ended. */
+  /**
+   * Calls the follower when something is written to the log, or the container exits. Returns a function that ends this.
+   */
   onLog(follower: () => void): () => void {
     this.#followers ??= new Set()
     this.#followers.add(follower)
@@ -155,8 +157,8 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   /**
-   * Nanoseconds of a processor that it has used. Between two askings it is taken to have used what it uses at the
-   * second, so nothing has to happen in between.
+   * Returns the processor time that the container has used, in nanoseconds. Between two calls the usage is taken to be
+   * what it is at the second call, so no timer is needed.
    */
   cpuNanoseconds(): number {
     const { cpu } = this.behaviour
@@ -171,12 +173,15 @@ export class SimulatedContainer implements ContainerHandle {
     return this.#cpu.nanoseconds
   }
 
-  /** What its image says that it uses now; nothing where that fails, which is told once. */
+  /**
+   * Returns how many cores the image's behaviour says are in use now; 0 when that function fails, which is reported
+   * once.
+   */
   #cores(cpu: NonNullable<ImageBehaviour["cpu"]>): number {
     try {
       const cores: unknown = cpu(this)
       if (typeof cores === "number" && cores >= 0 && cores < Infinity) return cores
-      throw new TypeError(`it gave ${String(cores)}: expected a number of cores, 0 or more, such as 0.25`)
+      throw new TypeError(`it returned ${String(cores)}, expected a number of cores, 0 or more, such as 0.25`)
     } catch (err) {
       if (!this.#cpuFailed) {
         const { namespace, name } = this.pod
@@ -189,7 +194,7 @@ export class SimulatedContainer implements ContainerHandle {
     }
   }
 
-  /** Its limit was changed while it runs. */
+  /** Sets the memory limit of a running container. */
   limitMemory(bytes: number): void {
     this.#limit = bytes
     this.useMemory(this.memory)
@@ -211,7 +216,7 @@ export class SimulatedContainer implements ContainerHandle {
     else this.#run(behaviour.run ?? this.#program())
   }
 
-  /** The stop signal, and SIGKILL after `graceMs`. Resolves when the container has ended. */
+  /** Sends the stop signal, and SIGKILL after `graceMs`. Resolves when the container has exited. */
   stop(graceMs: number): Promise<void> {
     if (!this.running) return Promise.resolve()
     const ended = new Promise<void>((resolve) => (this.#waiting ??= []).push(resolve))
@@ -221,7 +226,7 @@ export class SimulatedContainer implements ContainerHandle {
     const kill = this.#clock.setTimeout(() => this.kill(), graceMs)
     void ended.then(() => kill.cancel())
     if (!first) return ended
-    // A program of its own sees `stopping` and says itself when it is done.
+    // A `run` function sees `stopping`, and ends by itself.
     if (onStop === "exit" && run === undefined) this.#end(TERMINATED, "Error")
     else if (typeof onStop === "object") {
       this.#timer?.cancel()
@@ -245,7 +250,7 @@ export class SimulatedContainer implements ContainerHandle {
       return { exitCode, stdout: encode(stdout), stderr: encode(stderr) }
     }
     const commands = understood(command)
-    // A program that nobody described is taken to succeed.
+    // A command that the image does not describe succeeds.
     const { exitCode, stdout, stderr } =
       commands === undefined ? { exitCode: 0, stdout: "", stderr: "" } : await shellResult(commands, this)
     return { exitCode, stdout: encode(stdout), stderr: encode(stderr) }
@@ -291,8 +296,8 @@ export class SimulatedContainer implements ContainerHandle {
   }
 
   /**
-   * What the container runs when its image has no program of its own: a command the small shell knows, or nothing that
-   * ends.
+   * Returns the program of a container whose image has none: the command, if the small shell understands it; one that
+   * ends at once for an interpreter or with an `exitCode`; otherwise undefined, and the container runs on.
    */
   #program(): ((container: ContainerHandle) => Promise<number | void>) | undefined {
     const words = [...this.command, ...this.args]
@@ -322,7 +327,7 @@ export class SimulatedContainer implements ContainerHandle {
     )
   }
 
-  /** It ended by itself. */
+  /** Called when the container exits by itself. */
   #finish(code: number): void {
     if (!this.running) return
     const { terminationMessage } = this.behaviour

@@ -28,7 +28,7 @@ export interface SimulatedContainersOptions {
   readonly files: MemoryFiles
   readonly faults: NodeFaults
   readonly streams: SimulatedStreams
-  /** A free address for a pod of this node. */
+  /** Returns a free address for a pod of this node. */
   allotIp(): string
 }
 
@@ -49,7 +49,10 @@ class Address implements Endpoint {
 
 const PORTS = "io.kubernetes.container.ports"
 
-/** Sandboxes and containers of one simulated node, in memory. They outlive the kubelet, as those of containerd do. */
+/**
+ * The sandboxes and containers of one simulated node, in memory. They survive a restart of the kubelet, as those of
+ * containerd do.
+ */
 export class SimulatedContainers implements RuntimeService {
   readonly #options: SimulatedContainersOptions
   readonly #sandboxes = new Map<string, Sandbox>()
@@ -72,12 +75,12 @@ export class SimulatedContainers implements RuntimeService {
     )
   }
 
-  /** The sum of what the node's containers use. */
+  /** The usage of all containers of the node. */
   get inUse(): SimulatedUse {
     return sumOf(this.#containers.values())
   }
 
-  /** Returns the sum of what a pod's containers use; undefined when it has none. */
+  /** Returns the usage of all containers of a pod; undefined when it has none. */
   useOfPod(uid: string): SimulatedUse | undefined {
     const own = [...this.#containers.values()].filter(({ pod }) => pod.uid === uid)
     return own.length === 0 ? undefined : sumOf(own)
@@ -88,14 +91,14 @@ export class SimulatedContainers implements RuntimeService {
     return container === undefined ? undefined : sumOf([container])
   }
 
-  /** The newest container of that name in the pod. */
+  /** Returns the newest container with that name in the pod. */
   find(podUid: string, name: string): SimulatedContainer | undefined {
     return [...this.#containers.values()].findLast(
       (container) => container.pod.uid === podUid && container.name === name,
     )
   }
 
-  /** Cuts the power: everything that ran has ended, and no event reports it. */
+  /** Ends everything that runs, as by a power failure, without events. */
   powerOff(): void {
     for (const container of this.#containers.values()) container.kill()
     for (const sandbox of this.#sandboxes.values()) this.#leave(sandbox)
@@ -392,13 +395,13 @@ export class SimulatedContainers implements RuntimeService {
     if (this.#options.faults.off) throw new CriError("Unavailable", method, "the node is off")
   }
 
-  /** Waits for the time that a call takes on a slow node. */
+  /** Waits as long as a call takes while the node is slow. */
   async #work(method: string, ms = 0): Promise<void> {
     const { clock, faults } = this.#options
     await faults.take(ms, { clock, method })
   }
 
-  /** 64 hex digits, as containerd's. */
+  /** Returns an id of 64 hex digits, as containerd's. */
   #id(): string {
     let id = ""
     for (let i = 0; i < 8; i++)

@@ -1,9 +1,9 @@
 import { Duplex } from "node:stream"
 
-/** One connection to a port of a pod, as port forwarding carries it. */
+/** One connection to a port of a pod through port forwarding. */
 export interface PortConnection {
   readonly data: Duplex
-  /** What went wrong, once all is over; empty where nothing did. */
+  /** Resolves when the connection has ended, with the error message; empty when there was no error. */
   readonly error: Promise<string>
 }
 
@@ -11,14 +11,17 @@ interface HttpMessage {
   readonly method: string
   readonly path: string
   readonly headers: readonly (readonly [string, string])[]
-  /** Undefined until it has come whole. */
+  /** Undefined until the whole body has arrived. */
   readonly body: Buffer | undefined
 }
 
 const END_OF_HEAD = "\r\n\r\n"
 const BODILESS: readonly string[] = ["GET", "HEAD"]
 
-/** HTTP/1.1 with one request, which is what a simulated port understands. `dial` fails where nobody listens. */
+/**
+ * Answers one HTTP/1.1 request, the only protocol that a simulated port supports. `dial` rejects when no container
+ * listens.
+ */
 export function httpConnection(
   port: number,
   send: (request: Request) => Promise<Response>,
@@ -95,7 +98,7 @@ export function httpConnection(
 const valueOf = (headers: HttpMessage["headers"], wanted: string): string | undefined =>
   headers.find(([name]) => name.toLowerCase() === wanted)?.[1].toLowerCase()
 
-/** The request as far as it has come; undefined while its head has not come whole. */
+/** Parses the request that has arrived so far; returns undefined until its head is complete. */
 function read(received: Buffer): HttpMessage | undefined {
   const end = received.indexOf(END_OF_HEAD)
   if (end < 0) return undefined
@@ -110,7 +113,7 @@ function read(received: Buffer): HttpMessage | undefined {
   return { method, path, headers, body: after.length < length ? undefined : after.subarray(0, length) }
 }
 
-/** The parts of a chunked body as one; undefined until the last has come. */
+/** Joins the chunks of a chunked body; returns undefined until the last one has arrived. */
 function joined(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let at = 0; ;) {

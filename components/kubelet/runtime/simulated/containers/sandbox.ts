@@ -10,11 +10,11 @@ export interface Sandbox {
   readonly createdAt: number
   readonly handler: string
   ready: boolean
-  /** A list: each has a few, and there are very many. */
+  /** A list instead of a map, since there are very many sandboxes with a few containers each. */
   containers: readonly SimulatedContainer[]
 }
 
-/** The sandbox as lists show it. */
+/** Returns the sandbox as an item of ListPodSandbox. */
 export function listedSandbox({ id, config, ready, createdAt, handler }: Sandbox): PodSandbox {
   const { name = "", uid = "", namespace = "", attempt = 0 } = config.metadata ?? {}
   return {
@@ -28,7 +28,7 @@ export function listedSandbox({ id, config, ready, createdAt, handler }: Sandbox
   }
 }
 
-/** The sandbox as its status shows it. */
+/** Returns the sandbox as PodSandboxStatus. */
 export function sandboxStatus(sandbox: Sandbox): PodSandboxStatus {
   const { hostNetwork, ip, config } = sandbox
   const options = config.linux?.securityContext?.namespaceOptions

@@ -6,7 +6,7 @@ export interface ShellResult {
   readonly stderr: string
 }
 
-/** Images that are a shell or an interpreter, whose container ends with the command it is given. */
+/** Images of a shell or an interpreter, whose container exits when its command ends. */
 const INTERPRETERS = new Set([
   "busybox",
   "alpine",
@@ -28,11 +28,11 @@ const INTERPRETERS = new Set([
   "hello-world",
 ])
 
-/** Whether a container of this image, left alone with an unknown command, comes to an end. */
+/** Whether a container of this image exits by itself when its command is unknown. */
 export const isInterpreter = (image: string): boolean =>
   INTERPRETERS.has((image.split("/").at(-1) ?? "").split(/[:@]/)[0] ?? "")
 
-/** What a command line means to the simulation, or undefined when it is a program nobody described. */
+/** Parses a command line; returns undefined for a program that the simulation does not know. */
 export function understood(command: readonly string[]): readonly (readonly string[])[] | undefined {
   const [program = "", ...rest] = command
   const name = program.split("/").at(-1) ?? ""
@@ -62,7 +62,7 @@ const WORDS = new Set([
   "tail",
 ])
 
-/** Commands that follow each other; undefined for whatever is more than that (loops, pipes, redirections). */
+/** Parses a sequence of commands; returns undefined for loops, pipes, redirections and the like. */
 function parse(script: string): readonly (readonly string[])[] | undefined {
   const commands: string[][] = []
   for (const line of script.split(/\n|;|&&/)) {
@@ -79,7 +79,7 @@ function parse(script: string): readonly (readonly string[])[] | undefined {
   return commands
 }
 
-/** Runs commands one after the other, as `sh -e` would. `print` gets what is written as it is written. */
+/** Runs commands one after the other, as `sh -e` does. `print` is called with output as it is written. */
 export async function runShell(
   commands: readonly (readonly string[])[],
   container: ContainerHandle,
@@ -94,7 +94,7 @@ export async function runShell(
   return 0
 }
 
-/** The same, with all that was written. */
+/** Runs commands and returns all output. */
 export async function shellResult(
   commands: readonly (readonly string[])[],
   container: ContainerHandle,
@@ -105,7 +105,7 @@ export async function shellResult(
 }
 
 const UNITS: Readonly<Record<string, number>> = { "": 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** Longer than any cluster lives. */
+/** How long `sleep infinity` sleeps, in milliseconds: longer than any cluster lives. */
 const FOREVER = 2 ** 52
 
 async function one(

@@ -2,13 +2,13 @@ import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/sta
 import type { SimulatedContainer } from "./container.ts"
 import { listedSandbox, type Sandbox } from "./sandbox.ts"
 
-/** Bytes of memory in use now, and nanoseconds of processor time since the containers started. */
+/** Memory in use now, in bytes, and processor time since the containers started, in nanoseconds. */
 export interface SimulatedUse {
   readonly memory: number
   readonly cpuNanoseconds: number
 }
 
-/** Adds up what containers use. */
+/** Adds up the usage of containers. */
 export function sumOf(containers: Iterable<SimulatedContainer>): SimulatedUse {
   let [memory, cpuNanoseconds] = [0, 0]
   for (const container of containers) {
@@ -18,7 +18,7 @@ export function sumOf(containers: Iterable<SimulatedContainer>): SimulatedUse {
   return { memory, cpuNanoseconds }
 }
 
-/** What a container uses at `now`, in milliseconds. */
+/** Returns the usage of a container at `now`, in milliseconds. */
 export function containerStats(container: SimulatedContainer, now: number): ContainerStats {
   const { id, memory, config } = container
   const timestamp = now * 1e6
@@ -52,7 +52,7 @@ export function containerStats(container: SimulatedContainer, now: number): Cont
   }
 }
 
-/** What the running containers of a sandbox use at `now`, in milliseconds. */
+/** Returns the usage of a sandbox's running containers at `now`, in milliseconds. */
 export function sandboxStats(sandbox: Sandbox, now: number): PodSandboxStats {
   const { id, metadata, labels, annotations } = listedSandbox(sandbox)
   const containers = sandbox.containers

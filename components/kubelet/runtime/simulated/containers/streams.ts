@@ -8,7 +8,7 @@ import { httpConnection } from "./http-connection.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
 import type { SimulatedNetwork } from "../machine/network.ts"
 
-/** What a stream was asked for. */
+/** The request for which a URL was made. */
 type Prepared =
   | { readonly kind: "exec"; readonly container: SimulatedContainer; readonly command: readonly string[] }
   | { readonly kind: "attach"; readonly container: SimulatedContainer }
@@ -16,7 +16,7 @@ type Prepared =
 
 const DIAL_MS = 10_000
 
-/** Stands in for the runtime's streaming server: what was prepared is taken up by its URL, once. */
+/** Takes the place of the runtime's streaming server. Each URL that was made can be opened once. */
 export class SimulatedStreams implements RuntimeStreams {
   readonly inputEndsOutput = false
   readonly #prepared = new Map<string, Prepared>()
@@ -79,7 +79,7 @@ export class SimulatedStreams implements RuntimeStreams {
   #take(url: string): Prepared {
     const what = this.#prepared.get(url)
     this.#prepared.delete(url)
-    if (what === undefined) throw new CriError("NotFound", "Stream", `${url} was taken up already`)
+    if (what === undefined) throw new CriError("NotFound", "Stream", `${url} was opened already`)
     return what
   }
 }
@@ -102,7 +102,7 @@ async function run(
   }
 }
 
-/** What the container writes from now on. */
+/** Writes to `stdout` what the container writes from now on. */
 function follow(
   container: SimulatedContainer,
   files: MemoryFiles,

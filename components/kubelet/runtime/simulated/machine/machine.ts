@@ -8,7 +8,7 @@ export interface SimulatedMachineOptions {
   readonly diskBytes: number
 }
 
-/** A machine that never was. `used` is what its containers use of its memory, in bytes. */
+/** Returns a simulated machine. `used` returns the memory that its containers use, in bytes. */
 export function simulatedMachine(
   { name, cpus, memoryBytes, diskBytes }: SimulatedMachineOptions,
   faults: Pick<NodeFaults, "shortage">,

@@ -1,6 +1,6 @@
 import type { PodCgroups } from "../../runtime.ts"
 
-/** cgroups of one simulated node: only that they are there. */
+/** The cgroups of one simulated node, of which only the existence is kept. */
 export function memoryCgroups(): PodCgroups {
   const known = new Set<string>()
   const name = (path: readonly string[]) => path.map((part) => `/${part}`).join("")
@@ -11,7 +11,7 @@ export function memoryCgroups(): PodCgroups {
     async remove(path) {
       const gone = name(path)
       known.delete(gone)
-      // Pods' cgroups, which come and go, have none below them that the kubelet made.
+      // The kubelet makes no cgroups below those of pods, so only the few at the top need a search.
       if (path.length < 2) for (const other of known) if (other.startsWith(`${gone}/`)) known.delete(other)
     },
     async children(path) {

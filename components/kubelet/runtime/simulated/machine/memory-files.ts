@@ -1,13 +1,13 @@
 import type { OpenFile, PodFiles } from "../../runtime.ts"
 
-/** A file; another one that takes its name is another value. */
+/** A file. Another file that gets its name is another object. */
 interface MemoryFile {
   text: string
 }
 
 /**
- * What is directly in a folder: names, and at the same places what they name. Lists, since most folders hold two or
- * three entries and there are very many.
+ * The entries of a folder: names, and at the same index what they name. These are lists, since there are very many
+ * folders and most have two or three entries.
  */
 interface Folder {
   readonly names: string[]
@@ -17,13 +17,12 @@ interface Folder {
 const isFolder = (entry: Folder | MemoryFile): entry is Folder => "names" in entry
 const newFolder = (): Folder => ({ names: [], entries: [] })
 
-/** Names are kept once: those of the next pod's folders are mostly the same. Emptied when full. */
+/**
+ * Names of entries are shared, since the folders of most pods have the same names. The set is emptied when it is full.
+ */
 const MOST_NAMES = 256
 
-/**
- * The files of one simulated node, as a tree: the paths themselves, and a map from each, were a fifth of the memory
- * that a pod takes.
- */
+/** The files of one simulated node, as a tree. A map by full path took a fifth of the memory that a pod needs. */
 export class MemoryFiles implements PodFiles {
   readonly #root = newFolder()
   readonly #names = new Map<string, string>()
@@ -57,7 +56,7 @@ export class MemoryFiles implements PodFiles {
     if (!this.#rename(from, to)) throw new Error(`ENOENT: no such file or directory, rename '${from}' -> '${to}'`)
   }
 
-  /** There is nothing to gain from compressing what is in memory. */
+  /** Files in memory are not compressed. */
   compress(from: string, to: string): Promise<void> {
     return this.rename(from, to)
   }
@@ -115,7 +114,7 @@ export class MemoryFiles implements PodFiles {
     return this.#folder(path) !== undefined
   }
 
-  /** Files below a folder, by their path in it. */
+  /** Returns the files below a folder, by their path relative to it. */
   below(folder: string): readonly string[] {
     const filesIn = ({ names, entries }: Folder): readonly string[] =>
       entries.flatMap((entry, i) =>
@@ -163,7 +162,7 @@ export class MemoryFiles implements PodFiles {
     return true
   }
 
-  /** The folder of this path, with those above it. */
+  /** Returns the folder at a path; creates it and its parents when they do not exist. */
   #makeFolder(path: string): Folder {
     let folder = this.#root
     for (let start = 0; start < path.length;) {
@@ -181,7 +180,7 @@ export class MemoryFiles implements PodFiles {
     return folder
   }
 
-  /** Puts a file into its folder, in the place of one that has its name. */
+  /** Puts a file into its folder, and replaces one that has its name. */
   #enter(path: string, file: MemoryFile): void {
     const slash = path.lastIndexOf("/")
     const folder = this.#makeFolder(path.slice(0, Math.max(slash, 0)))
@@ -189,7 +188,7 @@ export class MemoryFiles implements PodFiles {
     put(folder, placeOf(folder, name), this.#kept(name), file)
   }
 
-  /** The name as a text of its own: a part of a path would keep all of that path in memory. */
+  /** Returns a copy of the name: a slice of the path would keep the whole path in memory. */
   #kept(name: string): string {
     let kept = this.#names.get(name)
     if (kept === undefined) {
@@ -211,7 +210,7 @@ export class MemoryFiles implements PodFiles {
     this.#gone(found, path)
   }
 
-  /** Tells of what was taken away: first of all that was below it. */
+  /** Calls the watchers of a removed entry, after those of all entries below it. */
   #gone(entry: Folder | MemoryFile, path: string): void {
     if (this.#watchers.size === 0) return
     if (isFolder(entry)) entry.entries.forEach((inner, i) => this.#gone(inner, `${path}/${entry.names[i]!}`))

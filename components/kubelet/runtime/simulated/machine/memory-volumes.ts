@@ -4,8 +4,8 @@ import type { MemoryFiles } from "./memory-files.ts"
 const textOf = (data: string | Uint8Array): string => (typeof data === "string" ? data : new TextDecoder().decode(data))
 
 /**
- * The volumes of one simulated node. Owners and modes are not kept, since nobody but behaviours looks at the files. A
- * payload is changed in one turn, so that nobody sees half of it.
+ * The volumes of one simulated node. Owners and modes are not kept, since only behaviours read the files. A payload is
+ * replaced within one turn, so readers see all of it or nothing.
  */
 export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
   async makeShared() {},

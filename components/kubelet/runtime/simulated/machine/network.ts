@@ -2,15 +2,15 @@ import { sleep, type Clock } from "../../../../../pkg/clock/clock.ts"
 import type { HttpProbeRequest, PodNetwork } from "../../runtime.ts"
 import type { SimulatedContainer } from "../containers/container.ts"
 
-/** What listens at an address of the simulated network. */
+/** The owner of an address in the simulated network. */
 export interface Endpoint {
-  /** The container behind a port, or undefined where nobody listens. */
+  /** Returns the container that listens on a port; undefined when none does. */
   listener(port: number): SimulatedContainer | undefined
-  /** Whether its node can be reached. */
+  /** Whether the node of the address can be reached. */
   readonly reachable: boolean
 }
 
-/** One network for all nodes: who has which address. */
+/** The network of all nodes: the owner of each address. */
 export class SimulatedNetwork {
   readonly #endpoints = new Map<string, Endpoint>()
   readonly #clock: Clock
@@ -29,7 +29,7 @@ export class SimulatedNetwork {
     return this.#endpoints.has(ip)
   }
 
-  /** Sends a request to whatever listens at `host`:`port`. @throws Error in the words that Go's dialer has for it */
+  /** Sends a request to `host`:`port`. @throws Error with the message of Go's dialer */
   async fetch(
     request: Request,
     host: string,
@@ -49,7 +49,9 @@ export class SimulatedNetwork {
     )
   }
 
-  /** @throws Error when nothing listens there, after `timeoutMs` when nothing answers */
+  /**
+   * Connects to a port. @throws Error at once when nothing listens, and after `timeoutMs` when the node does not answer
+   */
   async dial(host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<SimulatedContainer> {
     const endpoint = this.#endpoints.get(host)
     if (endpoint === undefined || !endpoint.reachable) {
@@ -62,10 +64,10 @@ export class SimulatedNetwork {
   }
 }
 
-/** A request of a user may take this long. */
+/** The timeout of a user's request, in milliseconds. */
 const USER_MS = 30_000
 
-/** The way of one node's kubelet into the network: probes and hooks, and what the API server passes on. */
+/** The network as the kubelet of a node uses it: for probes, hooks and requests from the API server. */
 export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
   async httpGet({ scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest, signal) {
     const url = `${scheme.toLowerCase()}://${host}:${port}${path.startsWith("/") ? path : `/${path}`}`
@@ -99,7 +101,7 @@ export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
 
 const MAX_BODY = 10 * 1024
 
-/** `work`, or an Error with `message` when it takes longer. */
+/** Returns the result of `work`; rejects with `message` when it takes longer than `timeoutMs`. */
 export function withTimeout<T>(clock: Clock, work: Promise<T>, timeoutMs: number, message: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = clock.setTimeout(() => reject(new Error(message)), timeoutMs)

@@ -2,7 +2,10 @@ import type { Usage, UsageMeter } from "../../usage.ts"
 import type { SimulatedContainers } from "../containers/containers.ts"
 import type { SimulatedUse } from "../containers/stats.ts"
 
-/** Memory and processor time are what the behaviours of images say. `startedAt`: of the machine. */
+/**
+ * Returns the memory and processor time that behaviours of images say are used. `startedAt` is when the machine
+ * started.
+ */
 export function simulatedUsage(containers: SimulatedContainers, startedAt: number): UsageMeter {
   return {
     machine: async () => ({
