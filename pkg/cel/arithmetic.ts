@@ -22,7 +22,7 @@ export const TIMESTAMP_OVERFLOW = new CelError("timestamp overflow")
 const DIVISION_BY_ZERO = new CelError("division by zero")
 const MODULUS_BY_ZERO = new CelError("modulus by zero")
 
-/** An int of 64 bits, or the error that it is none. */
+/** Returns an int of 64 bits, or the error of an overflow. */
 export const checkedInt = (value: bigint): number | bigint | CelError =>
   value > LARGEST_INT || value < SMALLEST_INT ? INT_OVERFLOW : intOf(value)
 
@@ -35,7 +35,7 @@ const checkedDuration = (nanos: bigint): Duration | CelError =>
 const EARLIEST = -62135596800n * 1_000_000_000n
 const LATEST = 253402300800n * 1_000_000_000n - 1n
 
-/** An instant of the years 1 to 9999, or the error that it is none. */
+/** Returns an instant of the years 1 to 9999, or the error of an overflow. */
 export const checkedTimestamp = (nanos: bigint): Timestamp | CelError =>
   nanos < EARLIEST || nanos > LATEST ? TIMESTAMP_OVERFLOW : new Timestamp(nanos)
 
@@ -80,7 +80,7 @@ export function multiply(a: Value, b: Value): Value {
   if (isInt(a)) {
     if (!isInt(b)) return NO_SUCH_OVERLOAD
     const product = typeof a === "number" && typeof b === "number" ? a * b : NaN
-    // Zero times a negative number is -0 in JavaScript.
+    // Adding 0 turns -0, which 0 times a negative number gives in JavaScript, into 0.
     return Number.isSafeInteger(product) ? product + 0 : checkedInt(BigInt(a) * BigInt(b))
   }
   if (a instanceof Double) return b instanceof Double ? new Double(a.value * b.value) : NO_SUCH_OVERLOAD

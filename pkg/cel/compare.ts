@@ -19,7 +19,8 @@ export const NO_SUCH_OVERLOAD = new CelError("no such overload")
 const UNORDERED = new CelError("NaN values cannot be ordered")
 
 /**
- * Whether two values are equal. Numbers of different kinds are compared by their value; other kinds never are equal.
+ * Whether two values are equal. Numbers of different types are compared by value; values of other different types are
+ * never equal.
  */
 export function equal(a: Value, b: Value, walk?: Walk): boolean {
   if (a === b) return true
@@ -79,10 +80,10 @@ function mapsEqual(a: MapValue, b: MapValue, walk: Walk): boolean {
   return true
 }
 
-/** -1, 0 or 1, NaN for what has no order, undefined for what are no two numbers. */
+/** Returns -1, 0 or 1; NaN when the numbers have no order; undefined when one value is not a number. */
 function compareNumbers(a: Value, b: Value): number | undefined {
   if (a instanceof Double || b instanceof Double) {
-    // cel-go compares as doubles, though an int beyond 2^53 loses digits.
+    // cel-go compares a double with an int as doubles, though an int beyond 2^53 loses digits.
     const left = a instanceof Double ? a.value : Number(exact(a) ?? NaN)
     const right = b instanceof Double ? b.value : Number(exact(b) ?? NaN)
     if (!isNumber(a) || !isNumber(b)) return undefined
@@ -97,11 +98,11 @@ function compareNumbers(a: Value, b: Value): number | undefined {
 
 const isNumber = (value: Value): boolean => isInt(value) || value instanceof Uint || value instanceof Double
 
-/** The number that an int or a uint is. JavaScript compares numbers and bigints exactly. */
+/** Returns the number of an int or a uint. JavaScript compares numbers and bigints exactly. */
 const exact = (value: Value): number | bigint | undefined =>
   isInt(value) ? value : value instanceof Uint ? value.value : undefined
 
-/** The order of two values of one kind, or of two numbers: -1, 0 or 1. */
+/** Returns the order of two values of one type, or of two numbers: -1, 0 or 1. */
 export function compare(a: Value, b: Value): number | CelError {
   if (typeof a === "number" && typeof b === "number") return a < b ? -1 : a > b ? 1 : 0
   if (typeof a === "string") return typeof b === "string" ? compareStrings(a, b) : NO_SUCH_OVERLOAD
@@ -116,7 +117,7 @@ export function compare(a: Value, b: Value): number | CelError {
 
 const order = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** As Go orders strings: by the bytes of UTF-8, which is the order of code points and not that of UTF-16. */
+/** Orders strings as Go does: by the bytes of UTF-8, which is the order of code points and not that of UTF-16. */
 export function compareStrings(a: string, b: string): number {
   if (a === b) return 0
   const length = Math.min(a.length, b.length)
@@ -124,7 +125,7 @@ export function compareStrings(a: string, b: string): number {
     const left = a.charCodeAt(i)
     const right = b.charCodeAt(i)
     if (left === right) continue
-    // A surrogate stands for a character past all that one unit holds.
+    // A surrogate is part of a character beyond all those that one UTF-16 unit holds.
     if (isSurrogate(left) !== isSurrogate(right)) return isSurrogate(left) ? 1 : -1
     return left < right ? -1 : 1
   }

@@ -8,19 +8,19 @@ import type { Value } from "./values.ts"
 export interface CompileOptions {
   /** The variables that the expression may use. */
   readonly variables: Readonly<Record<string, CelType>>
-  /** Whether the expression may make mutations: `Object{}` and `JSONPatch{}`, with the function that escapes keys. */
+  /** Whether the expression may build mutations: `Object{}` and `JSONPatch{}`, with the function that escapes keys. */
   readonly mutations?: boolean
-  /** Whether the expression may give values names by `cel.bind`. */
+  /** Whether the expression may name values with `cel.bind`. */
   readonly bindings?: boolean
   /**
-   * The variable whose type says how large its parts can be, for the estimated cost. `self` unless given, and then the
-   * items of lists that the expression writes count as if they were `self`.
+   * The variable whose type gives the sizes for the cost estimate. With the default, `self`, the items of lists that
+   * the expression writes count as if they were `self`.
    */
   readonly sizedBy?: string
 }
 
 export interface CostEstimate {
-  /** In cel-go's units of cost; 2^64 means without bound. */
+  /** In cel-go's units of cost; 2^64 means without limit. */
   readonly min: number
   readonly max: number
 }
@@ -34,39 +34,40 @@ export interface Compiled {
 /** Why an expression cannot be used. */
 export interface Refused {
   /**
-   * `compilation`: the expression is faulty, and `issues` say where. `instantiation`: it can never be evaluated, as
-   * `int("x")`; the one issue has no place.
+   * `compilation`: the expression has faults, and `issues` say where. `instantiation`: every evaluation would fail, as
+   * for `int("x")`; the one issue has no position.
    */
   readonly stage: "compilation" | "instantiation"
   readonly issues: readonly CelIssue[]
 }
 
 export interface EvaluationOptions {
-  /** The most that the evaluation may cost; PER_CALL_LIMIT if absent, and never more. */
+  /** The cost limit of the evaluation; PER_CALL_LIMIT by default and at most. */
   readonly budget?: number
 }
 
 export interface Evaluated {
-  /** The result; a CelError where the expression failed. */
+  /** The result; a CelError when the evaluation failed. */
   readonly value: Value
-  /** What the evaluation cost, also where it failed. */
+  /** The cost of the evaluation, also when it failed. */
   readonly cost: number
-  /** Whether the evaluation was ended because it had cost too much. The value is an error then. */
+  /** Whether the evaluation was aborted because it exceeded the cost limit. The value is then an error. */
   readonly costExceeded: boolean
 }
 
-/** An expression that is ready to be evaluated, any number of times. */
+/** A compiled expression, which can be evaluated any number of times. */
 export interface Program {
   /**
-   * Evaluates the expression. `activation` holds parsed JSON by the variables' names (integers beyond 2^53 as
+   * Evaluates the expression. `activation` has the variables by name: parsed JSON (integers beyond 2^53 as
    * ExactNumber), or values. Never throws.
    */
   evaluate(activation: Activation, options?: EvaluationOptions): Evaluated
 }
 
 /**
- * The language is loaded with the first expression: it takes some 30 ms, and most clusters have none. Only Bun and its
- * bundler have `require` in a module, and the bundler finds only what is written so; Deno makes its own.
+ * The compiler is loaded with the first expression, since that takes some 30 ms and most clusters have none. Only Bun
+ * and its bundler have `require` in a module, and the bundler only finds a call written like this one; Deno needs
+ * `createRequire`.
  */
 const load = (): typeof compiler =>
   typeof require === "function"

@@ -16,7 +16,7 @@ import type { CelType } from "./type.ts"
 import { TYPE_NAMES } from "./types-by-name.ts"
 import { CelError } from "./values.ts"
 
-/** A program of the closures that an expression was planned into. */
+/** A program made of closures, one for each part of the expression. */
 export class PlannedProgram implements Program {
   readonly #planned: Planned
   readonly #globals: readonly { readonly name: string; readonly type: CelType }[]
@@ -33,7 +33,7 @@ export class PlannedProgram implements Program {
       return { value: this.#planned.step(frame), cost: frame.cost, costExceeded: false }
     } catch (err) {
       if (err instanceof CostExceeded) return { value: new CelError(err.message), cost: frame.cost, costExceeded: true }
-      // Only the engine's own limits are left: the depth of calls, the length of a string.
+      // RangeErrors of the JavaScript engine: too deep calls, too long strings.
       if (err instanceof RangeError) return { value: new CelError(err.message), cost: frame.cost, costExceeded: false }
       throw err
     }

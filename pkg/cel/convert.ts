@@ -42,7 +42,7 @@ const ANY_LIST = listOf(DYN)
 const ANY_MAP = mapOf(DYN, DYN)
 const ANY_OPTIONAL = optionalOf(DYN)
 
-/** The type that a value has at run time; what containers hold is not looked at. */
+/** Returns the runtime type of a value, without the types of a container's elements. */
 export function typeOfValue(value: Value): CelType {
   if (value === null) return NULL
   switch (typeof value) {
@@ -56,7 +56,7 @@ export function typeOfValue(value: Value): CelType {
     default:
   }
   if (value instanceof OpaqueValue) return value.type
-  // Objects of a schema are maps at run time, as upstream.
+  // An object with a schema is a map at run time, as upstream.
   if (value instanceof StructValue) return value.isMade ? value.type : ANY_MAP
   if (value instanceof ListValue) return ANY_LIST
   if (value instanceof MapValue) return ANY_MAP
@@ -69,10 +69,10 @@ export function typeOfValue(value: Value): CelType {
   return value instanceof Uint8Array ? BYTES : DYN
 }
 
-/** Digits of a number beyond this are not read. Differs from upstream, which reads more leading zeros. */
+/** Numbers with more characters are refused. Differs from upstream, which reads more leading zeros. */
 const LONGEST_NUMBER = 100
 
-/** Source: cel-go common/types, ConvertToType of each type. */
+/** Returns the error of a conversion. Source: cel-go common/types, ConvertToType of each type. */
 const noConversion = (from: Value, to: CelType): CelError =>
   new CelError(`type conversion error from '${typeOfValue(from).name}' to '${to.name}'`)
 
@@ -107,7 +107,7 @@ export function toUint(value: Value): Value {
   return number > LARGEST_UINT ? noConversion(value, UINT) : new Uint(number)
 }
 
-/** Go's floats: also hexadecimal, underscores not, and words for what is no number. */
+/** Matches decimal floats as Go reads them; NaN and infinity are matched below. */
 const FLOAT = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
 const FLOAT_WORDS: Readonly<Record<string, number>> = { nan: NaN, inf: Infinity, infinity: Infinity }
 
@@ -169,7 +169,7 @@ export function toTimestamp(value: Value): Value {
   return nanos === undefined ? noConversion(value, TIMESTAMP) : checkedTimestamp(nanos)
 }
 
-/** A number as Go's `%g` prints it. */
+/** Formats a number as Go's `%g`. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return "NaN"
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf"
@@ -181,21 +181,21 @@ export function formatDouble(value: number): string {
   return `${mantissa}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`
 }
 
-/** Without an exponent. */
+/** Formats a number without an exponent. */
 function plain(value: number): string {
   const text = String(value)
   if (!text.includes("e")) return text
   return value.toLocaleString("en-US", { useGrouping: false, maximumFractionDigits: 20 })
 }
 
-/** Seconds as Go's shortest decimal of the float that they are. */
+/** Formats seconds as Go's shortest decimal of a float. */
 function formatSeconds(nanos: bigint): string {
   const whole = nanos / 1_000_000_000n
   const rest = nanos % 1_000_000_000n
   return plain(Number(whole) + Number(rest) / 1e9)
 }
 
-/** A value as messages show it. */
+/** Formats a value for messages. */
 export function show(value: Value): string {
   if (value === null) return "null"
   if (value instanceof CelError) return value.message

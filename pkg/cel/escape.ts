@@ -14,7 +14,10 @@ const SIGNS: Readonly<Record<string, string>> = {
   "/": "__slash__",
 }
 
-/** The name of a property in expressions, as `__namespace__` or `a__dash__b`; undefined where it can have none. */
+/**
+ * Returns the name of a property in expressions, such as `__namespace__` or `a__dash__b`; undefined when it cannot be
+ * named.
+ */
 export function escapeProperty(property: string): string | undefined {
   if (RESERVED.has(property)) return `__${property}__`
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(property)) return undefined

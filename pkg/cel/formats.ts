@@ -1,11 +1,11 @@
 import { parseDuration, parseTimestamp } from "./time.ts"
 
-/** Texts of OpenAPI formats as values. Source: kube-openapi pkg/validation/strfmt. */
+/** Parses strings of OpenAPI formats. Source: kube-openapi pkg/validation/strfmt. */
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:[.,]\d+)?)(Z|z|[+-]\d\d:?\d\d)?$/
 
-/** Nanoseconds since 1970 of a date or a date with a time; undefined for anything else. */
+/** Returns the nanoseconds since the epoch of a date, or a date with a time; undefined for other strings. */
 export function parseDateTime(text: string): bigint | undefined {
   if (DATE.test(text)) return parseTimestamp(`${text}T00:00:00Z`)
   const [, date, time, zone = "Z"] = DATE_TIME.exec(text) ?? []
@@ -36,10 +36,13 @@ const WORDS: Readonly<Record<string, bigint>> = {
   week: 10_080n * MINUTE,
 }
 
-/** Longer texts are no durations. Differs from upstream, which reads any number of parts. */
+/** Longer strings are refused. Differs from upstream, which reads any number of parts. */
 const LONGEST = 100
 
-/** Nanoseconds of a duration as schemas allow it: Go's form, or words such as `2 days`. */
+/**
+ * Returns the nanoseconds of a duration in a schema: Go's format, or words such as `2 days`; undefined for other
+ * strings.
+ */
 export function parseSchemaDuration(text: string): bigint | undefined {
   if (text.length > LONGEST) return undefined
   const plain = parseDuration(text)

@@ -23,8 +23,9 @@ import {
 } from "./values.ts"
 
 /**
- * Values made from parsed JSON as expressions ask for them, by the types that a schema declares. Data that breaks its
- * schema becomes an error value. Source: apiserver pkg/cel/common/valuesunstructured.go.
+ * Returns the value of parsed JSON for an expression, by the type that the schema declares; the elements of containers
+ * are converted when they are read. Data that does not match its schema becomes an error value. Source: apiserver
+ * pkg/cel/common/valuesunstructured.go.
  */
 export function valueOf(json: unknown, type: CelType): Value {
   if (typeof json === "string") return textOf(json, type)
@@ -47,7 +48,7 @@ export function valueOf(json: unknown, type: CelType): Value {
 
 const ANY_LIST: CelType = { kind: "list", name: "list", params: [DYN], maxElements: 0, minSerializedSize: 2 }
 
-/** Whether something is a value already: variables may hold values that no JSON has, such as an authorizer. */
+/** Whether something is a value already: variables may have values that are not JSON, such as an authorizer. */
 const isValue = (json: unknown): json is Value =>
   typeof json === "bigint" ||
   json instanceof CelError ||
@@ -112,8 +113,8 @@ function numberOf(json: number | ExactNumber, type: CelType): Value {
 }
 
 /**
- * Whether `a` is an object or a list of a schema and `b` is none at all. Upstream then gives an error for `a == b`,
- * where it gives false for values that no schema describes.
+ * Whether `a` is an object or a list with a schema and `b` is of another type. Upstream then returns an error for `a ==
+ * b`, where it returns false for values without a schema.
  */
 export function isOfOtherKind(a: Value, b: Value): boolean {
   if (b === null) return false
@@ -238,7 +239,7 @@ export class JsonList extends ListValue {
   }
 }
 
-/** What joining a set or a map list gave: values, which compare and join the same way. */
+/** The result of joining a set or a map list, which is compared and joined in the same way. */
 class JoinedList extends JsonList {
   readonly #items: ArrayList
   constructor(items: readonly Value[], type: CelType) {
@@ -255,7 +256,7 @@ function keyPart(item: Value, key: string): Value {
   return item instanceof MapValue ? (item.find(key) ?? null) : null
 }
 
-/** Something JSON can write that tells scalars apart. */
+/** Returns a JSON value that differs for different scalars. */
 const primitive = (value: Value): unknown => {
   if (isInt(value)) return `i${value}`
   if (value instanceof Double) return `d${value.value}`

@@ -18,13 +18,13 @@ import { TIME } from "./library/time.ts"
 import { URLS } from "./library/url.ts"
 import { STANDARD_MACROS, type Macro } from "./syntax/macros.ts"
 
-/** Functions and macros that expressions can use. */
+/** Functions and macros for expressions. */
 export interface Library {
   readonly functions: readonly FunctionDeclaration[]
   readonly macros: readonly Macro[]
 }
 
-/** What every expression of Kubernetes 1.36 can use. Source: apiserver pkg/cel/environment/base.go. */
+/** The library of every expression in Kubernetes 1.36. Source: apiserver pkg/cel/environment/base.go. */
 export const KUBERNETES: Library = {
   functions: [
     ...OPERATORS,
@@ -46,10 +46,8 @@ export const KUBERNETES: Library = {
   macros: [...STANDARD_MACROS, ...OPTIONAL_MACROS, ...LIST_MACROS, ...COMPREHENSION_MACROS],
 }
 
-/**
- * What the expressions of mutating policies can use besides. Source: apiserver pkg/admission/plugin/policy/mutating.
- */
+/** The additional library of mutating policies. Source: apiserver pkg/admission/plugin/policy/mutating. */
 export const JSON_PATCH: Library = { functions: JSON_PATCH_FUNCTIONS, macros: [] }
 
-/** What expressions about devices can use besides. Source: dynamic-resource-allocation cel/compile.go. */
+/** The additional library of expressions about devices. Source: dynamic-resource-allocation cel/compile.go. */
 export const BINDINGS: Library = { functions: [], macros: BINDING_MACROS }

@@ -5,9 +5,9 @@ import { jsonOf } from "./to-json.ts"
 import { CelError, Duration, ListValue, MapValue, StructValue, Timestamp, type Value } from "./values.ts"
 
 /**
- * Returns the object that an expression made as an apply configuration. Of its fields, and of what is in it, lists and
- * maps that the expression made are such in the configuration; deeper ones, null, bytes and times are values of Go that
- * no field takes. Undefined where a map has keys that are no texts. Source: apiserver pkg/cel/mutation/dynamic
+ * Returns an object that an expression built as an apply configuration. Lists and maps in its fields are converted if
+ * the expression built them; below these, and for null, bytes and times, the result has Go values that no field
+ * accepts. Returns undefined when a map has keys that are not strings. Source: apiserver pkg/cel/mutation/dynamic
  * objects.go convertField.
  */
 export function configurationOf(made: StructValue): Readonly<Record<string, unknown>> | undefined {

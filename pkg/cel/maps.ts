@@ -1,8 +1,8 @@
 import { Double, intOf, LARGEST_INT, MapValue, Uint, type Value } from "./values.ts"
 
 /**
- * What stands for a primitive value in a JavaScript map or set: equal numbers of all kinds are one. Undefined for other
- * values and for what equals nothing.
+ * Returns the key of a primitive value in a JavaScript map or set: equal numbers of all types have the same key.
+ * Undefined for other values, and for NaN.
  */
 export function identity(key: Value): string | number | bigint | boolean | undefined {
   switch (typeof key) {
@@ -18,7 +18,7 @@ export function identity(key: Value): string | number | bigint | boolean | undef
   }
 }
 
-/** A map that an expression made. */
+/** A map that an expression built. */
 export class HashMap extends MapValue {
   readonly #entries = new Map<unknown, readonly [Value, Value]>()
 
@@ -31,7 +31,7 @@ export class HashMap extends MapValue {
   *keys(): Iterable<Value> {
     for (const [key] of this.#entries.values()) yield key
   }
-  /** Sets an entry; false, and nothing set, where the key can be none. */
+  /** Sets an entry. Returns false, without setting it, when the value cannot be a key. */
   set(key: Value, value: Value): boolean {
     const id = identity(key)
     if (id === undefined) return false

@@ -1,19 +1,19 @@
 import { DYN, objectOf, STRING, type CelField, type CelType } from "./type.ts"
 
 /**
- * The types that the expressions of mutating policies can make: `Object` and what is below it, named by its path
- * (`Object.spec.template`), and `JSONPatch`. No schema stands behind them when an expression is checked. Source:
- * apiserver pkg/cel/mutation.
+ * The types that expressions of mutating policies can build: `Object` and the types below it, named by path
+ * (`Object.spec.template`), and `JSONPatch`. They are not checked against a schema at compile time. Source: apiserver
+ * pkg/cel/mutation.
  */
 
-/** Every name is the name of a field. */
+/** Has a field for every name. */
 class AnyFields extends Map<string, CelField> {
   override get(property: string): CelField {
     return { type: DYN, property }
   }
 }
 
-/** Fields beyond those that are known have a type without a name, to which no value can be assigned. */
+/** A field beyond the known ones has a type without a name, to which no value can be assigned. */
 class PatchFields extends Map<string, CelField> {
   override get(property: string): CelField {
     return super.get(property) ?? { type: objectOf("", {}), property }
@@ -32,7 +32,7 @@ export const JSON_PATCH_TYPE = objectOf(
   ]),
 )
 
-/** The type of a name; undefined where it is none of a mutation. */
+/** Returns the type with a name; undefined when no mutation has such a type. */
 export function mutationType(name: string): CelType | undefined {
   if (name === JSON_PATCH_TYPE.name) return JSON_PATCH_TYPE
   if (name === OBJECT.name) return OBJECT

@@ -3,19 +3,19 @@ import { matchingCost } from "./cost/sizes.ts"
 import { affordable, CostExceeded } from "./limits.ts"
 
 /**
- * Regular expressions as Go's regexp package has them. Matching takes time that grows with the length of the text and
- * the pattern, whatever the pattern: that of a browser or of Bun could be made to run for hours.
+ * A regular expression with the syntax of Go's regexp package. The time of a match is linear in the length of string
+ * and pattern; the backtracking expressions of JavaScript could run for hours.
  */
 export interface Pattern {
-  /** Whether the pattern matches anywhere in a text. */
+  /** Whether the pattern matches anywhere in a string. */
   matches(text: string): boolean
-  /** The matches in a text that do not overlap, from left to right; at most `limit` where that is not negative. */
+  /** Returns the non-overlapping matches in a string, from left to right; at most `limit` unless that is negative. */
   findAll(text: string, limit: number): string[]
 }
 
 /**
- * Characters that all searches of one text may look at. A search for `a.*b|a` looks at the whole rest of the text for
- * every match, as upstream's does; here that ends the evaluation after some tenths of a second.
+ * The most characters that all searches in one string may read. A search for `a.*b|a` reads the whole rest of the
+ * string for every match, as upstream's does; here that ends the evaluation after some tenths of a second.
  */
 const MOST_WORK = 20_000_000
 
@@ -23,8 +23,8 @@ const MOST_KEPT = 1000
 const known = new Map<string, Pattern | string>()
 
 /**
- * Compiles a pattern; gives Go's message as a string where it is none. The last thousand patterns are kept, since
- * expressions may work out their patterns anew for every object.
+ * Compiles a pattern; returns Go's message as a string when it is invalid. The last thousand patterns are cached, since
+ * expressions may compute the same patterns for every object.
  */
 export function compilePattern(source: string): Pattern | string {
   const before = known.get(source)

@@ -15,7 +15,7 @@ import {
   type ListSemantics,
 } from "./type.ts"
 
-/** A structural OpenAPI v3 schema as plain JSON; keywords that mean nothing to expressions are left out here. */
+/** A structural OpenAPI v3 schema as plain JSON, without keywords that expressions do not use. */
 export interface Schema {
   readonly type?: string
   readonly format?: string
@@ -46,10 +46,10 @@ const TEXT: Schema = { type: "string" }
 const OBJECT_META: Schema = { type: "object", properties: { name: TEXT, generateName: TEXT } }
 
 /**
- * The type that values of a schema have in expressions, with the largest sizes that its values can have; undefined
- * where expressions cannot see them. `isRoot` says that the schema is that of a whole object, whose apiVersion, kind,
- * metadata.name and metadata.generateName can always be read. `name` begins the names of its objects in messages.
- * Source: apiserver pkg/cel/common/schemas.go SchemaDeclType.
+ * Returns the type of a schema's values in expressions, with the largest sizes that its values can have; undefined when
+ * expressions cannot use them. `isRoot` means that the schema is that of a whole object, whose apiVersion, kind,
+ * metadata.name and metadata.generateName can always be read. `name` is the prefix of type names in messages. Source:
+ * apiserver pkg/cel/common/schemas.go SchemaDeclType.
  */
 export function typeOfSchema(schema: Schema, isRoot = false, name = "selfType"): CelType | undefined {
   const type = typeFor(schema, isRoot || schema["x-kubernetes-embedded-resource"] === true, name)
@@ -108,7 +108,7 @@ function objectType(schema: Schema, name: string): CelType | undefined {
   if (typeof additionalProperties === "object") {
     const values = typeOfSchema(additionalProperties, false, `${name}.@elem`)
     if (values === undefined) return undefined
-    // A key, its quotes, a colon and a comma come with every value.
+    // Each entry has a key in quotes, a colon and a comma besides its value.
     const most = maxProperties ?? Math.floor((LARGEST_REQUEST - 2) / (values.minSerializedSize + 6))
     return mapOf(STRING, values, Math.max(0, most))
   }
@@ -143,11 +143,11 @@ function textType({ format, maxLength, enum: allowed = [] }: Schema): CelType {
   return { ...STRING, maxElements: Math.max(...lengths) }
 }
 
-/** A character takes up to four bytes. */
+/** A character has up to four bytes. */
 const bytesOf = (characters: number): number => Math.max(0, characters) * 4
 
 /**
- * How often, at most, values of at least `minSerializedSize` bytes can be in one request: how often a rule below an
+ * Returns the most values of at least `minSerializedSize` bytes that fit in one request: how often a rule below an
  * unbounded list or map may run. Source: apiextensions pkg/apiserver/schema/cel/compilation.go maxCardinality.
  */
 export const maxCardinality = (minSerializedSize: number): number =>

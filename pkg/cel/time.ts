@@ -1,10 +1,10 @@
-/** Instants and lengths of time as Go reads and writes them. Source: Go's time package. */
+/** Parses and formats timestamps and durations as Go does. Source: Go's time package. */
 
 const SECOND = 1_000_000_000n
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))$/
 
-/** Nanoseconds since 1970 of an RFC 3339 text; undefined for anything else. */
+/** Returns the nanoseconds since the epoch of an RFC 3339 string; undefined for other strings. */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = RFC3339.exec(text)
   if (match === null) return undefined
@@ -27,7 +27,7 @@ export function parseTimestamp(text: string): bigint | undefined {
   return seconds * SECOND + BigInt((match[7] ?? "").slice(0, 9).padEnd(9, "0"))
 }
 
-/** RFC 3339 in UTC, with as many digits of a second as there are. */
+/** Formats as RFC 3339 in UTC, with as many digits of the second as needed. */
 export function formatTimestamp(nanos: bigint): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND
   const date = new Date(Number((nanos - rest) / 1_000_000n))
@@ -53,7 +53,10 @@ const LONGEST = (1n << 63n) - 1n
 /** A number and its unit. */
 const PART = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y
 
-/** Nanoseconds of a text like `1h30m` or `-1.5s`; undefined for anything else and what 64 bits do not hold. */
+/**
+ * Returns the nanoseconds of a string such as `1h30m` or `-1.5s`; undefined for other strings, and for more than 64
+ * bits.
+ */
 export function parseDuration(text: string): bigint | undefined {
   const sign = text.startsWith("-") ? -1n : 1n
   const body = text.replace(/^[+-]/, "")
@@ -63,7 +66,7 @@ export function parseDuration(text: string): bigint | undefined {
   for (PART.lastIndex = 0; PART.lastIndex < body.length;) {
     const [, whole = "", fraction = "", unit] = PART.exec(body) ?? []
     if (unit === undefined || whole + fraction === "" || whole.replace(/^0+/, "").length > 19) return undefined
-    // Go holds no more digits of a fraction than an int64 does.
+    // Go reads no more digits of a fraction than an int64 can hold.
     const digits = fraction.slice(0, 18)
     sum += BigInt(whole || "0") * UNITS[unit]! + (BigInt(digits || "0") * UNITS[unit]!) / 10n ** BigInt(digits.length)
     if (sum > LONGEST + 1n) return undefined

@@ -17,8 +17,8 @@ import {
 import type { Value } from "./values.ts"
 
 /**
- * A value as plain JSON: integers beyond 2^53 as ExactNumber, bytes in base64, times as text; fields keep the names
- * that expressions use. Gives a CelError for what JSON cannot hold.
+ * Returns a value as JSON: integers beyond 2^53 as ExactNumber, bytes in base64, times as strings; fields keep the
+ * names that expressions use. Returns a CelError for values that JSON cannot represent.
  */
 export function jsonOf(value: Value): unknown {
   try {

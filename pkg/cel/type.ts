@@ -1,6 +1,6 @@
 /**
- * Types of CEL expressions and values, with the sizes that cost estimates are made from. Source: cel-go
- * common/types/types.go, apiserver pkg/cel/types.go (DeclType).
+ * Types of CEL expressions and values, with the sizes for cost estimates. Source: cel-go common/types/types.go,
+ * apiserver pkg/cel/types.go (DeclType).
  */
 export type CelKind =
   | "bool"
@@ -16,34 +16,35 @@ export type CelKind =
   | "list"
   | "map"
   /**
-   * Named, with fields: objects of a schema, and Kubernetes' own values that upstream declares as objects (quantities).
+   * Has a name and fields: objects of a schema, and values of Kubernetes that upstream declares as objects
+   * (quantities).
    */
   | "object"
-  /** Named, without fields: addresses, networks, optionals. */
+  /** Has a name without fields: addresses, networks, optionals. */
   | "opaque"
   | "type"
-  /** A type parameter of a function's declaration, or a variable of the type checker. */
+  /** A type parameter of a function's declaration, or a type variable of the checker. */
   | "param"
   | "error"
 
 export interface CelType {
   readonly kind: CelKind
-  /** The name that `type(x)` has, as `list` or `kubernetes.Quantity`. */
+  /** The name of the type as a value, such as `list` or `kubernetes.Quantity`. */
   readonly name: string
-  /** A list's element; a map's key and value; what an optional or a type is of. */
+  /** The element type of a list; key and value type of a map; the type in an optional or in a type. */
   readonly params: readonly CelType[]
-  /** The fields of an object by the names that expressions use; absent where an object has no declared fields. */
+  /** The fields of an object by the names that expressions use; undefined when it declares none. */
   readonly fields?: ReadonlyMap<string, CelField>
   /**
-   * The most characters of a string, bytes, list items or map entries that a value can have; 0 where size means
-   * nothing. Cost estimates use it.
+   * The most characters of a string or bytes, or items of a list or map, that a value can have; 0 for types without a
+   * size. Used for cost estimates.
    */
   readonly maxElements: number
-  /** The fewest bytes that a value takes as JSON. */
+  /** The fewest bytes of a value as JSON. */
   readonly minSerializedSize: number
   /** Whether a field may hold null. */
   readonly nullable?: boolean
-  /** How Kubernetes compares and joins a list that has `x-kubernetes-list-type`. */
+  /** How Kubernetes compares and joins a list with `x-kubernetes-list-type`. */
   readonly listType?: ListSemantics
 }
 
@@ -52,7 +53,7 @@ export type ListSemantics = { readonly kind: "set" } | { readonly kind: "map"; r
 
 export interface CelField {
   readonly type: CelType
-  /** The property's name in JSON, which the name in expressions is an escaped form of. */
+  /** The name of the property in JSON; its name in expressions is escaped. */
   readonly property: string
 }
 
@@ -75,7 +76,7 @@ export const DYN = simple("dyn", "dyn", 1)
 export const TIMESTAMP = simple("timestamp", "google.protobuf.Timestamp", 21)
 export const DURATION = simple("duration", "google.protobuf.Duration", 3)
 export const ERROR_TYPE = simple("error", "error", 0)
-/** `type` itself, of any type. */
+/** The type of types, without a parameter. */
 export const TYPE = simple("type", "type", 0)
 
 export const URL_TYPE = simple("object", "kubernetes.URL", 0)
@@ -90,7 +91,7 @@ export const GROUP_CHECK = simple("object", "kubernetes.authorization.GroupCheck
 export const RESOURCE_CHECK = simple("object", "kubernetes.authorization.ResourceCheck", 0)
 export const DECISION = simple("object", "kubernetes.authorization.Decision", 0)
 
-/** A list of `element`s, of at most `maxElements` items. */
+/** Returns the type of a list with at most `maxElements` items. */
 export const listOf = (element: CelType, maxElements = 0, listType?: ListSemantics): CelType => ({
   kind: "list",
   name: "list",
@@ -100,7 +101,7 @@ export const listOf = (element: CelType, maxElements = 0, listType?: ListSemanti
   ...(listType !== undefined && { listType }),
 })
 
-/** A map of at most `maxElements` entries. */
+/** Returns the type of a map with at most `maxElements` entries. */
 export const mapOf = (key: CelType, value: CelType, maxElements = 0): CelType => ({
   kind: "map",
   name: "map",
@@ -117,13 +118,16 @@ export const optionalOf = (value: CelType): CelType => ({
   minSerializedSize: 0,
 })
 
-/** The type of a type's name: of `int` in `type(x) == int`. */
+/** Returns the type of a type's name, such as `int` in `type(x) == int`. */
 export const typeOf = (of: CelType): CelType => ({ ...TYPE, params: [of] })
 
-/** A parameter of a function's declaration, such as A in `list(A)`. */
+/** Returns a type parameter of a function's declaration, such as A in `list(A)`. */
 export const paramOf = (name: string): CelType => simple("param", name, 0)
 
-/** An object with fields. `name` appears in messages; two objects of one name are one type. */
+/**
+ * Returns the type of an object with fields. `name` appears in messages; two objects with the same name have the same
+ * type.
+ */
 export const objectOf = (
   name: string,
   fields: Readonly<Record<string, CelType>> | ReadonlyMap<string, CelField>,
@@ -142,14 +146,14 @@ export const objectOf = (
 
 export const isOptional = (type: CelType): boolean => type.kind === "opaque" && type.name === "optional_type"
 
-/** Whether two types are one: the same kinds and names throughout. */
+/** Whether two types are the same: equal kinds and names throughout. */
 export function sameType(a: CelType, b: CelType): boolean {
   if (a === b) return true
   if (a.kind !== b.kind || a.name !== b.name || a.params.length !== b.params.length) return false
   return a.params.every((param, i) => sameType(param, b.params[i]!))
 }
 
-/** A type as messages name it: `map(string, list(int))`. Source: cel-go checker/format.go FormatCELType. */
+/** Formats a type for messages: `map(string, list(int))`. Source: cel-go checker/format.go FormatCELType. */
 export function formatType(type: CelType): string {
   switch (type.kind) {
     case "duration":

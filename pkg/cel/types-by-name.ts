@@ -18,7 +18,9 @@ import {
 } from "./type.ts"
 import type { CelType } from "./type.ts"
 
-/** Types that expressions can name, as in `type(x) == int`. Source: cel-go common/stdlib/standard.go stdTypes. */
+/**
+ * Types that expressions can name, for example in `type(x) == int`. Source: cel-go common/stdlib/standard.go stdTypes.
+ */
 export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map(
   [
     BOOL,

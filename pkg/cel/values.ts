@@ -2,9 +2,8 @@ import { boundedList, type Walk } from "./limits.ts"
 import type { CelType } from "./type.ts"
 
 /**
- * Values at run time. An int is a number where JavaScript holds it exactly and a bigint beyond, never both ways for one
- * value, so `===` compares ints, and the ints of real objects cost no allocation. A double is boxed, because a number
- * could not be told from an int.
+ * Values at run time. An int is a number when JavaScript can hold it exactly, else a bigint, and never both for one
+ * value, so `===` compares ints, and most ints need no allocation. A double is boxed, to tell it from an int.
  */
 export type Value =
   | null
@@ -25,7 +24,7 @@ export type Value =
   | OpaqueValue
   | CelError
 
-/** An error of evaluation, which is a value until something strict meets it: `true || error` is true. */
+/** An error of evaluation. It is a value until an operation needs it: `true || error` is true. */
 export class CelError {
   readonly message: string
   constructor(message: string) {
@@ -49,7 +48,7 @@ export class Double {
   }
 }
 
-/** An instant, in nanoseconds since 1970 in UTC. */
+/** A point in time, in nanoseconds since the epoch. */
 export class Timestamp {
   readonly nanos: bigint
   constructor(nanos: bigint) {
@@ -57,7 +56,7 @@ export class Timestamp {
   }
 }
 
-/** A length of time in nanoseconds, of 64 bits. */
+/** A duration in nanoseconds; 64 bits. */
 export class Duration {
   readonly nanos: bigint
   constructor(nanos: bigint) {
@@ -82,16 +81,16 @@ export class TypeValue {
   }
 }
 
-/** A list of values; items may be made as they are asked for. */
+/** A list of values; items may be created when they are read. */
 export abstract class ListValue {
   abstract readonly size: number
-  /** The item at `index`, which is from 0 up to `size`. */
+  /** Returns the item at `index`, which is at least 0 and below `size`. */
   abstract at(index: number): Value
-  /** Whether the list is one whose order means nothing. */
+  /** Compares lists without regard to order where their type says so; undefined for an ordinary list. */
   equals(_other: ListValue, _walk: Walk): boolean | undefined {
     return undefined
   }
-  /** This list with another behind it. */
+  /** Returns this list followed by another. */
   concat(other: ListValue): ListValue {
     boundedList(this.size + other.size)
     return new ArrayList([...this, ...other])
@@ -121,7 +120,7 @@ export class ArrayList extends ListValue {
 /** A map from keys to values. */
 export abstract class MapValue {
   abstract readonly size: number
-  /** The value of a key; undefined where there is none. */
+  /** Returns the value of a key; undefined when there is none. */
   abstract find(key: Value): Value | undefined
   /** Whether `in` finds the key. */
   has(key: Value): boolean {
@@ -135,11 +134,11 @@ export abstract class StructValue {
   abstract readonly type: CelType
   abstract has(field: string): boolean | CelError
   abstract get(field: string): Value
-  /** The names of the fields that are there, also as null, as expressions name them. */
+  /** Returns the names of the fields that are set, including to null, as expressions name them. */
   abstract fieldNames(): readonly string[]
   abstract readonly size: number
   abstract equals(other: StructValue, walk: Walk): boolean
-  /** Whether an expression made the object, and not JSON. */
+  /** Whether an expression built the object; false when it comes from JSON. */
   abstract readonly isMade: boolean
 }
 
@@ -147,7 +146,7 @@ export abstract class StructValue {
 export abstract class OpaqueValue {
   abstract readonly type: CelType
   abstract equals(other: Value): boolean
-  /** What `size` means to cost; undefined where the value has none. */
+  /** The size of the value for costs; undefined when it has none. */
   get costSize(): number | undefined {
     return undefined
   }
@@ -159,13 +158,13 @@ export const LARGEST_UINT = (1n << 64n) - 1n
 
 const LARGEST_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** An int of 64 bits in the form that values have. */
+/** Returns an int of 64 bits in the form that values have. */
 export const intOf = (value: bigint): number | bigint =>
   value <= LARGEST_SAFE && value >= -LARGEST_SAFE ? Number(value) : value
 
 export const isInt = (value: Value): value is number | bigint => typeof value === "number" || typeof value === "bigint"
 
-/** Characters, as Go counts them: code points. */
+/** Returns the number of characters as Go counts them: code points. */
 export function codePoints(text: string): number {
   let count = text.length
   for (let i = 0; i < text.length - 1; i++) {

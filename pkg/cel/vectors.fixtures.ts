@@ -20,9 +20,9 @@ import {
 import { TYPE_NAMES } from "./types-by-name.ts"
 import { ArrayList, Double, Duration, intOf, Timestamp, TypeValue, Uint, type Value } from "./values.ts"
 
-/** Values and types of the language's test vectors, which are messages of protobuf. */
+/** Reads values and types of the language's test vectors, which are protobuf messages. */
 
-/** Says that a vector needs what Kubernetes does not have. */
+/** A vector needs something that Kubernetes does not have. */
 export class Unsupported extends Error {}
 
 export function valueOfVector({ kind }: VectorValue): Value {
@@ -63,7 +63,7 @@ function timeOf(url: string, bytes: Uint8Array): Value {
   return name === TIMESTAMP.name ? new Timestamp(total) : new Duration(total)
 }
 
-/** The fields 1 and 2 of a message that has no others, both integers. */
+/** Returns the fields 1 and 2 of a message that has no others, both integers. */
 function varints(bytes: Uint8Array): bigint[] {
   const fields: bigint[] = []
   for (let i = 0; i < bytes.length;) {

@@ -21,11 +21,11 @@ export interface MessageType<F extends Fields> extends ValueType<Init<F>, Decode
   decode(data: Uint8Array): Decoded<F>
 }
 
-/** How one value is written and read; `zero` is what an absent field means (undefined for a nested message). */
+/** How one value is written and read; `zero` is the value of an absent field (undefined for a nested message). */
 export interface ValueType<In, Out> {
   readonly wire: WireType
   readonly zero: Out | undefined
-  /** Whether proto3 leaves the value out. */
+  /** Whether proto3 does not write the value. */
   isZero(value: In): boolean
   write(writer: Writer, value: In): void
   read(reader: Reader): Out
@@ -37,7 +37,7 @@ export interface Field<In, Out, Optional extends boolean> {
   readonly optional: Optional
   readonly initial: Out | undefined
   encode(writer: Writer, value: In): void
-  /** Reads one occurrence; `previous` is what the field held before it. */
+  /** Reads one occurrence of the field; `previous` is the value from earlier occurrences. */
   decode(reader: Reader, wire: number, previous: Out | undefined): Out
 }
 
@@ -99,7 +99,9 @@ const SCALARS = {
     (w, v) => w.uint32(v),
     (r) => r.uint32(),
   ),
-  /** As number: exact within ±2^53, rounded beyond (times in nanoseconds since 1970 are right to 256 ns). */
+  /**
+   * As a number: exact within ±2^53, rounded beyond (a current time in nanoseconds since the epoch is exact to 256 ns).
+   */
   int64: number(
     WIRE.varint,
     (w, v) => w.int64(v),
@@ -124,15 +126,15 @@ type TypeIn<T> = TypeOf<T> extends ValueType<infer In, infer _Out> ? In : never
 type TypeOut<T> = TypeOf<T> extends ValueType<infer _In, infer Out> ? Out : never
 type IsMessage<T> = T extends MessageType<Fields> ? true : false
 
-/**
- * The table layer's one unchecked step: a type's name stands for its entry in SCALARS, which the compiler cannot
- * follow.
- */
+/** Returns the entry of SCALARS for a type's name. This is the one step that the compiler cannot check. */
 function resolve<T extends TypeName>(type: T): ValueType<TypeIn<T>, TypeOut<T>> {
   return (typeof type === "string" ? SCALARS[type as Scalar] : type) as unknown as ValueType<TypeIn<T>, TypeOut<T>>
 }
 
-/** A singular field. A nested message may be absent; everything else has its zero value when it is not on the wire. */
+/**
+ * Declares a singular field. A nested message may be undefined; all other types have their zero value when they are
+ * absent.
+ */
 export function field<T extends TypeName>(number: number, type: T): Field<TypeIn<T>, TypeOut<T>, IsMessage<T>> {
   const value = resolve(type)
   return {
@@ -148,7 +150,7 @@ export function field<T extends TypeName>(number: number, type: T): Field<TypeIn
   }
 }
 
-/** A list. Numbers are written packed and read in both forms, as proto3 asks. */
+/** Declares a list. Numbers are written packed and read in both forms, as proto3 demands. */
 export function repeated<T extends TypeName>(
   number: number,
   type: T,
@@ -176,7 +178,7 @@ export function repeated<T extends TypeName>(
       }
     },
     decode(reader, wire, previous) {
-      // The list was made here by an earlier occurrence and has not left `read` yet, so it may grow.
+      // The list was created here by an earlier occurrence and nothing else refers to it yet, so it may grow.
       const items = previous === undefined || previous === empty ? [] : (previous as TypeOut<T>[])
       if (packed && wire === WIRE.bytes) {
         const outer = reader.enter()
@@ -191,7 +193,7 @@ export function repeated<T extends TypeName>(
 /** A message without fields, as it is nested: its length alone. */
 const NO_FIELDS = new Uint8Array([0])
 
-/** A map with string keys. The entries are written in the order of the object. */
+/** Declares a map with string keys. The entries are written in the order of the object. */
 export function map<T extends TypeName>(
   number: number,
   type: T,
@@ -236,7 +238,7 @@ export function map<T extends TypeName>(
   }
 }
 
-/** An enum as a union of its names. A number this table does not know reads as the name of 0. */
+/** Declares an enum as a union of its names. A number that is not declared is read as the name of 0. */
 export function enumeration<const E extends Readonly<Record<string, number>>>(
   names: E,
 ): ValueType<keyof E & string, keyof E & string> {

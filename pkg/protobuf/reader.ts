@@ -2,28 +2,26 @@ import { Buffer } from "node:buffer"
 import { WIRE } from "./writer.ts"
 
 /**
- * The bytes are no protobuf message: cut short, a varint of more than ten bytes, an unknown wire type, or nested too
- * deep.
+ * The bytes are not a protobuf message: they end early, or have a varint of more than ten bytes, an unknown wire type,
+ * or too deep nesting.
  */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError"
 }
 
 const TWO_32 = 4294967296
-/** Protobuf's own default recursion limit: a few bytes must not be able to exhaust the stack. */
+/** The default recursion limit of protobuf. Without it a few bytes could exhaust the stack. */
 const MAX_DEPTH = 100
 
 /**
  * Reads proto3 wire data. The caller loops `while (reader.more())`, reads a tag and then the value, or skips it:
- *
- *     while (reader.more()) {
- *       const tag = reader.tag()
- *       if (tag >>> 3 === 1) name = reader.string()
- *       else reader.skip(tag & 7)
- *     }
- *
- * Invariant: `#pos <= #end` after every call that did not throw. Reading a varint may step over `#end` before that is
- * noticed, never over the limits of memory, since a typed array answers `undefined` there.
+ * while (reader.more()) {
+ * const tag = reader.tag()
+ * if (tag >>> 3 === 1) name = reader.string()
+ * else reader.skip(tag & 7)
+ * }
+ * Invariant: `#pos <= #end` after every call that did not throw. Reading a varint may pass `#end` before that is
+ * noticed, which is harmless: a typed array returns `undefined` there.
  */
 export class Reader {
   readonly #buf: Buffer
@@ -40,7 +38,7 @@ export class Reader {
     this.#end = data.byteLength
   }
 
-  /** Whether the open part (or the whole) has bytes left. */
+  /** Whether the open part (or the whole message) has bytes left. */
   more(): boolean {
     return this.#pos < this.#end
   }
@@ -76,20 +74,20 @@ export class Reader {
     return (this.#low | this.#high) !== 0
   }
 
-  /** As a number: exact within ±2^53, rounded beyond. */
+  /** Reads a number: exact within ±2^53, rounded beyond. */
   int64(): number {
     this.#varint64()
     return (this.#high | 0) * TWO_32 + (this.#low >>> 0)
   }
 
-  /** As a number where that is exact, as a bigint beyond. */
+  /** Reads a number where that is exact, a bigint beyond. */
   int64Wide(): number | bigint {
     const value = this.int64()
     if (Number.isSafeInteger(value)) return value
     return BigInt.asIntN(64, (BigInt(this.#high >>> 0) << 32n) | BigInt(this.#low >>> 0))
   }
 
-  /** As a number: exact up to 2^53, rounded beyond. */
+  /** Reads a number: exact up to 2^53, rounded beyond. */
   uint64(): number {
     this.#varint64()
     return (this.#high >>> 0) * TWO_32 + (this.#low >>> 0)
@@ -104,7 +102,7 @@ export class Reader {
     return (BigInt(this.#high >>> 0) << 32n) | BigInt(this.#low >>> 0)
   }
 
-  /** As a number: exact within ±2^53, rounded beyond. */
+  /** Reads a number: exact within ±2^53, rounded beyond. */
   sint64(): number {
     const value = this.uint64Exact()
     return Number((value >> 1n) ^ -(value & 1n))
@@ -130,11 +128,11 @@ export class Reader {
     return this.#buf.readDoubleLE(this.#advance(8))
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD, as Go's generated code lets them pass. */
+  /** Reads a string. Bytes that are not UTF-8 become U+FFFD; Go's generated code also accepts them. */
   string(): string {
     const size = this.uint32()
     const start = this.#advance(size)
-    // Under some nine characters a loop beats the call into the runtime.
+    // Up to some nine characters a loop is faster than a call into the runtime.
     if (size <= 8) {
       let text = ""
       for (let i = start; i < start + size; i++) {
@@ -147,14 +145,14 @@ export class Reader {
     return this.#buf.toString("utf8", start, start + size)
   }
 
-  /** A view on the data read from, not a copy. */
+  /** Returns a view on the data, not a copy. */
   bytes(): Uint8Array {
     const size = this.uint32()
     const start = this.#advance(size)
     return new Uint8Array(this.#buf.buffer, this.#buf.byteOffset + start, size)
   }
 
-  /** Enters a length-delimited part; `more` then speaks of that part. Returns what `leave` needs to come back. */
+  /** Enters a length-delimited part; `more` then applies to that part. Returns the argument for `leave`. */
   enter(): number {
     const size = this.uint32()
     const outer = this.#end
@@ -165,7 +163,7 @@ export class Reader {
     return outer
   }
 
-  /** Leaves the part entered last, skipping what is left of it. */
+  /** Leaves the part that was entered last, and skips the rest of it. */
   leave(outer: number): void {
     this.#pos = this.#end
     this.#end = outer
@@ -173,7 +171,8 @@ export class Reader {
   }
 
   /**
-   * Steps over a value of the given wire type: a field the caller does not know. Groups are skipped with all they hold.
+   * Skips a value of the given wire type, for fields that the caller does not know. Groups are skipped with all they
+   * contain.
    */
   skip(wire: number): void {
     if (wire === WIRE.varint) this.#varint64()
@@ -214,7 +213,7 @@ export class Reader {
       else if (shift === 28) {
         low |= bits << 28
         high = bits >>> 4
-        // of the tenth byte only the lowest bit fits; the rest falls off, as it should
+        // Only the lowest bit of the tenth byte fits; the others are dropped
       } else high |= bits << (shift - 32)
       if (byte < 128) {
         if (pos > this.#end) throw this.#truncated()

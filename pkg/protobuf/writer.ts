@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 
-/** How a field's value is laid out on the wire; the low three bits of its tag. Source: protobuf.dev, "Encoding". */
+/** The wire types, which are the low three bits of a field's tag. Source: protobuf.dev, "Encoding". */
 export const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 export type WireType = (typeof WIRE)[keyof typeof WIRE]
 
@@ -8,12 +8,11 @@ const TWO_32 = 4294967296
 const SIGN_64 = 0x8000000000000000n
 
 /**
- * Appends proto3 wire data to a growing buffer. It knows nothing of messages: the caller writes a tag, then the value,
- * and leaves out what proto3 leaves out.
- *
- * A nested message is written in place between `begin` and `end`: one byte is kept for its length and what was written
- * is moved up when the length needs more. Most messages of Kubernetes are under 128 bytes, so the common case moves
- * nothing and no size is computed beforehand.
+ * Appends proto3 wire data to a growing buffer. It does not know messages: the caller writes tags and values, and
+ * leaves out the values that proto3 leaves out.
+ * A nested message is written in place between `begin` and `end`: one byte is reserved for its length, and its content
+ * is moved when the length needs more bytes. Most messages of Kubernetes are under 128 bytes, so usually nothing is
+ * moved and no size is computed beforehand.
  */
 export class Writer {
   #buf: Buffer
@@ -28,12 +27,12 @@ export class Writer {
     return this.#pos
   }
 
-  /** Forgets what was written and keeps the memory. What `finish` returned before stays as it was. */
+  /** Discards what was written and keeps the buffer. Results of earlier `finish` calls stay as they were. */
   reset(): void {
     this.#pos = 0
   }
 
-  /** A copy of what was written. */
+  /** Returns a copy of what was written. */
   finish(): Uint8Array {
     return new Uint8Array(this.#buf.subarray(0, this.#pos))
   }
@@ -57,7 +56,7 @@ export class Writer {
     this.uint32(((value << 1) ^ (value >> 31)) >>> 0)
   }
 
-  /** Numbers beyond ±2^53 have lost digits before they come here: give a bigint where every digit counts. */
+  /** Numbers beyond ±2^53 are not exact; pass a bigint where every digit counts. */
   int64(value: number | bigint): void {
     if (typeof value === "bigint") {
       const bits = BigInt.asUintN(64, value)
@@ -90,7 +89,7 @@ export class Writer {
     this.#pos = this.#buf.writeUInt32LE(value >>> 0, this.#pos)
   }
 
-  /** Also sfixed64: both are the same eight bytes. */
+  /** Also for sfixed64, which has the same eight bytes. */
   fixed64(value: number | bigint): void {
     this.#reserve(8)
     this.#pos = this.#buf.writeBigUInt64LE(BigInt.asUintN(64, BigInt(value)), this.#pos)
@@ -109,8 +108,8 @@ export class Writer {
   /** Length, then UTF-8. */
   string(value: string): void {
     const units = value.length
-    // A UTF-16 unit takes at most three bytes of UTF-8; 42 * 3 < 128, so the length is surely one byte and can be
-    // filled in after.
+    // A UTF-16 unit takes at most three bytes of UTF-8; 42 * 3 < 128, so the length fits in one byte and can be written
+    // afterwards.
     if (units <= 42) {
       this.#reserve(1 + units * 3)
       const start = this.#pos + 1
@@ -143,20 +142,20 @@ export class Writer {
     this.#pos += value.length
   }
 
-  /** The bytes alone, with no length: data that is encoded already. */
+  /** Writes bytes without a length: data that is encoded already. */
   raw(value: Uint8Array): void {
     this.#reserve(value.length)
     this.#buf.set(value, this.#pos)
     this.#pos += value.length
   }
 
-  /** Opens a length-delimited part (nested message, packed list, map entry). Returns the mark to give to `end`. */
+  /** Opens a length-delimited part (nested message, packed list, map entry). Returns the mark for `end`. */
   begin(): number {
     this.#reserve(1)
     return ++this.#pos
   }
 
-  /** Closes the part opened by the `begin` that returned `mark`. Parts close in the reverse order of their opening. */
+  /** Closes the part of the `begin` that returned `mark`. Parts are closed in the reverse order. */
   end(mark: number): void {
     const size = this.#pos - mark
     if (size < 128) {
@@ -202,7 +201,7 @@ export class Writer {
   }
 }
 
-/** The low 32 bits of a whole number as two's complement, right for negative numbers and for those beyond 2^32. */
+/** Returns the low 32 bits of a whole number as two's complement, also for negative numbers and those beyond 2^32. */
 function low32(value: number): number {
   return value - Math.floor(value / TWO_32) * TWO_32
 }

@@ -33,16 +33,16 @@ import {
 import { Double, isInt, Uint, type Value } from "../values.ts"
 import { Bindings, isDynOrError, mostGeneral } from "./unify.ts"
 
-/** What an expression may use. */
+/** The names and functions that an expression may use. */
 export interface Environment {
   readonly variables: ReadonlyMap<string, CelType>
   readonly functions: ReadonlyMap<string, FunctionDeclaration>
-  /** Names of types, such as `int`, and what they name. */
+  /** Returns the type with a name such as `int`; undefined when there is none. */
   readonly types: (name: string) => CelType | undefined
 }
 
 /**
- * Gives every node its type and every call its overloads; faults are reported in cel-go's words. Source: cel-go
+ * Gives every node its type and every call its overloads. Faults are reported with cel-go's messages. Source: cel-go
  * checker/checker.go.
  */
 export function check(root: Expr, environment: Environment, issues: Issues): CelType {
@@ -96,7 +96,7 @@ class Checker {
     }
   }
 
-  /** Replaces type variables throughout by what they stand for, and by dyn where they stand for nothing. */
+  /** Replaces type variables in all types below a node by their bindings, and unbound ones by dyn. */
   settle(expr: Expr): void {
     expr.type = this.#bindings.substitute(expr.type ?? DYN, true)
     for (const child of children(expr)) this.settle(child)
@@ -145,7 +145,7 @@ class Checker {
     return this.#scopes.some((scope) => scope.has(first))
   }
 
-  /** The type of a field; also checks the operand. */
+  /** Returns the type of a field; also checks the operand. */
   #field(offset: number, operand: Expr, field: string, optional: boolean): CelType {
     this.check(operand)
     const type = this.#bindings.substitute(operand.type!, false)
@@ -237,7 +237,7 @@ class Checker {
     expr.type = result ?? ERROR_TYPE
   }
 
-  /** An overload's types with variables of their own. */
+  /** Returns the types of an overload with fresh type variables. */
   #instantiate(overload: Overload): { args: readonly CelType[]; result: CelType } {
     const names = new Set<string>()
     for (const type of [...overload.args, overload.result]) collectParams(type, names)
@@ -259,7 +259,7 @@ class Checker {
     return false
   }
 
-  /** The type of an element that may be optional. */
+  /** Returns the type of a list element, map value or field, which may be written as an optional. */
   #element(expr: Expr, optional: boolean): CelType {
     this.check(expr)
     if (!optional) return expr.type!
@@ -269,7 +269,7 @@ class Checker {
     return type
   }
 
-  /** The type of what holds values of both types. Kubernetes refuses mixed types later (validate.ts). */
+  /** Returns the common type of a list's or map's elements. Kubernetes refuses mixed types later (validate.ts). */
   #join(before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type
     if (this.#bindings.assignable([before], [type])) return mostGeneral(before, type)
@@ -344,7 +344,7 @@ class Checker {
     expr.type = this.#bindings.substitute(expr.result.type!, false)
   }
 
-  /** The types of a loop's one or two variables. */
+  /** Returns the types of the one or two variables of a loop. */
   #iterated({ range, variable2 }: Comprehension): readonly [CelType, CelType] {
     const type = this.#bindings.substitute(range.type!, false)
     switch (type.kind) {
@@ -381,7 +381,7 @@ function literalType(value: Value): CelType {
   return value instanceof Double ? DOUBLE : BYTES
 }
 
-/** `a.b.c` of names only, as one name. */
+/** Returns `a.b.c` as one name; undefined when it is not made of names only. */
 function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === "ident") return expr.name
   if (expr.kind !== "select" || expr.testOnly) return undefined

@@ -1,6 +1,6 @@
 import { DYN, isOptional, listOf, mapOf, optionalOf, sameType, typeOf, type CelType } from "../type.ts"
 
-/** What type variables have been found to stand for. Source: cel-go checker/{types,mapping}.go. */
+/** The bindings of type variables. Source: cel-go checker/{types,mapping}.go. */
 export class Bindings {
   #bound: Map<string, CelType>
 
@@ -16,7 +16,10 @@ export class Bindings {
     this.#bound.set(param.name, type)
   }
 
-  /** Whether every value of `from` fits `to`, pair by pair; the variables are bound only where all fit. */
+  /**
+   * Whether each type in `from` is assignable to the type at the same index in `to`. Variables are bound only when all
+   * are.
+   */
   assignable(from: readonly CelType[], to: readonly CelType[]): boolean {
     const trial = new Bindings(this.#bound)
     if (!trial.#allAssignable(from, to)) return false
@@ -50,7 +53,7 @@ export class Bindings {
     }
   }
 
-  /** Whether `variable` may stand for `type`, and whether it stood for something before. */
+  /** Whether `variable` may be bound to `type`, and whether it was bound before. */
   #substitutes(type: CelType, variable: CelType): { valid: boolean; bound: boolean } {
     if (type.kind === variable.kind && sameType(type, variable)) return { valid: true, bound: true }
     const before = this.find(variable)
@@ -76,7 +79,7 @@ export class Bindings {
     return type.params.every((param) => this.#isFreeOf(variable, param))
   }
 
-  /** A type with its variables replaced; those that stand for nothing stay, or become dyn. */
+  /** Replaces the variables in a type by their bindings; unbound ones stay, or become dyn. */
   substitute(type: CelType, unboundToDyn: boolean): CelType {
     const bound = this.find(type)
     if (bound !== undefined) return this.substitute(bound, unboundToDyn)
@@ -98,7 +101,7 @@ export const isDynOrError = (type: CelType): boolean => type.kind === "dyn" || t
 
 const isNullable = (type: CelType): boolean => ["null", "opaque", "object", "duration", "timestamp"].includes(type.kind)
 
-/** The one of two types that unify which says less. */
+/** Returns the more general of two types that unify. */
 export const mostGeneral = (a: CelType, b: CelType): CelType => (saysNoMore(a, b) ? a : b)
 
 function saysNoMore(a: CelType, b: CelType): boolean {

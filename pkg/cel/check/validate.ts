@@ -8,8 +8,8 @@ import { CelError, type Value } from "../values.ts"
 import { children } from "../syntax/ast.ts"
 
 /**
- * What Kubernetes refuses besides faults of types: literals that no call can take, and lists and maps of mixed types.
- * Source: apiserver pkg/cel/environment/base.go, cel-go cel/validator.go and ext/formatting.go.
+ * Reports what Kubernetes refuses beside type errors: literal arguments that a function cannot accept, and lists and
+ * maps of mixed types. Source: apiserver pkg/cel/environment/base.go, cel-go cel/validator.go and ext/formatting.go.
  */
 export function validate(root: Expr, issues: Issues): void {
   visit(root, false, issues)
@@ -23,7 +23,7 @@ function visit(expr: Expr, inFormat: boolean, issues: Issues): void {
   for (const child of children(expr)) visit(child, isFormat, issues)
 }
 
-/** Functions whose first argument, where it is a literal, must be one that the function can take. */
+/** Checks of functions' first arguments, when these are literals. */
 const LITERALS: Readonly<Record<string, (value: Value) => boolean>> = {
   duration: (value) => !(toDuration(value) instanceof CelError),
   timestamp: (value) => !(toTimestamp(value) instanceof CelError),
@@ -89,7 +89,7 @@ function validateFormat(call: Call, format: string, args: ListExpr, issues: Issu
     )
 }
 
-/** The expression that a clause cannot show: the argument, or something written inside it. */
+/** Returns the expression that a formatting clause cannot show: the argument, or a part of it. */
 function misfit(verb: string, arg: Expr): Expr | undefined {
   const { kind } = arg.type!
   if (kind !== "dyn" && !formatKinds(verb).includes(kind)) return arg

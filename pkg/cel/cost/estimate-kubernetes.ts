@@ -8,7 +8,7 @@ import { NEW_LIST, NEW_STRUCT, PATTERN, TEXT } from "./sizes.ts"
 /** Estimates for Kubernetes' functions, by their names. Source: apiserver pkg/cel/library/cost.go EstimateCallCost. */
 
 const ONE: CallEstimate = { cost: exactly(1) }
-/** An address has 4 or 16 bytes. */
+/** The size of an address: 4 or 16 bytes. */
 const ADDRESS: Range = { min: 4, max: 16 }
 /** The longest pattern of a named format. Source: apiserver pkg/cel/limits.go. */
 const LONGEST_FORMAT = 128
@@ -72,7 +72,7 @@ export function estimateKubernetesCall(
   }
 }
 
-/** Functions that look at every item of a list, or at a text. */
+/** Returns the cost of functions that read every item of a list, or every character of a string. */
 function scan(target: EstimatedNode, sizeOf: SizeOf): CallEstimate {
   const size = sizeOrUnknown(target)
   const item = itemOf(target, sizeOf)
@@ -94,7 +94,7 @@ function selector(length: Range): Range {
   return plus(plus(exactly(NEW_LIST), scaled(length, TEXT)), requirements)
 }
 
-/** The length of a text after replacing: as short and as long as it can get. */
+/** Returns the shortest and longest length of a string after a replacement. */
 function replaced(size: Range, old: Range, by: Range): Range {
   const kept = { min: 0, max: 0 }
   const count = { min: 0, max: 0 }
@@ -128,7 +128,7 @@ function join(target: EstimatedNode, separator: EstimatedNode | undefined, sizeO
   return { cost: scaled(size, TEXT), resultSize: size }
 }
 
-/** Compares an address with a network; an address that is a text is parsed before. */
+/** Returns the cost of comparing an address with a network; an address given as a string is parsed first. */
 function contained(text: Range | undefined): Range {
   const compared = scaled(plus(ADDRESS, ADDRESS), TEXT)
   return text === undefined ? compared : plus(compared, scaled(text, TEXT))

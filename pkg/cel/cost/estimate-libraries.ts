@@ -2,7 +2,7 @@ import { sizeOrUnknown, type CallEstimate, type EstimatedNode } from "./estimate
 import { BOUNDLESS, exactly, plus, scaled, times, type Range } from "./range.ts"
 import { NEW_LIST, TEXT } from "./sizes.ts"
 
-/** Estimates that cel-go's libraries of lists and sets bring along. Source: cel-go ext/{lists,sets}.go. */
+/** Estimates for cel-go's libraries of lists and sets. Source: cel-go ext/{lists,sets}.go. */
 
 const newList = (factor: number, size: Range): CallEstimate => ({
   cost: plus(scaled(size, factor), exactly(1 + NEW_LIST)),
@@ -11,7 +11,7 @@ const newList = (factor: number, size: Range): CallEstimate => ({
 
 const compared = (size: Range, isText: boolean): CallEstimate => newList(isText ? 2 + TEXT : 2, times(size, size))
 
-/** The value of an int that is written in the expression. */
+/** Returns the value of an int literal; `otherwise` for other expressions. */
 function writtenInt(node: EstimatedNode | undefined, otherwise: number): number {
   const value = node?.expr?.kind === "literal" ? node.expr.value : undefined
   return typeof value === "number" || typeof value === "bigint" ? Math.max(0, Number(value)) : otherwise

@@ -11,7 +11,7 @@ import { BOUNDLESS, exactly, plus, times, union, UNKNOWN, type Range } from "./r
 import { NEW_LIST, NEW_MAP, NEW_STRUCT } from "./sizes.ts"
 
 /**
- * What an expression may cost at least and at most, worked out from the sizes that its types allow. Source: cel-go
+ * Estimates the least and greatest cost of an expression from the sizes that its types allow. Source: cel-go
  * checker/cost.go.
  */
 export const estimateCost = (root: Expr, sizeOf: SizeOf): Range => new Estimator(sizeOf).cost(root)
@@ -19,7 +19,7 @@ export const estimateCost = (root: Expr, sizeOf: SizeOf): Range => new Estimator
 const SELECT = exactly(1)
 const NOTHING = exactly(0)
 
-/** The sizes of what a container holds. */
+/** The sizes of a container's keys and values. */
 interface EntrySize {
   readonly kind: "list" | "map"
   readonly key: Range
@@ -157,7 +157,7 @@ class Estimator {
     return cost
   }
 
-  /** The sizes of several expressions as one range. */
+  /** Returns a range that covers the sizes of all expressions. */
   #widest(exprs: readonly Expr[]): Range {
     if (exprs.length === 0) return NOTHING
     return exprs.map((expr) => this.#size(expr) ?? UNKNOWN).reduce(union)
@@ -196,7 +196,7 @@ class Estimator {
     return plus(plus(before, after), times(turns, turn))
   }
 
-  /** The variables of a loop. One variable alone is the item of a list or the key of a map. */
+  /** Returns the variables of a loop. A single variable is the item of a list or the key of a map. */
   #iterated(range: Expr, both: boolean): readonly [Local, Local] {
     const entries = this.#entriesOf(range)
     const path = this.#path(range)

@@ -2,31 +2,31 @@ import type { Expr } from "../syntax/ast.ts"
 import type { CelType } from "../type.ts"
 import { UNKNOWN, type Range } from "./range.ts"
 
-/** What is known about an expression or about the items of a list before evaluation. */
+/** What is known before evaluation of an expression, or of the items of a list. */
 export interface EstimatedNode {
   readonly type: CelType
-  /** Absent for the items of a list. */
+  /** Undefined for the items of a list. */
   readonly expr?: Expr
   /** Where the value comes from: a variable, then names of fields, `@items`, `@values` and `@keys`. */
   readonly path: readonly string[]
   readonly size: Range | undefined
 }
 
-/** Gives the size of a value by its path; undefined where the declared types do not tell. */
+/** Returns the size of the value at a path; undefined when the declared types do not limit it. */
 export type SizeOf = (path: readonly string[]) => Range | undefined
 
 export interface CallEstimate {
   readonly cost: Range
-  /** The size of the result, where it has one that is known. */
+  /** The size of the result, if known. */
   readonly resultSize?: Range
 }
 
 export const sizeOrUnknown = (node: EstimatedNode): Range => node.size ?? UNKNOWN
 
 /**
- * Sizes by the type of the variable `self`: a value at a path has at most the elements that its type declares. As
- * upstream, the first name of a path is not looked at: `oldSelf` has the type of `self`, and the names of types and
- * the items of lists that an expression writes count as if they were `self`. Source: apiextensions
+ * Returns the sizes according to the type of the variable `self`: a value has at most as many elements as the type at
+ * its path declares. As upstream, the first name of a path is ignored: `oldSelf` has the type of `self`, and type names
+ * and the items of lists that an expression writes count as if they were `self`. Source: apiextensions
  * pkg/apiserver/schema/cel/compilation.go sizeEstimator.
  */
 export const sizesOf =
@@ -35,8 +35,8 @@ export const sizesOf =
     sizeAt(root, steps, (type, step) => type.fields?.get(step)?.type)
 
 /**
- * The same of a variable that expressions name: nothing else has a size, and what a map may hold under any name is as
- * large as its type says. Source: dynamic-resource-allocation cel/compile.go sizeEstimator.
+ * Returns the sizes according to the type of the variable `name`: nothing else has a known size, and every value of a
+ * map has the size that its type declares. Source: dynamic-resource-allocation cel/compile.go sizeEstimator.
  */
 export const sizesOfVariable =
   (name: string, root: CelType | undefined): SizeOf =>

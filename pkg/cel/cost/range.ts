@@ -1,10 +1,10 @@
-/** A least and a greatest number: of a size or of a cost. No number passes BOUNDLESS. */
+/** A minimum and a maximum of a size or of a cost. No number exceeds BOUNDLESS. */
 export interface Range {
   readonly min: number
   readonly max: number
 }
 
-/** Stands for "without bound", as the largest uint64 does upstream. */
+/** Means "no limit", as the largest uint64 does upstream. */
 export const BOUNDLESS = 2 ** 64
 
 export const exactly = (value: number): Range => ({ min: value, max: value })
@@ -17,10 +17,10 @@ export const plus = (a: Range, b: Range): Range => ({
 export const times = (a: Range, b: Range): Range => ({ min: product(a.min, b.min), max: product(a.max, b.max) })
 const product = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : Math.min(a * b, BOUNDLESS))
 
-/** Scaled by a factor and rounded up. */
+/** Multiplies a range by a factor, and rounds up. */
 export const scaled = (range: Range, factor: number): Range => ({
   min: Math.min(Math.ceil(range.min * factor), BOUNDLESS),
   max: Math.min(Math.ceil(range.max * factor), BOUNDLESS),
 })
-/** All that is in either range. */
+/** Returns the smallest range that contains both. */
 export const union = (a: Range, b: Range): Range => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) })

@@ -5,10 +5,10 @@ import { NEW_LIST, NEW_STRUCT, sizeForCost, TEXT, type CallCost, matchingCost } 
 
 /** Costs of Kubernetes' functions, by their names. Source: apiserver pkg/cel/library/cost.go CallCost. */
 
-/** Two checks use up what one expression may cost. */
+/** The cost of an authorization check. Three exceed what one expression may cost. */
 export const AUTHORIZATION_CHECK = 350_000
 
-/** Functions that only read what is there. */
+/** Functions that only read a value. */
 export const NOMINAL = new Set(
   (
     "serviceAccount path group resource subresource namespace name allowed reason error errored masked prefixLength " +
@@ -24,7 +24,7 @@ const ONE_PASS = new Set(
 )
 const TRAVERSALS = new Set("isSorted sum max min indexOf lastIndexOf".split(" "))
 
-/** What a container holds. */
+/** Returns the elements of a container. */
 function* itemsOf(value: ListValue | MapValue | StructValue): Iterable<Value> {
   if (value instanceof ListValue) yield* value
   else if (value instanceof MapValue)
@@ -39,7 +39,7 @@ function* itemsOf(value: ListValue | MapValue | StructValue): Iterable<Value> {
     }
 }
 
-/** One pass over a value and all that is in it. */
+/** Returns the cost of one pass over a value and all that it contains. */
 function traversal(value: Value): number {
   if (typeof value === "string") return Math.trunc(Buffer.byteLength(value) * TEXT)
   if (value instanceof Uint8Array) return Math.trunc(value.length * TEXT)
@@ -57,7 +57,7 @@ const passes = (value: Value, count = 1): number => Math.ceil(sizeForCost(value)
 const onePass: CallCost = ([value]) => passes(value!)
 const twoPasses: CallCost = ([value]) => passes(value!, 2)
 
-/** A selector's requirements take two characters each, and a list and a struct to hold. */
+/** Returns the cost of parsing a selector, whose requirements are taken to have two characters each. */
 function selector(size: number): number {
   return NEW_LIST + Math.ceil(size * TEXT) + Math.ceil(size * 0.5) * (NEW_LIST + NEW_STRUCT)
 }
@@ -70,7 +70,7 @@ const contains = (overload: string, isText: boolean, extra: (size: number) => nu
   }
 }
 
-/** What calls of one of Kubernetes' functions cost; undefined for other functions. */
+/** Returns the cost of a call of a Kubernetes function; undefined for other functions. */
 export function KUBERNETES_COSTS(name: string, overload: string): CallCost | undefined {
   if (name === "ip" && overload === "cidr_ip") return 1
   if (NOMINAL.has(name)) return 1

@@ -1,7 +1,7 @@
 import { ListValue, type Value } from "../values.ts"
 import { NEW_LIST, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
 
-/** Costs that cel-go's libraries of lists and sets bring along. Source: cel-go ext/{lists,sets}.go. */
+/** Costs of cel-go's libraries of lists and sets. Source: cel-go ext/{lists,sets}.go. */
 
 const newList = (factor: number, size: number): number => Math.trunc(size * factor) + 1 + NEW_LIST
 
@@ -23,7 +23,7 @@ const flattened: CallCost = ([list, depth]) =>
 
 const COMPARABLE = "int uint double bool google.protobuf.Duration google.protobuf.Timestamp string bytes".split(" ")
 
-/** By the names of overloads. */
+/** By the name of the overload. */
 export const LIBRARY_COSTS: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
   ["list_slice", output],
   ["list_flatten", flattened],

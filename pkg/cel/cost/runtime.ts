@@ -9,7 +9,7 @@ const both: CallCost = ([a, b]) => Math.ceil((sizeForCost(a!) + sizeForCost(b!))
 const TRAVERSALS =
   "starts_with_string ends_with_string string_to_bytes bytes_to_string strings_quote string_format".split(" ")
 
-/** Of overloads, by cel-go's names; all others cost 1. Source: cel-go interpreter/runtimecost.go costCall. */
+/** Costs of overloads, by cel-go's names; all others cost 1. Source: cel-go interpreter/runtimecost.go costCall. */
 const COSTS: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
   ...TRAVERSALS.map((id) => [id, first] as const),
   ["in_list", ([, list]) => sizeForCost(list!)],
@@ -23,6 +23,6 @@ const COSTS: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
   ["contains_string", ([text, part]) => Math.ceil(sizeForCost(text!) * TEXT) * Math.ceil(sizeForCost(part!) * TEXT)],
 ])
 
-/** What calls of a function cost; `overload` is empty where it is known only at run time. */
+/** Returns the cost of a call; `overload` is empty when it is known only at run time. */
 export const callCost = (name: string, overload: string): CallCost =>
   LIBRARY_COSTS.get(overload) ?? KUBERNETES_COSTS(name, overload) ?? COSTS.get(overload) ?? 1

@@ -3,12 +3,12 @@ import { AUTHORIZER, BOOL, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK, ST
 import { CelError, OpaqueValue, type Value } from "../values.ts"
 import { declare, member, type FunctionDeclaration } from "./declare.ts"
 
-/** Checks of what a user may do. Source: apiserver pkg/cel/library/authz.go. */
+/** Functions that check the rights of a user. Source: apiserver pkg/cel/library/authz.go. */
 
-/** A question to the authorizer: about a path, or about a resource. */
+/** An authorization check of a path or a resource. */
 export type AuthorizationQuestion = {
   readonly verb: string
-  /** Asks for a service account instead of the request's user. */
+  /** Checks a service account instead of the user of the request. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
 } & (
   | { readonly path: string }
@@ -18,7 +18,7 @@ export type AuthorizationQuestion = {
       readonly subresource: string
       readonly namespace: string
       readonly name: string
-      /** As they were written; the authorizer parses them. */
+      /** Selectors as they were written; the authorizer parses them. */
       readonly fieldSelector?: string
       readonly labelSelector?: string
     }
@@ -27,7 +27,7 @@ export type AuthorizationQuestion = {
 export interface AuthorizationAnswer {
   readonly allowed: boolean
   readonly reason: string
-  /** Why the question could not be answered. */
+  /** Why the check failed. */
   readonly error?: string
 }
 
@@ -122,7 +122,7 @@ function resource({ authorizer, group }: GroupCheck, name: string): Value {
   return new ResourceCheck(authorizer, { group, resource: name, subresource: "", namespace: "", name: "" })
 }
 
-/** A check with one more attribute. */
+/** Declares a function that adds one attribute to a check. */
 const attribute = (
   name: string,
   id: string,

@@ -1,6 +1,6 @@
 import { MacroError, type Macro } from "../syntax/macros.ts"
 
-/** `cel.bind(name, value, expression)`: the expression with a variable. Source: cel-go ext/bindings.go. */
+/** `cel.bind(name, value, expression)`: evaluates the expression with a variable. Source: cel-go ext/bindings.go. */
 export const BINDING_MACROS: readonly Macro[] = [
   {
     name: "bind",

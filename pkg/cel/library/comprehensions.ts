@@ -29,7 +29,7 @@ const quantifierMacro = (name: string, kind: "all" | "exists" | "exists_one"): M
     make.loop({ range: target!, ...variables(args), ...quantifier(kind, args[2]!, make) }),
 })
 
-/** A macro that builds a list or a map, with or without a filter before its last argument. */
+/** Declares a macro that builds a list or a map, with or without a filter before its last argument. */
 const transformation = (
   name: string,
   init: (make: Maker) => Expr,
@@ -74,7 +74,7 @@ export const COMPREHENSION_MACROS: readonly Macro[] = [
   ),
 ]
 
-/** Adds to the accumulator of a macro, which nothing else sees. */
+/** Adds an entry to the accumulator of a macro in place, which is safe since no other value refers to it. */
 function insert(map: HashMap, key: Value, value: Value): Value {
   if (map.find(key) !== undefined) return new CelError(`insert failed: key ${show(key)} already exists`)
   return map.set(key, value) ? map : new CelError(`insert failed: key ${show(key)} can be no key`)

@@ -2,31 +2,31 @@ import type { CelType } from "../type.ts"
 import type { CelError, Value } from "../values.ts"
 
 /**
- * The implementation of a function: its arguments are no errors, and a receiver is the first of them. Declared as a
- * method, so that an implementation may name the exact types of its arguments: the planner has held the arguments
- * against the overload's types before.
+ * The implementation of a function. It is not called with errors as arguments; the receiver is the first argument. The
+ * type is that of a method, so that an implementation may declare exact types of its arguments: the planner has
+ * compared the arguments with the overload's types before.
  */
 export type Implementation = { call(...args: (Value | undefined)[]): Value }["call"]
 
 export interface Overload {
-  /** cel-go's name, by which costs are found. */
+  /** cel-go's name of the overload, by which costs are found. */
   readonly id: string
-  /** Called as `target.f(…)`; the target is the first argument. */
+  /** Whether it is called as `target.f(…)`; the target is the first argument. */
   readonly member: boolean
   readonly args: readonly CelType[]
   readonly result: CelType
-  /** Absent where the function has one implementation for all overloads, or the planner has its own way. */
+  /** Undefined when one implementation serves all overloads of the function, or the planner implements it. */
   readonly implementation?: Implementation
 }
 
 export interface FunctionDeclaration {
   readonly name: string
   readonly overloads: readonly Overload[]
-  /** One implementation for all overloads, which tells the types of its arguments by itself. */
+  /** The implementation of all overloads, which examines the types of its arguments itself. */
   readonly singleton?: Implementation
   /**
-   * Makes the implementation for a call some of whose arguments are known beforehand (undefined where not), such as a
-   * pattern; an error refuses the expression. Undefined: the usual implementation serves.
+   * Returns an implementation for a call with constant arguments, such as a pattern; arguments that are not constant
+   * are undefined. An error refuses the expression; undefined means the usual implementation.
    */
   readonly prepare?: (
     constants: readonly (Value | undefined)[],
@@ -34,7 +34,7 @@ export interface FunctionDeclaration {
   ) => Implementation | CelError | undefined
 }
 
-/** A global function's overload. */
+/** Declares an overload of a global function. */
 export const overload = (
   id: string,
   args: readonly CelType[],
@@ -42,7 +42,7 @@ export const overload = (
   implementation?: Implementation,
 ): Overload => ({ id, member: false, args, result, ...(implementation && { implementation }) })
 
-/** A member function's overload; the first argument is the target. */
+/** Declares an overload of a member function; the first argument is the target. */
 export const member = (
   id: string,
   args: readonly CelType[],
@@ -56,7 +56,7 @@ export const declare = (
   singleton?: Implementation,
 ): FunctionDeclaration => ({ name, overloads, ...(singleton && { singleton }) })
 
-/** Functions by name; the overloads of functions of one name are joined. */
+/** Returns functions by name; the overloads of functions with the same name are joined. */
 export function functionTable(declarations: readonly FunctionDeclaration[]): ReadonlyMap<string, FunctionDeclaration> {
   const table = new Map<string, FunctionDeclaration>()
   for (const declaration of declarations) {

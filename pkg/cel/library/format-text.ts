@@ -17,18 +17,18 @@ import {
 
 /** `"%s of %d".format([…])`. Source: cel-go ext/formatting.go. */
 
-/** A place of a format text where a value goes. */
+/** A clause of a format string, which formats one argument. */
 export interface Clause {
   readonly verb: string
-  /** Digits behind the point; undefined where the text says nothing. */
+  /** Digits after the decimal point; undefined when the clause does not say. */
   readonly precision: number | undefined
 }
 
-/** Digits behind the point where a format text names none. Source: cel-go ext/formatting.go defaultPrecision. */
+/** Digits after the decimal point by default. Source: cel-go ext/formatting.go defaultPrecision. */
 const PRECISION = 6
 const VERBS = new Set("sdfebxXo")
 
-/** The parts of a format text in order, or the words that say what is wrong with it. */
+/** Splits a format string into its parts; returns an error with the message when it is invalid. */
 export function parseFormat(format: string): readonly (string | Clause)[] | CelError {
   const parts: (string | Clause)[] = []
   let plain = ""
@@ -114,10 +114,10 @@ const KINDS: Readonly<Record<string, readonly CelKind[]>> = {
 }
 const HEXADECIMAL: readonly CelKind[] = ["int", "uint", "string", "bytes"]
 
-/** The kinds of types whose values a clause may take. */
+/** Returns the kinds of types that a clause accepts. */
 export const formatKinds = (verb: string): readonly CelKind[] => KINDS[verb] ?? HEXADECIMAL
 
-/** The words about a value of a type that a clause does not take. */
+/** Returns the message for an argument of a type that a clause does not accept. */
 export const clauseFault = (verb: string, type: CelType): string =>
   `error during formatting: ${FAULTS[verb]}, was given ${type.name}`
 
@@ -157,7 +157,7 @@ const specialNumber = (value: Value): number | undefined => (typeof value === "s
 const infinite = (value: number): string | undefined =>
   Number.isNaN(value) ? "NaN" : value === Infinity ? "∞" : value === -Infinity ? "-∞" : undefined
 
-/** With a comma between thousands, as upstream's message printer writes English. */
+/** Formats with a comma between thousands, as upstream's message printer for English. */
 function fixed(value: number, precision: number): string {
   const special = infinite(value)
   if (special !== undefined) return special
@@ -170,7 +170,7 @@ function fixed(value: number, precision: number): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
-/** As toFixed, but what lies in the middle between two numbers becomes the even one, as in Go. */
+/** Formats like toFixed, but rounds half to even, as Go does. */
 function halfToEven(value: number, digits: number): string {
   const more = value.toFixed(Math.min(digits + 25, 100))
   const point = more.indexOf(".")
@@ -181,7 +181,7 @@ function halfToEven(value: number, digits: number): string {
 
 const SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
-/** As upstream's message printer writes it: `1.052033×10⁰³`. */
+/** Formats as upstream's message printer does: `1.052033×10⁰³`. */
 function scientific(value: number, precision: number): string {
   const special = infinite(value)
   if (special !== undefined) return special
@@ -200,7 +200,7 @@ function formatPlain(value: Value): string | CelError {
   return typeof text === "string" ? text : new CelError(clauseFault("s", typeOfValue(value)))
 }
 
-/** A value inside a list or a map. */
+/** Formats a value inside a list or a map. */
 function nested(value: Value): string | CelError {
   if (typeof value === "string") return JSON.stringify(value)
   if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`

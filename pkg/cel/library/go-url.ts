@@ -1,16 +1,16 @@
-/** A URL as Go's net/url reads it. */
+/** A URL as Go's net/url parses it. */
 export interface GoUrl {
   readonly scheme: string
-  /** With its port. */
+  /** With the port. */
   readonly host: string
-  /** With its escapes, as it was written where that was allowed. */
+  /** With its escapes as they were written, if those are valid. */
   readonly escapedPath: string
   readonly query: string
   /** The whole text. */
   readonly text: string
 }
 
-/** What a URL must be to be sent in a request. Gives Go's message as `fault` for anything else. */
+/** Parses a URL that can be sent in a request. Returns Go's message as `fault` for others. */
 export function parseRequestUri(text: string): GoUrl | { readonly fault: string } {
   const fault = (message: string) => ({ fault: `parse ${JSON.stringify(text)}: ${message}` })
   if (/[\u0000-\u001f\u007f]/.test(text)) return fault("net/url: invalid control character in URL")
@@ -18,7 +18,7 @@ export function parseRequestUri(text: string): GoUrl | { readonly fault: string 
   if (text.startsWith(":")) return fault("missing protocol scheme")
   const [, scheme = ""] = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text) ?? []
   const afterScheme = scheme === "" ? text : text.slice(scheme.length + 1)
-  // As in Go, a request has no fragment, but expressions see the URL without it.
+  // As in Go, the URL of a request has no fragment; expressions see the URL without it.
   const [rest = "", ...queries] = afterScheme.split("?")
   if (!rest.startsWith("/")) {
     if (scheme === "" && text !== "*") return fault("invalid URI for request")
@@ -49,7 +49,7 @@ export function parseRequestUri(text: string): GoUrl | { readonly fault: string 
   }
 }
 
-/** A query without its fragment. */
+/** Returns the query without the fragment. */
 const queryOf = (parts: readonly string[]): string => parts.join("?").split("#")[0]!
 
 function faultOfUser(authority: string): string | undefined {
@@ -77,7 +77,7 @@ function faultOfHost(host: string): string | undefined {
 const unescapeHost = (host: string): string =>
   host.replaceAll(/(?:%[0-9a-fA-F]{2})+/g, (escapes) => Buffer.from(escapes.replaceAll("%", ""), "hex").toString())
 
-/** Keeps what was written where Go takes it for an encoding, and escapes the rest. */
+/** Keeps characters and escapes that Go accepts, and escapes the rest. */
 function escapePath(path: string): string {
   if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@/[\]%]*$/.test(path)) return path
   const bytes = Buffer.from(unescapeHost(path))
@@ -89,7 +89,7 @@ function escapePath(path: string): string {
   }).join("")
 }
 
-/** The name in a host, without its port and brackets. */
+/** Returns the name in a host, without port and brackets. */
 export function hostnameOf(host: string): string {
   const [, bracketed] = /^\[(.*)\](?::[0-9]*)?$/.exec(host) ?? []
   return bracketed ?? host.replace(/:[0-9]*$/, "")
@@ -97,7 +97,7 @@ export function hostnameOf(host: string): string {
 
 export const portOf = (host: string): string => /:([0-9]*)$/.exec(host.replace(/^\[.*\]/, ""))?.[1] ?? ""
 
-/** The values of a query by their names, in their order. What cannot be unescaped is left out. */
+/** Returns the values of a query by name, in their order. Parts that cannot be unescaped are left out. */
 export function parseQuery(query: string): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>()
   for (const pair of query.split("&")) {

@@ -66,7 +66,7 @@ const sum =
     return total
   }
 
-/** The least or the greatest item: the first whose order to all others is `sign`. */
+/** Returns the least item for `sign` -1, the greatest for 1; the first of equal ones. */
 const extreme =
   (name: string, sign: number) =>
   (list: ListValue): Value => {
@@ -112,7 +112,10 @@ const KUBERNETES_LISTS: readonly FunctionDeclaration[] = [
   declare("lastIndexOf", [member("list_a_last_index_of_int", [listOf(A), A], INT, lastIndexOf)]),
 ]
 
-/** 0, 1, 2 and so on, without holding them: an expression may ask for billions, and is stopped by their cost. */
+/**
+ * The list 0, 1, 2 and so on without storage: an expression may ask for billions of items, and is aborted by their
+ * cost.
+ */
 class Range extends ListValue {
   readonly size: number
   constructor(size: number) {

@@ -13,13 +13,13 @@ import { ArrayList, OpaqueValue, Optional, type Value } from "../values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 import { parseRequestUri } from "./go-url.ts"
 
-/** Named formats of texts. Source: apiserver pkg/cel/library/format.go. */
+/** Named formats of strings. Source: apiserver pkg/cel/library/format.go. */
 
 export class FormatValue extends OpaqueValue {
   readonly type: CelType = FORMAT
   readonly name: string
   readonly check: Check
-  /** The length of the pattern that a check counts for in costs. */
+  /** The length of the pattern by which the cost of a check is computed. */
   readonly patternSize: number
   constructor(name: string, check: Check, patternSize: number) {
     super()

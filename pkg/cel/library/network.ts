@@ -30,7 +30,7 @@ export class IpValue extends OpaqueValue {
 
 export class CidrValue extends OpaqueValue {
   readonly type: CelType = CIDR
-  /** The address as it was written; it may have bits behind the prefix. */
+  /** The address as it was written, whose bits after the prefix may be set. */
   readonly ip: IpValue
   readonly prefix: number
   constructor(ip: IpValue, prefix: number) {
@@ -47,13 +47,13 @@ export class CidrValue extends OpaqueValue {
   override get costSize(): number {
     return Math.ceil(this.prefix / 8)
   }
-  /** The bits of an address that the prefix covers. */
+  /** Returns the bits of an address that the prefix covers; undefined for the other address family. */
   network({ family, number }: Address): bigint | undefined {
     return family === this.ip.address.family ? number >> BigInt(bitsOf(family) - this.prefix) : undefined
   }
 }
 
-/** Why Go's netip takes a text for no address. */
+/** Returns the message of Go's netip for a string that is not an address. */
 function addressFault(text: string): string {
   const quoted = JSON.stringify(text)
   if (/^[0-9.]+$/.test(text) && text.includes(".")) {
@@ -76,7 +76,7 @@ function addressFault(text: string): string {
   return `ParseAddr(${quoted}): ${sign === ":" ? ipv6Fault(text) : "unable to parse IP"}`
 }
 
-/** Says which of the groups between colons is none. */
+/** Returns the message about the first invalid group between colons. */
 function ipv6Fault(text: string): string {
   let rest = text
   while (rest !== "") {
@@ -127,7 +127,7 @@ function parseCidr(text: string): Value {
 }
 
 function containsIp(cidr: CidrValue, ip: Value): Value {
-  // As upstream, which loses the words of a text that is no address.
+  // As upstream, which drops the parse error of a string that is not an address.
   if (!(ip instanceof IpValue)) return NO_SUCH_OVERLOAD
   return cidr.network(ip.address) === cidr.network(cidr.ip.address)
 }
@@ -157,7 +157,7 @@ function addressText(family: Address["family"], number: bigint): string {
 const ipTest = (name: string, id: string, holds: (ip: IpValue) => boolean): FunctionDeclaration =>
   declare(name, [member(id, [IP], BOOL, holds)])
 
-/** Whether the first `bits` of an address are those of `start`. */
+/** Whether the first `bits` bits of an address equal those of `start`. */
 const begins = ({ family, number }: Address, bits: number, start: bigint): boolean =>
   number >> BigInt(bitsOf(family) - bits) === start
 

@@ -18,12 +18,14 @@ import {
 import { CelError, ListValue, MapValue, StructValue, type Value } from "../values.ts"
 import { declare, overload, type FunctionDeclaration, type Implementation } from "./declare.ts"
 
-/** The operators of the language. Source: cel-go common/stdlib/standard.go; overloads' names from common/overloads. */
+/**
+ * The operators of the language. Source: cel-go common/stdlib/standard.go; names of overloads from common/overloads.
+ */
 
 const A = paramOf("A")
 const B = paramOf("B")
 
-/** Numbers of different kinds have overloads of their own, as `less_int64_double`. */
+/** Numbers of different types have overloads of their own, such as `less_int64_double`. */
 const NUMBERS: readonly (readonly [string, CelType])[] = [
   ["int64", INT],
   ["uint64", UINT],

@@ -10,7 +10,7 @@ const K = paramOf("K")
 const V = paramOf("V")
 const OPTIONAL = optionalOf(V)
 
-/** `x.optMap(v, f)`: f with v as x's value, if x has one. */
+/** `x.optMap(v, f)`: evaluates f with v set to the value of x, if x has one. */
 const mapMacro = (name: string, wrap: boolean): Macro => ({
   name,
   member: true,

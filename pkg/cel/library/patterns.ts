@@ -11,7 +11,7 @@ const find = (text: string, pattern: Pattern): Value => pattern.findAll(text, 1)
 const findAll = (text: string, pattern: Pattern, limit: number | bigint = -1): Value =>
   new ArrayList(pattern.findAll(text, Number(limit)))
 
-/** Calls with a pattern that is worked out at run time. */
+/** Implements calls whose pattern is computed at run time. */
 const withPattern =
   (search: (text: string, pattern: Pattern, limit?: number | bigint) => Value) =>
   (text: string, source: string, limit?: number | bigint): Value => {
@@ -19,7 +19,7 @@ const withPattern =
     return typeof pattern === "string" ? new CelError(`Illegal regex: ${pattern}`) : search(text, pattern, limit)
   }
 
-/** A pattern that is written in the expression is compiled once. */
+/** Compiles a constant pattern once. */
 const prepare =
   (search: (text: string, pattern: Pattern, limit?: number | bigint) => Value) =>
   (constants: readonly (Value | undefined)[]): Implementation | CelError | undefined => {

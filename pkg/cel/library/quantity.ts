@@ -18,7 +18,7 @@ const NANO = 1_000_000_000n
 export class QuantityValue extends OpaqueValue {
   readonly type: CelType = QUANTITY
   readonly quantity: Quantity
-  /** Whether it was written without a fraction: upstream takes `1000m` for no integer. */
+  /** Whether it was written without a fraction: for upstream `1000m` is not an integer. */
   readonly isWhole: boolean
   constructor(quantity: Quantity, isWhole: boolean) {
     super()
@@ -30,7 +30,7 @@ export class QuantityValue extends OpaqueValue {
   }
 }
 
-/** Longer texts are no quantities. Differs from upstream, which reads any number of digits. */
+/** Longer strings are refused. Differs from upstream, which reads any number of digits. */
 const LONGEST = 1000
 
 const read = (text: string): Quantity | undefined => (text.length > LONGEST ? undefined : parseQuantity(text))
@@ -40,7 +40,7 @@ function parse(text: string): Value {
   return quantity === undefined ? new CelError(QUANTITY_FORM) : new QuantityValue(quantity, isWrittenWhole(text))
 }
 
-/** Whether the digits behind the point are no more than the suffix shifts. */
+/** Whether there are no more digits after the decimal point than the suffix shifts. */
 function isWrittenWhole(text: string): boolean {
   const [, fraction = "", suffix = ""] = /^[+-]?[0-9]*\.?([0-9]*)(.*)$/.exec(text) ?? []
   const power = /^[eE]([+-]?[0-9]+)$/.exec(suffix)?.[1] ?? POWERS[suffix]
@@ -50,7 +50,7 @@ const POWERS: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M:
 
 function asInteger({ quantity, isWhole }: QuantityValue): number | bigint | undefined {
   const whole = quantity.nano / NANO
-  // Parsing cuts larger quantities down to the largest int.
+  // Larger quantities cannot be told from the largest int, to which the parser reduces them.
   if (!isWhole || whole >= LARGEST_INT || whole < SMALLEST_INT) return undefined
   return intOf(whole)
 }

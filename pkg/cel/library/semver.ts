@@ -64,7 +64,7 @@ function prereleasePart(part: string): string | bigint | CelError {
   return /^[0-9A-Za-z-]+$/.test(part) ? part : new CelError(`Invalid character(s) found in prerelease "${part}"`)
 }
 
-/** Without a leading v and leading zeros, and with the numbers that are missing. */
+/** Parses a version after it removed a leading v and leading zeros, and added missing numbers. */
 function parseNormalized(text: string, normalize: boolean): Value {
   if (!normalize) return parse(text)
   const [first = "", second, ...rest] = text.replace(/^v/, "").split(".")
@@ -84,7 +84,7 @@ function compare({ version: a }: SemverValue, { version: b }: SemverValue): numb
   if (a.pre.length === 0 || b.pre.length === 0) return order(b.pre.length, 0) - order(a.pre.length, 0)
   for (let i = 0; i < Math.min(a.pre.length, b.pre.length); i++) {
     const [left, right] = [a.pre[i]!, b.pre[i]!]
-    // Numbers come before words.
+    // Orders identifiers of a prerelease: numbers come before words.
     const difference =
       typeof left === typeof right ? order(left, right as typeof left) : typeof left === "bigint" ? -1 : 1
     if (difference !== 0) return difference

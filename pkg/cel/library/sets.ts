@@ -9,7 +9,7 @@ import { declare, overload, type FunctionDeclaration } from "./declare.ts"
 
 const T = listOf(paramOf("T"))
 
-/** Tells whether a list holds a value; primitive items are looked up in a set. */
+/** Returns a function that says whether a list contains a value; primitive items are looked up in a set. */
 function membership(list: ListValue): (value: Value) => boolean {
   const primitives = new Set<unknown>()
   const others: Value[] = []

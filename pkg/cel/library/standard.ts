@@ -20,7 +20,9 @@ import {
 import { CelError, codePoints, ListValue, MapValue, StructValue, TypeValue, type Value } from "../values.ts"
 import { declare, member, overload, type FunctionDeclaration, type Implementation } from "./declare.ts"
 
-/** The functions of the language. Source: cel-go common/stdlib/standard.go; overloads' names from common/overloads. */
+/**
+ * The functions of the language. Source: cel-go common/stdlib/standard.go; names of overloads from common/overloads.
+ */
 
 const A = paramOf("A")
 const B = paramOf("B")
@@ -39,7 +41,7 @@ const SIZED: readonly (readonly [string, CelType])[] = [
   ["string", STRING],
 ]
 
-/** A conversion: the kinds it takes, by the words of their overloads' names. */
+/** Declares a conversion, with the types that it accepts by their names in overload ids. */
 const conversion = (
   name: string,
   word: string,
@@ -66,7 +68,7 @@ function matches(text: string, pattern: string): Value {
   return typeof compiled === "string" ? new CelError(compiled) : compiled.matches(text)
 }
 
-/** A pattern that is written in the expression is compiled once. */
+/** Compiles a constant pattern once. */
 function prepareMatches(constants: readonly (Value | undefined)[]): Implementation | CelError | undefined {
   const pattern = constants[1]
   if (typeof pattern !== "string") return undefined

@@ -4,11 +4,11 @@ import { INT, listOf, DYN, STRING } from "../type.ts"
 import { ArrayList, CelError, type ListValue, type Value } from "../values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
-/** Functions of texts, in the second version of the library. Source: cel-go ext/strings.go. */
+/** Functions of strings, in version 2 of the library. Source: cel-go ext/strings.go. */
 
 const outOfRange = (index: number): CelError => new CelError(`index out of range: ${index}`)
 
-/** A text as its characters; texts of plain characters need no copy. */
+/** Returns the characters of a string as a list. */
 const characters = (text: string): readonly string[] => Array.from(text)
 
 function charAt(text: string, index: number): Value {
@@ -36,9 +36,7 @@ function lastIndexOf(text: string, part: string, from?: number): Value {
   return -1
 }
 
-/**
- * Replaces the first `count` occurrences, or all where it is negative. An empty text is found before every character.
- */
+/** Replaces the first `count` occurrences; all when it is negative. An empty string occurs before every character. */
 function replace(text: string, old: string, by: string, count: number | bigint = -1): Value {
   const most = old === "" ? text.length + 1 : text.split(old).length - 1
   boundedText(text.length + most * by.length)
@@ -53,7 +51,7 @@ function replace(text: string, old: string, by: string, count: number | bigint =
   return result
 }
 
-/** Splits into at most `count` texts; a negative count sets no limit. */
+/** Splits into at most `count` strings; a negative count means no limit. */
 function split(text: string, separator: string, count: number | bigint = -1): Value {
   if (count === 0) return new ArrayList([])
   const pieces = separator === "" ? characters(text) : text.split(separator)
@@ -97,7 +95,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const quote = (text: string): Value =>
   `"${text.toWellFormed().replaceAll(/[\u0007\b\f\n\r\t\v\\"]/g, (c) => ESCAPES[c]!)}"`
 
-/** What Go takes for white space: as JavaScript, but with U+0085 and without U+FEFF. */
+/** Whether Go's unicode.IsSpace is true: as in JavaScript, but with U+0085 and without U+FEFF. */
 const isSpace = (unit: string): boolean => (unit.trim() === "" && unit !== "\ufeff") || unit === "\u0085"
 
 function trim(text: string): Value {

@@ -3,11 +3,13 @@ import { DURATION, INT, STRING, TIMESTAMP } from "../type.ts"
 import { CelError, type Duration, type Timestamp, type Value } from "../values.ts"
 import { declare, member, type FunctionDeclaration } from "./declare.ts"
 
-/** Parts of instants and lengths of time. Source: cel-go common/stdlib/standard.go. */
+/** Functions that return parts of timestamps and durations. Source: cel-go common/stdlib/standard.go. */
 
 const SECOND = 1_000_000_000n
 
-/** The wall clock of a zone as the UTC clock of a Date: the zone is a name or `+02:00`. */
+/**
+ * Returns the wall clock of a time zone as the UTC time of a Date. The zone is a name, or an offset such as `+02:00`.
+ */
 function wallClock({ nanos }: Timestamp, zone: string): Date | CelError {
   const milliseconds = Number((nanos - (((nanos % 1_000_000n) + 1_000_000n) % 1_000_000n)) / 1_000_000n)
   const offset = zoneOffset(zone, milliseconds)
@@ -33,7 +35,7 @@ function yearDay(date: Date): number {
   return Math.floor((date.getTime() - start.getTime()) / 86_400_000)
 }
 
-/** A part of an instant: functions with and without a zone. */
+/** Declares a function that returns a part of a timestamp, with and without a time zone. */
 function part(
   name: string,
   id: string,
@@ -51,7 +53,7 @@ function part(
   ])
 }
 
-/** A length of time in whole units. */
+/** Declares a function that returns a duration in whole units. */
 const whole = (id: string, unit: bigint) => [member(id, [DURATION], INT, ({ nanos }: Duration) => Number(nanos / unit))]
 
 export const TIME: readonly FunctionDeclaration[] = [

@@ -36,8 +36,8 @@ export function binary(left: Step, right: Step, implementation: Implementation, 
 }
 
 /**
- * A call of none, three or more arguments. It costs nothing where an argument before the last is an error: cel-go finds
- * the cost by the arguments that were evaluated.
+ * Calls a function with none, three or more arguments. The call costs nothing when an argument before the last one is
+ * an error, since cel-go finds the cost by the arguments that were evaluated.
  */
 export function nary(steps: readonly Step[], implementation: Implementation, cost: CallCost): Step {
   return (frame) => {

@@ -4,8 +4,8 @@ import type { CelType } from "../type.ts"
 import { CelError, ListValue, MapValue, type Value } from "../values.ts"
 
 /**
- * Picks at run time the overload that the arguments fit, among those that the checker left. Source: cel-go
- * common/decls/decls.go.
+ * Returns a function that picks at run time the overload which fits the arguments, among those that the checker left.
+ * Source: cel-go common/decls/decls.go.
  */
 export function dispatcher({ name }: FunctionDeclaration, overloads: readonly Overload[]): Implementation {
   return (...args: Value[]) => {
@@ -18,7 +18,7 @@ export function dispatcher({ name }: FunctionDeclaration, overloads: readonly Ov
   }
 }
 
-/** Whether a value is of a type. Of a list or map only the first element is looked at. */
+/** Whether a value has a type. Of a list or map only the first element is examined. */
 function fits(value: Value, type: CelType): boolean {
   if (type.kind === "dyn" || type.kind === "param") return true
   if (typeOfValue(value).name !== type.name) return false

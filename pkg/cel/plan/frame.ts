@@ -11,13 +11,13 @@ export interface Global {
   readonly type: CelType
 }
 
-/** The state of one evaluation: what it has cost so far, and its variables. */
+/** The state of one evaluation: its cost so far, and its variables. */
 export class Frame {
   cost = 0
   readonly limit: number
   readonly #activation: Activation
   readonly #globals: readonly Global[]
-  /** Globals first, then the variables of comprehensions; undefined until first read. */
+  /** Global variables first, then those of comprehensions; undefined until first read. */
   readonly slots: (Value | undefined)[]
 
   constructor(activation: Activation, globals: readonly Global[], size: number, limit: number) {
@@ -37,7 +37,7 @@ export class Frame {
     return value
   }
 
-  /** Adds to the cost. Throws CostExceeded past the limit. */
+  /** Adds to the cost. Throws CostExceeded above the limit. */
   charge(cost: number): void {
     this.cost += cost
     if (this.cost > this.limit) throw new CostExceeded()

@@ -3,7 +3,10 @@ import type { Walk } from "../limits.ts"
 import type { CelType } from "../type.ts"
 import { ArrayList, CelError, ListValue, StructValue, type Value } from "../values.ts"
 
-/** The accumulator of `map` and `filter`: grows in place, since nothing else sees it before the loop ends. */
+/**
+ * The accumulator of `map` and `filter`. It grows in place, which is safe since no other value refers to it before the
+ * loop ends.
+ */
 export class GrowingList extends ListValue {
   readonly #items: Value[] = []
   get size(): number {
@@ -21,7 +24,7 @@ export class GrowingList extends ListValue {
   }
 }
 
-/** An object that an expression made: `Object{spec: …}`. */
+/** An object that an expression built: `Object{spec: …}`. */
 export class MadeStruct extends StructValue {
   readonly isMade = true
   readonly type: CelType
@@ -39,7 +42,7 @@ export class MadeStruct extends StructValue {
     return this.values.has(field)
   }
   get(field: string): Value {
-    // Null is a value too.
+    // A field may be set to null, which is a value too.
     const value = this.values.get(field)
     return value === undefined ? new CelError(`no such key: ${field}`) : value
   }

@@ -1,4 +1,7 @@
-/** The operators that are no plain function calls: conditions, `&&` and `||`, equality, `or`, and `in` a constant. */
+/**
+ * The operators that are not ordinary function calls: conditions, `&&` and `||`, equality, `or`, and `in` with a
+ * constant list.
+ */
 import { equal, NO_SUCH_OVERLOAD } from "../compare.ts"
 import { sizeForCost } from "../cost/sizes.ts"
 import { isOfOtherKind } from "../json-values.ts"
@@ -7,7 +10,7 @@ import { CelError, ListValue, Optional, type Value } from "../values.ts"
 import type { Step } from "./frame.ts"
 import { bareOf, constantPlan, type Plan } from "./paths.ts"
 
-/** A condition costs nothing, and its branches no more than their parts. */
+/** A condition itself costs nothing; only its parts do. */
 export function conditional(condition: Plan, yes: Plan, no: Plan): Plan {
   const { step: holds } = condition
   const whenTrue = bareOf(yes)
@@ -21,7 +24,7 @@ export function conditional(condition: Plan, yes: Plan, no: Plan): Plan {
   return { step, bare: step, isConditional: true }
 }
 
-/** `&&` and `||`: a term that decides wins over errors in other terms. */
+/** `&&` and `||`: a term with the deciding value wins over errors in other terms. */
 export function logical(terms: readonly Step[], decides: boolean): Step {
   if (terms.length === 2) {
     const [left, right] = terms as [Step, Step]
@@ -77,7 +80,7 @@ export function optionalOr(left: Step, right: Step, unwrap: boolean): Step {
   }
 }
 
-/** `x in [1, 2]` with primitives: a set, which costs nothing to look into. */
+/** `x in [1, 2]` with primitive constants: a lookup in a set, which costs nothing. */
 export function inConstant({ step }: Plan, { constant }: Plan): Plan | undefined {
   if (!(constant instanceof ListValue)) return undefined
   if (constant.size === 0) return constantPlan(false)

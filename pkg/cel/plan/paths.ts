@@ -1,4 +1,4 @@
-/** How variables, fields and items are read, and what the reading costs. Source: cel-go interpreter/attributes.go. */
+/** Reads variables, fields and items, and charges for it. Source: cel-go interpreter/attributes.go. */
 import { CelError, Optional, type Value } from "../values.ts"
 import type { Frame, Step } from "./frame.ts"
 import { find, qualify } from "./qualify.ts"
@@ -6,14 +6,14 @@ import { find, qualify } from "./qualify.ts"
 /** Cost of reading a variable or a field. Source: cel-go common/cost.go. */
 export const SELECT = 1
 
-/** How an expression is evaluated. */
+/** How to evaluate an expression. */
 export interface Plan {
   readonly step: Step
-  /** The value of an expression that is known before evaluation. It costs nothing. */
+  /** The value of an expression that is known at compile time. It costs nothing. */
   readonly constant?: Value
   /**
-   * Of variables, fields, items and conditions: evaluates without the cost that reading a whole path has once. cel-go
-   * leaves it out where the path is the branch of a condition or an index.
+   * For variables, fields, items and conditions: evaluates without the cost that a whole path has once. cel-go does not
+   * charge it when the path is a branch of a condition or an index.
    */
   readonly bare?: Step
   /** Whether the path begins with a condition; such a path costs no more than its parts. */
@@ -24,7 +24,7 @@ export const constantPlan = (constant: Value): Plan => ({ step: () => constant, 
 
 export const bareOf = ({ bare, step }: Plan): Step => bare ?? step
 
-/** A path: its cost comes once, after its parts. */
+/** Returns the plan of a path, whose cost is charged once, after its parts. */
 export function path(bare: Step, isConditional = false): Plan {
   if (isConditional) return { step: bare, bare, isConditional }
   return {
@@ -37,7 +37,7 @@ export function path(bare: Step, isConditional = false): Plan {
   }
 }
 
-/** Reads from an object that may be an optional, which makes the result one. */
+/** Reads a key of an object. If the object is an optional, the result is one too. */
 export function access(frame: Frame, object: Value, key: Value): Value {
   if (object instanceof CelError) return object
   if (object instanceof Optional) return object.value === undefined ? object : accessOptional(frame, object.value, key)

@@ -21,7 +21,7 @@ export interface Planned {
   readonly slots: number
 }
 
-/** Says that an expression can never be evaluated, as `int("x")`. */
+/** Every evaluation of the expression would fail, as for `int("x")`. */
 export class PlanError extends Error {}
 
 export interface PlanOptions {
@@ -31,8 +31,8 @@ export interface PlanOptions {
 }
 
 /**
- * Turns a checked expression into closures which charge what cel-go charges. Source: cel-go interpreter/planner.go,
- * decorators.go (what is evaluated before), runtimecost.go. Throws a PlanError.
+ * Turns a checked expression into closures with cel-go's costs. Source: cel-go interpreter/planner.go, decorators.go
+ * (constant folding), runtimecost.go. Throws PlanError.
  */
 export function plan(root: Expr, options: PlanOptions): Planned {
   const planner = new Planner(options)
@@ -42,12 +42,12 @@ export function plan(root: Expr, options: PlanOptions): Planned {
 
 interface Local {
   readonly slot: number
-  /** Of a variable that is given its value when it is first read. */
+  /** Computes the value of a variable when it is first read. */
   readonly init?: Step
 }
 
 /**
- * Functions of one argument whose value for a constant is worked out beforehand. Source: cel-go
+ * Functions of one argument that are evaluated at compile time when the argument is a constant. Source: cel-go
  * IsTypeConversionFunction.
  */
 const CONVERSIONS: ReadonlySet<string> = new Set(
@@ -98,7 +98,7 @@ class Planner {
     if (local !== undefined) return path(readLocal(local))
     const slot = this.#globals.get(name)
     if (slot !== undefined) return path((frame) => frame.global(slot))
-    // Types that are not cel-go's own can be made by an expression, but have no value.
+    // Expressions can build types other than cel-go's own, but cannot use their names as values.
     const type = TYPE_NAMES.get(name)
     if (type === undefined) throw new PlanError(`reference to undefined type: ${name}`)
     return constantPlan(new TypeValue(type))
@@ -190,7 +190,7 @@ class Planner {
     const steps = args.map(({ step }) => step)
     if (declaration.name === "@not_strictly_false") return nonStrict(steps[0]!, implementation)
     const [first, second] = steps
-    // cel-go turns calls with a known pattern into calls of any number of arguments.
+    // cel-go turns a call with a constant pattern into a call with any number of arguments.
     if (prepared !== undefined) return nary(steps, implementation, cost)
     if (steps.length === 1) return unary(first!, implementation, cost)
     if (steps.length === 2) return binary(first!, second!, implementation, cost)
@@ -308,7 +308,7 @@ class Planner {
     }
   }
 
-  /** A variable with a value, which is worked out when it is first read. */
+  /** Plans a variable whose value is computed when it is first read. */
   #binding(expr: Comprehension): Plan {
     const { step: init } = this.plan(expr.init)
     const slot = this.#slot()
@@ -334,14 +334,14 @@ function evaluateList(frame: Frame, steps: readonly Step[], optional: ReadonlySe
   return new ArrayList(items)
 }
 
-/** The value of an element that may be written `?x`: undefined for one that is none. */
+/** Returns the value of an element that may be written as `?x`; undefined for an empty optional. */
 function unwrapped(value: Value, optional: boolean, what: () => string): Value | undefined {
   if (!optional || value instanceof CelError) return value
   if (value instanceof Optional) return value.value
   return new CelError(`cannot initialize optional ${what()} from non-optional value ${show(value)}`)
 }
 
-/** Macros begin with an empty list or map, to which each turn adds. */
+/** Macros begin with an empty list or map, to which each iteration adds. */
 function mutable(value: Value): Value {
   if (value instanceof ArrayList && value.size === 0) return new GrowingList()
   return value instanceof HashMap && value.size === 0 ? new HashMap() : value

@@ -17,7 +17,7 @@ import type { Value } from "../values.ts"
 
 /** Reads fields, entries and items. Source: cel-go interpreter/attributes.go refQualify. */
 
-/** What `object` has at `key`: an error where it has nothing there. */
+/** Returns the element of `object` at `key`; an error when there is none. */
 export function qualify(object: Value, key: Value): Value {
   if (object instanceof CelError) return object
   const found = find(object, key)
@@ -25,7 +25,7 @@ export function qualify(object: Value, key: Value): Value {
   return new CelError(`${object instanceof ListValue ? "index out of bounds" : "no such key"}: ${show(key)}`)
 }
 
-/** What `object` has at `key`: undefined where it has nothing there. */
+/** Returns the element of `object` at `key`; undefined when there is none. */
 export function find(object: Value, key: Value): Value | undefined {
   if (object instanceof StructValue) {
     const has = typeof key === "string" ? object.has(key) : NO_SUCH_OVERLOAD
@@ -49,7 +49,7 @@ function indexOf(key: Value): number | CelError {
   return new CelError(`unsupported index type '${typeOfValue(key).name}' in list`)
 }
 
-/** Whether `object` has something at a field, for `has(object.field)`. */
+/** Whether `object` has a value in a field, for `has(object.field)`. */
 export function isPresent(object: Value, field: string): Value {
   const inner = object instanceof Optional ? object.value : object
   if (inner === undefined) return false

@@ -2,7 +2,7 @@
 import { typeOfValue } from "../convert.ts"
 import { CelError, ListValue, MapValue, Optional, StructValue, type Value } from "../values.ts"
 
-/** The only item of a range that cannot be iterated. */
+/** The only item of a range that cannot be iterated: the error. */
 export class Fault {
   readonly error: CelError
   constructor(error: CelError) {
@@ -18,7 +18,7 @@ export function* single(range: Value): Iterable<Item> {
   else yield [new Fault(new CelError(`got '${goType(range)}', expected iterable type`)), null]
 }
 
-/** The name of a value's type in cel-go's own code, which its message shows. */
+/** Returns the Go type of a value in cel-go, which its message shows. */
 function goType(value: Value): string {
   if (value instanceof Optional) return "*types.Optional"
   const word = typeOfValue(value).name.replace(/^google\.protobuf\.|_type$/g, "")

@@ -3,7 +3,7 @@ import type { Overload } from "../library/declare.ts"
 import type { Value } from "../values.ts"
 
 interface Node {
-  /** Where issues about the node point: UTF-16 units from the start of the expression. */
+  /** The position of issues about the node: UTF-16 units from the start of the expression. */
   readonly offset: number
   /** Set by the type checker. */
   type?: CelType
@@ -13,7 +13,7 @@ export interface Literal extends Node {
   readonly kind: "literal"
   readonly value: Value
 }
-/** A name; the checker replaces `a.b` by one name where that is declared. */
+/** A name. The checker replaces `a.b` by one name when that is declared. */
 export interface Ident extends Node {
   readonly kind: "ident"
   readonly name: string
@@ -22,9 +22,9 @@ export interface Select extends Node {
   readonly kind: "select"
   readonly operand: Expr
   readonly field: string
-  /** From `has(a.b)`. */
+  /** Whether it comes from `has(a.b)`. */
   readonly testOnly: boolean
-  /** The declared name that the whole of `a.b` stands for; set by the type checker. */
+  /** The declared name that `a.b` as a whole refers to; set by the type checker. */
   qualified?: string
 }
 export interface Call extends Node {
@@ -32,13 +32,13 @@ export interface Call extends Node {
   readonly function: string
   readonly target: Expr | undefined
   readonly args: readonly Expr[]
-  /** The overloads that may be meant, and the function's whole name; set by the type checker. */
+  /** The overloads that fit, and the full name of the function; set by the type checker. */
   resolved?: { readonly name: string; readonly namespaced: boolean; readonly overloads: readonly Overload[] }
 }
 export interface ListExpr extends Node {
   readonly kind: "list"
   readonly elements: readonly Expr[]
-  /** Which elements are written `?x`. */
+  /** The indexes of elements written as `?x`. */
   readonly optional: ReadonlySet<number>
 }
 export interface MapEntry {
@@ -62,7 +62,7 @@ export interface StructExpr extends Node {
   readonly name: string
   readonly fields: readonly StructField[]
 }
-/** What macros turn into: a loop over a list or a map with an accumulator. */
+/** The expansion of macros: a loop over a list or a map with an accumulator. */
 export interface Comprehension extends Node {
   readonly kind: "comprehension"
   readonly range: Expr
@@ -78,7 +78,7 @@ export interface Comprehension extends Node {
 
 export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Comprehension
 
-/** The name of the accumulator in macros of the language. Expressions cannot write it. */
+/** The accumulator's name in macros of the language. Expressions cannot contain this name. */
 export const ACCUMULATOR = "@result"
 
 /** Returns the direct subexpressions of an expression. */

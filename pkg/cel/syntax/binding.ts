@@ -1,6 +1,6 @@
 import { ACCUMULATOR, type Comprehension } from "./ast.ts"
 
-/** Whether a comprehension only gives a variable its value: it loops over nothing. */
+/** Whether a comprehension is a `bind`: it loops over nothing and only sets a variable. */
 export const isBinding = ({ range, condition, accumulator }: Comprehension): boolean =>
   range.kind === "list" &&
   range.elements.length === 0 &&

@@ -1,10 +1,10 @@
-/** A fault of an expression that was found before it ran. */
+/** A fault of an expression that was found at compile time. */
 export interface CelIssue {
-  /** In cel-go's words, as `undefined field 'x'`. */
+  /** With cel-go's message, such as `undefined field 'x'`. */
   readonly message: string
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number
-  /** Characters before the fault in its line, from 0. */
+  /** Characters before the fault in its line, counted from 0. */
   readonly column: number
 }
 
@@ -17,7 +17,7 @@ export class Issues {
     this.#source = source
   }
 
-  /** `offset` counts UTF-16 units from the start of the expression; undefined where an issue has no place. */
+  /** `offset` counts UTF-16 units from the start of the expression; undefined when an issue has no position. */
   report(offset: number | undefined, message: string): void {
     if (offset === undefined) {
       this.#found.push({ message, line: 0, column: -1 })
@@ -35,7 +35,7 @@ export class Issues {
     return this.#found.length
   }
 
-  /** In the order of their places. */
+  /** Returns the issues in the order of their positions. */
   sorted(): readonly CelIssue[] {
     return this.#found.toSorted((a, b) => a.line - b.line || a.column - b.column)
   }
@@ -45,7 +45,7 @@ export class Issues {
 const MOST_SHOWN = 100
 
 /**
- * Issues as cel-go prints them: each with the line of the expression and a mark below the place. Source: cel-go
+ * Formats issues as cel-go does: each with the line of the expression and a mark below the position. Source: cel-go
  * common/error.go ToDisplayString.
  */
 export function formatIssues(issues: readonly CelIssue[], source: string): string {

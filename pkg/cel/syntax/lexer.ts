@@ -17,7 +17,7 @@ export interface Token {
   readonly offset: number
 }
 
-/** `in`, `true`, `false` and `null` are no identifiers. */
+/** Words that are not identifiers. */
 const KEYWORDS: ReadonlySet<string> = new Set(["in", "true", "false", "null"])
 
 const SPACE = /[\t \r\n\f]+|\/\/[^\n]*/y
@@ -83,7 +83,7 @@ export function tokens(source: string, issues: Issues): readonly Token[] {
   return found
 }
 
-/** Where a string ends, or the first character that it cannot have. */
+/** Returns where a string ends, or the first character that is not allowed in it. */
 function stringEnd(source: string, start: number, quote: string, raw: boolean): { at: number; closed: boolean } {
   const long = quote.length === 3
   for (let at = start; at < source.length;) {
@@ -100,7 +100,7 @@ function stringEnd(source: string, start: number, quote: string, raw: boolean): 
   return { at: source.length, closed: false }
 }
 
-/** Reports what begins no token, up to the character where that shows, and gives the place behind. */
+/** Reports characters that begin no token, and returns the position after them. */
 function unknownToken(source: string, start: number, fault: number, issues: Issues): number {
   const code = source.codePointAt(fault)
   const end = code === undefined ? source.length : fault + (code > 0xffff ? 2 : 1)

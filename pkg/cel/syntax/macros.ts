@@ -1,7 +1,7 @@
 import { ACCUMULATOR, type Expr, type MapExpr } from "./ast.ts"
 import type { Value } from "../values.ts"
 
-/** A call as it was written, before it is known to be a macro. */
+/** A call as it was written, which may be a macro. */
 export interface Written {
   readonly name: string
   readonly target: Expr | undefined
@@ -9,16 +9,16 @@ export interface Written {
   readonly offset: number
 }
 
-/** A call that the parser replaces by other expressions. Source: cel-go parser/macro.go. */
+/** A call that the parser replaces by another expression. Source: cel-go parser/macro.go. */
 export interface Macro {
   readonly name: string
   readonly member: boolean
   readonly args: number
-  /** Undefined where the call is none of this macro after all. */
+  /** Returns undefined when the call is not this macro after all. */
   readonly expand: (written: Written, make: Maker) => Expr | undefined
 }
 
-/** Says that a macro was written wrongly. */
+/** A macro has wrong arguments. */
 export class MacroError extends Error {
   readonly offset: number
   constructor(offset: number, message: string) {
@@ -32,22 +32,22 @@ const keyOf = (name: string, member: boolean, args: number): string => `${name}:
 export const macroTable = (macros: readonly Macro[]): ReadonlyMap<string, Macro> =>
   new Map(macros.map((macro) => [keyOf(macro.name, macro.member, macro.args), macro]))
 
-/** What a call stands for, if it is a macro. Throws a MacroError. */
+/** Returns the expansion of a call that is a macro; undefined when it is none. Throws MacroError. */
 export function expandMacro(table: ReadonlyMap<string, Macro>, written: Written, copies: Copies): Expr | undefined {
   const macro = table.get(keyOf(written.name, written.target !== undefined, written.args.length))
   return macro?.expand(written, new Maker(written.offset, copies))
 }
 
 /**
- * How many nodes macros may still copy in one expression. Differs from upstream: a chain of thirty `optMap` doubles
- * what is before it thirty times, and upstream tries.
+ * How many nodes macros may still copy in one expression. Differs from upstream, which has no limit: a chain of thirty
+ * `optMap` doubles what is before it thirty times.
  */
 export interface Copies {
   left: number
 }
 export const MOST_COPIES = 100_000
 
-/** Makes expressions whose place is that of the macro. */
+/** Creates nodes at the position of the macro. */
 export class Maker {
   readonly offset: number
   readonly #copies: Copies
@@ -55,7 +55,7 @@ export class Maker {
     this.offset = offset
     this.#copies = copies
   }
-  /** A deep copy, for expressions that a macro uses twice: the checker writes into them. */
+  /** Returns a deep copy, for an expression that a macro uses twice, since the checker writes into nodes. */
   copy(expr: Expr): Expr {
     if (--this.#copies.left < 0) throw new MacroError(this.offset, "the expression is too large")
     const copy = (inner: Expr): Expr => this.copy(inner)
@@ -82,7 +82,7 @@ export class Maker {
   map(): MapExpr {
     return { kind: "map", offset: this.offset, entries: [] }
   }
-  /** A loop whose accumulator is the macros' own. */
+  /** Creates a loop with the accumulator of the macros. */
   loop(parts: {
     range: Expr
     variable: string
@@ -101,7 +101,7 @@ export class Maker {
       ...parts,
     }
   }
-  /** `expression` with a variable that has a value: a loop over nothing whose accumulator is the variable. */
+  /** Evaluates `expression` with a variable: a loop over nothing whose accumulator is the variable. */
   bind(variable: string, value: Expr, expression: Expr): Expr {
     return {
       kind: "comprehension",
@@ -118,7 +118,7 @@ export class Maker {
   }
 }
 
-/** An expression with each of those in it replaced by its copy. */
+/** Returns an expression with each direct subexpression replaced by its copy. */
 function copyOf(expr: Expr, copy: (inner: Expr) => Expr): Expr {
   switch (expr.kind) {
     case "literal":
@@ -149,7 +149,7 @@ function copyOf(expr: Expr, copy: (inner: Expr) => Expr): Expr {
   }
 }
 
-/** The name that a macro's argument is. */
+/** Returns the name that an argument of a macro is. */
 export function variableName(arg: Expr, fault: string): string {
   if (arg.kind !== "ident") throw new MacroError(arg.offset, fault)
   if (arg.name === ACCUMULATOR || arg.name === "__result__")
@@ -157,7 +157,7 @@ export function variableName(arg: Expr, fault: string): string {
   return arg.name
 }
 
-/** The loop's parts that say when `all`, `exists` and `exists_one` hold. */
+/** Returns the parts of the loop for `all`, `exists` and `exists_one`. */
 export function quantifier(kind: "all" | "exists" | "exists_one", condition: Expr, make: Maker) {
   if (kind === "all")
     return {

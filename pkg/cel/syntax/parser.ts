@@ -7,7 +7,7 @@ import { expandMacro, MacroError, MOST_COPIES, type Copies, type Macro } from ".
 import { Stop, TokenReader } from "./token-reader.ts"
 import { unescapeBytes, unescapeString } from "./unescape.ts"
 
-/** Characters of an expression. Source: cel-go parser/options.go. */
+/** The most characters of an expression. Source: cel-go parser/options.go. */
 const LONGEST = 100_000
 
 const EXPRESSION_START =
@@ -35,8 +35,8 @@ const SUMS: Readonly<Record<string, string>> = { "+": "_+_", "-": "_-_" }
 const PRODUCTS: Readonly<Record<string, string>> = { "*": "_*_", "/": "_/_", "%": "_%_" }
 
 /**
- * Parses an expression and expands its macros. Faults are reported in the words of the parser that upstream generates
- * with ANTLR; unlike there, parsing ends at the first token that fits nowhere. Gives undefined after any fault.
+ * Parses an expression and expands its macros. Faults are reported with the messages of the ANTLR parser that upstream
+ * uses. Returns undefined after any fault.
  */
 export function parse(source: string, macros: ReadonlyMap<string, Macro>, issues: Issues): Expr | undefined {
   const size = Array.from(source).length
@@ -58,7 +58,7 @@ class Parser extends TokenReader {
   readonly #macros: ReadonlyMap<string, Macro>
   readonly #copies: Copies = { left: MOST_COPIES }
   #depth = 0
-  /** What may come, in the words for a fault at the start of an expression. */
+  /** The tokens that may follow, as a message names them; at first those that begin an expression. */
   #expecting = EXPRESSION_START
 
   constructor(list: readonly Token[], source: string, macros: ReadonlyMap<string, Macro>, issues: Issues) {
@@ -76,7 +76,7 @@ class Parser extends TokenReader {
     return expression
   }
 
-  /** Goes on behind a fault; null stands for the faulty expression. */
+  /** Skips the faulty tokens; null takes the place of the faulty expression. */
   #recover(): Expr {
     this.resume()
     return this.#literal(this.token.offset, null)
@@ -96,7 +96,7 @@ class Parser extends TokenReader {
     return result
   }
 
-  /** `a && b && c` is one call with all its terms. */
+  /** Parses `a && b && c` as one call with all its terms. */
   #logical(sign: string, name: string, next: () => Expr): Expr {
     const terms = [next()]
     let offset = 0
@@ -135,7 +135,6 @@ class Parser extends TokenReader {
       if (sign === "-" && (after.kind === "NUM_INT" || after.kind === "NUM_FLOAT")) return this.#member()
       let count = 0
       while (this.take(sign) !== undefined) count++
-      // Of many minus signs the last belongs to the number behind it.
       const operand = this.#member()
       return count % 2 === 0 ? operand : this.#call(first.offset, name, [operand])
     }
@@ -182,7 +181,7 @@ class Parser extends TokenReader {
     return this.#call(dot.offset, "_?._", [operand, field])
   }
 
-  /** The arguments of a call, whose bracket has been opened. */
+  /** Parses the arguments of a call after its opening bracket. */
   #arguments(): readonly Expr[] {
     const args: Expr[] = []
     if (this.take(")") !== undefined) return args
@@ -291,7 +290,7 @@ class Parser extends TokenReader {
     return this.#literal(token.offset, "text" in read ? read.text : read.bytes)
   }
 
-  /** A name, a call of a global function, or an object: `a`, `a(…)`, `a.B{…}`. */
+  /** Parses a name, a call of a global function, or an object: `a`, `a(…)`, `a.B{…}`. */
   #name(dot: Token | undefined): Expr {
     const token = this.token
     this.at++
@@ -308,7 +307,7 @@ class Parser extends TokenReader {
     return { kind: "ident", offset: token.offset, name }
   }
 
-  /** The whole name in front of a brace; undefined, and nothing taken, where no brace comes. */
+  /** Returns the full name before a brace; undefined, without reading tokens, when no brace follows. */
   #messageName(first: string): string | undefined {
     let name = first
     let at = this.at
@@ -383,7 +382,7 @@ class Parser extends TokenReader {
   }
 }
 
-/** A bytes token without its `b`; the raw sign may stand on either side of it. */
+/** Returns a bytes token without its `b`; the `r` of a raw literal may be before or after it. */
 const bytesBody = (text: string): string => text.replace(/^([rR]?)[bB]/, "$1")
 
 const startsExpression = ({ kind, text }: Token): boolean =>

@@ -1,18 +1,18 @@
 import type { Issues } from "./issue.ts"
 import type { Token } from "./lexer.ts"
 
-/** Most levels of an expression. Source: cel-go parser/options.go. */
+/** The deepest nesting of an expression. Source: cel-go parser/options.go. */
 const DEEPEST = 250
 /** Ends parsing after a fault that has been reported. */
 export class Stop extends Error {}
 
-/** Reads the tokens of an expression one by one, and reports syntax errors in the words of ANTLR's parser. */
+/** Reads the tokens of an expression one by one, and reports syntax errors with the messages of ANTLR's parser. */
 export class TokenReader {
   protected readonly tokens: readonly Token[]
   /** Index of the next token. */
   protected at = 0
   readonly #issues: Issues
-  /** Whether tokens were skipped since the last one that fitted; further faults are not reported then. */
+  /** Whether tokens were skipped since the last one that matched; further faults are not reported then. */
   protected recovering = false
   /** Index of the token at which parsing resumed after the last fault. */
   #resumed = -1
@@ -33,14 +33,14 @@ export class TokenReader {
     return token.kind === "punctuation" && token.text === text
   }
 
-  /** Takes this punctuation if it comes next. */
+  /** Reads this punctuation if it is next. */
   protected take(text: string): Token | undefined {
     if (!this.is(text)) return undefined
     this.recovering = false
     return this.tokens[this.at++]
   }
 
-  /** Takes punctuation that must come next. One superfluous token before it is reported and skipped. */
+  /** Reads punctuation that must be next. One superfluous token before it is reported and skipped. */
   protected expect(text: string, expecting = `'${text}'`): Token {
     const token = this.take(text)
     if (token !== undefined) return token
@@ -59,7 +59,7 @@ export class TokenReader {
     )
   }
 
-  /** Takes the bracket that ends a list or a map, where a comma would be allowed too. */
+  /** Reads the bracket that ends a list or a map, where a comma would be allowed too. */
   protected close(text: string): void {
     if (this.take(text) !== undefined) return
     const next = this.tokens[this.at + 1]
@@ -82,7 +82,7 @@ export class TokenReader {
     this.#issues.report(offset, message)
   }
 
-  /** Refuses an expression that is nested too deep. */
+  /** Reports an expression that is nested too deep. */
   protected deeper(levels: number): void {
     if (levels <= DEEPEST) return
     this.report(undefined, `expression recursion limit exceeded: ${DEEPEST}`)

@@ -10,7 +10,7 @@ const NAMED: Readonly<Record<string, number>> = {
   v: 11,
 }
 
-/** What stands between the quotes of a token, and whether backslashes are plain characters there. */
+/** Returns the text between the quotes of a token, and whether it is raw (backslashes are ordinary characters). */
 function unquoted(token: string): { body: string; raw: boolean } {
   const text = token.replaceAll("\r\n", "\n").replaceAll("\r", "\n")
   const raw = /^[rR]/.test(text)
@@ -19,7 +19,7 @@ function unquoted(token: string): { body: string; raw: boolean } {
   return { body: quoted.slice(width, quoted.length - width), raw }
 }
 
-/** The number that an escape stands for, its length in the text, and whether it was written as a byte. */
+/** Returns the number of an escape, its length in the text, and whether it was written as a byte. */
 function escapeAt(body: string, at: number): { code: number; length: number; byte: boolean } {
   const letter = body[at + 1]!
   const hex = letter === "x" || letter === "X" ? 2 : letter === "u" ? 4 : letter === "U" ? 8 : 0
@@ -28,7 +28,7 @@ function escapeAt(body: string, at: number): { code: number; length: number; byt
   return { code: NAMED[letter] ?? letter.charCodeAt(0), length: 2, byte: false }
 }
 
-/** The text of a string literal, or the words that say why it is none. */
+/** Returns the text of a string literal, or the message about its fault. */
 export function unescapeString(token: string): { readonly text: string } | { readonly fault: string } {
   const { body, raw } = unquoted(token)
   if (raw || !body.includes("\\")) return { text: body }
@@ -47,7 +47,7 @@ export function unescapeString(token: string): { readonly text: string } | { rea
   return { text }
 }
 
-/** The bytes of a bytes literal (without its `b`), or the words that say why it is none. */
+/** Returns the bytes of a bytes literal (without its `b`), or the message about its fault. */
 export function unescapeBytes(token: string): { readonly bytes: Uint8Array } | { readonly fault: string } {
   const { body, raw } = unquoted(token)
   const encoder = new TextEncoder()
