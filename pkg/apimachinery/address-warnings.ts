@@ -1,9 +1,8 @@
 import { canonicalAddress } from "./cidr.ts"
 
 /**
- * Warnings of addresses that are valid and written in another form than RFC 5952 has: only those of IPv6 can be.
- * Source:
- * GetWarningsForIP and GetWarningsForCIDR in apimachinery pkg/util/validation/ip.go.
+ * Returns a warning for an address that is valid but not in the canonical form of RFC 5952; only IPv6 addresses can be.
+ * Source: GetWarningsForIP and GetWarningsForCIDR in apimachinery pkg/util/validation/ip.go.
  */
 export function addressWarnings(path: string, address: string): readonly string[] {
   if (!address.includes(":")) return NO_WARNINGS
@@ -13,7 +12,7 @@ export function addressWarnings(path: string, address: string): readonly string[
     : [`${path}: IPv6 address "${address}" should be in RFC 5952 canonical format ("${canonical}")`]
 }
 
-/** The same of a range. */
+/** Returns the same warning for a range of addresses. */
 export function rangeWarnings(path: string, range: string): readonly string[] {
   const slash = range.indexOf("/")
   if (slash < 0 || !range.includes(":")) return NO_WARNINGS

@@ -3,30 +3,30 @@ import { isIP, isIPv6 } from "node:net"
 export const FAMILIES = ["IPv4", "IPv6"] as const
 export type Family = (typeof FAMILIES)[number]
 
-/** The family of what is known to be an address or a network in CIDR form. */
+/** Returns the family of a valid address or CIDR range. */
 export const familyOf = (text: string): Family => (text.includes(":") ? "IPv6" : "IPv4")
 
-/** An address and a port in the form of URLs: `10.0.0.1:80`, `[fd00::1]:80`. */
+/** Joins an address and a port as in a URL: `10.0.0.1:80`, `[fd00::1]:80`. */
 export const joinHostPort = (host: string, port: number | string): string =>
   host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
 
-/** An address as a number of its family. */
+/** An address as a number, with its family. */
 export interface Address {
   readonly family: Family
   readonly number: bigint
 }
 
-/** A network of addresses: those between its own address and the last one, both included. */
+/** A range of addresses from `first` to `last`, both included. */
 export interface Network {
   readonly family: Family
   readonly first: bigint
   readonly last: bigint
 }
 
-/** The number of what is known to be an address. */
+/** Returns the number of a valid address. */
 export function addressNumber(address: string): bigint {
   if (!isIPv6(address)) return address.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n)
-  // A URL shows an address in its canonical form, which has hexadecimal groups only.
+  // The URL parser writes an IPv6 address in canonical form, whose groups are all hexadecimal.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::")
   const groups = (part: string) => (part === "" ? [] : part.split(":"))
   const [before, after] = [groups(head), groups(tail ?? "")]
@@ -35,17 +35,17 @@ export function addressNumber(address: string): bigint {
   return all.reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n)
 }
 
-/** An address in the form of RFC 5952, as a URL shows it. */
+/** Returns an address in the canonical form of RFC 5952, as a URL shows it. */
 export const canonicalAddress = (address: string): string =>
   isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
-/** Nothing for what is no address. */
+/** Parses an address; undefined when it is none. */
 export function parseAddress(text: string): Address | undefined {
   const version = text.includes("%") ? 0 : isIP(text)
   return version === 0 ? undefined : { family: version === 6 ? "IPv6" : "IPv4", number: addressNumber(text) }
 }
 
-/** Nothing for what is no network in CIDR form. An address with further bits stands for its network. */
+/** Parses a range in CIDR form; undefined when it is none. Bits after the prefix are ignored. */
 export function parseNetwork(cidr: string): Network | undefined {
   const [text = "", bits = ""] = cidr.split("/")
   const address = parseAddress(text)
@@ -61,12 +61,12 @@ export function parseNetwork(cidr: string): Network | undefined {
 export const overlaps = (a: Network, b: Network): boolean =>
   a.family === b.family && a.first <= b.last && b.first <= a.last
 
-/** Whether all of `inner` lies in `outer`. */
+/** Whether `outer` contains all addresses of `inner`. */
 export const covers = (outer: Network, inner: Network): boolean =>
   outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last
 
 /**
- * Whether an address may be given out of a network: its own address may not be, nor the broadcast address. Source:
+ * Whether an address of the range can be allocated: not the network address, nor the broadcast address. Source:
  * pkg/api/servicecidr PrefixContainsIP.
  */
 export const holds = ({ family, first, last }: Network, address: Address): boolean =>

@@ -2,7 +2,7 @@ const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/
 const STAGES = ["alpha", "beta", undefined]
 
 /**
- * Orders versions by how much they are wanted: v2, v1, v1beta2, v1alpha1, and then others by name. Source: apimachinery
+ * Orders versions by preference: v2, v1, v1beta2, v1alpha1, and then others by name. Source: apimachinery
  * pkg/version/helpers.go.
  */
 export function compareVersions(a: string, b: string): number {

@@ -13,8 +13,8 @@ const LONGEST_REASON = 1024
 const LONGEST_MESSAGE = 32 * 1024
 
 /**
- * What is wrong with conditions, for the kinds that look at them: most take what their controllers write. Source:
- * apimachinery pkg/apis/meta/v1/validation ValidateConditions.
+ * Returns the faults of conditions, for the few kinds whose conditions are validated. Source: apimachinery
+ * pkg/apis/meta/v1/validation ValidateConditions.
  */
 export function conditionFaults(path: string, conditions: readonly Condition[] = []): readonly Cause[] {
   const again = repeated(conditions, ({ type }) => type)

@@ -1,6 +1,6 @@
 /**
- * Freezes a value of JSON and all in it, so that a change in place throws where it is made. What is frozen already is
- * taken to be so all the way down.
+ * Freezes a JSON value with all it contains, so that code which changes it throws. A frozen value is assumed to be
+ * frozen throughout.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value

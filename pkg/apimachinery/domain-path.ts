@@ -6,7 +6,7 @@ const PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 const pathPattern = new RegExp(`^${PATH}$`)
 
 /**
- * What is wrong with the name of an implementation, such as `acme.io/foo`. Source: apimachinery pkg/util/validation
+ * Returns the faults of a name with a domain, such as `acme.io/foo`. Source: apimachinery pkg/util/validation
  * IsDomainPrefixedPath.
  */
 export function domainPathFaults(field: string, value: string): readonly Cause[] {

@@ -1,11 +1,11 @@
 /**
- * Are two plain JSON values the same? An absent property equals one that is undefined or null; the order of properties
- * does not matter. Shared references are equal at once, which makes this cheap for immutable objects. Source of the
+ * Whether two JSON values are equal. An absent property equals one that is undefined or null; the order of properties
+ * does not matter. Equal references are not walked, which makes this cheap for immutable objects. Source of the
  * meaning: apimachinery pkg/api/equality (absent and empty differ here).
  */
 export const deepEqual = (a: unknown, b: unknown): boolean => equal(a, b, false)
 
-/** The same of stored objects, where null is not absent: a custom object may hold either. */
+/** Whether two stored objects are equal, where null differs from absent: a custom object may have either. */
 export const deepEqualWithNulls = (a: unknown, b: unknown): boolean => equal(a, b, true)
 
 function equal(a: unknown, b: unknown, nullsCount: boolean): boolean {
@@ -30,7 +30,7 @@ function equal(a: unknown, b: unknown, nullsCount: boolean): boolean {
   return defined === 0
 }
 
-/** `deepEqualWithNulls` of two objects, but for the properties of these names. */
+/** Whether two objects are equal by `deepEqualWithNulls` apart from the properties in `except`. */
 export function equalBeside(a: object, b: object, except: readonly string[]): boolean {
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>

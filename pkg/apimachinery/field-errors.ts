@@ -2,9 +2,8 @@ import type { Cause } from "./errors.ts"
 import type { Problem } from "./names.ts"
 
 /**
- * The words in which a bad field is reported; clients and the conformance tests match them.
- * `field` is a path such as `spec.containers[0].name`; see `at`. Source: apimachinery
- * pkg/util/validation/field/errors.go.
+ * Makes the causes of field errors, with the messages that clients and the conformance tests match. `field` is a path
+ * such as `spec.containers[0].name`; see `at`. Source: apimachinery pkg/util/validation/field/errors.go.
  */
 export const required = (field: string, detail = ""): Cause => ({
   reason: "FieldValueRequired",
@@ -20,14 +19,14 @@ export const typeInvalid = (field: string, value: unknown, detail: string): Caus
   ...invalidValue(field, value, detail),
   reason: "FieldValueTypeInvalid",
 })
-/** A cause for each thing that a check of names found wrong with a value, if anything. */
+/** Returns a cause for each problem that a check of names found. */
 export const invalidValues = (field: string, value: unknown, problem: Problem | undefined): readonly Cause[] =>
   problem === undefined
     ? NO_CAUSES
     : typeof problem === "string"
       ? [invalidValue(field, value, problem)]
       : problem.map((each) => invalidValue(field, value, each))
-/** Where upstream does not show what was given. */
+/** For the cases in which upstream does not show the value. */
 export const invalidWithoutValue = (field: string, detail: string): Cause => ({
   reason: "FieldValueInvalid",
   field,
@@ -38,7 +37,7 @@ export const duplicate = (field: string, value: unknown, detail = ""): Cause => 
   field,
   message: `Duplicate value: ${shown(value)}${detail === "" ? "" : `: ${detail}`}`,
 })
-/** `supported` in upstream's order, which mostly is that of the alphabet. */
+/** `supported` is in upstream's order, which is usually alphabetical. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause => ({
   reason: "FieldValueNotSupported",
   field,
@@ -51,7 +50,7 @@ export const forbiddenField = (field: string, detail: string): Cause => ({
   field,
   message: `Forbidden: ${detail}`,
 })
-/** Where a rule could not be looked at. */
+/** For a rule that could not be evaluated. */
 export const internalFault = (field: string, why: string): Cause => ({
   reason: "InternalError",
   field,
@@ -74,7 +73,7 @@ export const notFoundField = (field: string, value: unknown, detail = ""): Cause
 })
 
 /**
- * A path with one more step: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is
+ * Appends steps to a path: `at("spec", "containers")` is `spec.containers`, `at("spec.containers", 0)` is
  * `spec.containers[0]`.
  */
 export function at(path: string, ...steps: readonly (string | number)[]): string {
@@ -84,13 +83,13 @@ export function at(path: string, ...steps: readonly (string | number)[]): string
   return longer
 }
 
-/** What a rule gives that finds nothing wrong: always this one, so that nothing is made for it. */
+/** The result of a rule that finds no fault. All rules share it, so that a valid object needs no allocation. */
 export const NO_CAUSES: readonly Cause[] = []
 
 /**
- * Takes up what was found in a part: `within(causes, validatePort(port), "ports", 0)`. A rule names fields as they are
- * in the value it looks at, and each of its callers puts its own steps before them (none, where the step is ""): so
- * paths are made from the inside out, and only of what is wrong.
+ * Adds the causes found in a part: `within(causes, validatePort(port), "ports", 0)`. A rule names fields relative to
+ * the value that it checks, and each caller prepends its own steps (none for the step ""), so paths are only built for
+ * faults.
  */
 export function within(causes: Cause[], found: readonly Cause[], step: string | number, index?: number): void {
   if (found.length === 0) return
@@ -99,8 +98,7 @@ export function within(causes: Cause[], found: readonly Cause[], step: string | 
 }
 
 /**
- * What is wrong with the items of a list, each looked at by itself: `eachWithin(causes, tolerations, "tolerations",
- * validateToleration)`.
+ * Adds the causes found in each item of a list: `eachWithin(causes, tolerations, "tolerations", validateToleration)`.
  */
 export function eachWithin<T>(
   causes: Cause[],
@@ -115,12 +113,10 @@ export function eachWithin<T>(
 const joined = (path: string, rest: string): string =>
   path === "" || rest === "" || rest.startsWith("[") ? path + rest : `${path}.${rest}`
 
-/** A path into a map: `metadata.labels[app]`. */
+/** Returns the path of a key in a map: `metadata.labels[app]`. */
 export const atKey = (path: string, key: string): string => `${path}[${key}]`
 
-/**
- * A value as Go's %#v-like verb of field errors shows it: strings quoted, numbers and booleans bare, the rest as JSON.
- */
+/** Formats a value as Go's field errors do: strings quoted, numbers and booleans bare, the rest as JSON. */
 function shown(value: unknown): string {
   if (value === undefined || value === null) return "null"
   const text = JSON.stringify(value)

@@ -1,6 +1,6 @@
 import { badRequest } from "./errors.ts"
 
-/** One condition of a field selector: a path such as `status.phase` and the text it must or must not have. */
+/** One condition of a field selector: a path such as `status.phase`, and the text that it must or must not have. */
 export interface FieldRequirement {
   readonly path: string
   readonly operator: "=" | "!="
@@ -8,8 +8,8 @@ export interface FieldRequirement {
 }
 
 /**
- * Reads `?fieldSelector=`: terms joined by commas, each with `=`, `==` or `!=`; in values `\`, `,` and `=` are escaped
- * by `\`. Throws a 400 ApiError in upstream's words. Source: apimachinery pkg/fields/selector.go.
+ * Parses `?fieldSelector=`: terms joined by commas, each with `=`, `==` or `!=`; a backslash escapes `\`, `,` and `=`
+ * in values. Throws a 400 ApiError with upstream's message. Source: apimachinery pkg/fields/selector.go.
  */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   const found: FieldRequirement[] = []
@@ -17,7 +17,7 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
     const split = /^(.*?)(!=|==|=)(.*)$/s.exec(term)
     if (split === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
     const value = unescapeValue(split[3]!)
-    // An operator by itself says nothing.
+    // An operator without path and value is no condition.
     if (split[1] !== "" || value !== "")
       found.push({ path: split[1]!, operator: split[2] === "!=" ? "!=" : "=", value })
   }
@@ -37,10 +37,10 @@ function unescapeValue(text: string): string {
 
 const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, "\\$&")
 
-/** The text form of conditions, as a client sends it. */
+/** Formats conditions as a client sends them. */
 export const formatFieldSelector = (requirements: readonly FieldRequirement[]): string =>
   requirements.map(({ path, operator, value }) => `${path}${operator}${escapeFieldValue(value)}`).join(",")
 
-/** Whether all conditions hold; `valueOf` gives the text of a path, empty where the object has none. */
+/** Whether all conditions are true; `valueOf` returns the text at a path, empty when the object has none. */
 export const matchesFields = (requirements: readonly FieldRequirement[], valueOf: (path: string) => string): boolean =>
   requirements.every(({ path, operator, value }) => (valueOf(path) === value) === (operator === "="))

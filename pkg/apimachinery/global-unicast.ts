@@ -1,9 +1,9 @@
 import { parseAddress } from "./cidr.ts"
 
 /**
- * Whether an address names one machine that other machines can reach: not unspecified, loopback, link-local, multicast
- * or broadcast. Private addresses count. An IPv4 address written as IPv6 (`::ffff:127.0.0.1`) is judged as the IPv4
- * address. False for what is no address. Source: Go's net.IP.IsGlobalUnicast.
+ * Whether an address belongs to one machine that other machines can reach: it is not unspecified, loopback, link-local,
+ * multicast or broadcast. Private addresses count. An IPv4 address written as IPv6 (`::ffff:127.0.0.1`) is treated as
+ * the IPv4 address. False for text that is not an address. Source: Go's net.IP.IsGlobalUnicast.
  */
 export function isGlobalUnicast(text: string): boolean {
   const address = parseAddress(text)

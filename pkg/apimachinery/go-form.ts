@@ -3,8 +3,8 @@ import type { Message } from "./fields.ts"
 import { ObjectMeta } from "./meta.ts"
 
 /**
- * A value as Kubernetes' messages show it: its internal types have no JSON names, so every field stands there under its
- * Go name, and what is missing as null or as a zero. Source: field.Error in apimachinery
+ * Returns a value in the form that upstream's error messages show: its internal types have no JSON names, so fields
+ * have their Go names, and absent fields are shown as null or zero. Source: field.Error in apimachinery
  * pkg/util/validation/field/errors.go, which encodes the value with encoding/json.
  */
 export function goForm(message: Message, value: object): object {
@@ -12,7 +12,7 @@ export function goForm(message: Message, value: object): object {
   if (message.name.startsWith(SHARED)) return plainForm(message, given)
   return Object.fromEntries(
     Object.entries(message.fields).flatMap(([name, { spec }]): (readonly [string, unknown])[] =>
-      // Go embeds the metadata, whose type has JSON names.
+      // Go embeds the metadata, and its type has JSON names.
       name === "metadata"
         ? Object.entries(plainForm(ObjectMeta, (given[name] ?? {}) as Values))
         : [[goName(name), formOf(spec.type, spec, given[name])]],
@@ -21,10 +21,10 @@ export function goForm(message: Message, value: object): object {
 }
 
 type Values = Readonly<Record<string, unknown>>
-/** Types of these are the same inside and outside. */
+/** Types in this package have no internal form. */
 const SHARED = "io.k8s.apimachinery."
 
-/** A value of a type that has JSON names, its fields in the order of their declaration. */
+/** Returns a value of a type with JSON names, with its fields in the order of declaration. */
 export function plainForm(message: Message, given: object): object {
   const values = given as Values
   return Object.fromEntries(
@@ -34,7 +34,7 @@ export function plainForm(message: Message, given: object): object {
   )
 }
 
-/** A value as Go writes it with encoding/json: fields as they are declared, keys of maps sorted. */
+/** Returns a value as Go's encoding/json writes it: fields in the order of declaration, map keys sorted. */
 export function plain(type: Type, value: unknown): unknown {
   // what cannot be read is shown as it was sent
   if (typeof value !== "object" || value === null) return value
@@ -43,7 +43,7 @@ export function plain(type: Type, value: unknown): unknown {
   return type.kind === "map" ? mapped(value, (item) => plain(type.of, item)) : value
 }
 
-/** A map with its keys in the order in which Go writes them. */
+/** Returns a map with its keys in the order in which Go writes them. */
 const mapped = (map: object, shown: (item: unknown) => unknown): object =>
   Object.fromEntries(
     Object.entries(map)
@@ -74,7 +74,7 @@ function zeroOf({ kind }: Type): unknown {
   }
 }
 
-/** Words that Go writes in capitals, where they begin a name. */
+/** Words that are in capitals in Go names when they begin a name. */
 const CAPITALS = /^(ip|uid|api|se|fs|gmsa|csi|url|cidr|pd)(?=[A-Z]|s?$)/
 
 const goName = (name: string): string =>

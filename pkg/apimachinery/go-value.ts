@@ -1,9 +1,9 @@
 /**
- * A value that Go has and JSON has not, where an expression puts one into a configuration: it stands for what no field
- * takes, and messages show it.
+ * A value that exists in Go but not in JSON, which an expression can put into a configuration. No field accepts it, and
+ * error messages show it.
  */
 export class GoValue {
-  /** As `%T`, `%v` and `%#v` show it. */
+  /** The type and the text of the value as Go's `%T`, `%v` and `%#v` show them. */
   readonly type: string
   readonly text: string
   readonly syntax: string

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer"
 
 /**
- * What is wrong with a text that is no JSON, in the words of Go's decoder, which clients and people know. Only for
- * texts that JSON.parse has refused. Source: encoding/json scanner.go.
+ * Returns Go's message about text that is not JSON, which clients match. Only for text that JSON.parse has refused.
+ * Source: encoding/json scanner.go.
  */
 export function jsonFault(text: string): string {
   const reader = new Reader(text)
@@ -11,7 +11,7 @@ export function jsonFault(text: string): string {
     reader.end()
   } catch (err) {
     if (err instanceof Fault) return err.message
-    // Nested so deep that the stack ends: Go's decoder has a limit too.
+    // The nesting exceeded the stack; Go's decoder has a limit too.
     if (err instanceof RangeError) return "invalid character '[' exceeded max depth"
     throw err
   }
@@ -31,7 +31,7 @@ class Reader {
     this.#text = text
   }
 
-  /** One value, with the space around it. */
+  /** Reads one value, with the white space around it. */
   value(): void {
     this.#space()
     const char = this.#text[this.#at]
@@ -71,7 +71,7 @@ class Reader {
     }
   }
 
-  /** Steps into what is open, and out again where it is closed at once. */
+  /** Opens a list or an object, and closes it again when it is empty. */
   #empty(closing: string): boolean {
     this.#at++
     this.#space()
@@ -134,11 +134,11 @@ class Reader {
   }
 }
 
-/** Go looks at bytes, and shows that of a longer character as a character of its own. */
+/** Go reports the first byte of a multi-byte character, as if that were a character. */
 const firstByte = (code: number): string =>
   String.fromCharCode(code < 0x80 ? code : Buffer.from(String.fromCodePoint(code))[0]!)
 
-/** A character as Go shows it. */
+/** Formats a character as Go does. */
 function quoted(char: string): string {
   if (char === "'") return "'\\''"
   if (char === '"') return `'"'`

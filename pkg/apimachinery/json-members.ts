@@ -1,11 +1,11 @@
 /**
- * The texts of some members of the object that a JSON text is, by their names; of one that stands twice the last. The
- * text must be valid JSON. For fields whose text counts, which JSON.parse does not keep.
+ * Returns the original text of some members of a JSON object, by name; of a duplicate member the last. The text must be
+ * valid JSON. For fields whose exact text matters, which JSON.parse does not keep.
  */
 export function memberTexts(json: string, names: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   let depth = 0
-  /** The member that is being read at the top, and where its value begins. */
+  /** The member of the outermost object that is being read, and where its value begins. */
   let name: string | undefined
   let from = 0
   for (let i = 0; i < json.length; i++) {
@@ -47,7 +47,9 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-/** The index of the quote that ends the string beginning at `start`; the length of a text in which none does. */
+/**
+ * Returns the index of the quote that ends the string beginning at `start`; the length of the text when there is none.
+ */
 export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end > 0; end = json.indexOf('"', end + 1)) {
     let slashes = 0

@@ -2,7 +2,7 @@ import { ExactNumber } from "./exact-number.ts"
 import { GoValue } from "./go-value.ts"
 import { RawJson } from "./raw-json.ts"
 
-/** Whether a value of a parsed document is an object, and neither null nor a list nor JSON kept as text. */
+/** Whether a value of a parsed document is an object: not null, a list, or JSON kept as text. */
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" &&
   value !== null &&

@@ -8,7 +8,8 @@ export type JsonPath = (value: unknown) => readonly unknown[]
 type Step = (values: readonly unknown[]) => unknown[]
 
 /**
- * Compiles a path; braces around it are allowed. @throws SyntaxError naming the path and where it ends making sense.
+ * Compiles a path, with or without braces around it. @throws SyntaxError with the path and the part that cannot be
+ * parsed
  */
 export function parseJsonPath(path: string): JsonPath {
   const text = path.startsWith("{") && path.endsWith("}") ? path.slice(1, -1) : path
@@ -17,7 +18,7 @@ export function parseJsonPath(path: string): JsonPath {
   const token =
     /\.((?:[^.[\]\\*]|\\.)+)|\[(-?\d+)\]|\[\*\]|\.\*|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(([^\]]*)\)\]/y
   let at = 0
-  // `.` alone is the whole value.
+  // `.` alone selects the whole value.
   while (at < rest.length && rest !== ".") {
     token.lastIndex = at
     const match = token.exec(rest)
@@ -52,7 +53,7 @@ const everything: Step = (values) =>
     Array.isArray(value) ? [...(value as unknown[])] : isObject(value) ? Object.values(value) : [],
   )
 
-/** `@.type=="Ready"`, `@.port>80`, or `@.ready` alone, which asks that it be there. */
+/** Compiles a filter: `@.type=="Ready"`, `@.port>80`, or `@.ready` alone, which is true when the field exists. */
 function filter(path: string, condition: string): Step {
   const text = condition.trim()
   const { 0: operator, index = text.length } = /==|!=|<=|>=|<|>/.exec(text) ?? { 0: undefined }

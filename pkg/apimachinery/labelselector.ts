@@ -5,7 +5,7 @@ import { isLabelValue, isQualifiedName } from "./names.ts"
 import { validateLabels } from "./objectmeta.ts"
 
 /**
- * What is wrong with a label selector at a path. Source: apimachinery pkg/apis/meta/v1/validation
+ * Returns the faults of a label selector at a path. Source: apimachinery pkg/apis/meta/v1/validation
  * ValidateLabelSelector.
  */
 export function labelSelectorFaults(

@@ -6,16 +6,16 @@ import type { KubeObject } from "./resource.ts"
 /** Field sets that many objects share, and their JSON. */
 const known = new WeakMap<object, string>()
 
-/** Keeps the JSON of a field set that many objects share, so that it is not made again with each of them. */
+/** Caches the JSON of a field set that many objects share. */
 export function rememberFieldSet(set: object): void {
   if (!known.has(set)) known.set(set, JSON.stringify(set))
 }
 
 /**
- * The JSON of an object: exactly what JSON.stringify gives, but for raw JSON at its top, which is its own text. Field
- * sets are made apart and put in, for two reasons: the same ones come with every object of a template, and their keys
- * (`k:{"name":"web"}`) hold quotes, for which the runtime leaves its fast way of writing, with the whole object in
- * which one stands.
+ * Returns the JSON of an object: the same as JSON.stringify, except that raw JSON in its top-level fields keeps its
+ * text. Field sets are encoded separately and inserted, for two reasons: objects of one template have the same ones,
+ * and the quotes in their keys (`k:{"name":"web"}`) would keep the runtime from using its fast encoder for the whole
+ * object.
  */
 export function objectJson(object: KubeObject): string {
   const text = jsonWithSets(object)
@@ -23,7 +23,7 @@ export function objectJson(object: KubeObject): string {
   return text
 }
 
-/** JSON of an object whose raw JSON is set in its place. `text` has the other members. */
+/** Returns the JSON of an object with raw JSON in its place. `text` has the other members. */
 function withRawTexts(object: KubeObject, text: string): string {
   const members = memberTexts(text, Object.keys(object))
   return `{${Object.entries(object)
@@ -49,7 +49,7 @@ function jsonWithSets(object: KubeObject): string {
     made += text.slice(from, at) + (known.get(fieldsV1 as object) ?? JSON.stringify(fieldsV1))
     from = at + 1
   }
-  // More marks than entries: the object has one of its own.
+  // There are more marks than entries, so the object itself contains the mark.
   return text.includes(MARK, from) ? JSON.stringify(object) : made + text.slice(from)
 }
 const hasSet = ({ fieldsV1 }: ManagedFieldsEntry): boolean => typeof fieldsV1 === "object" && fieldsV1 !== null

@@ -1,18 +1,17 @@
 /**
- * Resource quantities (`100m`, `1.5Gi`, `2e3`), kept exactly: a bigint count of billionths, which is the finest grain
- * there is; finer values are rounded up, away from zero. Source: apimachinery
- * pkg/api/resource/{quantity,suffix,scale_int}.go.
+ * Resource quantities (`100m`, `1.5Gi`, `2e3`), kept exactly as a bigint number of billionths, the smallest unit; finer
+ * values are rounded away from zero. Source: apimachinery pkg/api/resource/{quantity,suffix,scale_int}.go.
  */
 export interface Quantity {
   /** The value in billionths. */
   readonly nano: bigint
-  /** Which family of suffixes it is written with. */
+  /** The family of suffixes with which it is written. */
   readonly format: QuantityFormat
 }
 export type QuantityFormat = "BinarySI" | "DecimalSI" | "DecimalExponent"
 
 const NANO = 1_000_000_000n
-/** Upstream caps values that do not fit 63 bits. */
+/** Upstream limits values to 63 bits. */
 const LARGEST = ((1n << 63n) - 1n) * NANO
 
 const DECIMAL: ReadonlyMap<string, number> = new Map([
@@ -38,11 +37,11 @@ const BINARY: ReadonlyMap<string, bigint> = new Map([
 
 const FORM = /^([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE])?$/
 
-/** The words that clients see for a text that is no quantity. */
+/** The message for text that is not a quantity. */
 export const QUANTITY_FORM =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
-/** Reads a quantity, or gives undefined for a text that is none. */
+/** Parses a quantity; returns undefined when the text is none. */
 export function parseQuantity(text: string): Quantity | undefined {
   const before = known.get(text)
   if (before !== undefined) return before
@@ -52,10 +51,10 @@ export function parseQuantity(text: string): Quantity | undefined {
   known.set(text, parsed)
   return parsed
 }
-/** A cluster has few different amounts, and asks for each of them with every pod. Emptied when full. */
+/** Caches quantities, since a cluster has few different ones and needs them for every pod. Emptied when full. */
 const known = new Map<string, Quantity>()
 const MOST_KNOWN = 4096
-/** Anybody may send a number of a megabyte; it is not kept. */
+/** Longer texts are not cached: a client may send a number of a megabyte. */
 const LONGEST_KNOWN = 64
 
 function parse(text: string): Quantity | undefined {
@@ -72,7 +71,7 @@ function parse(text: string): Quantity | undefined {
   return { nano: sign === "-" ? -capped : capped, format }
 }
 
-/** Reads a quantity; throws a TypeError for a text that is none. For values that have been validated. */
+/** Parses a quantity; throws TypeError when the text is none. For values that were validated before. */
 export function quantity(text: string): Quantity {
   const parsed = parseQuantity(text)
   if (parsed === undefined) throw new TypeError(`${JSON.stringify(text)} is not a quantity: ${QUANTITY_FORM}`)
@@ -80,7 +79,7 @@ export function quantity(text: string): Quantity {
 }
 
 /**
- * value × 10^exponent, rounded up. An exponent past any value of use is cut short, so that no text makes a giant
+ * Returns value × 10^exponent, rounded up. Exponents beyond any useful value are limited, so that no text makes a giant
  * number.
  */
 function scale(value: bigint, exponent: number): bigint {
@@ -93,8 +92,8 @@ const ceilDivide = (value: bigint, by: bigint): bigint =>
   value % by === 0n ? value / by : value >= 0n ? value / by + 1n : value / by - 1n
 
 /**
- * The canonical text: no fraction, the largest suffix that leaves the number whole. Binary values that are below 1024
- * or not whole numbers are written with decimal suffixes.
+ * Formats a quantity in canonical form: no fraction, the largest suffix that leaves a whole number. Binary values below
+ * 1024, and those that are not whole numbers, have decimal suffixes.
  */
 export function formatQuantity({ nano, format }: Quantity): string {
   if (nano === 0n) return "0"
@@ -119,19 +118,19 @@ export function formatQuantity({ nano, format }: Quantity): string {
   return `${sign}${number}${[...DECIMAL].find(([, power]) => power === exponent)![0]}`
 }
 
-/** The canonical form of a text, or undefined if it is no quantity. */
+/** Returns the canonical form of a text; undefined when it is not a quantity. */
 export function canonicalQuantity(text: string): string | undefined {
   if (ALREADY_CANONICAL.test(text)) return text
   const parsed = parseQuantity(text)
   return parsed === undefined ? undefined : formatQuantity(parsed)
 }
-/** What nearly every manifest holds; spares the arithmetic. */
+/** Matches what nearly every manifest contains, which saves the arithmetic. */
 const ALREADY_CANONICAL = /^(?:0|[1-9][0-9]{0,2}(?:[mkMGTP]|[KMGTP]i)?)$/
 
-/** Less than, equal to or greater than zero, as `a` is to `b`. */
+/** Returns a number below, equal to or above zero when `a` is less than, equal to or greater than `b`. */
 export const compareQuantities = (a: Quantity, b: Quantity): number => (a.nano < b.nano ? -1 : a.nano > b.nano ? 1 : 0)
 
-/** The sum, in the format of the first unless that is zero. */
+/** Returns the sum, in the format of the first quantity unless that is zero. */
 export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({
   nano: a.nano + b.nano,
   format: a.nano === 0n ? b.format : a.format,
@@ -141,12 +140,12 @@ export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => ({
   format: a.nano === 0n ? b.format : a.format,
 })
 
-/** Whole units, rounded up: bytes, pods, cores. */
+/** Returns whole units, rounded up: bytes, pods, cores. */
 export const unitsOf = (text: string): number => Number(ceilDivide(quantity(text).nano, NANO))
-/** Thousandths, rounded up: CPU. */
+/** Returns thousandths, rounded up: CPU. */
 export const milliOf = (text: string): number => Number(ceilDivide(quantity(text).nano, 1_000_000n))
 
-/** `count` whole units; memory and storage are written binary, all else decimal. */
+/** Returns a quantity of `count` whole units. Use binary format for memory and storage, decimal for everything else. */
 export const fromUnits = (count: number | bigint, format: QuantityFormat = "DecimalSI"): Quantity => ({
   nano: BigInt(count) * NANO,
   format,

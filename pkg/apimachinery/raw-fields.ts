@@ -5,7 +5,7 @@ import { RawJson } from "./raw-json.ts"
 
 const known = new WeakMap<Message, readonly string[]>()
 
-/** The fields of a kind whose JSON is kept as it was written. They stand at the top of its objects. */
+/** Returns the fields of a kind whose JSON is kept as it was written. Only top-level fields of an object can be. */
 export function rawFieldsOf(schema: Message): readonly string[] {
   let names = known.get(schema)
   if (names === undefined) {
@@ -17,7 +17,7 @@ export function rawFieldsOf(schema: Message): readonly string[] {
   return names
 }
 
-/** `value`, parsed from `json`, with the texts of its raw fields in their places. */
+/** Returns `value`, which was parsed from `json`, with its raw fields replaced by their original text. */
 export function withRawFields(value: unknown, json: string, names: readonly string[]): unknown {
   if (names.length === 0 || !isJsonObject(value)) return value
   const raw: Record<string, RawJson> = {}

@@ -2,10 +2,9 @@ import { ExactNumber } from "./exact-number.ts"
 import { endOfString } from "./json-members.ts"
 
 /**
- * JSON that a field holds as it is (runtime.RawExtension): its text counts and not only its value, since upstream's
- * controllers compare it byte by byte. The text is what Go's encoder makes of the field: without space between the
- * tokens, with `<`, `>`, `&` and two line separators escaped; numbers, the order of keys and other escapes stay as they
- * were written.
+ * JSON that a field keeps as text (runtime.RawExtension), since upstream's controllers compare it byte by byte. The
+ * text is the output of Go's encoder: no space between tokens, and `<`, `>`, `&` and two line separators escaped;
+ * numbers, the order of keys and other escapes stay as they were written.
  */
 export class RawJson {
   readonly text: string
@@ -15,24 +14,24 @@ export class RawJson {
     this.text = text
   }
 
-  /** From JSON as a client wrote it. @throws SyntaxError when it is none */
+  /** Makes it from JSON that a client wrote. @throws SyntaxError when it is invalid */
   static from(text: string): RawJson {
     const raw = new RawJson(compacted(text))
     raw.#value = JSON.parse(text)
     return raw
   }
 
-  /** From a value: with sorted keys, as Go writes a map. */
+  /** Makes it from a value, with sorted keys as Go writes a map. */
   static of(value: unknown): RawJson {
     return new RawJson(canonicalJson(value))
   }
 
-  /** What the text says. */
+  /** The parsed value. */
   get value(): unknown {
     return (this.#value ??= JSON.parse(this.text))
   }
 
-  /** For those who write JSON without care for the text; `objectJson` writes the text itself. */
+  /** For encoders to which the text does not matter; `objectJson` writes the text itself. */
   toJSON(): unknown {
     return this.value
   }
@@ -42,7 +41,7 @@ const ESCAPED_BY_GO = /[<>&\u2028\u2029]/g
 const escapedByGo = (text: string): string =>
   text.replace(ESCAPED_BY_GO, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** Without space between the tokens. Source: encoding/json compact. */
+/** Removes the space between tokens. Source: encoding/json compact. */
 function compacted(text: string): string {
   let out = ""
   for (let at = 0; at < text.length;) {
@@ -55,7 +54,7 @@ function compacted(text: string): string {
   return out
 }
 
-/** JSON with sorted keys, as Go's encoding/json writes a map. */
+/** Returns JSON with sorted keys, as Go's encoding/json writes a map. */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return escapedByGo(JSON.stringify(value.toWellFormed()))
   if (typeof value !== "object" || value === null) return JSON.stringify(value ?? null)

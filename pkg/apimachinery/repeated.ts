@@ -1,7 +1,4 @@
-/**
- * The places of items that are the same as one before, by what they are known by. One walk: lists from clients may be
- * long.
- */
+/** Returns the indexes of items whose identity occurred before. One walk, since lists from clients may be long. */
 export function repeated<T>(items: readonly T[], identity: (item: T) => unknown): ReadonlySet<number> {
   if (items.length < 2) return NONE
   const seen = new Set<unknown>()

@@ -3,7 +3,7 @@ import type { Column, KubeObject, Resource, RowCondition } from "./resource.ts"
 import { ageOf } from "./time.ts"
 
 /**
- * metav1.Table: what `kubectl get` prints. Source: apimachinery pkg/apis/meta/v1/types.go and registry/rest/table.go.
+ * metav1.Table: the output of `kubectl get`. Source: apimachinery pkg/apis/meta/v1/types.go and registry/rest/table.go.
  */
 export interface Table {
   readonly kind: "Table"
@@ -22,7 +22,7 @@ export interface TableColumn {
 }
 export interface TableRow {
   readonly cells: readonly (string | number | boolean | null)[]
-  /** Only where there is one to tell: `Completed` of a pod that has ended. */
+  /** Only set when there is a condition: `Completed` for a pod that has ended. */
   readonly conditions?: readonly RowCondition[]
   readonly object:
     | KubeObject
@@ -31,16 +31,16 @@ export interface TableRow {
 }
 
 export interface TableOptions {
-  /** That of the list, or the resourceVersion of the one object. */
+  /** The metadata of the list, or the resourceVersion of the one object. */
   readonly metadata: ListMeta
-  /** Milliseconds since the epoch, for ages. */
+  /** The current time in milliseconds since the epoch, for ages. */
   readonly now: number
   readonly includeObject: "None" | "Metadata" | "Object"
-  /** Of meta.k8s.io; `v1` unless a client asked for `v1beta1`. */
+  /** The version of meta.k8s.io; `v1` unless the client requested `v1beta1`. */
   readonly version?: string | undefined
 }
 
-/** The objects of a kind as rows: Name, the kind's own columns, Age, and the columns that only `-o wide` shows. */
+/** Returns objects of a kind as table rows: Name, the kind's own columns, Age, and the columns of `-o wide`. */
 export function tableOf<T extends KubeObject>(
   resource: Resource<T>,
   objects: readonly T[],
@@ -93,8 +93,8 @@ const CREATED_AT: Column<KubeObject> = {
 }
 
 /**
- * All columns of a kind in order. Age stands before the first of those at the end that only `-o wide` shows, as in
- * upstream's printers.
+ * Returns all columns of a kind in order. Age comes before the trailing columns of `-o wide`, as in upstream's
+ * printers.
  */
 function columnsOf<T extends KubeObject>({ columns, nameColumn, ageColumn }: Resource<T>): readonly Column<T>[] {
   if (columns === undefined) return [NAME, CREATED_AT]
@@ -109,7 +109,7 @@ function columnsOf<T extends KubeObject>({ columns, nameColumn, ageColumn }: Res
 
 const definitions = new WeakMap<object, readonly TableColumn[]>()
 
-/** What a client is told of the columns, made once for each kind. */
+/** Returns the definitions of a kind's columns, made once for each kind. */
 function definitionsOf<T extends KubeObject>(resource: Resource<T>): readonly TableColumn[] {
   const known = definitions.get(resource)
   if (known !== undefined) return known

@@ -1,9 +1,9 @@
-/** Points and spans of time as the API writes them. The present time comes from pkg/clock. */
+/** Parses and formats times and durations of the API. The current time comes from pkg/clock. */
 import { Buffer } from "node:buffer"
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
-/** Milliseconds since the epoch of an RFC 3339 time, or undefined for a text that is none. */
+/** Returns milliseconds since the epoch of an RFC 3339 time; undefined for other text. */
 export function parseTime(text: string): number | undefined {
   const match = RFC3339.exec(text)
   if (match === null) return undefined
@@ -27,28 +27,28 @@ export function parseTime(text: string): number | undefined {
 }
 
 /**
- * The second formatted last. Most times of a burst of writes are in the same second, and share one text in memory:
- * 30,000 pods that become Ready within a second hold one text instead of 30,000.
+ * The last formatted second. Most times in a burst of writes are in the same second and share one string: 30,000 pods
+ * that become Ready within a second need one string instead of 30,000.
  */
 let formatted = { second: Number.NaN, text: "" }
 
-/** A metav1.Time: RFC 3339 in UTC, whole seconds. */
+/** Formats a metav1.Time: RFC 3339 in UTC, whole seconds. */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000)
   if (second !== formatted.second)
     formatted = { second, text: new Date(second * 1000).toISOString().replace(".000Z", "Z") }
   return formatted.text
 }
-/** A metav1.MicroTime: RFC 3339 in UTC, six digits of fraction. */
+/** Formats a metav1.MicroTime: RFC 3339 in UTC, with six digits after the second. */
 export const formatMicroTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`
 
-/** A time as it is stored: in UTC and whole seconds, or undefined for a text that is none. */
+/** Returns a time as it is stored: in UTC and whole seconds; undefined for text that is not a time. */
 export function canonicalTime(text: string): string | undefined {
   const ms = parseTime(text)
   return ms === undefined ? undefined : formatTime(ms)
 }
 
-/** The same for a MicroTime, whose microseconds are kept although milliseconds are all that JavaScript counts. */
+/** Returns a MicroTime as it is stored. Its microseconds are kept, although JavaScript only counts milliseconds. */
 export function canonicalMicroTime(text: string): string | undefined {
   const ms = parseTime(text)
   if (ms === undefined) return undefined
@@ -67,9 +67,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-/**
- * Milliseconds of a Go duration (`1h15m30.5s`), or undefined for a text that is none. Source: Go time.ParseDuration.
- */
+/** Returns milliseconds of a Go duration (`1h15m30.5s`); undefined for other text. Source: Go time.ParseDuration. */
 export function parseDuration(text: string): number | undefined {
   const match = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text)
   if (match === null) return undefined
@@ -83,7 +81,7 @@ export function parseDuration(text: string): number | undefined {
 /** Go counts nanoseconds in 63 bits. */
 const LONGEST_DURATION = 2 ** 63 / 1e6
 
-/** Why a text is no duration, in Go's words; undefined for one that is. Source: Go time.ParseDuration. */
+/** Returns Go's message for text that is not a duration; undefined for a valid one. Source: Go time.ParseDuration. */
 export function durationProblem(text: string): string | undefined {
   if (parseDuration(text) !== undefined) return undefined
   let rest = text.replace(/^[+-]/, "")
@@ -98,11 +96,11 @@ export function durationProblem(text: string): string | undefined {
   }
 }
 
-/** Go's package time quotes in its own way: what is not printable ASCII stands as the bytes of its UTF-8. */
+/** Quotes as Go's package time does: characters other than printable ASCII are shown as the bytes of their UTF-8. */
 const goQuoted = (text: string): string =>
   `"${text.replaceAll(/["\\]/g, "\\$&").replaceAll(/[^\x20-\x7e]/gu, (char) => Buffer.from(char).toString("hex").replaceAll(/../g, "\\x$&"))}"`
 
-/** A duration as Go prints it: `1h0m0s`, `1.5s`, `300ms`, `0s`. */
+/** Formats a duration as Go does: `1h0m0s`, `1.5s`, `300ms`, `0s`. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return "0s"
   const [sign, size] = ms < 0 ? ["-", -ms] : ["", ms]
@@ -117,7 +115,7 @@ export function formatDuration(ms: number): string {
 }
 
 /**
- * A span as people read it, with two or three figures; what `kubectl get` shows as age. Source: apimachinery
+ * Formats a duration for people, with two or three figures: the age in `kubectl get`. Source: apimachinery
  * pkg/util/duration.
  */
 export function humanDuration(ms: number): string {
@@ -142,7 +140,7 @@ export function humanDuration(ms: number): string {
   return `${years}y`
 }
 
-/** How long ago an RFC 3339 time was: `5m`, or `<unknown>` for none. `now` in milliseconds. */
+/** Returns the age of an RFC 3339 time: `5m`, or `<unknown>` when undefined. `now` in milliseconds. */
 export function ageOf(time: string | null | undefined, now: number): string {
   const then = time ? parseTime(time) : undefined
   return then === undefined ? "<unknown>" : humanDuration(now - then)

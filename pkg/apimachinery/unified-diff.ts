@@ -1,7 +1,7 @@
 /**
- * The difference of two values as Kubernetes' messages show it: both as indented JSON, line by line, with three lines
- * around each change. Source: apimachinery pkg/util/diff, and difflib, which looks for the longest common run of lines
- * first.
+ * Returns the difference of two values as Kubernetes' error messages show it: both as indented JSON, line by line, with
+ * three lines around each change. Source: apimachinery pkg/util/diff, and difflib, which searches for the longest
+ * common run of lines first.
  */
 export function unifiedDiff(before: unknown, after: unknown): string {
   const [a, b] = [linesOf(before), linesOf(after)]
@@ -18,7 +18,7 @@ const CONTEXT = 3
 
 const linesOf = (value: unknown): readonly string[] => JSON.stringify(value, null, 1).split("\n")
 
-/** Lines [a, aEnd) of the one side that stand for lines [b, bEnd) of the other. */
+/** Lines [a, aEnd) of the one text that correspond to lines [b, bEnd) of the other. */
 interface Edit {
   readonly isSame: boolean
   readonly a: number
@@ -43,7 +43,7 @@ function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
     compare(aEnd, aTo, bEnd, bTo)
   }
 
-  /** Of runs of one length, the first. */
+  /** Returns the longest common run of lines; the first of several. */
   function longestRun(aFrom: number, aTo: number, bFrom: number, bTo: number) {
     let best: { readonly a: number; readonly b: number; readonly length: number } | undefined
     let ending = new Map<number, number>()
@@ -65,11 +65,11 @@ function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {
 }
 
 /**
- * More lines than these are not searched for common runs: that takes time that grows with the square of their number.
+ * Texts with more lines are not searched for common runs, since the time grows with the square of the number of lines.
  */
 const MOST_LINES = 2000
 
-/** What is the same at the beginning and at the end; all between counts as changed. */
+/** Returns the common lines at the beginning and at the end; everything between counts as changed. */
 function roughEdits(a: readonly string[], b: readonly string[]): readonly Edit[] {
   const shorter = Math.min(a.length, b.length)
   let head = 0
@@ -85,8 +85,8 @@ function roughEdits(a: readonly string[], b: readonly string[]): readonly Edit[]
 }
 
 /**
- * Where each line stands. Of a long text lines that stand in many places say nothing about what belongs together, and
- * are left out, as difflib leaves out what makes up more than a hundredth of 200 lines or more.
+ * Returns the indexes of each line. In a long text, lines that occur often are left out, as difflib leaves out lines
+ * that make up more than a hundredth of 200 or more lines.
  */
 function placesOf(lines: readonly string[]): ReadonlyMap<string, readonly number[]> {
   const places = new Map<string, number[]>()
@@ -100,7 +100,7 @@ function placesOf(lines: readonly string[]): ReadonlyMap<string, readonly number
   return places
 }
 
-/** Changes that are near one another stand together; of what is the same around them, a few lines. */
+/** Groups changes that are near one another, with a few common lines around them. */
 function hunksOf(edits: readonly Edit[]): readonly (readonly Edit[])[] {
   const hunks: Edit[][] = []
   let hunk: Edit[] = []

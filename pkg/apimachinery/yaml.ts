@@ -10,8 +10,8 @@ const plainTags = (tags: Tags): Tags =>
   )
 
 /**
- * How Kubernetes reads YAML: the scalars of YAML 1.1 (`yes` is true), but neither its times nor its base-60 numbers,
- * which stay text. Source: sigs.k8s.io/yaml.
+ * Parses YAML as Kubernetes does: with the scalars of YAML 1.1 (`yes` is true), except its times and base-60 numbers,
+ * which stay strings. Source: sigs.k8s.io/yaml.
  */
 export const KUBERNETES_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
   schema: "yaml-1.1",
@@ -23,5 +23,5 @@ export const KUBERNETES_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
   customTags: plainTags,
 }
 
-/** Aliases may be followed so often in all: what a few lines can blow up to is bounded. */
+/** The most aliases that a document may follow in all, which limits how much a few lines can expand to. */
 export const MAX_ALIASES = 1000

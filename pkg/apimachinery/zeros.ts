@@ -3,8 +3,8 @@ import type { FieldSpec, Type } from "./field-spec.ts"
 import type { Message } from "./fields.ts"
 
 /**
- * A copy of a value that has Go's zeros in the place of what is required and missing: rules that trust the type can
- * then look at the rest of it. Only for values that are refused anyway.
+ * Returns a copy of a value in which missing required fields have Go's zero values, so that rules that rely on the type
+ * can check the rest of it. Only for values that are refused anyway.
  */
 export function withZeros(message: Message, value: object): object {
   const copy: Record<string, unknown> = { ...value }

@@ -2,26 +2,26 @@ import { DISCOVERY, VersionInfo } from "./discovery.ts"
 import { idOf, rootOf } from "./paths.ts"
 import type { Definitions, Schema } from "./schema.ts"
 
-/** A path that tells what the server is or serves. */
+/** A path of a document about the server or what it serves. */
 export interface DiscoveryDocument {
   readonly path: string
   readonly id: string
   readonly tag: string
   readonly doc: string
-  /** The kind of the answer; text where it is none of ours. */
+  /** The kind of the response; `text` when it is no kind of Kubernetes. */
   readonly answer: keyof typeof DISCOVERY | "Info" | "text"
   readonly types: readonly string[]
 }
 
 export const ANSWER_TYPES = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
-/** `rbacAuthorization`: how the tags of a group begin. */
+/** Returns the tag of a group, such as `rbacAuthorization`. */
 export const tagOf = (group: string): string =>
   group === ""
     ? "core"
     : group.replace(/\.k8s\.io$/, "").replace(/\.(.)/g, (_dot, letter: string) => letter.toUpperCase())
 
-/** Returns these paths by the document of OpenAPI v3 that tells of them. */
+/** Returns the paths, by the OpenAPI v3 document that describes them. */
 export function discoveryDocuments(
   resources: readonly { readonly group: string; readonly version: string }[],
 ): ReadonlyMap<string, readonly DiscoveryDocument[]> {
@@ -84,7 +84,7 @@ const schemaOf = (answer: DiscoveryDocument["answer"], definitions: Definitions)
   if (answer === "Info") return definitions.ref(VersionInfo)
   const kindRef = (kind: keyof typeof DISCOVERY): Schema =>
     definitions.ref(DISCOVERY[kind], [{ group: "", version: "v1", kind }])
-  // Named before the list that refers to it.
+  // The definition is registered before the list that refers to it, so that it gets its kind.
   if (answer === "APIGroupList") kindRef("APIGroup")
   return kindRef(answer)
 }

@@ -1,8 +1,8 @@
 import { e, f, message, type Message } from "../fields.ts"
 
 /**
- * The documents by which clients learn what is served, and the events of a watch, as definitions of OpenAPI: they are
- * answers of their own and no kinds of objects. Source: apimachinery pkg/apis/meta/v1/types.go, pkg/version/types.go.
+ * OpenAPI definitions of the discovery documents and of watch events, which are responses but not kinds of objects.
+ * Source: apimachinery pkg/apis/meta/v1/types.go, pkg/version/types.go.
  */
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
@@ -47,7 +47,7 @@ const APIResourceList: Message = message(`${meta}.APIResourceList`, "The resourc
   resources: f.list(2, APIResource, "The resources.").atomic().printZero(),
 })
 
-/** Each is a kind of the core group. */
+/** The discovery documents, which belong to the core group. */
 export const DISCOVERY = { APIGroup, APIGroupList, APIVersions, APIResourceList }
 
 export const VersionInfo: Message = message("io.k8s.apimachinery.pkg.version.Info", "What the server is.", {

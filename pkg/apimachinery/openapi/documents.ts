@@ -7,11 +7,11 @@ import { WatchEvent } from "./discovery.ts"
 import { pathsOf, rootOf, type Operation, type Path, type Query } from "./paths.ts"
 import { Definitions, type GroupVersionKind, type Schema } from "./schema.ts"
 
-/** What the documents tell of. `find` gives kinds that are only bodies of subresources too (Scale, Eviction). */
+/** The input of the documents. `find` also finds kinds that are only bodies of subresources (Scale, Eviction). */
 export interface Served {
   readonly resources: readonly Resource[]
   find(kind: GroupVersionKind): Resource | undefined
-  /** For instance `v1.36.0+k3ts`. */
+  /** For example `v1.36.0+k3ts`. */
   readonly version: string
 }
 
@@ -22,12 +22,15 @@ const PATCH_TYPES = [
   "application/strategic-merge-patch+json",
   "application/apply-patch+yaml",
 ]
-/** kubectl takes from these how it may patch. Source: apiextensions-apiserver pkg/controller/openapi/builder/builder.go. */
+/**
+ * The patch types of custom resources. kubectl reads from them which patch it can send. Source: apiextensions-apiserver
+ * pkg/controller/openapi/builder/builder.go.
+ */
 const CUSTOM_PATCH_TYPES = PATCH_TYPES.filter((type) => !type.includes("strategic"))
 const WATCH_TYPES = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
 const PATCH_BODY = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
 
-/** `/openapi/v2`: one document of everything. Source: kube-openapi pkg/builder. */
+/** Makes `/openapi/v2`, one document for all kinds. Source: kube-openapi pkg/builder. */
 export function openApiV2({ resources, find, version }: Served): Schema {
   const definitions = new Definitions(2)
   const schemas = schemasFor(definitions, find, kindsOfEveryGroup(resources))
@@ -59,7 +62,8 @@ export function openApiV2({ resources, find, version }: Served): Schema {
 }
 
 /**
- * The documents of `/openapi/v3` by their path below it: `api/v1`, `apis/apps/v1`. Each is made when it is asked for.
+ * Makes the documents of `/openapi/v3`, by their path below it: `api/v1`, `apis/apps/v1`. Each is made when a client
+ * requests it.
  */
 export function openApiV3({ resources, find, version }: Served): ReadonlyMap<string, () => Schema> {
   const groups = Map.groupBy(resources, (resource) => rootOf(resource).slice(1))
@@ -103,7 +107,7 @@ export function openApiV3({ resources, find, version }: Served): ReadonlyMap<str
   return new Map(roots.map((root) => [root, () => make(root, groups.get(root) ?? [])]))
 }
 
-/** DeleteOptions and the events of watches belong to every group and version. */
+/** Every group and version has DeleteOptions and watch events. */
 const kindsOfEveryGroup = (
   resources: readonly { readonly group: string; readonly version: string }[],
 ): readonly { group: string; version: string }[] => {
@@ -111,7 +115,7 @@ const kindsOfEveryGroup = (
   return [...byRoot].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
 }
 
-/** A parameter that stands in the path or in the query. */
+/** A parameter in the path or in the query. */
 interface Parameter {
   readonly name: string
   readonly in: "path" | "query"
@@ -121,7 +125,7 @@ interface Parameter {
 }
 
 /**
- * The parameters that all operations of a path have, which stand with the path. Source: kube-openapi pkg/builder
+ * Returns the parameters that all operations of a path have in common. Source: kube-openapi pkg/builder
  * findCommonParameters.
  */
 function parametersOf(path: Path): {
@@ -132,7 +136,7 @@ function parametersOf(path: Path): {
   for (const { name } of path.operations.flatMap(({ query }) => query)) count.set(name, (count.get(name) ?? 0) + 1)
   const isShared = ({ name }: Query): boolean => count.get(name) === path.operations.length
   const queries = (path.operations[0]?.query ?? []).filter(isShared)
-  // What is proxied or streamed is not indented.
+  // Proxied and streamed responses are not indented, so they have no parameter `pretty`.
   const pretty: readonly Query[] = path.operations.some(({ action }) => action === "connect") ? [] : [PRETTY]
   const shared: Parameter[] = [
     ...path.inPath.map((name) => ({

@@ -3,12 +3,12 @@ import { encodeRaw } from "../protobuf/envelope.ts"
 import type { Schema } from "./schema.ts"
 
 /**
- * An OpenAPI v2 document in gnostic's protobuf form, which kubectl up to 1.27 asks for. Only what our documents
- * hold is in the tables. Source of the numbers: google/gnostic-models openapiv2/OpenAPIv2.proto.
+ * Encodes an OpenAPI v2 document in gnostic's protobuf format, which kubectl up to 1.27 requests. Only what our
+ * documents contain is declared. Source of the numbers: google/gnostic-models openapiv2/OpenAPIv2.proto.
  */
 /**
- * Clients ask for it with `@` in place of the last dot but one, which Go's parser of media types no longer takes in an
- * answer. Source: kube-openapi pkg/handler.
+ * Clients request this type with `@` in place of the last dot but one, which Go's parser does not accept in a response.
+ * Source: kube-openapi pkg/handler.
  */
 export const GNOSTIC_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
@@ -113,7 +113,7 @@ export const GnosticDocument = message(g("Document"), "", {
   definitions: f.message(9, message(g("Definitions"), "", { named: f.list(1, NamedSchema, "") }), ""),
 })
 
-/** The bytes of a document that `openApiV2` made. */
+/** Encodes a document that `openApiV2` made. */
 export function encodeGnostic(document: Schema): Uint8Array {
   const { swagger, info, paths, definitions } = document
   return encodeRaw(GnosticDocument, {
@@ -181,7 +181,7 @@ function definition(schema: Schema): object {
   }
 }
 
-/** Values as YAML, of which JSON is a part. */
+/** Encodes values as YAML, of which JSON is a subset. */
 const extensionsOf = (schema: Schema): object[] =>
   Object.entries(schema).flatMap(([name, value]) =>
     name.startsWith("x-") ? [{ name, value: { yaml: `${JSON.stringify(value)}\n` } }] : [],

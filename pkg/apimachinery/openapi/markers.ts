@@ -1,21 +1,22 @@
 /**
- * What upstream's documents say of fields otherwise than follows from the declarations. Upstream's generator reads
- * comments of the Go sources (`+enum`, `+optional`, `+mapType`) which nothing else depends on: some types whose values
- * are checked are not marked as enums, some marked ones are not checked, and the same holds for what is required.
+ * Differences between upstream's OpenAPI documents and what follows from our declarations. Upstream's generator reads
+ * comments of the Go sources (`+enum`, `+optional`, `+mapType`) on which nothing else depends: some types whose values
+ * are checked are not marked as enums, some marked ones are not checked, and some fields count as required against
+ * their validation.
  */
 interface Markers {
-  /** The values that are listed instead of those that are checked; none where the list is empty. */
+  /** The values to list instead of those that are checked; an empty list for none. */
   readonly enums?: Readonly<Record<string, readonly string[]>>
-  /** Whether a field counts as required. */
+  /** Whether a field is listed as required. */
   readonly required?: Readonly<Record<string, boolean>>
   readonly mapTypes?: Readonly<Record<string, "granular">>
-  /** Fields whose default v3 shows: the declared one, none, or this value. */
+  /** The default that v3 shows: true for the declared one, false for none, or this value. */
   readonly defaults?: Readonly<Record<string, boolean | { readonly value: unknown }>>
-  /** Fields without a description upstream: in v3 their references stand alone. */
+  /** Fields without a description upstream: in v3 their `$ref` has no `allOf` around it. */
   readonly undescribed?: readonly string[]
-  /** The kind that a struct is, where it stands in a document of another group. */
+  /** The kinds of a struct when it is in the document of another group. */
   readonly kinds?: readonly { readonly group: string; readonly version: string; readonly kind: string }[]
-  /** Of a kind whose deletion answers with the object, which its path does not say. */
+  /** The response of a deletion, when it differs from what the declaration says. */
   readonly deletion?: "Status"
 }
 
@@ -157,5 +158,5 @@ const MARKERS: Readonly<Record<string, Markers>> = {
   "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry": { enums: { operation: NONE } },
 }
 
-/** Returns what is said otherwise of the fields of a definition. */
+/** Returns the markers of a definition. */
 export const markersOf = (definition: string): Markers => MARKERS[definition.replace(/^io\.k8s\.api\./, "")] ?? {}

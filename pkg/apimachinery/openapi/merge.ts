@@ -2,16 +2,16 @@ import { deepEqual } from "../equal.ts"
 import { isJsonObject } from "../json-value.ts"
 import type { Schema } from "./schema.ts"
 
-/** A document of another server, and the prefix of the paths that are taken from it. */
+/** A document of another server, and the prefix of the paths to take from it. */
 export interface Addition {
   readonly document: Schema
   readonly prefix: string
 }
 
 /**
- * A version 2 document with the paths of another one below a prefix and the definitions that they need. Where both have
- * a definition of one name and they differ, that of the other one is renamed (`name_v2`, `name_v3` …). Source:
- * kube-openapi pkg/aggregator MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters.
+ * Returns a version 2 document with the paths of another one below a prefix, and the definitions they need. If both
+ * have different definitions with the same name, that of the other document is renamed (`name_v2`, `name_v3` …).
+ * Source: kube-openapi pkg/aggregator MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters.
  */
 export function merged(base: Schema, { document, prefix }: Addition): Schema {
   const basePaths = membersOf(base["paths"])
@@ -43,7 +43,7 @@ export function merged(base: Schema, { document, prefix }: Addition): Schema {
 
 const PREFIX = "#/definitions/"
 
-/** Names of all definitions that a value refers to, and those refer to in turn. */
+/** Returns the names of all definitions to which a value refers, directly or through other definitions. */
 function definitionsBelow(value: unknown, definitions: Schema): ReadonlySet<string> {
   const found = new Set<string>()
   const waiting: unknown[] = [value]

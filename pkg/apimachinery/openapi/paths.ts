@@ -3,13 +3,12 @@ import { markersOf } from "./markers.ts"
 import type { GroupVersionKind } from "./schema.ts"
 
 /**
- * The paths of a kind and what can be done there, the same for OpenAPI v2 and v3. kubectl looks here for the parameters
- * that a server knows (`dryRun`, `fieldValidation`) and for the kind behind a path. Source: apiserver
- * pkg/endpoints/installer.go.
+ * The paths of a kind and their operations, the same for OpenAPI v2 and v3. kubectl finds here which parameters the
+ * server supports (`dryRun`, `fieldValidation`), and the kind of a path. Source: apiserver pkg/endpoints/installer.go.
  */
 export interface Path {
   readonly path: string
-  /** Names of the parameters in the path. */
+  /** The names of the parameters in the path. */
   readonly inPath: readonly ("namespace" | "name" | "path")[]
   readonly operations: readonly Operation[]
 }
@@ -47,7 +46,7 @@ const FIELD_MANAGER = query("fieldManager", "string", "Name under which the chan
 const FIELD_VALIDATION = query(
   "fieldValidation",
   "string",
-  "What becomes of unknown and double fields: Ignore, Warn or Strict.",
+  "How unknown and duplicate fields are handled: Ignore, Warn or Strict.",
 )
 const FORCE = query("force", "boolean", "Take over fields that other managers own; for apply only.")
 const WRITE = [DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION]
@@ -55,29 +54,33 @@ const SELECT = [
   query("continue", "string", "Token for the next part of a list."),
   query("fieldSelector", "string", "Only objects whose fields match."),
   query("labelSelector", "string", "Only objects whose labels match."),
-  query("limit", "integer", "Most objects in one answer."),
-  query("resourceVersion", "string", "The version that the answer has to do with."),
-  query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
-  query("sendInitialEvents", "boolean", "Begin a watch with what is there."),
-  query("shardSelector", "string", "Only a part of the collection; not built."),
+  query("limit", "integer", "The most objects in one response."),
+  query("resourceVersion", "string", "The resource version that constrains the response."),
+  query("resourceVersionMatch", "string", "How resourceVersion is applied: Exact or NotOlderThan."),
+  query("sendInitialEvents", "boolean", "Begin a watch with the existing objects."),
+  query("shardSelector", "string", "Only a part of the collection; not implemented."),
   query("timeoutSeconds", "integer", "Seconds after which the call ends."),
 ]
 const LIST = [query("allowWatchBookmarks", "boolean", "Send bookmarks in a watch."), ...SELECT]
 const WATCH = query("watch", "boolean", "Stream the changes instead of listing.")
 const DELETE = [
   DRY_RUN,
-  query("gracePeriodSeconds", "integer", "Seconds given to the object to end."),
-  query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean", "Delete even what cannot be read."),
+  query("gracePeriodSeconds", "integer", "Seconds that the object has to terminate."),
+  query(
+    "ignoreStoreReadErrorWithClusterBreakingPotential",
+    "boolean",
+    "Delete the object even if it cannot be read from the store.",
+  ),
   query("orphanDependents", "boolean", "Deprecated; use propagationPolicy."),
-  query("propagationPolicy", "string", "What becomes of owned objects: Orphan, Background or Foreground."),
+  query("propagationPolicy", "string", "What happens to owned objects: Orphan, Background or Foreground."),
 ]
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
-/** `RbacAuthorizationV1`, `CoreV1`: how operation ids begin. */
+/** Returns the beginning of operation ids: `RbacAuthorizationV1`, `CoreV1`. */
 export const idOf = (group: string, version: string): string =>
   (group === "" ? "core" : group.replace(/\.k8s\.io$/, "")).split(".").map(capital).join("") + capital(version)
 
-/** `/api/v1` or `/apis/apps/v1`. */
+/** Returns `/api/v1` or `/apis/apps/v1`. */
 export const rootOf = ({ group, version }: { readonly group: string; readonly version: string }): string =>
   group === "" ? `/api/${version}` : `/apis/${group}/${version}`
 
@@ -267,7 +270,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
   return paths.filter(({ operations }) => operations.length > 0)
 }
 
-/** The paths of watches in Kubernetes 1.0: of all objects, of those of a namespace, and of one. */
+/** Returns the watch paths of Kubernetes 1.0: for all objects, for those of a namespace, and for one. */
 function watchPaths<T extends KubeObject>(resource: Resource<T>, id: string): readonly Path[] {
   const { group, version, kind, plural } = resource
   const namespaced = resource.scope === "Namespaced"
@@ -295,30 +298,30 @@ function watchPaths<T extends KubeObject>(resource: Resource<T>, id: string): re
 }
 
 const STREAMS = [
-  query("container", "string", "Which container of the pod."),
-  query("stderr", "boolean", "Whether the client takes the error output."),
-  query("stdin", "boolean", "Whether the client sends input."),
-  query("stdout", "boolean", "Whether the client takes the output."),
-  query("tty", "boolean", "Whether there is a terminal."),
+  query("container", "string", "Name of the container in the pod."),
+  query("stderr", "boolean", "Whether to send stderr to the client."),
+  query("stdin", "boolean", "Whether the client sends stdin."),
+  query("stdout", "boolean", "Whether to send stdout to the client."),
+  query("tty", "boolean", "Whether to allocate a terminal."),
 ]
-/** Subresources that are streams, not objects, and what can be asked of them. */
+/** Subresources that are streams, with their query parameters. */
 const CONNECTION: Readonly<Record<string, readonly Query[]>> = {
-  exec: [query("command", "string", "The command and its arguments, each by itself."), ...STREAMS],
+  exec: [query("command", "string", "The command and its arguments, one parameter each."), ...STREAMS],
   attach: STREAMS,
   portforward: [query("ports", "integer", "Ports of the pod; needed with WebSockets.")],
-  proxy: [query("path", "string", "Path to ask for.")],
+  proxy: [query("path", "string", "Path to request.")],
 }
 const PROXY_METHODS: readonly Operation["method"][] = ["delete", "get", "head", "options", "patch", "post", "put"]
 const LOG = [
-  query("container", "string", "Which container of the pod."),
-  query("follow", "boolean", "Whether to go on with what is still to come."),
-  query("insecureSkipTLSVerifyBackend", "boolean", "Whether the kubelet's certificate is not looked at."),
-  query("limitBytes", "integer", "Most bytes to send."),
-  query("previous", "boolean", "Whether that of the container before is meant."),
-  query("sinceSeconds", "integer", "Only what is younger."),
+  query("container", "string", "Name of the container in the pod."),
+  query("follow", "boolean", "Whether to follow the log."),
+  query("insecureSkipTLSVerifyBackend", "boolean", "Whether to skip the verification of the kubelet's certificate."),
+  query("limitBytes", "integer", "The most bytes to send."),
+  query("previous", "boolean", "Whether to send the log of the previous container."),
+  query("sinceSeconds", "integer", "Only lines that are newer than this."),
   query("stream", "string", "All, Stdout or Stderr."),
-  query("tailLines", "integer", "Only so many lines from the end."),
-  query("timestamps", "boolean", "Whether each line begins with its time."),
+  query("tailLines", "integer", "The number of lines to send from the end of the log."),
+  query("timestamps", "boolean", "Whether each line begins with a timestamp."),
 ]
 const METHOD: Readonly<Record<Verb, Operation["method"]>> = {
   get: "get",

@@ -2,8 +2,8 @@ import type { Resource } from "../resource.ts"
 import { Definitions, type Schema } from "./schema.ts"
 
 /**
- * Returns the OpenAPI v3 schema of a kind with all references replaced by what they refer to; where a schema refers to
- * itself, an object of which nothing is known stands. Source: apiserver pkg/cel/openapi/resolver/refs.go.
+ * Returns the OpenAPI v3 schema of a kind with all references replaced by their definitions. A reference inside its own
+ * definition becomes an object without known fields. Source: apiserver pkg/cel/openapi/resolver/refs.go.
  */
 export function resolvedSchema({ schema, group, version, kind }: Resource): Schema {
   const definitions = new Definitions(3)
@@ -24,7 +24,7 @@ export function resolvedSchema({ schema, group, version, kind }: Resource): Sche
     const { properties, additionalProperties, items, format } = given as Parts
     return {
       ...given,
-      // Kinds of our own say it by the format, custom resources by the extension.
+      // Built-in kinds declare int-or-string by the format, custom resources by the extension.
       ...(format === "int-or-string" ? { "x-kubernetes-int-or-string": true } : {}),
       ...(properties === undefined
         ? {}
@@ -43,9 +43,7 @@ interface Parts {
   readonly format?: string
 }
 
-/**
- * The name of the definition that a schema refers to, also where the reference stands in `allOf` beside other words.
- */
+/** Returns the name of the definition to which a schema refers, directly or through `allOf`. */
 function referenceIn(schema: Schema): string | undefined {
   const { $ref, allOf = [] } = schema as { readonly $ref?: string; readonly allOf?: readonly Schema[] }
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf("/") + 1)

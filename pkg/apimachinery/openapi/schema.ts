@@ -5,13 +5,13 @@ import { markersOf } from "./markers.ts"
 import { customDefinition } from "./structural.ts"
 
 /**
- * JSON schemas of messages, as OpenAPI v2 and v3 have them. One `Definitions` is filled for one document: naming a
- * message puts it, and all it refers to, among the definitions. Source of the extensions: kube-openapi pkg/generators,
- * apimachinery's struct tags.
+ * JSON schemas of messages for OpenAPI v2 and v3. A `Definitions` object belongs to one document: a reference to a
+ * message adds the message, and all to which it refers, to the definitions. Source of the extensions: kube-openapi
+ * pkg/generators, apimachinery's struct tags.
  */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Types that are structs in Go and have definitions of their own. */
+/** Types that are structs in Go and have their own definitions. */
 const SPECIAL: Readonly<
   Partial<Record<Type["kind"], { readonly name: string; readonly v2: Schema; readonly v3?: Schema }>>
 > = {
@@ -95,7 +95,9 @@ export class Definitions {
     return this.#version === 2 ? "#/definitions/" : "#/components/schemas/"
   }
 
-  /** A reference to a message's definition; `isObject` says whether its values tell their kind and version. */
+  /**
+   * Returns a reference to the definition of a message; `isObject` says whether its values have apiVersion and kind.
+   */
   ref(message: Message, kinds: readonly GroupVersionKind[] = [], isObject = kinds.length > 0): Schema {
     this.#add(message.name, () => {
       const schema = this.#struct(message, isObject)
@@ -105,7 +107,7 @@ export class Definitions {
     return { $ref: this.#prefix + message.name }
   }
 
-  /** A reference to the list of a kind. */
+  /** Returns a reference to the list of a kind. */
   listRef(schema: Message, { group, version, kind }: GroupVersionKind): Schema {
     const list: Message = {
       name: `${schema.name}List`,
@@ -119,15 +121,15 @@ export class Definitions {
     return this.ref(list, [{ group, version, kind: `${kind}List` }])
   }
 
-  /** A definition that is no message. */
+  /** Returns a reference to a definition that is not a message. */
   plainRef(name: string, schema: Schema): Schema {
     this.#add(name, () => schema)
     return { $ref: this.#prefix + name }
   }
 
-  /** All definitions in the order of their names. */
+  /** Returns all definitions in the order of their names. */
   finish(): Readonly<Record<string, Schema>> {
-    // Breadth first: a message may refer to itself, and chains of them may be long.
+    // Breadth-first, since a message may refer to itself, and chains of references may be long.
     for (let next = this.#open.shift(); next !== undefined; next = this.#open.shift()) next()
     return Object.fromEntries([...this.#found].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
@@ -165,7 +167,8 @@ export class Definitions {
         markers.defaults?.[name],
         markers.undescribed?.includes(name) === true,
       )
-      // As upstream: what Go's encoder never leaves out, which says little of what a client has to send.
+      // As upstream: a field is required when Go's encoder always writes it, which says little about what a client must
+      // send.
       if (markers.required?.[name] ?? (spec.presence === "required" || spec.printZero === true)) required.push(name)
     }
     return {
@@ -199,7 +202,7 @@ export class Definitions {
     }
     if (this.#version === 2) return { description: spec.doc, ...listed, ...extensions }
     const fallback = typeof shown === "object" ? shown.value : defaultOf(spec, shown)
-    // In v3 a reference stands alone, so what is said beside it goes around it.
+    // In v3 other keywords beside `$ref` are ignored, so the reference is wrapped in `allOf`.
     const base = listed["$ref"] === undefined ? listed : { allOf: [listed] }
     if (isUndescribed && listed["$ref"] !== undefined) return listed
     return { description: spec.doc, ...base, ...(fallback === undefined ? {} : { default: fallback }), ...extensions }
@@ -224,8 +227,8 @@ export class Definitions {
 }
 
 /**
- * What v3 shows as default: the zero of what Go holds by value and never leaves out, and that of a declaration where
- * `shows` says so.
+ * Returns the default that v3 shows: the zero of a field that Go always writes, and a declared default if `shows` is
+ * true.
  */
 function defaultOf(spec: FieldSpec, shows: boolean | undefined): unknown {
   const { presence, default: declared, zeroIsDefault, pointer, printZero, type } = spec
@@ -240,7 +243,7 @@ function defaultOf(spec: FieldSpec, shows: boolean | undefined): unknown {
   return isThere ? zero : undefined
 }
 
-/** The zero of a type that Go holds by value; undefined for others. */
+/** Returns the zero of a type that Go holds by value; undefined for other types. */
 function zeroOf({ kind }: Type): unknown {
   switch (kind) {
     case "string":
@@ -258,7 +261,7 @@ function zeroOf({ kind }: Type): unknown {
   }
 }
 
-/** A schema with the values of an enum, which of a list or a map are those of its members. */
+/** Returns a schema with the values of an enum; for a list or a map they belong to its elements. */
 function withEnum(type: Schema, values: readonly string[] | undefined): Schema {
   if (values === undefined || values.length === 0) return type
   const listed = { enum: values.toSorted() }
@@ -269,7 +272,7 @@ function withEnum(type: Schema, values: readonly string[] | undefined): Schema {
 }
 
 const KIND_PROPERTIES: Readonly<Record<string, Schema>> = {
-  // Upstream's conformance tests look for the first words.
+  // Upstream's conformance tests search for the first words.
   apiVersion: { description: "APIVersion defines the version of the schema that this object follows.", type: "string" },
   kind: { description: "Kind of this object, in CamelCase. Cannot be changed.", type: "string" },
 }

@@ -2,7 +2,7 @@ import { itemsOf, membersOf, type JsonSchema } from "../structural/json-schema.t
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** What the document knows of metadata, apiVersion and kind, as a custom object's schema refers to them. */
+/** Schemas of metadata, apiVersion and kind, to which the schema of a custom object refers. */
 export interface ObjectProperties {
   readonly apiVersion: Schema
   readonly kind: Schema
@@ -10,11 +10,11 @@ export interface ObjectProperties {
 }
 
 /**
- * The definition of a custom resource in a document. Source: apiextensions-apiserver pkg/controller/openapi/builder
- * buildKubeNative, pkg/controller/openapi/v2/conversion.go.
+ * Returns the definition of a custom resource for a document. Source: apiextensions-apiserver
+ * pkg/controller/openapi/builder buildKubeNative, pkg/controller/openapi/v2/conversion.go.
  */
 export function customDefinition(schema: JsonSchema, object: ObjectProperties, version: 2 | 3): Schema {
-  // In v2, kubectl would refuse whatever is unknown if any property were named.
+  // In v2 kubectl refuses unknown fields as soon as any property is declared.
   if (version === 2 && schema["x-kubernetes-preserve-unknown-fields"] === true) return { type: "object" }
   const shown = shownSchema(schema, object, version)
   return { ...shown, properties: { ...(shown["properties"] as Schema | undefined), ...object } }
@@ -42,7 +42,10 @@ function shownSchema(given: JsonSchema, object: ObjectProperties, version: 2 | 3
   return { ...shown, required, properties: { ...(shown["properties"] as Schema | undefined), ...object } }
 }
 
-/** Version 2 has no alternatives and no null, and kubectl takes no unknown fields beside properties. */
+/**
+ * Converts a schema to version 2, which has no alternatives and no null, and in which kubectl accepts no unknown fields
+ * beside properties.
+ */
 function forVersion2(schema: JsonSchema): JsonSchema {
   const {
     anyOf: _anyOf,

@@ -1,15 +1,18 @@
 import { isJsonObject } from "../json-value.ts"
 
 /**
- * An immutable JSON document while a patch changes it. A list or an object is copied when it is first changed, and
- * changed in place from then on, so that thousands of operations on a large document cost one copy of it. What no
- * operation touches is shared with the original.
+ * An immutable JSON document while a patch changes it. A list or an object is copied at its first change and then
+ * changed in place, so thousands of operations on a large document cost one copy of it. Parts that no operation touches
+ * are shared with the original.
  */
 export class Draft {
   #root: unknown
-  /** Lists and objects that only this draft holds, each at one place. What holds an owned one is owned itself. */
+  /**
+   * Lists and objects that only this draft refers to, each from one place. Those that contain an owned one are owned
+   * too.
+   */
   readonly #own = new Set<object>()
-  /** List items that insertions and removals may still shift. */
+  /** How many more list items insertions and removals may shift. */
   #shifts = MOST_SHIFTS
 
   constructor(original: unknown) {
@@ -23,14 +26,17 @@ export class Draft {
     this.#root = value
   }
 
-  /** What stands at the path; undefined when there is nothing. */
+  /** Returns the value at the path; undefined when there is none. */
   at(steps: readonly string[]): unknown {
     let at = this.#root
     for (const step of steps) at = childOf(at, step)
     return at
   }
 
-  /** The list or object that holds the path's last step, ready to be changed; undefined when it is not there. */
+  /**
+   * Returns the list or object that contains the last step of the path, ready for changes; undefined when it does not
+   * exist.
+   */
   holderOf(steps: readonly string[]): unknown[] | Record<string, unknown> | undefined {
     const parents = steps.slice(0, -1)
     if (!isContainer(this.at(parents))) return undefined
@@ -45,21 +51,24 @@ export class Draft {
     return holder
   }
 
-  /** Inserts into a list that `holderOf` gave. @throws RangeError when the patch shifts too many items in all. */
+  /** Inserts into a list that `holderOf` returned. @throws RangeError when the patch shifts too many items in all */
   insert(list: unknown[], i: number, value: unknown): void {
     this.#shift(list.length - i)
     list.splice(i, 0, value)
   }
 
-  /** Removes from a list that `holderOf` gave. @throws RangeError when the patch shifts too many items in all. */
+  /** Removes from a list that `holderOf` returned. @throws RangeError when the patch shifts too many items in all */
   removeAt(list: unknown[], i: number): void {
     this.#shift(list.length - i)
     list.splice(i, 1)
   }
 
-  /** To be called with what is about to stand at a second place: a change at one of them must not show at the other. */
+  /**
+   * Must be called with a value that is about to be put at a second place, so that a change at one place does not
+   * appear at the other.
+   */
   share(value: unknown): void {
-    // What stands inside something that is not owned is not owned either.
+    // Values inside a value that is not owned are not owned either.
     if (!isContainer(value) || !this.#own.delete(value)) return
     for (const key in value) this.share((value as Record<string, unknown>)[key])
   }
@@ -75,13 +84,13 @@ export class Draft {
     this.#shifts -= items
     if (this.#shifts < 0)
       throw new RangeError(
-        `Cannot apply the patch: its operations shift more than ${MOST_SHIFTS} list items; work at the end of ` +
+        `Cannot apply the patch: its operations shift more than ${MOST_SHIFTS} list items; change items at the end of ` +
           "long lists",
       )
   }
 }
 
-/** About a tenth of a second of shifting. */
+/** Takes about a tenth of a second. */
 const MOST_SHIFTS = 50_000_000
 
 function childOf(at: unknown, step: string): unknown {
@@ -91,14 +100,14 @@ function childOf(at: unknown, step: string): unknown {
 
 const isContainer = (value: unknown): value is object => Array.isArray(value) || isJsonObject(value)
 
-/** Sets a key, which may be `__proto__`: assigning that would set the prototype instead. */
+/** Sets a key, which may be `__proto__`: an assignment would set the prototype instead. */
 export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
   else object[key] = value
 }
 
-/** A list index as Go reads numbers; negative ones count from the end. NaN where it is none. */
+/** Parses a list index as Go does; negative ones count from the end. NaN when it is not a number. */
 export function indexOf(step: string, length: number): number {
   if (!/^[+-]?\d+$/.test(step)) return NaN
   const i = Number(step)

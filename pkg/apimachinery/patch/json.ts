@@ -4,20 +4,20 @@ import { ApiError, badRequest } from "../errors.ts"
 import { Draft, indexOf, setKey } from "./draft.ts"
 
 /**
- * JSON Patch (RFC 6902) on immutable values: what a patch does not touch is shared with the result.
- * Our own rather than a package, since packages change the document in place. Source of limits and errors: apiserver
- * endpoints/handlers/patch.go jsonPatcher, and the words of evanphx/json-patch.
+ * JSON Patch (RFC 6902) on immutable values: parts that a patch does not touch are shared with the result. No package
+ * is used, since packages change the document in place. Source of limits and errors: apiserver
+ * endpoints/handlers/patch.go jsonPatcher, and the messages of evanphx/json-patch.
  */
 const MOST_OPERATIONS = 10_000
 /**
- * All that `copy` operations copy may be as large as a request. Source: apiserver pkg/server/config.go
- * JSONPatchMaxCopyBytes.
+ * The most bytes that all `copy` operations together may copy: as many as a request may have. Source: apiserver
+ * pkg/server/config.go JSONPatchMaxCopyBytes.
  */
 const MOST_COPIED_BYTES = 3 * 1024 * 1024
 
 /**
  * @throws ApiError BadRequest when the patch itself is malformed, RequestEntityTooLarge when it has over 10,000
- * operations or makes the server do too much, Invalid (422) when it does not fit the document or a `test` fails.
+ * operations or needs too much work, Invalid (422) when it does not fit the document or a `test` fails
  */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch))
@@ -38,15 +38,15 @@ const tooLarge = (why: string): ApiError => new ApiError("RequestEntityTooLarge"
 
 type Operation = Readonly<Record<string, unknown>> & { readonly op: string }
 
-/** An operation of which nothing can be read is unknown. */
+/** An operation without a readable `op` is an unknown operation. */
 function operationOf(operation: unknown): Operation {
   const { op, ...fields } = (operation ?? {}) as Readonly<Record<string, unknown>>
   return { ...fields, op: typeof op === "string" ? op : "unknown" }
 }
 
 /**
- * A key that an object lacks counts as one with null: it can be replaced, copied and tested. Paths begin with a slash,
- * or with a word that is passed over. Source of both: evanphx/json-patch.
+ * Applies one operation. A key that an object lacks counts as one with null: it can be replaced, copied and tested.
+ * Paths begin with a slash, or with a word that is ignored. Source of both: evanphx/json-patch.
  */
 function applyOperation(draft: Draft, operation: Operation, copied: { bytes: number }): void {
   const { op, value = null } = operation
@@ -63,10 +63,10 @@ function applyOperation(draft: Draft, operation: Operation, copied: { bytes: num
 
 interface Step {
   readonly draft: Draft
-  /** @throws ApiError where the operation has no such text */
+  /** @throws ApiError when the operation does not have this field as a string */
   text(field: "path" | "from"): string
   readonly value: unknown
-  /** Counts what all operations copy. */
+  /** Counts the bytes that all operations copy. */
   readonly copied: { bytes: number }
 }
 
@@ -112,7 +112,7 @@ const OPERATIONS: Readonly<Record<string, (step: Step) => void>> = {
       throw doesNotFit(
         `Unable to complete the copy, the accumulated size increase of copy is ${copied.bytes}, exceeding the limit ${MOST_COPIED_BYTES}`,
       )
-    // Before the way to the other place is looked for, which may lead through what is copied.
+    // Must happen before the destination is resolved, whose path may lead through the copied value.
     draft.share(found)
     const path = text("path")
     const place = placeOf(draft, path) ?? missing("copy", "destination path", path)
@@ -132,13 +132,13 @@ const OPERATIONS: Readonly<Record<string, (step: Step) => void>> = {
   },
 }
 
-/** Where a path leads: a key of an object or list that is there. */
+/** The place of a path: a key of an object or list that exists. */
 interface Place {
   readonly holder: unknown[] | Record<string, unknown>
   readonly key: string
 }
 
-/** Undefined where there is nothing that could have the path's last step. */
+/** Returns undefined when nothing can contain the last step of the path. */
 function placeOf(draft: Draft, path: string): Place | undefined {
   const steps = path
     .split("/")
@@ -149,7 +149,9 @@ function placeOf(draft: Draft, path: string): Place | undefined {
   return holder === undefined ? undefined : { holder, key: key! }
 }
 
-/** What stands at a place, or undefined; of a list only what is in it can be asked. */
+/**
+ * Returns the value at a place; undefined when an object does not have the key. @throws for an index outside of a list
+ */
 function valueAt({ holder, key }: Place, problem: string): unknown {
   if (!Array.isArray(holder)) return Object.hasOwn(holder, key) ? holder[key] : undefined
   return holder[existing(holder, key, problem)]
@@ -191,9 +193,9 @@ function missing(op: string, what: string, path: string): never {
 
 const TEST_FAILED = "test failed"
 
-/** Whether a patch, which else is in order, was ended by one of its `test` operations. */
+/** Whether a patch that is otherwise valid was stopped by a `test` operation. */
 export const isFailedTest = ({ cause }: ApiError): boolean => typeof cause === "string" && cause.endsWith(TEST_FAILED)
 
-/** The cause has the words of evanphx/json-patch, which upstream hides from clients that send a patch. */
+/** The cause has the message of evanphx/json-patch, which upstream does not send to clients. */
 const doesNotFit = (why: string): ApiError =>
   new ApiError("Invalid", "the server rejected our request due to an error in our request", {}, { cause: why })

@@ -2,9 +2,9 @@ import { badRequest } from "../errors.ts"
 import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
- * JSON Merge Patch (RFC 7386) on immutable values: null deletes, objects merge, all else replaces. Parts the patch does
- * not touch are shared with the result; a patch that changes nothing gives the very document back.
- * @throws ApiError BadRequest when the patch is no object.
+ * JSON Merge Patch (RFC 7386) on immutable values: null deletes, objects merge, everything else replaces. Parts that
+ * the patch does not touch are shared with the result; a patch without effect returns the same document.
+ * @throws ApiError BadRequest when the patch is not an object
  */
 export function applyMergePatch(document: object, patch: unknown): object {
   if (!isObject(patch)) throw badRequest("error decoding patch: a merge patch of an object must be an object")

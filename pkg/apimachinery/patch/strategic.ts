@@ -7,10 +7,10 @@ import { isJsonObject as isObject } from "../json-value.ts"
 
 /**
  * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives
- * (`$patch`, `$retainKeys`, `$setElementOrder/<field>`, `$deleteFromPrimitiveList/<field>`) say what plain merging
- * cannot. What the patch does not touch is shared with the result. Source: apimachinery
+ * (`$patch`, `$retainKeys`, `$setElementOrder/<field>`, `$deleteFromPrimitiveList/<field>`) express what a plain merge
+ * cannot. Parts that the patch does not touch are shared with the result. Source: apimachinery
  * pkg/util/strategicpatch/patch.go.
- * @throws ApiError when the patch is malformed: BadRequest, or without a reason, as upstream has it.
+ * @throws ApiError when the patch is malformed: BadRequest, or without a reason, as upstream
  */
 export function applyStrategicMergePatch(schema: Message, document: object, patch: unknown): object {
   if (!isObject(patch)) throw badRequest("error decoding patch: a strategic merge patch must be an object")
@@ -26,16 +26,14 @@ const DELETE_FROM = "$deleteFromPrimitiveList/"
 
 const badRetainKeys = () => badRequest("invalid patch format of retainKeys")
 const badPrimitiveList = () => badRequest("invalid patch format of primitive list")
-/** Upstream lets most faults of a patch through as they are, without a reason. Source: endpoints/handlers/patch.go. */
+/** Upstream returns most faults of a patch without a reason. Source: endpoints/handlers/patch.go. */
 const fault = (message: string): ApiError => new ApiError("Unknown", message)
 const unknownDirective = (directive: unknown, patch: Values): ApiError =>
   fault(`unknown patch type: ${goText(directive)} in map: ${goText(patch)}`)
 const wrongType = (expected: unknown, actual: unknown): ApiError =>
   fault(`expected a ${goType(expected)}, but received a ${goType(actual)}`)
 
-/**
- * Where nothing comes out differently the original is given back, so that a patch without effect makes no new object.
- */
+/** Returns the original object when nothing changes, so that a patch without effect makes no new object. */
 function mergeMap(original: Values, patch: Values, schema: Message | undefined): Values {
   const directive = patch[PATCH]
   if (directive !== undefined) {
@@ -81,7 +79,7 @@ function mergeMap(original: Values, patch: Values, schema: Message | undefined):
   return out.values
 }
 
-/** An object as a patch changes it; a copy of it is made with the first change. */
+/** An object that is copied at its first change. */
 class Changing {
   readonly #original: Values
   #copy: Record<string, unknown> | undefined
@@ -99,14 +97,11 @@ class Changing {
   set(key: string, value: unknown): void {
     if (!deepEqual(value, this.get(key))) this.setPart(key, value)
   }
-  /**
-   * The same for a value that is known to be the one that was there where nothing in it has changed: it is not walked
-   * again.
-   */
+  /** Sets a part whose reference is the same when nothing in it changed, so it is not compared again. */
   setPart(key: string, value: unknown): void {
     if (value === this.get(key)) return
     this.#copy ??= { ...this.#original }
-    // Assigning `__proto__` would set the prototype instead.
+    // An assignment to `__proto__` would set the prototype instead.
     if (key === "__proto__")
       Object.defineProperty(this.#copy, key, { value, enumerable: true, writable: true, configurable: true })
     else this.#copy[key] = value
@@ -116,7 +111,7 @@ class Changing {
   }
 }
 
-/** Merges the lists that have a `$setElementOrder`; gives the keys that are done with, if any. */
+/** Merges the lists that have a `$setElementOrder`; returns the keys that need no further merging, if any. */
 function mergeOrdered(out: Changing, patch: Values, schema: Message | undefined): ReadonlySet<string> | undefined {
   let done: Set<string> | undefined
   for (const key in patch) {
@@ -138,7 +133,7 @@ function replaced(directive: unknown, patch: Values): Values {
   throw unknownDirective(directive, patch)
 }
 
-/** Only the keys that `$retainKeys` names; for unions, where setting one member must drop the others. */
+/** Returns only the keys that `$retainKeys` names; for unions, where setting one member must remove the others. */
 function retained(original: Values, patch: Values): Values {
   const keys = patch[RETAIN_KEYS]
   if (keys === undefined) return original
@@ -158,7 +153,7 @@ function retained(original: Values, patch: Values): Values {
   return left.length === entries.length ? original : Object.fromEntries(left)
 }
 
-/** The list of a field with a `$setElementOrder`; undefined when there is none to order. */
+/** Returns the list of a field with a `$setElementOrder`; undefined when there is no list to order. */
 function orderedList(
   current: unknown,
   patch: unknown,
@@ -180,7 +175,7 @@ function orderedList(
   return arranged(merged, order, live, key)
 }
 
-/** What the patch sets must stand in the order list, and in that order. */
+/** Checks that the items of the patch are in the order list, in the same order. */
 function checkOrder(patch: readonly unknown[], order: readonly unknown[], key: string | undefined): void {
   let at = 0
   for (const item of patch) {
@@ -227,34 +222,31 @@ function mergeList(
   for (const item of added) {
     const name = identity(item, keyOf(item, key))
     const i = places.get(name) ?? -1
-    // Differs from upstream: an item that is new loses its directives and nulls too, which there only happens by way of
+    // Differs from upstream: directives and nulls of a new item are always removed, while upstream does that only with
     // $setElementOrder.
     if (i === -1) places.set(name, merged.push(withoutDirectives(item)) - 1)
     else merged[i] = mergeMap(merged[i] as Values, item, schema)
     inPlace &&= i > last
     last = i
   }
-  // Nearly always the patch has some of the items there are, in their order.
+  // Usually the patch has some of the existing items, in their order.
   return inPlace || current.length === 0 ? merged : arranged(merged, added, current, key)
 }
 
-/** The declared merge key, which the item must have. */
+/** Returns the declared merge key of an item. @throws ApiError when the item does not have it */
 function keyOf(item: Values, key: string): string {
   if (item[key] === undefined) throw fault(`map: ${goText(item)} does not contain declared merge key: ${key}`)
   return key
 }
 
-/**
- * What an item is known by among others: the value of its merge key, or itself where there is none. Two items are the
- * same when these are.
- */
+/** Returns what identifies an item: the value of its merge key, or the item itself when there is no key. */
 function identity(item: unknown, key: string | undefined): unknown {
   const value = key === undefined ? item : isObject(item) ? item[key] : NOBODY
   return key !== undefined && typeof value === "object" ? `\u0000${JSON.stringify(value)}` : value
 }
 const NOBODY = Symbol("an item without the merge key")
 
-/** The first place of each item, by its identity. */
+/** Returns the first index of each item, by its identity. */
 function placesOf(items: readonly unknown[], key: string | undefined): Map<unknown, number> {
   const places = new Map<unknown, number>()
   for (const [i, item] of items.entries()) {
@@ -265,8 +257,8 @@ function placesOf(items: readonly unknown[], key: string | undefined): Map<unkno
 }
 
 /**
- * Items named in `order` come in that order; those only the server has keep their places among them as well as can be.
- * Precedence: order list, then live list. Source: normalizeElementOrder and mergeSortedSlice.
+ * Sorts items: those named in `order` have that order; those that only the server has keep their places among them as
+ * far as possible. Precedence: order list, then live list. Source: normalizeElementOrder and mergeSortedSlice.
  */
 function arranged(
   items: readonly unknown[],
@@ -303,10 +295,7 @@ function arranged(
 const sameItem = (a: unknown, b: unknown, key: string | undefined): boolean =>
   identity(a, key) !== NOBODY && identity(a, key) === identity(b, key)
 
-/**
- * What a patch adds where nothing was: without directives and without nulls; undefined when it is nothing but a
- * directive.
- */
+/** Returns a value that a patch adds, without directives and nulls; undefined when it consists of a directive only. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined)
   if (!isObject(value)) return value
@@ -326,7 +315,7 @@ function withoutDirectives(value: unknown): unknown {
 const hasStrategy = (spec: FieldSpec | undefined, strategy: "merge" | "replace"): boolean =>
   spec?.patchStrategy?.includes(strategy) === true
 
-/** The struct inside a field, a list of structs or a map of structs. */
+/** Returns the struct in a field, a list of structs or a map of structs. */
 function messageOf(type: Type | undefined): Message | undefined {
   let inner = type
   while (inner?.kind === "list") inner = inner.of
@@ -334,7 +323,7 @@ function messageOf(type: Type | undefined): Message | undefined {
   return inner?.kind === "message" ? inner.message() : undefined
 }
 
-/** A map's values all have the same type, so any key names a field of it. */
+/** Returns a message for a map, all of whose values have the same type, so any key is a field of it. */
 const mapOf = (message: Message): Message => {
   const spec: FieldSpec = {
     number: 0,

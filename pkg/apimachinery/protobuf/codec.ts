@@ -5,13 +5,13 @@ import { Field, type Message } from "../fields.ts"
 import { nested, SCALAR_CODECS, type ScalarCodec } from "./values.ts"
 
 /**
- * The protobuf form of a message, derived from the numbers of its fields. Decoding gives plain JSON, as a client would
- * have sent it: defaults and checks come after, in `decodeObject`, for every wire format alike. Each message is
- * compiled once, when first met.
+ * Encodes and decodes messages as protobuf, by the numbers of their fields. Decoding returns plain JSON, as a client
+ * would send it: `decodeObject` sets defaults and checks values later, for all wire formats alike. Each message is
+ * compiled at its first use.
  */
 export interface MessageCodec {
   write(writer: Writer, value: object): void
-  /** Reads to the end of the part that is open. @throws ProtobufError */
+  /** Reads to the end of the open part. @throws ProtobufError */
   read(reader: Reader): Record<string, unknown>
 }
 
@@ -26,14 +26,14 @@ export function codecOf(message: Message): MessageCodec {
 }
 
 interface FieldCodec {
-  /** The property it is written from; undefined when it is written from the whole value. */
+  /** The property from which the field is written; undefined when it is written from the whole value. */
   readonly name: string | undefined
   write(writer: Writer, value: unknown): void
   read(reader: Reader, wire: number, target: Record<string, unknown>): void
 }
 
 function compile(message: Message): MessageCodec {
-  // Filled at first use: a message may contain itself.
+  // Filled at first use, since a message may contain itself.
   let fields: readonly FieldCodec[] | undefined
   const byNumber = new Map<number, FieldCodec>()
   const prepare = (): readonly FieldCodec[] => {
@@ -73,8 +73,8 @@ function compile(message: Message): MessageCodec {
 }
 
 /**
- * Fields of a struct that Go embeds: on the wire they are a message in field `number`, in JSON they stand among the
- * others.
+ * Returns the codec of the fields of an embedded Go struct: in protobuf they are a message in field `number`, in JSON
+ * they are among the other fields.
  */
 function embeddedFields(message: Message, number: number): FieldCodec {
   const inner = compile({
@@ -125,7 +125,10 @@ function compileField(name: string, spec: FieldSpec): FieldCodec {
   }
 }
 
-/** Scalars in lists are written one by one: proto2, which these files are, does not pack. Both forms are read. */
+/**
+ * Returns the codec of a list. Scalars are written one by one, since these files are proto2, which does not pack them.
+ * Both forms are read.
+ */
 function listField(name: string, number: number, element: ScalarCodec): FieldCodec {
   return {
     name,
@@ -136,7 +139,7 @@ function listField(name: string, number: number, element: ScalarCodec): FieldCod
       }
     },
     read(reader, wire, target) {
-      // The list was made here, by an earlier occurrence, so it may grow.
+      // The list was created here by an earlier occurrence, so it may grow.
       const items = (target[name] ??= []) as unknown[]
       if (wire === element.wire) items.push(element.read(reader) ?? null)
       else if (wire === WIRE.bytes) {
@@ -148,7 +151,7 @@ function listField(name: string, number: number, element: ScalarCodec): FieldCod
   }
 }
 
-/** Entries in the order of their keys, as Go writes them. */
+/** Returns the codec of a map. Entries are written in the order of their keys, as Go writes them. */
 function mapField(name: string, number: number, element: ScalarCodec): FieldCodec {
   return {
     name,
@@ -177,13 +180,16 @@ function mapField(name: string, number: number, element: ScalarCodec): FieldCode
         else reader.skip(tag & 7)
       }
       reader.leave(outer)
-      // defineProperty, since assigning the key "__proto__" would set the prototype instead.
+      // defineProperty, since an assignment to the key "__proto__" would set the prototype instead.
       Object.defineProperty(entries, key, { value, enumerable: true, writable: true, configurable: true })
     },
   }
 }
 
-/** Of a Go type that is an object or something else: see `MessageRules.ownJson`. Lists have their items in field 2. */
+/**
+ * Returns the codec of a Go type that is an object or something else: see `MessageRules.ownJson`. Lists have their
+ * items in field 2.
+ */
 function ownJsonCodec(inner: () => MessageCodec, { number, items }: OwnJson): ScalarCodec {
   const list =
     items === undefined
@@ -240,8 +246,7 @@ function elementOf(type: Type): ScalarCodec {
       const { ownJson } = type.message().rules
       return ownJson === undefined ? nestedIn(inner) : ownJsonCodec(inner, ownJson)
     }
-    // A list inside a list or map is a message of its own with the items in field 1 (rbac and authentication
-    // ExtraValue).
+    // A list inside a list or map is a message with the items in field 1 (rbac and authentication ExtraValue).
     case "list": {
       const items = listField("items", 1, elementOf(type.of))
       return nested(

@@ -6,9 +6,8 @@ import { ListMeta } from "../meta.ts"
 import { codecOf } from "./codec.ts"
 
 /**
- * `application/vnd.kubernetes.protobuf`: four magic bytes, then a runtime.Unknown that names version and kind and holds
- * the message's bytes. Source: apimachinery pkg/runtime/serializer/protobuf/protobuf.go and
- * pkg/runtime/generated.proto.
+ * `application/vnd.kubernetes.protobuf`: four magic bytes, then a runtime.Unknown with version, kind and the bytes of
+ * the message. Source: apimachinery pkg/runtime/serializer/protobuf/protobuf.go and pkg/runtime/generated.proto.
  */
 const MAGIC = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
 
@@ -17,13 +16,13 @@ export interface Envelope {
   readonly kind: string
   /** The message without its envelope. */
   readonly raw: Uint8Array
-  /** Set when `raw` is of another format, for instance JSON. */
+  /** Set when `raw` has another format, for example JSON. */
   readonly contentType: string
 }
 
 export const isEnvelope = (bytes: Uint8Array): boolean => MAGIC.every((byte, i) => bytes[i] === byte)
 
-/** @throws ProtobufError; TypeError when the magic bytes are not there (ask `isEnvelope` first). */
+/** @throws ProtobufError; TypeError when the magic bytes are missing (check with `isEnvelope` first) */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!isEnvelope(bytes))
     throw new TypeError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
@@ -49,27 +48,27 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 }
 
 /**
- * The bytes of a message's value as plain JSON, without `apiVersion` and `kind`. @throws ProtobufError, SyntaxError for
- * bad JSON in a raw extension.
+ * Decodes the bytes of a message as plain JSON, without `apiVersion` and `kind`. @throws ProtobufError, SyntaxError for
+ * invalid JSON in a raw extension
  */
 export const decodeProtobuf = (message: Message, raw: Uint8Array): Record<string, unknown> =>
   codecOf(message).read(new Reader(raw))
 
-/** A message's value as bytes, without envelope. */
+/** Encodes the value of a message, without envelope. */
 export function encodeRaw(message: Message, value: object): Uint8Array {
   const writer = new Writer(1024)
   codecOf(message).write(writer, value)
   return writer.finish()
 }
 
-/** An object, or any value of a message, in its envelope. */
+/** Encodes an object, or any value of a message, in its envelope. */
 export const encodeProtobuf = (
   message: Message,
   value: object,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
 ): Uint8Array => envelope(apiVersion, kind, (writer) => codecOf(message).write(writer, value))
 
-/** A list of a kind (`PodList`) in its envelope. */
+/** Encodes a list of a kind (`PodList`) in its envelope. */
 export const encodeProtobufList = (
   { schema, apiVersion, kind }: { readonly schema: Message; readonly apiVersion: string; readonly kind: string },
   metadata: object,
@@ -89,7 +88,7 @@ export const encodeProtobufList = (
     }
   })
 
-/** The message of a kind's list, to decode one. */
+/** Returns the message of a kind's list, for decoding. */
 export const listMessage = (schema: Message): Message =>
   message(`${schema.name}List`, "", {
     metadata: f.message(1, ListMeta, ""),
@@ -97,7 +96,7 @@ export const listMessage = (schema: Message): Message =>
   })
 
 /**
- * One frame of a protobuf watch: four bytes of length, then a WatchEvent without envelope whose object has one.
+ * Encodes one frame of a protobuf watch: four bytes of length, then a WatchEvent without envelope whose object has one.
  * `object` comes from `encodeProtobuf`. Source: apimachinery pkg/util/framer and pkg/apis/meta/v1/watch.go.
  */
 export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
@@ -130,7 +129,7 @@ function envelope(apiVersion: string, kind: string, write: (writer: Writer) => v
   mark = writer.begin()
   write(writer)
   writer.end(mark)
-  // contentEncoding and contentType, which Go writes though they are empty.
+  // contentEncoding and contentType, which Go writes even when they are empty.
   writer.tag(3, WIRE.bytes)
   writer.string("")
   writer.tag(4, WIRE.bytes)

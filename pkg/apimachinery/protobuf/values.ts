@@ -7,16 +7,16 @@ import { RawJson } from "../raw-json.ts"
 import { formatDuration, parseDuration } from "../time.ts"
 
 /**
- * How one scalar of a declaration goes over the wire. Those that are structs in Go (times, quantities, IntOrString, raw
- * JSON) are nested messages. Source: the generated.proto files of apimachinery, and the hand-written marshallers beside
- * them (time_proto.go, micro_time_proto.go).
+ * How one scalar type is encoded. Types that are structs in Go (times, quantities, IntOrString, raw JSON) are nested
+ * messages. Source: the generated.proto files of apimachinery, and the hand-written marshallers beside them
+ * (time_proto.go, micro_time_proto.go).
  */
 export interface ScalarCodec {
   readonly wire: (typeof WIRE)[keyof typeof WIRE]
   write(writer: Writer, value: unknown): void
-  /** Undefined: the zero of a struct, which JSON leaves out (a time that is not set). */
+  /** Returns undefined for the zero of a struct, which JSON leaves out (a time that is not set). */
   read(reader: Reader): unknown
-  /** Whether the value is the zero of its Go type, which Go puts on the wire for every field that is no pointer. */
+  /** Whether the value is the zero of its Go type, which Go writes for every field that is not a pointer. */
   isZero(value: unknown): boolean
 }
 
@@ -26,7 +26,10 @@ const varint = (write: (writer: Writer, value: number) => void, read: (reader: R
   read,
   isZero: (value) => value === 0,
 })
-/** A nested message; `read` gets one field after the other. It is zero only where `read` says that it is undefined. */
+/**
+ * Makes the codec of a nested message; `read` is called for each field. The value is zero only when `read` returned
+ * undefined.
+ */
 export const nested = (
   write: (writer: Writer, value: unknown) => void,
   read: (reader: Reader) => unknown,
@@ -91,7 +94,7 @@ const rawJson: ScalarCodec = nested(
   },
 )
 
-/** The text in field 1 of the message that is open. */
+/** Reads the string in field 1 of the open message. */
 function fieldText(reader: Reader): string {
   let text = ""
   while (reader.more()) {
@@ -147,7 +150,7 @@ export const SCALAR_CODECS: Record<Scalar, ScalarCodec> = {
     },
     (reader) => fieldText(reader) || "0",
   ),
-  // All three fields are always written, as Go does; `type` is 0 for a number and 1 for text.
+  // All three fields are always written, as Go does; `type` is 0 for a number and 1 for a string.
   intOrString: nested(
     (writer, value) => {
       const number = typeof value === "number"

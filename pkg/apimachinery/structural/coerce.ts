@@ -7,47 +7,48 @@ import { ObjectMeta } from "../meta.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 
 /**
- * Turns plain JSON into a custom object: drops and lists fields that the schema does not declare, drops nulls where the
- * schema does not allow them, decodes the metadata and sets defaults. Types are not checked: a wrong type is a fault of
- * the object (422), not of the request. As with built-in kinds, a value that needs no change is returned as the same
- * reference, and a value that is the same reference in `old` is not decoded again. Source: apiextensions-apiserver pkg/apiserver
- * unstructuredSchemaCoercer, schema/pruning, schema/defaulting, schema/objectmeta.
+ * Makes a custom object from plain JSON: drops and reports fields that the schema does not declare, drops nulls where
+ * the schema does not allow them, decodes the metadata and sets defaults. Types are not checked: a wrong type is a
+ * fault of the object (422), not of the request. As with built-in kinds, a value that needs no change is returned as
+ * the same reference, and a value that is the same reference in `old` is not decoded again. Source:
+ * apiextensions-apiserver pkg/apiserver unstructuredSchemaCoercer, schema/pruning, schema/defaulting,
+ * schema/objectmeta.
  */
 export function coercerOf(root: JsonSchema): Decode {
   const node = rootOf(root)
   return (value, cursor, _depth, old) => coerced(node, value, cursor, old, true)
 }
 
-/** The same without defaults: for what is written in the version in which it is stored. */
+/** Drops undeclared fields without setting defaults, for values in the storage version. */
 export function prunedTo(root: JsonSchema, value: object): object {
   return coerced(rootOf(root), value, new Cursor(), undefined, false) as object
 }
 
-/** A value with the defaults of a schema that is no root, such as the default of a field itself. */
+/** Returns a value with the defaults of a schema that is not the root, such as the default of a field. */
 export const withDefaults = (schema: JsonSchema, value: unknown): unknown =>
   new Walk(new Cursor(), true).value(nodeOf(schema), value, 0, undefined, false)
 
-/** Paths of what a schema would drop of a value. */
+/** Returns the paths of fields that a schema would drop. */
 export function unknownIn(schema: JsonSchema, value: unknown): readonly string[] {
   const cursor = new Cursor()
   new Walk(cursor, false).value(nodeOf(schema), value, 0, undefined, false)
   return cursor.unknown
 }
 
-/** What the walk needs to know of one schema, made when it is first met. */
+/** What the walk needs to know of one schema; made at its first use. */
 interface Node {
   readonly schema: JsonSchema
   property(name: string): Node | undefined
-  /** Of what no property is named for: undefined where such fields are unknown. */
+  /** The node for fields without a declared property; undefined when such fields are unknown. */
   readonly rest: Node | undefined
   readonly items: Node | undefined
   readonly keepsUnknown: boolean
   readonly isResource: boolean
   readonly nullable: boolean
-  /** Properties that have a default. */
+  /** The properties that have a default. */
   readonly filled: readonly { readonly name: string; readonly node: Node }[]
   readonly hasDefault: boolean
-  /** The default with the defaults of its own fields; made once and shared. */
+  /** Returns the default including the defaults of its own fields; made once and shared. */
   fallback(): unknown
 }
 
@@ -61,14 +62,14 @@ function nodeOf(schema: JsonSchema): Node {
   return node
 }
 
-/** The schema of a whole object, whose apiVersion, kind and metadata are always known. */
+/** Returns the schema of a whole object, which always has apiVersion, kind and metadata. */
 function rootOf(schema: JsonSchema): Node {
   let node = roots.get(schema)
   if (node === undefined) roots.set(schema, (node = makeNode(schema, true)))
   return node
 }
 
-/** Where anything may stand by name, no schema declares what is inside. */
+/** The schema of values in a map that accepts anything. */
 const NOTHING_KNOWN: JsonSchema = {}
 
 function makeNode(schema: JsonSchema, isResource: boolean): Node {
@@ -97,7 +98,7 @@ function makeNode(schema: JsonSchema, isResource: boolean): Node {
     },
     keepsUnknown: schema["x-kubernetes-preserve-unknown-fields"] === true,
     isResource,
-    // Of what no schema describes, null is kept.
+    // Null is kept in values that no schema describes.
     nullable: schema.nullable === true || schema === NOTHING_KNOWN,
     get filled() {
       return (filled ??= Object.entries(properties ?? {}).flatMap(([name, { default: value }]) =>
@@ -118,14 +119,14 @@ function coerced(root: Node, value: unknown, cursor: Cursor, old: unknown, fills
   const metadata = metadataOf(input["metadata"] ?? {}, "", cursor, oldFields?.["metadata"])
   const afterMetadata = cursor.unknown.length
   const object = new Walk(cursor, fills).object(root, input, 0, oldFields, root.keepsUnknown)
-  // Upstream tells what was unknown in the metadata first, then the rest in the order of paths.
+  // Upstream reports unknown fields of the metadata first, then the others in the order of their paths.
   if (cursor.unknown.length > afterMetadata)
     cursor.unknown.push(...cursor.unknown.splice(afterMetadata).sort((a, b) => (a < b ? -1 : 1)))
   if (first === cursor.unknown.length && metadata === input["metadata"]) return object
   return { ...object, metadata }
 }
 
-/** Metadata of an object, or of an embedded one at `path`. */
+/** Decodes the metadata of the object, or of an embedded one at `path`. */
 function metadataOf(value: unknown, path: string, cursor: Cursor, old: unknown): unknown {
   if (value !== undefined && value === old) return value
   const inner = new Cursor()
@@ -145,7 +146,7 @@ class Walk {
     this.#fills = fills
   }
 
-  /** `keeps`: an array that keeps what it does not know stands around it. */
+  /** `keeps` is true inside an array that preserves unknown fields. */
   value(node: Node, value: unknown, depth: number, old: unknown, keeps: boolean): unknown {
     if (typeof value !== "object" || value === null) return value
     if (Array.isArray(value)) return this.#list(node, value, depth, old, keeps)
@@ -228,7 +229,7 @@ class Walk {
     return out ?? input
   }
 
-  /** apiVersion, kind or metadata of an embedded resource. */
+  /** Decodes apiVersion, kind or metadata of an embedded resource. */
   #identity(key: string, given: unknown, depth: number, old: unknown): unknown {
     const cursor = this.#cursor
     const path = depth === 0 ? "" : cursor.path(depth - 1)
@@ -248,7 +249,7 @@ class Walk {
   }
 }
 
-/** A value that no schema describes, with its numbers as Go holds them. */
+/** Converts a value that no schema describes: its numbers become what Go would hold. */
 function exact(value: unknown, old: unknown): unknown {
   if (typeof value !== "object" || value === null || value === old) return value
   if (value instanceof ExactNumber) return numberOf(value)
@@ -269,11 +270,11 @@ function exact(value: unknown, old: unknown): unknown {
   return out ?? input
 }
 
-/** Go holds integers of 64 bits exactly, and every other number as a float. */
+/** Returns the number that Go would hold: an exact integer of 64 bits, or a float. */
 function numberOf(value: ExactNumber): ExactNumber | number {
   const { text } = value
   if (!/^-?\d+$/.test(text)) return floatOf(text)
-  // More digits than int64 has would take long to read.
+  // A number with more digits than an int64 would take long to parse.
   if (text.length > MOST_DIGITS) return floatOf(text)
   const integer = BigInt(text)
   return BigInt.asIntN(64, integer) === integer ? value : floatOf(text)
@@ -281,7 +282,7 @@ function numberOf(value: ExactNumber): ExactNumber | number {
 
 const MOST_DIGITS = 20
 
-/** @throws DecodeError where it is larger than any float */
+/** @throws DecodeError when it is larger than any float */
 function floatOf(text: string): number {
   const value = Number(text)
   if (!Number.isFinite(value))
@@ -289,7 +290,7 @@ function floatOf(text: string): number {
   return value
 }
 
-/** Sets a member, also one named `__proto__`, which an assignment would take for the prototype. */
+/** Sets a member, which may be named `__proto__`: an assignment would set the prototype instead. */
 function put(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })

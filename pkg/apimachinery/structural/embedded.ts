@@ -8,8 +8,8 @@ import { validateObjectMeta } from "../objectmeta.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "./json-schema.ts"
 
 /**
- * What is wrong with apiVersion, kind and metadata of the resources that are embedded in an object. Source:
- * apiextensions-apiserver pkg/apiserver/schema/objectmeta/validation.go.
+ * Returns the faults of apiVersion, kind and metadata of embedded resources. Source: apiextensions-apiserver
+ * pkg/apiserver/schema/objectmeta/validation.go.
  */
 export function embeddedFaults(schema: JsonSchema, object: unknown): readonly Cause[] {
   if (!hasEmbedded(schema)) return []
@@ -45,7 +45,10 @@ function within(schema: JsonSchema, value: unknown, path: string, causes: Cause[
     else if (members !== undefined) within(members, inner, atKey(path, name), causes)
 }
 
-/** Of one that stands at `path`: apiVersion and kind must be there, metadata need not. */
+/**
+ * Returns the faults of the embedded resource at `path`, which must have apiVersion and kind, but need not have
+ * metadata.
+ */
 export function resourceFaults(resource: Readonly<Record<string, unknown>>, path: string): readonly Cause[] {
   const causes: Cause[] = []
   for (const name of ["apiVersion", "kind"]) if (resource[name] === undefined) causes.push(required(at(path, name)))

@@ -3,9 +3,9 @@ import { membersOf, type JsonSchema } from "./json-schema.ts"
 
 /** A field that a path such as `.spec.containers['a.b']` names, and its schema. */
 export interface NamedField {
-  /** As faults name it. */
+  /** The path as errors show it. */
   readonly path: string
-  /** Undefined where a map takes anything. */
+  /** Undefined for the value of a map that accepts anything. */
   readonly schema: JsonSchema | undefined
   readonly steps: readonly string[]
 }
@@ -13,7 +13,7 @@ export interface NamedField {
 const TOKENS = /'(?:[^'\\]|\\.|(?<=\\)')*'|[.[\]]|[^.[\]]+/gs
 
 /**
- * The field that a path names below a schema; a text that says why it names none. Source: apiextensions-apiserver
+ * Returns the field that a path names below a schema; a message when it names none. Source: apiextensions-apiserver
  * pkg/apiserver/schema/cel/validation.go ValidFieldPath.
  */
 export function fieldAt(jsonPath: string, root: JsonSchema, allowsIndex = true): NamedField | string {

@@ -2,12 +2,12 @@ import { isIP, isIPv6 } from "node:net"
 import { withoutLeadingZeros } from "../names.ts"
 
 /**
- * The formats of texts that schemas may ask for; one that is not here is not checked. Source: kube-openapi
- * pkg/validation/strfmt, apiextensions-apiserver pkg/apiserver/validation/formats.go.
+ * The formats of strings in schemas; unknown formats are not checked. Source: kube-openapi pkg/validation/strfmt,
+ * apiextensions-apiserver pkg/apiserver/validation/formats.go.
  */
 type Format = (text: string) => boolean
 
-/** Longer texts are in none of the formats that are matched with backtracking. */
+/** Longer strings match none of the formats whose patterns need backtracking. */
 const LONGEST = 4096
 const matching =
   (pattern: RegExp, longest = LONGEST): Format =>
@@ -41,7 +41,7 @@ const isDate = (text: string): boolean => {
     month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000, month, 0)).getUTCDate() - leap(year, month)
   )
 }
-/** 1 in a February that has 28 days: the year 2000 has 29. */
+/** Returns 1 for a February with 28 days; the year 2000 has 29. */
 const leap = (year: number, month: number): number =>
   month === 2 && !(year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)) ? 1 : 0
 
@@ -63,7 +63,7 @@ const isDuration: Format = (text) => {
   return false
 }
 
-/** Go's url.ParseRequestURI: an absolute path, or a scheme and what follows. */
+/** Whether Go's url.ParseRequestURI accepts the text: an absolute path, or a scheme with anything after it. */
 function isUri(text: string): boolean {
   if (
     text === "" ||
@@ -143,13 +143,13 @@ const FORMATS: Readonly<Record<string, Format>> = {
   k8slongname: matching(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, 253),
 }
 
-/** The check of a format; undefined where the format is not known, and nothing is checked. */
+/** Returns the check of a format; undefined for an unknown format, which is not checked. */
 export const textFormat = (format: string): Format | undefined => {
   const name = format.replaceAll("-", "")
   return Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
 }
 
-/** Whether a format means something for values of a type. */
+/** Whether a format applies to values of a type. */
 export function isKnownFormat(format: string, type: string | undefined): boolean {
   switch (type) {
     case undefined:

@@ -6,8 +6,8 @@ import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measur
 import { patternOf } from "./pattern.ts"
 
 /**
- * Whether a value is as its schema wants it. The same rules as in validate.ts, compiled once into functions that make
- * nothing: a valid object costs one walk.
+ * Whether a value is valid by its schema. The rules are those of validate.ts, compiled into functions that allocate
+ * nothing, so a valid object costs one walk.
  */
 export const isValid = (schema: JsonSchema, value: unknown): boolean => checkOf(schema)(value)
 
@@ -67,7 +67,7 @@ function compile(schema: JsonSchema): Check {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** A text format lets lists through, and types that are none of a format's are held against it. */
+/** As upstream, a schema with a format of strings accepts strings and lists, also when it declares no type. */
 function typeCheck(schema: JsonSchema): Check | undefined {
   if (schema["x-kubernetes-int-or-string"] === true)
     return (value) => typeof value === "string" || isInteger(value) || value instanceof ExactNumber

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI schema of a custom resource as its definition holds it. Source: apiextensions-apiserver
+ * The OpenAPI schema of a custom resource, as in its definition. Source: apiextensions-apiserver
  * pkg/apis/apiextensions/v1/types_jsonschema.go JSONSchemaProps.
  */
 export interface JsonSchema {
@@ -59,15 +59,17 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean | undefined
 }
 
-/** The schema of the items of a list; undefined where there is none, or several. */
+/** Returns the schema of a list's items; undefined when there is none, or several. */
 export const itemsOf = ({ items }: JsonSchema): JsonSchema | undefined =>
   items === undefined || Array.isArray(items) ? undefined : (items as JsonSchema)
 
-/** The schema of the members of a map; undefined where there is none, or anything may stand there. */
+/** Returns the schema of a map's values; undefined when there is none, or any value is allowed. */
 export const membersOf = ({ additionalProperties }: JsonSchema): JsonSchema | undefined =>
   typeof additionalProperties === "object" ? additionalProperties : undefined
 
-/** The schema itself and each one in it, at any depth, until `found` says of one that it is looked for. */
+/**
+ * Calls `found` for the schema and for each one inside it, at any depth, until it returns true. Returns whether it did.
+ */
 export function someSchema(schema: JsonSchema | undefined, found: (schema: JsonSchema) => boolean): boolean {
   if (schema === undefined) return false
   if (found(schema)) return true

@@ -3,7 +3,7 @@ import { at, atKey, duplicate, invalidValue } from "../field-errors.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "./json-schema.ts"
 
 /**
- * Items that are there twice in lists whose items are told apart by value (set) or by keys (map). Source:
+ * Returns faults for duplicate items in lists whose items are identified by value (set) or by keys (map). Source:
  * apiextensions-apiserver pkg/apiserver/schema/listtype/validation.go.
  */
 export function listTypeFaults(schema: JsonSchema, object: unknown): readonly Cause[] {
@@ -66,7 +66,7 @@ function keyedFaults(keys: readonly string[], list: readonly unknown[], path: st
   for (const i of repeated(found)) causes.push(duplicate(at(path, i), found[i]))
 }
 
-/** Where each value that is there several times stands for the second time. */
+/** Returns the index of the second occurrence of each value that occurs several times. */
 function repeated(values: readonly unknown[]): readonly number[] {
   if (values.length < 2) return []
   const times = new Map<unknown, number>()
@@ -80,7 +80,7 @@ function repeated(values: readonly unknown[]): readonly number[] {
   return found
 }
 
-/** Starts with a character that no text of JSON starts with, so that no plain text is the same. */
+/** Begins with a character with which no JSON text begins, so that it equals no plain string. */
 const canonical = (value: unknown): string => `\u0000${JSON.stringify(sorted(value))}`
 
 const sorted = (value: unknown): unknown =>

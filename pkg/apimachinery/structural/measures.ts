@@ -1,7 +1,7 @@
 import { ExactNumber } from "../exact-number.ts"
 import type { JsonSchema } from "./json-schema.ts"
 
-/** Characters as Go counts them: code points. */
+/** Returns the number of characters as Go counts them: code points. */
 export function lengthOf(text: string): number {
   let length = text.length
   for (let i = 0; i < text.length - 1; i++) {
@@ -17,14 +17,14 @@ export function lengthOf(text: string): number {
   return length
 }
 
-/** What JavaScript holds beyond int64 was no integer to Go, however it was written. */
+/** A number from here on does not fit an int64, so it was not an integer for Go, however it was written. */
 const INT64_END = 2 ** 63
 
 /** Whether a number is an integer as Go reads it. */
 export const isGoInteger = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) < INT64_END && (value as number) > -INT64_END
 
-/** Whether a number fits its type, and the format of that. Source: kube-openapi IsValueValidAgainstRange. */
+/** Whether a number is in the range of its type and format. Source: kube-openapi IsValueValidAgainstRange. */
 export function isInRange({ type }: JsonSchema, format: string, value: number): boolean {
   if (type === "integer") return isGoInteger(value) && (format !== "int32" || (value >= -(2 ** 31) && value < 2 ** 31))
   if (type === "number" && format === "float") return Math.abs(value) <= 3.4028234663852886e38
@@ -32,13 +32,13 @@ export function isInRange({ type }: JsonSchema, format: string, value: number): 
 }
 
 /**
- * A bound as it is held against a number: Go cuts the fraction off where the number is an integer. Source: kube-openapi
- * MaximumNativeType, MultipleOfNativeType.
+ * Returns a bound for comparison with a number: Go truncates the bound when the number is an integer. Source:
+ * kube-openapi MaximumNativeType, MultipleOfNativeType.
  */
 export const boundFor = (value: number | ExactNumber, bound: number): number =>
   value instanceof ExactNumber || Number.isInteger(value) ? Math.trunc(bound) : bound
 
-/** `factor` is a bound for the value. Source: kube-openapi MultipleOf. */
+/** Whether a number is a multiple of `factor`, which comes from `boundFor`. Source: kube-openapi MultipleOf. */
 export function isMultiple(value: number | ExactNumber, factor: number): boolean {
   if (factor <= 0) return false
   if (value instanceof ExactNumber) return BigInt(value.text) % BigInt(factor) === 0n

@@ -1,22 +1,22 @@
 import { compileRe2 } from "../../re2/re2.ts"
 
 /**
- * Regular expressions of schemas, as Go has them: RE2's syntax and meaning, matched in time that grows with the length
- * of the text, whatever the pattern. So no definition can stop the server with a pattern.
+ * Regular expressions of schemas with the syntax of Go (RE2). The time of a match is linear in the length of the text,
+ * whatever the pattern, so no definition can stop the server with a pattern.
  */
 export interface Pattern {
-  /** Whether the pattern is found anywhere in a text. */
+  /** Whether the pattern matches anywhere in a text. */
   matches(text: string): boolean
 }
 
-/** Patterns are few and come again in each version of a definition. Emptied when full. */
+/** Caches patterns, which are few and the same in each version of a definition. Emptied when full. */
 const compiled = new Map<string, Pattern>()
 const MOST_COMPILED = 10_000
-/** Texts that matched are remembered up to this length, so many for each pattern: names come again and again. */
+/** Matching texts up to this length are cached, a limited number for each pattern, since names repeat. */
 const LONGEST_REMEMBERED = 128
 const MOST_REMEMBERED = 256
 
-/** A pattern ready to match. @throws Error in Go's words where it is none */
+/** Compiles a pattern. @throws Error with Go's message when it is invalid */
 export function patternOf(source: string): Pattern {
   const known = compiled.get(source)
   if (known !== undefined) return known
@@ -38,7 +38,7 @@ export function patternOf(source: string): Pattern {
   return pattern
 }
 
-/** Why a text is no pattern, in Go's words; undefined where it is one. Source: regexp/syntax Error. */
+/** Returns Go's message for an invalid pattern; undefined for a valid one. Source: regexp/syntax Error. */
 export function patternProblem(source: string): string | undefined {
   try {
     patternOf(source)

@@ -9,9 +9,9 @@ import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measur
 import { patternOf } from "./pattern.ts"
 
 /**
- * What is wrong with a value by its schema, in the words of the API server. `path` stands before all fields ("status").
- * Of a change, faults of what is the same in `old` are let through. Whether a value is valid at all is found out first,
- * by a check that makes no paths; nearly always that is all. Source: kube-openapi pkg/validation/validate,
+ * Returns the faults of a value by its schema, with the API server's messages. `path` is the path of the value
+ * ("status"). In an update, faults of parts that are unchanged from `old` are tolerated. The value is first checked by
+ * `isValid`, which builds no paths; usually that is all. Source: kube-openapi pkg/validation/validate,
  * apiextensions-apiserver pkg/apiserver/validation.
  */
 export function schemaFaults(schema: JsonSchema, value: unknown, path: string, old?: Old): readonly Cause[] {
@@ -19,17 +19,20 @@ export function schemaFaults(schema: JsonSchema, value: unknown, path: string, o
   return validate(schema, value, "", old).errors.map(({ cause }) => cause(path))
 }
 
-/** The value that is replaced; where there is none that corresponds, undefined stands for the whole. */
+/** The old value in an update; `value` is undefined when no part of the old object corresponds. */
 export interface Old {
   readonly value: unknown
 }
 
 interface Fault {
-  /** `path` is what stands before the place in the value. */
+  /** `path` is the path before the place of the fault in the value. */
   cause(path: string): Cause
 }
 
-/** Errors, and how many checks went well: of alternatives, the one with most of these is told of. */
+/**
+ * Errors, and the number of successful checks: of several alternatives, the errors of the one with most of these are
+ * reported.
+ */
 interface Result {
   errors: Fault[]
   matches: number
@@ -46,13 +49,13 @@ function merge(into: Result, ...others: readonly Result[]): void {
 const fault = (place: string, make: (field: string) => Cause): Fault => ({
   cause: (path) => make(at(path, ...(place === "" || place === "." ? [] : [place.replace(/^\./, "")]))),
 })
-/** A fault of a place, whose text names the place again. */
+/** Makes a fault at a place, whose message has the place again. */
 const invalid = (place: string, value: unknown, detail: string): Fault =>
   fault(place, (field) => invalidValue(field, value ?? "", detail))
-/** One that upstream ties to no place. */
+/** Makes a fault that upstream reports without a place. */
 const general = (detail: string): Fault => ({ cause: (path) => invalidValue(path === "" ? "<nil>" : path, "", detail) })
 
-/** Type, format and JSON kind of a value, as Go sees it. */
+/** Type, format and JSON type of a value, as Go sees it. */
 type Kind = "string" | "array" | "object" | "boolean" | "integer" | "number"
 function kindOf(value: unknown): Kind {
   switch (typeof value) {
@@ -82,7 +85,7 @@ const typesOf = (schema: JsonSchema): readonly string[] =>
       ? []
       : [schema.type]
 
-/** The format where it is one of the schema's type; others are not looked at. */
+/** Returns the format if it applies to the schema's type; other formats are ignored. */
 function formatOf(schema: JsonSchema): string {
   const { format = "" } = schema
   if (format === "") return ""
@@ -96,7 +99,7 @@ function formatOf(schema: JsonSchema): string {
 
 function validate(schema: JsonSchema, value: unknown, place: string, old: Old | undefined): Result {
   const result = validateHere(schema, value, place, old)
-  // Source: ratcheting.go: what was wrong before and is unchanged stays.
+  // Source: ratcheting.go: faults of unchanged values are tolerated.
   return result.errors.length > 0 && old !== undefined && deepEqualWithNulls(old.value, value) ? valid(0) : result
 }
 
@@ -155,7 +158,7 @@ function typeResult(schema: JsonSchema, value: unknown, place: string): Result {
   return types.includes(kind) || isNumber ? valid(1) : wrong(types.join(","), kind)
 }
 
-/** anyOf, oneOf, allOf and not. */
+/** Checks anyOf, oneOf, allOf and not. */
 function combinationResult(schema: JsonSchema, value: unknown, place: string, old: Old | undefined): Result {
   const { anyOf = [], oneOf = [], allOf = [], not } = schema
   const result = valid(0)
@@ -274,7 +277,7 @@ function numberResult(schema: JsonSchema, value: number | ExactNumber, place: st
   return result
 }
 
-/** A float as Go's %v prints it. */
+/** Formats a float as Go's %v. */
 const goNumber = (value: number): string =>
   Math.abs(value) >= 1e21 || (value !== 0 && Math.abs(value) < 1e-4)
     ? value.toExponential().replace(/e([+-])(\d)$/, "e$10$2")
@@ -305,8 +308,8 @@ function listResult(schema: JsonSchema, value: readonly unknown[], place: string
 }
 
 /**
- * Finds the old item that an item of a list goes back to: only lists whose items have keys can say. Source: apiserver
- * pkg/cel/common/equality.go.
+ * Returns a function that finds the old item which corresponds to a list item, which is only possible when items have
+ * keys. Source: apiserver pkg/cel/common/equality.go.
  */
 export function counterpartsOf(schema: JsonSchema, old: unknown): ((item: unknown) => Old | undefined) | undefined {
   const keys = schema["x-kubernetes-list-map-keys"]
@@ -324,7 +327,7 @@ export function counterpartsOf(schema: JsonSchema, old: unknown): ((item: unknow
   }
 }
 
-/** The old value of a field; where the struct or map is atomic none corresponds. */
+/** Returns the old value of a field; undefined when the struct or map is atomic. */
 export function counterpartIn(schema: JsonSchema, old: Old | undefined, name: string): Old | undefined {
   if (old === undefined || schema["x-kubernetes-map-type"] === "atomic") return undefined
   const { value } = old

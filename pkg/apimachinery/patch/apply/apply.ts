@@ -14,15 +14,15 @@ import { shapeOf, type Shape } from "./shape.ts"
 import { recorded, withEntries, withoutIdentity, withoutReset, type ChangedBy } from "./track.ts"
 
 export interface AppliedBy extends ChangedBy {
-  /** Take over fields that others own. */
+  /** Takes over fields that other managers own. */
   readonly force?: boolean | undefined
 }
 
 /**
- * Server-side apply: `config` says what `manager` wants; fields it set the last time and no longer names are given up,
- * and go unless another owns them. `live` is undefined when the object is to be created. The result is decoded and
- * carries its managedFields; it is `live` itself when nothing changes.
- * @throws ApiError Conflict naming every field that another owns with another value; BadRequest for a bad
+ * Server-side apply: `config` has the fields that `manager` wants. Fields that it applied before and no longer names
+ * are removed, unless another manager owns them. `live` is undefined when the object is to be created. Returns the
+ * decoded result with its managedFields; `live` itself when nothing changes.
+ * @throws ApiError Conflict with every field that another manager owns with another value; BadRequest for an invalid
  * configuration. Source: structured-merge-diff merge/update.go Apply; apimachinery pkg/util/managedfields/internal.
  */
 export function applyConfiguration<T extends KubeObject>(
@@ -70,13 +70,16 @@ export function applyConfiguration<T extends KubeObject>(
   const { object, faults } = same
     ? { object: live, faults: [] }
     : decodeObject(resource, by.manager === "kubectl" ? withLastApplied(merged as KubeObject, wanted) : merged, {
-        // Upstream gives a custom object its defaults again after the merge, but prunes no nulls.
+        // After the merge upstream sets defaults of a custom object again, but keeps its nulls.
         keepsNulls: true,
       })
   return { object: withEntries(object, sorted(kept)), faults }
 }
 
-/** An object without managedFields counts as made by one manager before the first apply. Source: skipnonapplied.go. */
+/**
+ * Returns the managedFields before the apply. An object without them counts as written by one manager before the first
+ * apply. Source: skipnonapplied.go.
+ */
 function entriesBefore<T extends KubeObject>(
   resource: Resource<T>,
   live: T | undefined,
@@ -119,7 +122,7 @@ function checkedConfiguration(resource: Resource, config: unknown): Readonly<Rec
   }
   if (managedFields !== undefined && managedFields !== null) throw badRequest("metadata.managedFields must be nil")
   const about = `(${namespace}/${name}; ${shownType(apiVersion, kind)})`
-  // Upstream lets these faults through as they are, without a reason.
+  // Upstream returns these errors without a reason.
   const fault = configurationFault(typed(resource.schema), given)
   if (fault !== undefined) throw new ApiError("Unknown", `failed to create typed patch object ${about}: ${fault}`)
   try {
@@ -132,7 +135,7 @@ function checkedConfiguration(resource: Resource, config: unknown): Readonly<Rec
   return given
 }
 
-/** `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod`: a GroupVersionKind as Go shows it. */
+/** Formats group, version and kind as Go does: `apps/v1, Kind=Deployment`, or `/v1, Kind=Pod`. */
 function shownType(apiVersion: unknown, kind: unknown): string {
   const parts = typeof apiVersion === "string" ? apiVersion.split("/") : []
   if (parts.length > 2) return "/, Kind="
@@ -141,11 +144,12 @@ function shownType(apiVersion: unknown, kind: unknown): string {
 }
 
 /**
- * Takes out what this manager set the last time and does not set now, but for what any manager still owns, and for what
- * it never owned itself. `owned` is what all own, the new configuration included. Source: merge/update.go prune.
+ * Removes the fields that this manager applied before and does not name now, except those that any manager owns, and
+ * those that the manager did not own. `owned` is what all managers own, including the new configuration. Source:
+ * merge/update.go prune.
  */
 function pruned(shape: Shape, merged: unknown, last: FieldSet, owned: FieldSet, set: FieldSet): unknown {
-  // Nothing was dropped: all that would be taken out would be put back.
+  // The manager dropped no field, so there is nothing to remove.
   if (isEmpty(difference(last, set))) return merged
   const named = (fields: FieldSet): FieldSet => withNamedFields(shape, fields)
   const all = named(fieldSetOf(shape, merged))
@@ -171,8 +175,8 @@ function refuseConflicts<T extends KubeObject>(
   let conflicts = others
     .map((entry) => ({ entry, fields: intersection(entry.fieldsV1, changed) }))
     .filter(({ fields }) => !isEmpty(fields))
-  // kubectl moving from client-side to server-side apply owns what its last client-side apply set and nobody changed
-  // since.
+  // When kubectl moves from client-side to server-side apply, it owns the fields of its last client-side apply that
+  // nobody has changed since.
   const allowed = manager === "kubectl" ? lastAppliedFields(shape, resource, live) : NOTHING
   if (!isEmpty(allowed))
     conflicts = conflicts

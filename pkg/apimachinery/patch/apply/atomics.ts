@@ -4,8 +4,8 @@ import { isJsonObject } from "../../json-value.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
 
 /**
- * Returns the paths of the lists, maps and structs in a value of `message` that are owned as one: `.spec.tolerations`,
- * `.spec.containers[0].args`. Whoever sets a part of such a thing takes away all the rest of it. Source: apiserver
+ * Returns the paths of the atomic lists, maps and structs in a value of `message`: `.spec.tolerations`,
+ * `.spec.containers[0].args`. Setting a part of an atomic value would remove the rest of it. Source: apiserver
  * policy/mutating/patch/smd.go findAtomics.
  */
 export function atomicsIn(message: Message, value: unknown): readonly string[] {
@@ -26,7 +26,7 @@ function inMessage({ fields, rules }: Message, value: unknown, path: string, fou
   }
 }
 
-/** Of the members of maps upstream looks at none. */
+/** As upstream, the values of maps are not examined. */
 function inType(type: Type, value: unknown, path: string, found: string[], spec?: FieldSpec): void {
   switch (type.kind) {
     case "message": {
@@ -48,7 +48,7 @@ function inType(type: Type, value: unknown, path: string, found: string[], spec?
   }
 }
 
-/** The same for what the schema of a custom resource describes. */
+/** Does the same for a value that a custom resource's schema describes. */
 function inSchema(schema: JsonSchema, value: unknown, path: string, found: string[]): void {
   if (schema.type === "object" && isJsonObject(value)) {
     if (schema["x-kubernetes-map-type"] === "atomic") found.push(path)
@@ -69,7 +69,7 @@ function inSchema(schema: JsonSchema, value: unknown, path: string, found: strin
   if (schema.type === undefined) inAnything(value, path, found)
 }
 
-/** Where nothing is declared, lists are owned as one. */
+/** Lists without a declaration are atomic. */
 function inAnything(value: unknown, path: string, found: string[]): void {
   if (Array.isArray(value)) found.push(path)
 }

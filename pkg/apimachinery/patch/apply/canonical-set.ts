@@ -2,12 +2,12 @@ import { isJsonObject } from "../../json-value.ts"
 import { canonicalJson } from "../../raw-json.ts"
 import { LEAF, SELF, type FieldSet } from "./fieldset.ts"
 
-/** What was made of sets, those that were in order among them: the same ones come back with every write. */
+/** The canonical form of each known set (which may be the set itself), since the same sets return with every write. */
 const known = new WeakMap<FieldSet, FieldSet>()
 
 /**
- * The set in the order in which upstream writes it, itself when it is so already: whoever reads it as JSON or protobuf
- * then gets the bytes that upstream gives. The set must be well-formed. Source: structured-merge-diff
+ * Returns the set with its elements in upstream's order, so that its JSON and protobuf have the same bytes as
+ * upstream's; the same object when it is in order. The set must be well-formed. Source: structured-merge-diff
  * fieldpath/{element,serialize}.go, value/value.go Compare.
  */
 export function canonicalSet(set: FieldSet): FieldSet {
@@ -38,9 +38,9 @@ function inOrder(node: FieldSet): FieldSet {
   return Object.fromEntries(parts.sort(([a], [b]) => compareElements(a, b)))
 }
 
-/** The names in a key are sorted. */
+/** Sorts the names in a key. */
 function canonicalElement(element: string): string {
-  // A key of one name has no comma but in its value, and most have one name.
+  // A key without a comma has one name only, as most keys do.
   if (!element.startsWith("k:") || !element.includes(",")) return element
   const key: unknown = JSON.parse(element.slice(2))
   const names = Object.keys(key as object)
@@ -66,9 +66,9 @@ function compareElements(a: string, b: string): number {
 }
 
 /**
- * Whether the element is a key of one name and a text, such as `k:{"type":"Ready"}`, whose characters all come after
- * the quotation mark: such elements have the order of their values. Reading each as JSON took a sixth of the time of
- * managedFields.
+ * Whether the element is a key with one name and a text value, such as `k:{"type":"Ready"}`, whose characters all sort
+ * after the quotation mark: such elements have the order of their values. Parsing each as JSON took a sixth of the time
+ * for managedFields.
  */
 const isPlainKey = (element: string): boolean => PLAIN_KEY.test(element)
 const PLAIN_KEY = /^k:\{"[#-[\]-~]*":"[#-[\]-~]*"\}$/
@@ -77,7 +77,7 @@ const TYPES = ["number", "string", "boolean", "list", "map", "null"]
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value
 
-/** Numbers come before texts, those before true and false, then lists, maps and null. */
+/** Orders values: numbers, then strings, booleans, lists, maps and null. */
 function compareValues(a: unknown, b: unknown): number {
   const [left, right] = [TYPES.indexOf(typeOf(a)), TYPES.indexOf(typeOf(b))]
   if (left !== right) return left - right

@@ -9,9 +9,9 @@ import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schem
 import { elementOf, shapeOfField, shapeOfSchema, type Shape } from "./shape.ts"
 
 /**
- * Returns what keeps a configuration from being merged as a value of `message`, in the words of upstream: fields that
- * nothing declares, values of another type, items of a list that cannot be told apart. Undefined when nothing does.
- * Source: structured-merge-diff typed/validate.go.
+ * Returns upstream's message about why a configuration is not a valid value of `message`: undeclared fields, values of
+ * wrong types, list items that cannot be told apart. Undefined when it is valid. Source: structured-merge-diff
+ * typed/validate.go.
  */
 export function configurationFault(message: Message, config: unknown): string | undefined {
   const faults: Fault[] = []
@@ -66,15 +66,15 @@ function checkType(type: Type, value: unknown, path: string, faults: Fault[], sp
   }
 }
 
-/** Where a value stands, and whether a schema around it keeps unknown fields: then all within take them. */
+/** The path of a value, and whether an outer schema preserves unknown fields: then all inner values accept them too. */
 interface Within {
   readonly path: string
   readonly keeps: boolean
 }
 
 /**
- * The same for what the schema of a custom resource describes. Source: kube-openapi pkg/schemaconv, which hands
- * preserveUnknownFields on to all that is nested.
+ * Checks a value that a custom resource's schema describes. Source: kube-openapi pkg/schemaconv, which inherits
+ * preserveUnknownFields to nested schemas.
  */
 function checkSchema(schema: JsonSchema, value: unknown, within: Within, faults: Fault[]): void {
   if (value === null) return
@@ -109,7 +109,7 @@ function checkSchema(schema: JsonSchema, value: unknown, within: Within, faults:
     }
   }
 }
-/** Where nothing is declared, all that JSON has may stand. */
+/** Checks a value without a declaration: any JSON is valid. */
 function checkAnything(value: unknown, path: string, faults: Fault[]): void {
   if (value instanceof GoValue) faults.push({ path, text: `expected map, got ${held(value)}` })
   else if (Array.isArray(value)) value.forEach((item, i) => checkAnything(item, `${path}[${i}]`, faults))
@@ -128,7 +128,7 @@ function checkItems(of: Type, items: readonly unknown[], path: string, faults: F
   checkEach(items, shape, path, faults, (item, at) => checkType(of, item, at, faults))
 }
 
-/** Looks at the items of a list, which of an associative one must be told apart by their keys. */
+/** Checks the items of a list. Those of an associative list must have distinct keys. */
 function checkEach(
   items: readonly unknown[],
   shape: Shape | undefined,
@@ -195,5 +195,5 @@ function scalarFault(kind: Scalar, value: unknown): string | undefined {
   }
 }
 
-/** A value as Go's `%v` shows what holds it. */
+/** Formats a value as Go's `%v` formats its wrapper. */
 const held = (value: unknown): string => `&{${goText(value)}}`

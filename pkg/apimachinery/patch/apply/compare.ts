@@ -5,17 +5,17 @@ import { allAdded, allOf, emptyLike, isThere, type Values } from "./new-fields.t
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
 /**
- * What of an object changed, as a set of field paths. Both objects are immutable and share what did not change, which
- * is skipped by reference, so a small change costs little whatever the size of the object. Source:
+ * Compares two objects, and returns what changed as sets of field paths. Immutable objects share unchanged parts, which
+ * are skipped by reference, so a small change costs little whatever the size of the object. Source:
  * structured-merge-diff typed/{compare,tofieldset}.go.
  */
 export interface Comparison {
-  /** Added, or present in both and different. */
+  /** Fields that were added, or are in both objects with different values. */
   readonly changed: FieldSet
   readonly removed: FieldSet
 }
 
-/** Both ways in one walk: what was removed is what would be added on the way back. */
+/** Compares in both directions in one walk: a removed field is one that would be added in the other direction. */
 export function compare(shape: Shape, before: unknown, after: unknown): Comparison {
   const { changed = NOTHING, removed = NOTHING } = differ(shape, before, after) ?? SAME
   return { changed, removed }
@@ -28,7 +28,7 @@ interface Difference {
 const SAME: Difference = { changed: undefined, removed: undefined }
 const CHANGED: Difference = { changed: LEAF, removed: undefined }
 
-/** Undefined where nothing differs. */
+/** Returns undefined when the values are equal. */
 function differ(shape: Shape, before: unknown, after: unknown): Difference | undefined {
   if (before === after) return undefined
   if (!isThere(before)) {
@@ -68,7 +68,7 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
     else if (field === undefined) out.add(`f:${name}`, differ(other, old, value))
     else out.add(field.element, differ(field.shape, field.always && old === undefined ? emptyLike(value) : old, value))
   }
-  // Mostly nothing is gone.
+  // Usually nothing was removed.
   if (kept === Object.keys(before).length) return out
   for (const name in before) {
     const old = before[name]
@@ -81,7 +81,7 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   return out
 }
 
-/** The differences of parts as one. */
+/** The differences of the parts of a value. */
 class Differences implements Difference {
   changed: Record<string, FieldSet> | undefined
   removed: Record<string, FieldSet> | undefined
@@ -108,7 +108,7 @@ function differInItems(shape: ListShape, before: readonly unknown[], after: read
 }
 const NO_ITEMS: readonly unknown[] = []
 
-/** Items with the same path element in both lists. Those that occur twice are owned as one. */
+/** Compares items with the same path element in both lists. Elements that occur twice are owned as one. */
 function differInSame(item: Shape, before: readonly unknown[], after: readonly unknown[]): Difference | undefined {
   if (before.length < 2 && after.length < 2) return differ(item, before[0], after[0])
   if (before.length > 1 && after.length > 1) return deepEqualWithNulls(before, after) ? undefined : CHANGED
@@ -116,12 +116,12 @@ function differInSame(item: Shape, before: readonly unknown[], after: readonly u
   return { changed: after.length === 0 ? undefined : allOf(item, after[0]), removed: LEAF }
 }
 
-/** Longer lists are compared by way of an index. */
+/** Longer lists are compared by an index. */
 const MOST_ALIGNED = 16
 
 /**
- * The path elements, where both lists have the same ones in the same order and none twice: as nearly always, since most
- * changes are inside of an item.
+ * Returns the path elements if both lists have the same ones in the same order and none twice. This is the usual case,
+ * since most changes are inside an item.
  */
 function alignedElements(
   shape: ListShape,
@@ -139,7 +139,7 @@ function alignedElements(
   return elements
 }
 
-/** Items by their path element; those without keys by index. */
+/** Returns items by path element; items without keys by index. */
 function indexed(shape: ListShape, items: readonly unknown[]): Map<string, unknown[]> {
   const found = new Map<string, unknown[]>()
   for (let i = 0; i < items.length; i++) {
@@ -151,10 +151,10 @@ function indexed(shape: ListShape, items: readonly unknown[]): Map<string, unkno
   return found
 }
 
-/** Everything a configuration sets: leaves, list items, keys of maps, and objects that are empty. */
+/** Returns all fields that a configuration sets: leaves, list items, map keys, and empty objects. */
 export const fieldSetOf = (shape: Shape, value: unknown): FieldSet => collect(shape, value) ?? NOTHING
 
-/** Undefined where the value holds nothing that is owned (an empty list, a struct of such). */
+/** Returns undefined when the value contains nothing that can be owned (an empty list, a struct of such). */
 function collect(shape: Shape, value: unknown): FieldSet | undefined {
   if (shape.kind === "leaf") return LEAF
   if (shape.kind === "list" || shape.kind === "set") {

@@ -1,15 +1,14 @@
 /**
- * A set of field paths, kept in the very form in which managedFields carry it (FieldsV1): a tree whose keys are path
- * elements (`f:name` a field, `k:{…}` a list item by its keys, `v:…` a list item by its value, `i:0` by its index). A
- * node `{}` is a member; `{".": {}, …}` is a member with others below it; a node without `.` only leads to members. The
- * root is never a member, so the empty set is `{}`. Trees are immutable and shared. Source: structured-merge-diff
- * fieldpath/{set,serialize}.go.
+ * A set of field paths in the form of managedFields (FieldsV1): a tree whose keys are path elements (`f:name` a field,
+ * `k:{…}` a list item by its keys, `v:…` a list item by its value, `i:0` by its index). A node `{}` is a member; `{".":
+ * {}, …}` is a member with others below it; a node without `.` only leads to members. The root is never a member, so
+ * the empty set is `{}`. Trees are immutable and shared. Source: structured-merge-diff fieldpath/{set,serialize}.go.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet
 }
 
-/** The empty set at the root; below it, a member with nothing under it. */
+/** At the root the empty set; below it, a member with nothing under it. */
 export const LEAF: FieldSet = Object.freeze({})
 export const NOTHING: FieldSet = LEAF
 export const SELF = "."
@@ -18,10 +17,10 @@ export function isEmpty(set: FieldSet): boolean {
   for (const _element in set) return false
   return true
 }
-/** Whether the path that leads to this node is itself in the set. Not for the root. */
+/** Whether the path to this node is in the set. Not for the root. */
 export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined || isEmpty(node)
 
-/** What is in either set; `a` itself where `b` adds nothing. */
+/** Returns the union of two sets; `a` itself when `b` adds nothing. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   return isEmpty(a) ? b : isEmpty(b) ? a : unionOf(a, b)
 }
@@ -40,7 +39,7 @@ function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   return out ?? (becomesMember ? start() : a)
 }
 
-/** What is in `a` and not in `b`; members below a removed one stay. */
+/** Returns the members of `a` that are not in `b`; members below a removed one stay. */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet =>
   isEmpty(a) || isEmpty(b) ? a : (differenceOf(a, b) ?? NOTHING)
 
@@ -61,7 +60,7 @@ function differenceOf(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return same ? a : nodeOf(out)
 }
 
-/** What is in both. */
+/** Returns the members that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return isEmpty(a) || isEmpty(b) ? NOTHING : (intersectionOf(a, b) ?? NOTHING)
 }
@@ -77,7 +76,7 @@ function intersectionOf(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return nodeOf(out)
 }
 
-/** The set without everything at and below the given paths. Source: Set.RecursiveDifference. */
+/** Returns the set without the given paths and all below them. Source: Set.RecursiveDifference. */
 export function without(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
   return paths.reduce((rest, path) => drop(rest, path) ?? NOTHING, set)
 }
@@ -93,7 +92,7 @@ function drop(node: FieldSet, [element, ...rest]: readonly string[]): FieldSet |
 }
 
 /**
- * What of the set lies at or below one of the paths, whose steps are names of fields, or `*` for every item of a list.
+ * Returns the members at or below one of the paths, whose steps are field names, or `*` for every item of a list.
  * Source: Set.FilterIncludeMatches.
  */
 export function matching(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
@@ -110,15 +109,15 @@ export function matching(set: FieldSet, paths: readonly (readonly string[])[]): 
   return out
 }
 
-/** A node from its parts: undefined when nothing is in it, LEAF when only itself is. */
+/** Makes a node from its parts: undefined for no parts, LEAF when the only part is the node itself. */
 export function nodeOf(parts: Readonly<Record<string, FieldSet>>): FieldSet | undefined {
   for (const element in parts) if (element !== SELF) return parts
   return parts[SELF] === undefined ? undefined : LEAF
 }
 
 /**
- * Every path in the set as people read it: `.spec.containers[name="a"].image`. Of one parent its members come first,
- * then what is below them. Source: structured-merge-diff fieldpath/set.go Iterate.
+ * Returns every path in the set in readable form: `.spec.containers[name="a"].image`. The members of a parent come
+ * first, then those below them. Source: structured-merge-diff fieldpath/set.go Iterate.
  */
 export function pathsOf(set: FieldSet): string[] {
   const paths: string[] = []
@@ -147,7 +146,7 @@ function shownElement(element: string): string {
   }
 }
 
-/** Whether `value`, from outside, is a well-formed set. */
+/** Whether a value from a client is a well-formed set. */
 export function isFieldSet(value: unknown): value is FieldSet {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false
   return Object.entries(value).every(

@@ -4,13 +4,16 @@ import { difference, NOTHING, type FieldSet } from "./fieldset.ts"
 import type { Shape } from "./shape.ts"
 
 /**
- * The annotation in which client-side `kubectl apply` keeps what it last applied, and how `kubectl apply --server-side`
- * takes over from it. Source: apimachinery
+ * The annotation in which client-side `kubectl apply` stores the last configuration, from which `kubectl apply
+ * --server-side` takes over. Source: apimachinery
  * pkg/util/managedfields/internal/{lastapplied,lastappliedmanager,lastappliedupdater}.go.
  */
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
-/** What the last client-side apply set and is still so. Empty where there was none, or it was of another version. */
+/**
+ * Returns the fields that the last client-side apply set and that still have its values. Empty when there was none, or
+ * it was of another version.
+ */
 export function lastAppliedFields(
   shape: Shape,
   { apiVersion }: { readonly apiVersion: string },
@@ -30,20 +33,17 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> | u
       ? (value as Readonly<Record<string, unknown>>)
       : undefined
   } catch {
-    // Whatever a user wrote there: it says nothing then.
+    // A user may have written anything there, which is then ignored.
     return undefined
   }
 }
 
-/**
- * Keeps the annotation in step where the object has one, so that a later client-side apply starts from what was applied
- * here.
- */
+/** Updates the annotation if the object has it, so that a later client-side apply starts from this configuration. */
 export function withLastApplied(object: KubeObject, config: Readonly<Record<string, unknown>>): KubeObject {
   if ((object.metadata.annotations?.[ANNOTATION] ?? "") === "") return object
   const metadata = (config["metadata"] ?? {}) as Readonly<Record<string, unknown>>
   const { [ANNOTATION]: _last, ...annotations } = (metadata["annotations"] ?? {}) as Readonly<Record<string, unknown>>
-  // Where no annotations were sent, none are kept: another text would count as a change to kubectl.
+  // The stored configuration gets no annotations if none were sent, since kubectl would see them as a change.
   const kept = metadata["annotations"] === undefined ? metadata : { ...metadata, annotations }
   const applied = JSON.stringify({ ...config, metadata: kept })
   return {

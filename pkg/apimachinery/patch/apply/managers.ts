@@ -3,8 +3,8 @@ import { canonicalSet } from "./canonical-set.ts"
 import { isEmpty, isFieldSet, union, type FieldSet } from "./fieldset.ts"
 
 /**
- * The entries of metadata.managedFields: who manages which fields. An entry is known by manager, operation and
- * subresource, and for updates by version too. Source: apimachinery
+ * The entries of metadata.managedFields, which say which manager owns which fields. An entry is identified by manager,
+ * operation and subresource, and for updates also by version. Source: apimachinery
  * pkg/util/managedfields/internal/{managedfields,capmanagers}.go.
  */
 export interface Entry extends ManagedFieldsEntry {
@@ -12,7 +12,7 @@ export interface Entry extends ManagedFieldsEntry {
   readonly fieldsV1: FieldSet
 }
 
-/** Under whose name a change is recorded. */
+/** The identity under which a change is recorded. */
 export interface ManagedBy {
   readonly manager: string
   readonly operation: "Apply" | "Update"
@@ -20,7 +20,9 @@ export interface ManagedBy {
   readonly subresource?: string | undefined
 }
 
-/** Entries as sent or stored; undefined when any of them is malformed, which counts as if none were there. */
+/**
+ * Returns the entries as sent or stored; undefined when one of them is malformed, which counts as if there were none.
+ */
 export function entriesFrom(managedFields: readonly ManagedFieldsEntry[] | undefined): readonly Entry[] | undefined {
   if (managedFields === undefined) return []
   if (!managedFields.every(isEntry)) return undefined
@@ -29,7 +31,7 @@ export function entriesFrom(managedFields: readonly ManagedFieldsEntry[] | undef
     : managedFields.map((entry) => withSet(entry, entry.fieldsV1) ?? entry)
 }
 
-/** Sets that were found well-formed, or made here: the same ones come back with every write. */
+/** Sets that are known to be well-formed, since the same sets return with every write. */
 const checked = new WeakSet<object>()
 
 function isEntry(entry: ManagedFieldsEntry): entry is Entry {
@@ -48,7 +50,7 @@ export const isBy = (entry: Entry, by: ManagedBy): boolean =>
   (entry.subresource ?? "") === (by.subresource ?? "") &&
   (by.operation === "Apply" || entry.apiVersion === by.apiVersion)
 
-/** In the order in which upstream writes the fields. */
+/** Makes an entry with its members in the order in which upstream writes them. */
 export function entryOf(
   { manager, operation, apiVersion, subresource }: ManagedBy,
   fields: FieldSet,
@@ -63,7 +65,7 @@ export function entryOf(
   return subresource === undefined || subresource === "" ? entry : { ...entry, subresource }
 }
 
-/** The same entry with another set: itself when the set is the same, undefined when the set is empty. */
+/** Returns the entry with another set: the same object when the set is the same, undefined when the set is empty. */
 export function withSet(entry: Entry, fields: FieldSet): Entry | undefined {
   const set = canonicalSet(fields)
   if (set === entry.fieldsV1) return entry
@@ -74,7 +76,10 @@ export function withSet(entry: Entry, fields: FieldSet): Entry | undefined {
 
 const compareText = (a: string | undefined, b: string | undefined): number =>
   (a ?? "") < (b ?? "") ? -1 : (a ?? "") > (b ?? "") ? 1 : 0
-/** Times are RFC 3339 in UTC and whole seconds, so their text sorts as they do; an absent one comes first. */
+/**
+ * Orders entries by time. Times are RFC 3339 in UTC in whole seconds, so their texts have their order; an absent time
+ * comes first.
+ */
 const byOrder = (a: Entry, b: Entry): number =>
   compareText(a.operation, b.operation) ||
   compareText(a.time, b.time) ||
@@ -85,11 +90,11 @@ const byOrder = (a: Entry, b: Entry): number =>
 export const sorted = (entries: readonly Entry[]): readonly Entry[] =>
   entries.every((entry, i) => i === 0 || byOrder(entries[i - 1]!, entry) <= 0) ? entries : [...entries].sort(byOrder)
 
-/** More updaters than this are not told apart; appliers are never merged. */
+/** The most entries for updates; the oldest ones beyond it are merged. Entries for applies are never merged. */
 const MOST_UPDATERS = 10
 const ANCIENT = "ancient-changes"
 
-/** The oldest updaters as one entry for each version, until there are few enough. */
+/** Merges the entries of the oldest updates into one for each version, until there are few enough. */
 export function capped(entries: readonly Entry[]): readonly Entry[] {
   if (entries.length <= MOST_UPDATERS) return entries
   const updaters = entries.filter(({ operation }) => operation === "Update")
@@ -103,7 +108,7 @@ export function capped(entries: readonly Entry[]): readonly Entry[] {
     const version = entry.apiVersion ?? ""
     const bucket = buckets.get(version)
     gone.add(entry)
-    // The first of a version makes the bucket, and is no entry less.
+    // The first entry of a version becomes the merged one, which does not reduce the number of entries.
     if (bucket !== undefined) surplus--
     const by: ManagedBy = { manager: ANCIENT, operation: "Update", apiVersion: version }
     buckets.set(version, entryOf(by, union(bucket?.fieldsV1 ?? {}, entry.fieldsV1), entry.time))

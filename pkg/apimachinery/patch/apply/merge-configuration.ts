@@ -6,9 +6,9 @@ import { mergeInto } from "./merge.ts"
 import { shapeOf } from "./shape.ts"
 
 /**
- * Returns `live` with what `config` sets, merged as server-side apply does but owned by nobody: not yet decoded.
- * @throws Error in upstream's words where the configuration is none of this kind, or has parts that can only be set as
- * a whole. Source: apiserver policy/mutating/patch/smd.go ApplyStructuredMergeDiff.
+ * Merges `config` into `live` as server-side apply does, but without owners. The result is not decoded yet.
+ * @throws Error with upstream's message when the configuration is not valid for the kind, or has a part of an atomic
+ * value. Source: apiserver policy/mutating/patch/smd.go ApplyStructuredMergeDiff.
  */
 export function mergeConfiguration(
   resource: Resource,

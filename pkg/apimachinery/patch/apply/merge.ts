@@ -5,14 +5,14 @@ import { LEAF, NOTHING, SELF, isMember, nodeOf, type FieldSet } from "./fieldset
 import { ANY, elementOf, type Shape } from "./shape.ts"
 
 /**
- * Merging an applied configuration into an object, and taking fields out of one. Source: structured-merge-diff
+ * Merges an applied configuration into an object, and removes fields from an object. Source: structured-merge-diff
  * typed/{merge,remove}.go.
  */
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * `live` with what `config` sets; parts that `config` does not speak of are shared with `live`. Null is a value like
- * others, but it takes nothing away from a list or an object that is owned part by part.
+ * Returns `live` with the fields that `config` sets; other parts are shared with `live`. Null is a value like others,
+ * but does not remove a list or an object whose parts are owned separately.
  */
 export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown {
   if (config === undefined) return live
@@ -20,7 +20,7 @@ export function mergeInto(shape: Shape, live: unknown, config: unknown): unknown
   if (live === undefined || live === null || live === config) return config
   switch (shape.kind) {
     case "leaf":
-      // The text stays as it is where the configuration says the same in other words.
+      // The original text stays when the configuration has the same value in another notation.
       return live instanceof RawJson && deepEqual(live.value, config) ? live : config
     case "set":
     case "list":
@@ -36,7 +36,7 @@ function hasParts(shape: Shape, value: unknown): boolean {
   return isObject(value) && Object.keys(value).length > 0
 }
 
-/** The shape of one field of an object. */
+/** Returns the shape of one field of an object. */
 function childOf(shape: Shape, name: string): Shape {
   if (shape.kind === "struct") return shape.fields().get(name)?.shape ?? shape.rest ?? ANY
   return shape.kind === "map" ? shape.of() : ANY
@@ -53,8 +53,8 @@ function mergeObjects(shape: Shape, live: Values, config: Values): Values {
 }
 
 /**
- * Items of both in one order: that of the configuration for those it names, with the live ones it does not name kept
- * where they stood between them.
+ * Merges two lists: items of the configuration are in its order, and live items that it does not name keep their places
+ * between them.
  */
 function mergeLists(
   shape: Shape & { kind: "list" | "set" },
@@ -64,7 +64,7 @@ function mergeLists(
   const elements = (items: readonly unknown[]): string[] => items.map((item, i) => elementOf(shape, item) ?? `i:${i}`)
   const [left, right] = [elements(live), elements(config)]
   const leftAt = new Map<string, number>()
-  // A live item that occurs twice is not merged with, but replaced.
+  // A live item that occurs twice is not merged but replaced.
   left.forEach((element, i) => leftAt.set(element, leftAt.has(element) ? -1 : i))
   const rightAt = new Map(right.map((element, i) => [element, i]))
   const shared = right.filter((element) => leftAt.has(element))
@@ -88,7 +88,7 @@ function mergeLists(
         l++
         continue
       }
-      // Shared, but not the one whose turn it is: it comes where the configuration has it.
+      // An item of both lists that is not next in the configuration's order: it is placed when its turn comes.
       if (r < right.length && rightAt.has(element) && next < shared.length && shared[next] !== element) {
         l++
         continue
@@ -104,7 +104,7 @@ function mergeLists(
   return out
 }
 
-/** `value` without the paths in `set`; undefined when nothing of it is left. */
+/** Returns `value` without the paths in `set`; undefined when nothing is left. */
 export function removeFields(shape: Shape, value: unknown, set: FieldSet): unknown {
   if (shape.kind === "list" || shape.kind === "set") {
     if (!Array.isArray(value)) return undefined
@@ -129,8 +129,8 @@ export function removeFields(shape: Shape, value: unknown, set: FieldSet): unkno
 }
 
 /**
- * The set with every declared field that leads to a member made a member too, so that a struct goes when all of it
- * does. Source: EnsureNamedFieldsAreMembers.
+ * Adds every declared field on the way to a member to the set, so that a struct is removed when all its fields are.
+ * Source: EnsureNamedFieldsAreMembers.
  */
 export function withNamedFields(shape: Shape, set: FieldSet, root = true): FieldSet {
   const out: Record<string, FieldSet> = {}

@@ -1,4 +1,4 @@
-/** What is owned of an object that is new, and of parts that are: everything in them. */
+/** The fields that the manager owns which creates an object, or a part of one: all of them. */
 import { deepEqual } from "../../equal.ts"
 import { isJsonObject as isObject } from "../../json-value.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
@@ -8,8 +8,8 @@ export type Values = Readonly<Record<string, unknown>>
 export const isThere = (value: unknown): boolean => value !== undefined && value !== null
 
 /**
- * What Go holds by value is there in an object that is, however empty: where one lacks it, it is as good as an empty
- * one.
+ * Returns the zero value of the type of `value`. An object that lacks a field which Go holds by value is compared as if
+ * it had this zero.
  */
 export function emptyLike(value: unknown): unknown {
   if (typeof value === "object") return value === null ? null : Array.isArray(value) ? NO_ITEMS : NO_FIELDS
@@ -25,15 +25,15 @@ const isNothing = (value: unknown): boolean =>
   (typeof value === "object" && deepEqual(value, emptyLike(value)))
 
 /**
- * Returns every field of a new object. Where the result, or a part of it, equals `previous`, the set of another object,
- * that very set is returned: most objects of a kind that one manager creates have the same fields, and share one set.
+ * Returns every field of a new object. When the result, or a part of it, equals `previous`, the set of another object,
+ * that set is returned: most objects of a kind that one manager creates have the same fields, and so share one set.
  */
 export const fieldsOfNew = (shape: Shape, object: object, previous: FieldSet = NOTHING): FieldSet =>
   inside(shape, object, previous) ?? NOTHING
 
 /**
- * Whether `fieldsOfNew` gives the same of two objects. It looks at their names alone, which of nearly all Events is
- * enough; what has lists, whose items are known by what is in them, counts as different.
+ * Whether `fieldsOfNew` returns equal sets for two objects. Only names are compared, which is enough for nearly all
+ * Events; objects with lists count as different, since items are identified by their values.
  */
 export function haveSameFields(a: unknown, b: unknown): boolean {
   if (a === b) return true
@@ -48,7 +48,7 @@ export function haveSameFields(a: unknown, b: unknown): boolean {
   return fields === Object.keys(a).length
 }
 
-/** What is in a value that is there however empty, and so is no news itself. */
+/** Returns the fields inside a value that is never absent, so that the value itself is not new. */
 function inside(shape: Shape, value: unknown, previous: FieldSet): FieldSet | undefined {
   if (isAllOf(shape, value, previous, true)) return previous
   const out: Record<string, FieldSet> = {}
@@ -58,7 +58,7 @@ function inside(shape: Shape, value: unknown, previous: FieldSet): FieldSet | un
   return nodeOf(out)
 }
 
-/** What came with a value where there was none: itself, and all in it. */
+/** Returns the fields of a value that did not exist before: itself, and all in it. */
 export function allOf(shape: Shape, value: unknown, previous: FieldSet = LEAF): FieldSet {
   if (isAllOf(shape, value, previous)) return previous
   const out: Record<string, FieldSet> = { [SELF]: LEAF }
@@ -111,7 +111,7 @@ function addItems(
   }
 }
 
-/** Whether `allOf`, or `inside`, would give the same as `set`; makes nothing. */
+/** Whether `allOf`, or `inside`, would return a set equal to `set`; allocates nothing. */
 function isAllOf(shape: Shape, value: unknown, set: FieldSet, isInside = false): boolean {
   let parts = 0
   if (shape.kind === "list" || shape.kind === "set") {

@@ -4,27 +4,27 @@ import { ObjectMeta } from "../../meta.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
 
 /**
- * How server-side apply sees a type: what it owns as one (a leaf), and what it owns part by part. Made of the
- * declarations once, when first asked for. Source: structured-merge-diff schema/elements.go and the
+ * The structure of a type for server-side apply: what is owned as one (a leaf), and what is owned part by part. Made
+ * from the declarations at the first use. Source: structured-merge-diff schema/elements.go and the
  * x-kubernetes-list-type and -map-type extensions.
  */
 export type Shape =
   | { readonly kind: "leaf" }
   | { readonly kind: "struct"; fields(): ReadonlyMap<string, FieldShape>; readonly rest: Shape | undefined }
   | { readonly kind: "map"; of(): Shape }
-  /** A list whose items are told apart by their value. */
+  /** A list whose items are identified by value. */
   | { readonly kind: "set" }
   /**
-   * A list whose items are told apart by some of their fields, sorted by name; `fallback` stands for one that is
-   * absent.
+   * A list whose items are identified by some of their fields, sorted by name; `fallback` is the value of an absent
+   * key.
    */
   | { readonly kind: "list"; readonly keys: readonly ListKey[]; of(): Shape }
-  /** Anything: objects part by part, all else as one. */
+  /** Any value: objects part by part, everything else as one. */
   | { readonly kind: "any" }
 
 interface ListKey {
   readonly name: string
-  /** The name as it stands in a path element: `"name":` */
+  /** The name as it is written in a path element: `"name":` */
   readonly quoted: string
   readonly fallback: unknown
 }
@@ -34,8 +34,8 @@ export interface FieldShape {
   readonly element: string
   readonly shape: Shape
   /**
-   * Held by value in Go, so there even in an empty object: creating it owns what is inside, not the field itself, nor
-   * its zero.
+   * Go holds the field by value, so even an empty object has it: a manager that creates the object owns what is inside,
+   * but not the field itself, nor its zero.
    */
   readonly always: boolean
 }
@@ -88,7 +88,7 @@ function isByValue({ type, presence, pointer, printZero, orNull, default: fallba
   }
 }
 
-/** The shape of a field, with what it says of its list or map. */
+/** Returns the shape of a field, with the list or map type that it declares. */
 export function shapeOfField(spec: FieldSpec): Shape {
   if (spec.mapType === "atomic") return LEAF_SHAPE
   return shapeOfType(spec.type, spec)
@@ -122,8 +122,8 @@ function listShape(of: Type, spec: FieldSpec | undefined): Shape {
 const schemaShapes = new WeakMap<JsonSchema, Shape>()
 
 /**
- * The shape of what a schema of a custom resource describes. Source: kube-openapi pkg/schemaconv,
- * apiextensions-apiserver pkg/controller/openapi/builder.
+ * Returns the shape for a schema of a custom resource. Source: kube-openapi pkg/schemaconv, apiextensions-apiserver
+ * pkg/controller/openapi/builder.
  */
 export function shapeOfSchema(schema: JsonSchema): Shape {
   let made = schemaShapes.get(schema)
@@ -184,20 +184,20 @@ function schemaList(schema: JsonSchema, items: JsonSchema): Shape {
   return { kind: "list", keys, of: () => shapeOfSchema(items) }
 }
 
-/** What stands for a key that is absent: its default, or the zero of what Go never leaves out. */
+/** Returns the value of an absent key: its default, or zero when Go always writes the field. */
 function fallbackOf(spec: FieldSpec | undefined): unknown {
   if (spec === undefined || spec.default !== undefined) return spec?.default
   if (spec.presence !== "required" && spec.printZero !== true) return undefined
   return spec.type.kind === "string" ? "" : spec.type.kind === "bool" ? false : 0
 }
 
-/** The shape of a message that may contain the one being made: nothing of it is looked at before it is walked. */
+/** Returns the shape of a message that may contain the one being made, so it is only resolved when it is walked. */
 function lazily(message: () => Message): Shape {
   const made = shapes.get(message())
   return made ?? shapeOf(message())
 }
 
-/** The path element of a list item, or undefined when it lacks every key. */
+/** Returns the path element of a list item; undefined when the item has none of the keys. */
 export function elementOf(shape: Shape & { kind: "list" | "set" }, item: unknown): string | undefined {
   if (shape.kind === "set") return `v:${JSON.stringify(item)}`
   if (typeof item !== "object" || item === null) return undefined
@@ -213,14 +213,14 @@ export function elementOf(shape: Shape & { kind: "list" | "set" }, item: unknown
 
 export type ListShape = Shape & { kind: "list" | "set" }
 
-/** The declared fields; none where the names are anything. */
+/** Returns the declared fields; undefined when any name is allowed. */
 export const fieldsOf = (shape: Shape): ReadonlyMap<string, FieldShape> | undefined =>
   shape.kind === "struct" ? shape.fields() : undefined
-/** What a value is whose name no field has. */
+/** Returns the shape of fields that are not declared. */
 export const otherOf = (shape: Shape): Shape =>
   shape.kind === "struct" ? (shape.rest ?? ANY) : shape.kind === "map" ? shape.of() : ANY
-/** What the items are. */
+/** Returns the shape of the items. */
 export const itemOf = (shape: ListShape): Shape => (shape.kind === "list" ? shape.of() : LEAF_SHAPE)
-/** The path element of an item; those without keys are known by their index. */
+/** Returns the path element of an item; items without keys are identified by index. */
 export const elementAt = (shape: ListShape, items: readonly unknown[], i: number): string =>
   elementOf(shape, items[i]) ?? `i:${i}`

@@ -15,10 +15,9 @@ export interface ChangedBy {
 }
 
 /**
- * Notes in metadata.managedFields which fields a create (`old` undefined), update or patch changed. Runs on every
- * write, so it looks only at what differs. An object that came into being without managedFields stays without them
- * until it is applied to. Source: apimachinery pkg/util/managedfields/internal/fieldmanager.go Update and the managers
- * it stacks.
+ * Records in metadata.managedFields which fields a create (`old` undefined), update or patch changed. Runs at every
+ * write, so it only examines differences. An object that was created without managedFields gets none until the first
+ * apply. Source: apimachinery pkg/util/managedfields/internal/fieldmanager.go Update and the managers that it chains.
  */
 export function trackUpdate<T extends KubeObject>(
   resource: Resource<T>,
@@ -37,7 +36,7 @@ export function trackUpdate<T extends KubeObject>(
   return withEntries(object, recorded(resource, old, object, entries, by, now))
 }
 
-/** The entries after a change by `by`. */
+/** Returns the entries after a change by `by`. */
 export function recorded<T extends KubeObject>(
   resource: Resource<T>,
   old: T | undefined,
@@ -62,7 +61,7 @@ export function recorded<T extends KubeObject>(
   if (own === undefined) {
     if (!isEmpty(mine)) kept.push(entryOf(by, mine, now))
   } else {
-    // What was changed is owned again at once, so it is taken away only where that is not so.
+    // When the manager owns all changed fields afterwards, there is no need to remove them first.
     const left = difference(mine === changed ? own.fieldsV1 : difference(own.fieldsV1, changed), removed)
     const next = isEmpty(mine) ? withSet(own, left) : withTime(own, by, union(left, mine), now)
     if (next !== undefined) kept.push(next)
@@ -73,7 +72,7 @@ export function recorded<T extends KubeObject>(
 const withTime = (own: Entry, by: ManagedBy, set: FieldSet, now: string): Entry =>
   set === own.fieldsV1 && own.time === now ? own : entryOf(by, set, now)
 
-/** What a write did to fields; `mine` are those that now belong to who wrote. */
+/** The effect of a write on fields; `mine` are those that now belong to the writer. */
 interface Fields {
   readonly changed: FieldSet
   readonly removed: FieldSet
@@ -124,9 +123,9 @@ function fieldsOfCreated<T extends KubeObject>(
 const familyOf = (manager: string): string => manager.slice(0, manager.indexOf(":") + 1) || manager
 
 /**
- * The entries to go on from: those the client sent, if it sent any that are well-formed; else the stored ones, so that
- * a client that knows nothing of managedFields does not lose them. An empty list, or a list of one empty entry, clears
- * them. Writes to a subresource cannot set them.
+ * Returns the entries from which to continue: those that the client sent if they are well-formed, else the stored ones,
+ * so that a client that does not know managedFields does not remove them. An empty list, or a list of one empty entry,
+ * clears them. Writes to a subresource cannot set them.
  */
 function startingEntries(
   old: KubeObject | undefined,
@@ -158,7 +157,7 @@ export function withEntries<T extends KubeObject>(object: T, entries: readonly E
   return { ...object, metadata }
 }
 
-/** Fields that nobody owns: they say which object it is, or are the server's. Source: stripmeta.go. */
+/** Fields that no manager owns, since they identify the object or are set by the server. Source: stripmeta.go. */
 const IDENTITY = new Set([
   "f:name",
   "f:namespace",
@@ -195,8 +194,8 @@ function withoutElements(set: FieldSet, names: ReadonlySet<string>): FieldSet {
 }
 
 /**
- * Without the fields that a write to this endpoint leaves as they are: status in the main resource, everything but
- * status in `/status`.
+ * Removes the fields that a write to this endpoint leaves unchanged: status for the main resource, everything but
+ * status for `/status`.
  */
 export function withoutReset(
   { subresources }: Pick<Resource, "subresources">,
@@ -223,25 +222,25 @@ const MANAGED_FIELDS: readonly string[] = ["managedFields"]
 const TIME: readonly string[] = ["time"]
 
 /**
- * Whether nothing but the times of managedFields differ: a write without effect must not make a revision. Source:
- * endpoints/handlers/fieldmanager/equality.go.
+ * Whether two objects differ at most in the times of managedFields: a write without effect must not make a new
+ * revision. Source: endpoints/handlers/fieldmanager/equality.go.
  */
 export function isWithoutEffect(old: KubeObject, object: KubeObject): boolean {
   if (object === old) return true
-  // Most writes change something beside the metadata, so that is looked at first.
+  // Most writes change something besides the metadata, so that is compared first.
   if (!equalBeside(object, old, METADATA) || !equalBeside(object.metadata, old.metadata, MANAGED_FIELDS)) return false
   const { managedFields: before } = old.metadata
   const { managedFields: after } = object.metadata
   if (before === undefined || after === undefined || before === after) return before === after
-  // Entries are sorted by time too, so each is looked for anywhere.
+  // Entries are also sorted by time, so the order of the two lists may differ.
   return (
     before.length === after.length && after.every((entry) => before.some((other) => equalBeside(entry, other, TIME)))
   )
 }
 
 /**
- * Under which name a request's changes are recorded: its fieldManager, else the first part of the user agent. Source:
- * endpoints/handlers/create.go managerOrUserAgent.
+ * Returns the manager under which a request's changes are recorded: its fieldManager, else the first part of the user
+ * agent. Source: endpoints/handlers/create.go managerOrUserAgent.
  */
 export function managerOf(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager !== undefined && fieldManager !== "") return fieldManager
