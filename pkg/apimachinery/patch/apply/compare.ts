@@ -34,7 +34,7 @@ function differ(shape: Shape, before: unknown, after: unknown): Difference | und
   if (!isThere(before)) {
     if (!isThere(after)) return undefined
     const all = allAdded(shape, after)
-    // Where null stood for want of items, the list itself was there already.
+    // Null in place of an empty list: the list itself existed before.
     return { changed: before === null && shape.kind === "list" ? without(all, [[SELF]]) : all, removed: undefined }
   }
   if (!isThere(after)) return { changed: undefined, removed: allOf(shape, before) }

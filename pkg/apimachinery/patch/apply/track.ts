@@ -94,7 +94,7 @@ interface Created extends Fields {
   readonly object: KubeObject
   readonly all: FieldSet
 }
-/** The last ones by kind and kind of manager: the next object mostly has the same fields. */
+/** The last field set by kind and kind of manager, since the next object usually has the same fields. */
 const created = new WeakMap<object, Map<string, Created>>()
 const MOST_MANAGERS = 50
 

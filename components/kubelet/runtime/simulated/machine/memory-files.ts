@@ -222,10 +222,10 @@ export class MemoryFiles implements PodFiles {
   }
 }
 
-/** Where a name stands in its folder, or -1; looked for from the end, since mostly the newest pod is asked for. */
+/** Returns the index of a name in its folder, or -1. Searches from the end, since most calls are for the newest pod. */
 const placeOf = ({ names }: Folder, name: string): number => names.lastIndexOf(name)
 
-/** Puts an entry in the place `at`, or at the end where that is -1. */
+/** Replaces the entry at index `at`; appends it when that is -1. */
 function put<E extends Folder | MemoryFile>({ names, entries }: Folder, at: number, name: string, entry: E): E {
   if (at >= 0) entries[at] = entry
   else {
