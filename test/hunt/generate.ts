@@ -2,7 +2,9 @@ import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 import type { Reason } from "../../pkg/apimachinery/errors.ts"
 import { between, chance, pick, weighted } from "./chance.ts"
 import type { FaultStep, Manifest, Program, Step } from "./program.ts"
-import { KINDS, NAMES, TEAM, template } from "./workloads.ts"
+import { KINDS } from "./objects/kinds.ts"
+import { NAMES, TEAM } from "./objects/names.ts"
+import { template } from "./objects/pod-template.ts"
 
 /** The program of a seed: some thirty things that are done, and as many that go wrong meanwhile. */
 export function generate(seed: number): Program {

@@ -2,7 +2,7 @@ import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
 import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
 import { canBePlaced } from "./room.ts"
-import { LATE } from "./workloads.ts"
+import { LATE } from "./objects/names.ts"
 import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
 
 /** Says what is wrong, a line each; nothing when all is as it should be. */

@@ -1,7 +1,7 @@
 import { milliOf } from "../../pkg/apimachinery/quantity.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Node, Pod } from "../../components/cluster/testing/testing.ts"
-import { LATE } from "./workloads.ts"
+import { LATE } from "./objects/names.ts"
 import type { World } from "./world.ts"
 
 /** Of cpu or memory, in thousandths: what a pod of the hunt asks for. */

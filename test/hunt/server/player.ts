@@ -27,7 +27,7 @@ import {
 } from "../../../components/cluster/testing/testing.ts"
 import { ORDINAL } from "../invariants.ts"
 import type { Manifest, Named } from "../program.ts"
-import { FINALIZER } from "../workloads.ts"
+import { FINALIZER } from "../objects/names.ts"
 import type { FlakyProxy } from "./flaky-proxy.ts"
 import type { HuntedServer } from "./hunted-server.ts"
 import type { ServerFault, ServerStep } from "./translate.ts"

@@ -1,0 +1,90 @@
+import type { Random } from "../../../pkg/clock/random.ts"
+import { chance, pick } from "../chance.ts"
+import { labelsOf, NAMES, selectorOf, TIERS } from "./names.ts"
+
+interface TemplateOptions {
+  readonly restartPolicy?: string
+  /** Whether pods may be forgotten by the API before they have ended. */
+  readonly graceless?: boolean
+  /** Whether pods may use a claim, which may not be there. */
+  readonly claimed?: boolean
+}
+
+/** Returns a random pod template; `images` are those its container may have. */
+export function template(
+  random: Random,
+  name: string,
+  images: readonly string[],
+  { restartPolicy = "Always", graceless = true, claimed = true }: TemplateOptions = {},
+): object {
+  const image = pick(random, images)
+  return {
+    metadata: { labels: { ...labelsOf(name), tier: pick(random, TIERS) } },
+    spec: {
+      restartPolicy,
+      ...(chance(random, 0.3)
+        ? { terminationGracePeriodSeconds: pick(random, graceless ? [0, 1, 5, 60] : [1, 5, 60]) }
+        : {}),
+      ...(chance(random, 0.15)
+        ? { initContainers: [{ name: "init", image: "busybox", command: ["sleep", "2"] }] }
+        : {}),
+      ...(chance(random, 0.1) ? { priorityClassName: "urgent" } : {}),
+      ...(chance(random, 0.1)
+        ? { tolerations: [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 }] }
+        : {}),
+      ...(chance(random, 0.2)
+        ? {
+            volumes: [
+              claimed && chance(random, 0.4)
+                ? { name: "data", persistentVolumeClaim: { claimName: pick(random, NAMES) } }
+                : { name: "shared", emptyDir: {} },
+            ],
+          }
+        : {}),
+      ...(chance(random, 0.1) ? spread(random, name) : {}),
+      containers: [
+        {
+          name: "main",
+          image,
+          ...(chance(random, 0.6)
+            ? { resources: { requests: { cpu: pick(random, ["100m", "500m", "1", "2"]), memory: "64Mi" } } }
+            : {}),
+          ...(image === "api" && chance(random, 0.8)
+            ? { readinessProbe: { httpGet: { path: "/", port: 80 }, periodSeconds: pick(random, [1, 3, 10]) } }
+            : {}),
+          ...(image === "api" && chance(random, 0.3)
+            ? { livenessProbe: { httpGet: { path: "/", port: 80 }, initialDelaySeconds: 5 } }
+            : {}),
+        },
+        ...(restartPolicy === "Always" && chance(random, 0.1)
+          ? [{ name: "side", image: pick(random, ["app", "slowstop"]) }]
+          : []),
+      ],
+    },
+  }
+}
+
+const spread = (random: Random, name: string): object =>
+  chance(random, 0.5)
+    ? {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: "kubernetes.io/hostname",
+            whenUnsatisfiable: "ScheduleAnyway",
+            labelSelector: selectorOf(name),
+          },
+        ],
+      }
+    : {
+        affinity: {
+          podAntiAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              {
+                weight: 1,
+                podAffinityTerm: { topologyKey: "kubernetes.io/hostname", labelSelector: selectorOf(name) },
+              },
+            ],
+          },
+        },
+      }
