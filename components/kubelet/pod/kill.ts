@@ -4,7 +4,7 @@ import { containersOf, isSidecar } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { runHook } from "../container/hooks.ts"
 import type { RuntimeCache } from "./runtime-cache.ts"
-import type { RuntimeContainer, RuntimePod } from "./runtime-pod.ts"
+import { isRunning, type RuntimeContainer, type RuntimePod } from "./runtime-pod.ts"
 import { unlessAborted } from "../../../pkg/flow/unless-aborted.ts"
 
 /**
@@ -109,5 +109,26 @@ export async function killPod(
 
 /** Delay before the runtime is asked again. */
 const RUNTIME_RETRY_MS = 1000
-export const pause = (context: KubeletContext, signal: AbortSignal): Promise<void> =>
-  sleep(context.clock, RUNTIME_RETRY_MS, signal).catch(() => undefined)
+
+/**
+ * Ends a pod as `killPod` does, and asks a runtime that fails again until nothing runs any more. `next` returns the
+ * request as it is then: the pod and its grace period may have changed. @throws the reason of the signal when it aborts
+ */
+export async function killUntilEnded(
+  context: KubeletContext,
+  cache: RuntimeCache,
+  next: () => KillPodRequest & { readonly pod: Pod },
+): Promise<void> {
+  for (let request = next(); isRunning(request.runtime); request = next()) {
+    const { pod, signal } = request
+    try {
+      await killPod(context, cache, request)
+    } catch (err) {
+      signal.throwIfAborted()
+      const message = `error killing pod: ${err instanceof Error ? err.message : String(err)}`
+      context.events.event(pod, "Warning", "FailedKillPod", message)
+      await sleep(context.clock, RUNTIME_RETRY_MS, signal).catch(() => undefined)
+    }
+    signal.throwIfAborted()
+  }
+}

@@ -4,9 +4,10 @@ import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { Rejection } from "../admission/admission.ts"
+import { adoptPod } from "./adopt-pod.ts"
 import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
 import { graceSeconds } from "./grace-period.ts"
-import { killPod, pause } from "./kill.ts"
+import { killUntilEnded } from "./kill.ts"
 import { isStaticPod } from "./labels.ts"
 import type { LogRotation } from "../logs/rotate.ts"
 import { planOf } from "./plan.ts"
@@ -249,7 +250,8 @@ export class PodWorker implements Waker {
     const { startTime } = this.#report()
     if (this.#pastDeadline(startTime)) return
     const plan = planOf(this.#pod, this.#runtime, probes)
-    if (!this.#adopted && isRunning(this.#runtime)) await this.#adopt(signal)
+    if (!this.#adopted && isRunning(this.#runtime))
+      await adoptPod(context, volumes, { pod: this.#pod, runtime: this.#runtime, signal })
     this.#adopted = true
     await this.#runner.apply(this.#pod, plan, signal)
     probes.sync(this.#pod, this.#runtime)
@@ -285,28 +287,6 @@ export class PodWorker implements Waker {
     await carryOut(context, cache, { pod: this.#pod, before, runtime: this.#runtime, signal })
   }
 
-  /** Adopts a pod that an earlier kubelet started: waits for its network policies, and mounts its volumes again. */
-  async #adopt(signal: AbortSignal): Promise<void> {
-    const { context, volumes } = this.#parts
-    const ips = this.#runtime.sandboxes.find(({ ready }) => ready)?.ips ?? []
-    await context.networkReady(this.#pod, ips).catch((err: unknown) => {
-      context.log.warn("A running pod's network is not ready", {
-        pod: `${this.identity.namespace}/${this.identity.name}`,
-        err,
-      })
-    })
-    signal.throwIfAborted()
-    try {
-      await volumes.mount(this.#pod, signal)
-    } catch (err) {
-      signal.throwIfAborted()
-      context.log.warn("Cannot keep the volumes of a running pod current", {
-        pod: `${this.identity.namespace}/${this.identity.name}`,
-        err,
-      })
-    }
-  }
-
   #pastDeadline(startTime: string | undefined): boolean {
     const seconds = this.#pod.spec.activeDeadlineSeconds
     if (seconds === undefined || startTime === undefined) return false
@@ -332,26 +312,13 @@ export class PodWorker implements Waker {
     // A pod that ended before this kubelet started, and has no remains, keeps its stored status.
     const isPast = isPodTerminal(this.#pod) && this.#runtime.containers.length === 0
     if (!this.#isReportedEnded()) this.#report()
-    while (isRunning(this.#runtime)) {
-      try {
-        await killPod(context, cache, {
-          pod: this.#pod,
-          runtime: this.#runtime,
-          graceSeconds: graceSeconds(this.#pod, this.#removed, this.#graceOverride),
-          signal,
-        })
-      } catch (err) {
-        signal.throwIfAborted()
-        context.events.event(
-          this.#pod,
-          "Warning",
-          "FailedKillPod",
-          `error killing pod: ${err instanceof Error ? err.message : String(err)}`,
-        )
-        await pause(context, signal)
-      }
-      signal.throwIfAborted()
-    }
+    const remaining = () => ({
+      pod: this.#pod,
+      runtime: this.#runtime,
+      graceSeconds: graceSeconds(this.#pod, this.#removed, this.#graceOverride),
+      signal,
+    })
+    await killUntilEnded(context, cache, remaining)
     probes.stop(this.identity.uid)
     this.#runner.failures.clear()
     // After the containers have ended, and before others can see it: they could give the devices to the next pod.

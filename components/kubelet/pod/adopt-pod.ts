@@ -1,0 +1,33 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { KubeletContext } from "../context.ts"
+import type { VolumeManager } from "../volumes/volume-manager.ts"
+import type { RuntimePod } from "./runtime-pod.ts"
+
+export interface Adoption {
+  readonly pod: Pod
+  readonly runtime: RuntimePod
+  readonly signal: AbortSignal
+}
+
+/**
+ * Adopts a pod that an earlier kubelet started: waits for its network policies, and mounts its volumes again. What
+ * fails is logged, because the pod runs already. @throws the reason of the signal when it aborts
+ */
+export async function adoptPod(
+  { networkReady, log }: KubeletContext,
+  volumes: Pick<VolumeManager, "mount">,
+  { pod, runtime, signal }: Adoption,
+): Promise<void> {
+  const name = `${pod.metadata.namespace}/${pod.metadata.name}`
+  const ips = runtime.sandboxes.find(({ ready }) => ready)?.ips ?? []
+  await networkReady(pod, ips).catch((err: unknown) => {
+    log.warn("A running pod's network is not ready", { pod: name, err })
+  })
+  signal.throwIfAborted()
+  try {
+    await volumes.mount(pod, signal)
+  } catch (err) {
+    signal.throwIfAborted()
+    log.warn("Cannot keep the volumes of a running pod current", { pod: name, err })
+  }
+}
