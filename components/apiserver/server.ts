@@ -11,21 +11,14 @@ import type { Duplex } from "node:stream"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { Deadlines } from "../../pkg/clock/deadlines.ts"
-import { uuid, type Random } from "../../pkg/clock/random.ts"
+import type { Random } from "../../pkg/clock/random.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import type { Logger } from "../../pkg/log/log.ts"
-import { isWebSocket } from "../../pkg/streaming/upgrade.ts"
-import {
-  ownConnection,
-  peerCertificate,
-  stopReceiving,
-  type ServerAnswer,
-  type ServerRequest,
-} from "../../pkg/runtime/listen.ts"
+import { ownConnection, stopReceiving, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import type { RemoteService } from "./aggregator/api-services.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
-import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
+import { ANONYMOUS, type Authenticator } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
 import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
 import type { Connections } from "./endpoints/connect.ts"
@@ -34,10 +27,11 @@ import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/
 import type { FlowControl } from "./flowcontrol/flow-control.ts"
 import { FlowTerms } from "./flowcontrol/flow-terms.ts"
 import { RETRY_AFTER_SECONDS, shareUsedUp, TURNED_AWAY } from "./flowcontrol/too-many-requests.ts"
+import { auditIdOf, auditIds } from "./http/audit-id.ts"
 import { readBody, UNFINISHED_BODY_BYTES } from "./http/body.ts"
+import { credentialsOf, isImpersonating } from "./http/credentials.ts"
 import { encodeStatus } from "./http/encode.ts"
-import { Exchange } from "./http/exchange.ts"
-import { headerText } from "./http/header-text.ts"
+import { Exchange, type ExchangeParts } from "./http/exchange.ts"
 import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimeout, sendTimedOut } from "./http/request-timeout.ts"
@@ -49,8 +43,16 @@ import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from 
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 
-/** Serves a request that is authorized. */
-type Handler = (exchange: Exchange, info: RequestInfo, user: UserInfo) => void | Promise<void>
+/** Serves a request that is authorized. The body is empty for verbs without one. */
+type Handler = (exchange: Exchange, info: RequestInfo, user: UserInfo, body: Uint8Array) => void | Promise<void>
+
+/** A request on its way through the stages, with what flow control needs to know of it. */
+interface Admitted {
+  readonly info: RequestInfo
+  readonly attributes: ResourceAttributes | NonResourceRequest
+  /** Most time that the request may take, in milliseconds; undefined for watches and streams. */
+  readonly timeoutMs: number | undefined
+}
 
 export interface ServerOptions {
   readonly pipeline: Pipeline
@@ -96,24 +98,26 @@ export function createServer(options: ServerOptions): Server {
   const deadlines = new Deadlines<Exchange>(clock, overdue)
 
   /** Runs every stage in order. Returns a promise when the response is not complete in this turn of the event loop. */
-  function serve(exchange: Exchange): void | Promise<void> {
-    const { req } = exchange
-    const info = (exchange.info = requestInfo(req.method ?? "GET", req.url ?? "/"))
-    audit?.began(exchange)
-    const longRunning = isLongRunning(info)
-    const timeoutMs = longRunning ? undefined : requestTimeout(info.query, mostTimeMs)
-    exchange.timeoutMs = withoutTimeLimits ? undefined : timeoutMs
+  function serve(
+    exchange: Exchange,
+    info: RequestInfo,
+    remote: RemoteService | undefined,
+    timeoutMs: number | undefined,
+  ): void | Promise<void> {
+    const { req, notes } = exchange
     const credentials = credentialsOf(exchange, info)
-    const sender = (exchange.sender = authenticator.authenticate(credentials))
+    const sender = authenticator.authenticate(credentials)
+    if (notes !== undefined) notes.sender = sender
     if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
-    const user = (exchange.user = isImpersonating(req)
+    const user = isImpersonating(req)
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
-      : sender)
+      : sender
+    if (notes !== undefined) notes.user = user
 
     const attributes = attributesOf(user, info)
-    authorize(pipeline, attributes, exchange.annotator)
-    const remote = aggregator?.remoteOf(info)
-    if (remote !== undefined) return serveRemote(exchange, info, attributes, remote)
+    authorize(pipeline, attributes, exchange.annotate)
+    const admitted = { info, attributes, timeoutMs }
+    if (remote !== undefined) return serveRemote(exchange, admitted, remote)
     if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     // No part of the server has paths of this group, so the response is plain text, and the request counts as not
     // served.
@@ -121,53 +125,55 @@ export function createServer(options: ServerOptions): Server {
     const answer = handlerOf(info, req.method ?? "GET")
     exchange.isServed = true
 
-    if (longRunning) {
-      const serveLong = () => settled(() => answer(exchange, info, user), metrics.longRunning(info))
+    if (isLongRunning(info)) {
+      const serveLong = () => settled(() => answer(exchange, info, user, NO_BODY), metrics.longRunning(info))
       // A stream lasts as long as its client likes and takes no seat; a watch takes a seat while it begins.
-      return info.verb === "watch" ? inTurn(exchange, info, attributes, serveLong) : serveLong()
+      return info.verb === "watch" ? inTurn(exchange, admitted, NO_BODY, serveLong) : serveLong()
     }
-    const serveOnce = () => answer(exchange, info, user)
-    if (!hasBody(info)) return inTurn(exchange, info, attributes, serveOnce)
+    if (!hasBody(info)) return inTurn(exchange, admitted, NO_BODY, () => answer(exchange, info, user, NO_BODY))
     // Clients may send the body slowly, so flow control comes when the body is complete.
-    return readBody(req, user.name, unfinishedBodies).then((body) => {
-      exchange.body = body
-      return inTurn(exchange, info, attributes, serveOnce)
-    })
+    return readBody(req, user.name, unfinishedBodies).then((body) =>
+      inTurn(exchange, admitted, body, () => answer(exchange, info, user, body)),
+    )
   }
 
   /** Forwards a request to an extension API server, which gets the body as it comes. */
-  function serveRemote(
-    exchange: Exchange,
-    info: RequestInfo,
-    attributes: ResourceAttributes | NonResourceRequest,
-    service: RemoteService,
-  ): void | Promise<void> {
+  function serveRemote(exchange: Exchange, admitted: Admitted, service: RemoteService): void | Promise<void> {
+    const { info, attributes } = admitted
     // The parts of the path become labels of metrics only if the extension server is known to have such a resource.
     exchange.isServed = aggregator!.hasResource(info, service)
     const answer = () => aggregator!.serve(exchange, info, attributes.user, service)
-    if (isLongRunning(info) || exchange.upgrade !== undefined) {
-      exchange.timeoutMs = undefined
+    if (isLongRunning(info) || exchange.upgrade !== undefined)
       return settled(answer, exchange.isServed ? metrics.longRunning(info) : () => undefined)
-    }
-    return inTurn(exchange, info, attributes, answer)
+    return inTurn(exchange, admitted, NO_BODY, answer)
+  }
+
+  /**
+   * Returns the most time that a request may take, in milliseconds; undefined for watches and streams. Throws
+   * BadRequest where the client asks for a time that is none.
+   */
+  function timeLimit({ upgrade }: Exchange, info: RequestInfo, remote: RemoteService | undefined): number | undefined {
+    if (isLongRunning(info)) return undefined
+    const timeoutMs = requestTimeout(info.query, mostTimeMs)
+    const isStream = remote !== undefined && upgrade !== undefined
+    return withoutTimeLimits || isStream ? undefined : timeoutMs
   }
 
   /** Serves a request when flow control lets it begin. */
   function inTurn(
     exchange: Exchange,
-    info: RequestInfo,
-    attributes: ResourceAttributes | NonResourceRequest,
+    { info, attributes, timeoutMs = mostTimeMs }: Admitted,
+    body: Uint8Array,
     serveIt: () => void | Promise<void>,
   ): void | Promise<void> {
     const { user } = attributes
     const isWatch = info.isResource && info.verb === "watch"
     if (options.flow === undefined) return isWatch ? serveIt() : withSlot(exchange, info, user, serveIt)
-    const terms = new FlowTerms(exchange, info, user, unfinishedBodies, isWatch, mostTimeMs)
     return options.flow.run(
       user,
       attributes,
       isWatch ? serveIt : () => maxInFlight.counted(info.verb, serveIt()),
-      terms,
+      new FlowTerms({ exchange, info, user, bodies: unfinishedBodies, bodyBytes: body.length, isWatch, timeoutMs }),
     )
   }
 
@@ -178,7 +184,7 @@ export function createServer(options: ServerOptions): Server {
     if (connection !== undefined) return connection
     const resource = resourceOf(info, scheme)
     if (method === "HEAD" || (info.legacyWatch && method !== "GET")) throw noSuchMethod()
-    return (exchange, _, user) => serveResource(exchange, info, user, resource, resourceOptions)
+    return (exchange, _, user, body) => serveResource(exchange, info, user, body, resource, resourceOptions)
   }
 
   function withSlot(
@@ -218,7 +224,7 @@ export function createServer(options: ServerOptions): Server {
   }
 
   function finish(exchange: Exchange): void {
-    const { info, req, res, began, isOver } = exchange
+    const { info, notes, req, res, began, isOver } = exchange
     if (isOver) return
     exchange.isOver = true
     stopReceiving(req, res)
@@ -227,7 +233,8 @@ export function createServer(options: ServerOptions): Server {
     const { isServed } = exchange
     const isApply = isServed && info.verb === "patch" && isApplyPatch(exchange.header("content-type"))
     metrics.answered({ info, isServed, isApply, code: res.statusCode, seconds })
-    audit?.ended(exchange, info, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
+    if (notes !== undefined)
+      audit?.ended(exchange, info, notes, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }
 
   /** Answers a request that has timed out. Its work goes on, and the result is dropped. */
@@ -237,12 +244,27 @@ export function createServer(options: ServerOptions): Server {
     finish(exchange)
   }
 
-  function run(exchange: Exchange): void {
+  /** Begins a request. One whose line is malformed is refused, and neither counted nor audited. */
+  function begin(parts: ExchangeParts): void {
+    const { req } = parts
+    let info: RequestInfo
     try {
-      const pending = serve(exchange)
+      info = requestInfo(req.method ?? "GET", req.url ?? "/")
+    } catch (err) {
+      const exchange = new Exchange(parts, undefined, undefined)
+      fail(exchange, err)
+      return finish(exchange)
+    }
+    run(new Exchange(parts, info, audit?.began()), info)
+  }
+
+  function run(exchange: Exchange, info: RequestInfo): void {
+    try {
+      const remote = aggregator?.remoteOf(info)
+      const timeoutMs = timeLimit(exchange, info, remote)
+      const pending = serve(exchange, info, remote, timeoutMs)
       if (pending === undefined) return finish(exchange)
-      const { timeoutMs, began } = exchange
-      const deadline = timeoutMs === undefined ? undefined : deadlines.add(exchange, began + timeoutMs)
+      const deadline = timeoutMs === undefined ? undefined : deadlines.add(exchange, exchange.began + timeoutMs)
       void finishAfter(pending, exchange, deadline)
     } catch (err) {
       fail(exchange, err)
@@ -268,27 +290,30 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     onRequest: (req, res) =>
-      run(
-        new Exchange(
-          req,
-          res,
-          req.headers["audit-id"] === undefined ? nextAuditId() : auditIdOf(req, nextAuditId),
-          clock.monotonic(),
-        ),
-      ),
+      begin({
+        req,
+        res,
+        auditId: req.headers["audit-id"] === undefined ? nextAuditId() : auditIdOf(req, nextAuditId),
+        began: clock.monotonic(),
+        upgrade: undefined,
+      }),
     onUpgrade: (req, socket, head) => {
       const answer = new UpgradeAnswer(socket)
-      run(new Exchange(req, answer, nextAuditId(), clock.monotonic(), { socket, head, answer }))
+      const upgrade = { socket, head, answer }
+      begin({ req, res: answer, auditId: nextAuditId(), began: clock.monotonic(), upgrade })
     },
   }
 }
+
+const NO_BODY = new Uint8Array()
 
 /**
  * Sends a failure in the encoding that the client accepts; JSON where it accepts none that exists. Source:
  * responsewriters ErrorNegotiated.
  */
 function sendFailure(exchange: Exchange, error: ApiError): void {
-  const status = (exchange.failure = error.toStatus())
+  const status = error.toStatus()
+  if (exchange.notes !== undefined) exchange.notes.failure = status
   const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
   if (encoding === "json") return exchange.sendStatus(status)
   const { contentType, body } = encodeStatus(status, encoding, false)
@@ -350,46 +375,3 @@ const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean 
 /** Verbs whose requests may have a body. */
 const BODY: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"]
 const hasBody = ({ isResource, verb }: RequestInfo): boolean => isResource && BODY.includes(verb)
-
-function isImpersonating({ headers }: ServerRequest): boolean {
-  for (const name in headers) if (name.startsWith("impersonate-")) return true
-  return false
-}
-
-/**
- * Returns the credentials of a request. Headers that may come several times are read from the raw headers, which keep
- * them apart.
- */
-function credentialsOf({ req, upgrade, annotator, warn }: Exchange, { path }: RequestInfo): Credentials {
-  return {
-    certificate: peerCertificate(req),
-    authorization: req.headers.authorization,
-    isWebSocket: upgrade !== undefined && isWebSocket(req),
-    path,
-    header: (name) => {
-      const values: string[] = []
-      for (let i = 0; i < req.rawHeaders.length; i += 2)
-        if (req.rawHeaders[i]!.toLowerCase() === name) values.push(headerText(req.rawHeaders[i + 1]!))
-      return values
-    },
-    headerNames: () => Object.keys(req.headers),
-    annotate: annotator,
-    warn,
-  }
-}
-
-/** Generates UUIDs whose first half counts up from a random start, so that a request costs no random bytes. */
-function auditIds(random: Random): () => string {
-  const start = uuid(random)
-  let next = 0
-  return () => {
-    next = (next + 1) % 2 ** 32
-    return next.toString(16).padStart(8, "0") + start.slice(8)
-  }
-}
-
-/** Returns the Audit-Id that the client sent if it is valid in a header, else a new one. */
-function auditIdOf(req: ServerRequest, otherwise: () => string): string {
-  const given = req.headers["audit-id"]
-  return typeof given === "string" && /^[\x21-\x7e]{1,64}$/.test(given) ? given : otherwise()
-}

@@ -9,11 +9,13 @@ import { remoteAddress } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import type { UserInfo } from "../request.ts"
+import { AuditNotes } from "./audit-notes.ts"
 
 /** Records requests: their users, what they asked for, and the results. */
 export interface AuditSink {
-  began(exchange: Exchange): void
-  ended(exchange: Exchange, info: RequestInfo, outcome: Outcome): void
+  /** Called when a request begins. Returns where its stages note what its event shows. */
+  began(): AuditNotes
+  ended(exchange: Exchange, info: RequestInfo, notes: AuditNotes, outcome: Outcome): void
   /** Writes the events that are still buffered. */
   close(): void
 }
@@ -55,7 +57,6 @@ export function createAuditLog(
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): AuditSink {
   ensureFile(path)
-  const open = new WeakMap<Exchange, string>()
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
@@ -69,16 +70,12 @@ export function createAuditLog(
     }
   }
   return {
-    began(exchange) {
-      exchange.annotations = {}
-      open.set(exchange, microTimestamp(clock))
-    },
-    ended(exchange, info, { code, seconds }) {
-      const received = open.get(exchange)
-      if (received === undefined) return
-      const { req, auditId, sender, user } = exchange
-      if (seconds > SLOW_SECONDS) exchange.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
-      const annotations = Object.entries(exchange.annotations ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+    began: () => new AuditNotes(microTimestamp(clock)),
+    ended(exchange, info, notes, { code, seconds }) {
+      const { req, auditId } = exchange
+      const { sender, user, failure } = notes
+      if (seconds > SLOW_SECONDS) notes.annotate("apiserver.latency.k8s.io/total", formatDuration(seconds * 1000))
+      const { annotations } = notes
       if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
       lines.push(
         JSON.stringify({
@@ -93,14 +90,14 @@ export function createAuditLog(
           ...(user === undefined || user === sender ? {} : { impersonatedUser: plain(user) }),
           sourceIPs: [remoteAddress(req) ?? ""],
           userAgent: bounded(exchange.header("user-agent")),
-          ...(info.isResource ? { objectRef: objectRefOf(info, exchange.sent) } : {}),
+          ...(info.isResource ? { objectRef: objectRefOf(info, notes.sent) } : {}),
           responseStatus:
             sender === undefined
-              ? { metadata: {}, message: refusedEarly(exchange), code }
-              : { metadata: {}, ...toldOf(exchange.failure), code },
-          requestReceivedTimestamp: received,
+              ? { metadata: {}, message: refusedEarly(exchange, failure), code }
+              : { metadata: {}, ...toldOf(failure), code },
+          requestReceivedTimestamp: notes.received,
           stageTimestamp: microTimestamp(clock),
-          ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
+          ...(annotations === undefined ? {} : { annotations }),
         }) + "\n",
       )
     },
@@ -141,8 +138,7 @@ const bounded = (agent: string | undefined): string | undefined =>
  * Why a request was refused before its user was known. Source: apiserver pkg/endpoints/filters/authn_audit.go,
  * request_deadline.go.
  */
-function refusedEarly(exchange: Exchange): string {
-  const { failure } = exchange
+function refusedEarly(exchange: Exchange, failure: Status | undefined): string {
   return failure === undefined || failure.code === 401
     ? `Authentication failed, ${attempted(exchange)}`
     : (failure.message ?? "")

@@ -29,7 +29,7 @@ export function connectAdmission(admission: Admission, scheme: Scheme): AdmitCon
       object: options,
       old: undefined,
       warn: exchange.warn,
-      annotate: exchange.annotator,
+      annotate: exchange.annotate,
     }
     const admitted = admission.admit(attributes)
     return admitted instanceof Promise

@@ -10,34 +10,33 @@ import { TURNED_AWAY } from "./too-many-requests.ts"
  */
 const LONGEST_WAIT_MS = 60_000
 
+export interface FlowTermsParts {
+  readonly exchange: Exchange
+  readonly info: RequestInfo
+  readonly user: UserInfo
+  /** Limits the bytes of bodies in memory, in all and per user. */
+  readonly bodies: FairShare
+  /** Length of the request's body, which stays in memory while the request waits. */
+  readonly bodyBytes: number
+  readonly isWatch: boolean
+  /** Most time that the request may take, in milliseconds. */
+  readonly timeoutMs: number
+}
+
 /** The terms of a request over HTTP. */
 export class FlowTerms implements Terms<void> {
   readonly mostMs: number
   readonly holdsSeats?: false
-  readonly #exchange: Exchange
-  readonly #info: RequestInfo
-  readonly #user: UserInfo
-  readonly #bodies: FairShare
+  readonly #parts: FlowTermsParts
 
-  /** `bodies` limits the bytes of bodies in memory, in all and per user. */
-  constructor(
-    exchange: Exchange,
-    info: RequestInfo,
-    user: UserInfo,
-    bodies: FairShare,
-    isWatch: boolean,
-    requestTimeoutMs: number,
-  ) {
-    this.#exchange = exchange
-    this.#info = info
-    this.#user = user
-    this.#bodies = bodies
-    this.mostMs = Math.min((exchange.timeoutMs ?? requestTimeoutMs) / 4, LONGEST_WAIT_MS)
-    if (isWatch) this.holdsSeats = false
+  constructor(parts: FlowTermsParts) {
+    this.#parts = parts
+    this.mostMs = Math.min(parts.timeoutMs / 4, LONGEST_WAIT_MS)
+    if (parts.isWatch) this.holdsSeats = false
   }
 
   get limit(): number | undefined {
-    const { verb, query } = this.#info
+    const { verb, query } = this.#parts.info
     const text = verb === "list" ? query.get("limit") : undefined
     return text === undefined ? undefined : Number(text)
   }
@@ -45,26 +44,25 @@ export class FlowTerms implements Terms<void> {
   /** Aborts when the client disconnects. */
   get signal(): AbortSignal {
     const gone = new AbortController()
-    this.#exchange.res.once("close", () => gone.abort())
+    this.#parts.exchange.res.once("close", () => gone.abort())
     return gone.signal
   }
 
   classified(classification: Classification): void {
-    this.#exchange.classification = classification
+    this.#parts.exchange.classified(classification)
   }
 
-  /** The body of a waiting request stays in memory. */
   begin(): boolean {
-    const { length } = this.#exchange.body
-    return length === 0 || this.#bodies.take(this.#user.name, length)
+    const { bodies, user, bodyBytes } = this.#parts
+    return bodyBytes === 0 || bodies.take(user.name, bodyBytes)
   }
 
   end(): void {
-    const { length } = this.#exchange.body
-    if (length > 0) this.#bodies.giveBack(this.#user.name, length)
+    const { bodies, user, bodyBytes } = this.#parts
+    if (bodyBytes > 0) bodies.giveBack(user.name, bodyBytes)
   }
 
   rejected(retryAfter: number): void {
-    this.#exchange.sendText(429, `${TURNED_AWAY}\n`, { "Retry-After": String(retryAfter) })
+    this.#parts.exchange.sendText(429, `${TURNED_AWAY}\n`, { "Retry-After": String(retryAfter) })
   }
 }

@@ -3,8 +3,8 @@ import { gzip } from "node:zlib"
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import { answer, isHttp2, type ServerAnswer, type ServerRequest } from "../../../pkg/runtime/listen.ts"
 import type { Duplex } from "node:stream"
+import type { AuditNotes } from "../audit/audit-notes.ts"
 import type { Classification } from "../flowcontrol/flow-control.ts"
-import type { UserInfo } from "../request.ts"
 import type { RequestInfo } from "./request-info.ts"
 import type { UpgradeAnswer } from "../../../pkg/runtime/upgrade-answer.ts"
 import { Warnings } from "./warnings.ts"
@@ -20,10 +20,7 @@ export interface Upgrade {
 /** Smaller responses are not compressed. Source: responsewriters/writers.go defaultGzipThresholdBytes. */
 const GZIP_FROM_BYTES = 128 * 1024
 
-const NO_BODY = new Uint8Array()
-
-/** One HTTP request and its response. The stages of server.ts fill it in and pass it on. */
-export class Exchange {
+export interface ExchangeParts {
   readonly req: ServerRequest
   readonly res: ServerAnswer
   /** Identifies the request in the response's Audit-Id, the audit log and error logs. */
@@ -31,33 +28,42 @@ export class Exchange {
   /** Start of the request in milliseconds of the monotonic clock. */
   readonly began: number
   readonly upgrade: Upgrade | undefined
-  /** Set by the stages, in this order. The user differs from the sender when the sender impersonates. */
-  info: RequestInfo | undefined
-  sender: UserInfo | undefined
-  user: UserInfo | undefined
-  /** The bytes of the body; empty for verbs without one. */
-  body: Uint8Array = NO_BODY
-  /** The decoded object of the body. */
-  sent: unknown
-  /** The Status sent to the client when the request failed. */
-  failure: Status | undefined
-  /** Most time that the request may take, in milliseconds from `began`; undefined for watches and streams. */
-  timeoutMs: number | undefined
+}
+
+/**
+ * One HTTP request and its response. What the request says is fixed; what a stage finds out goes to the next stage as
+ * an argument. Only what shows in the response or at the end of the request is noted here by the stages.
+ */
+export class Exchange {
+  readonly req: ServerRequest
+  readonly res: ServerAnswer
+  readonly auditId: string
+  readonly began: number
+  readonly upgrade: Upgrade | undefined
+  /** What the request line says; undefined if it is malformed. */
+  readonly info: RequestInfo | undefined
+  /** What the audit event will show; undefined when no audit log is written. */
+  readonly notes: AuditNotes | undefined
   /** Whether the request is authorized and some handler serves it. */
   isServed = false
-  /** The FlowSchema and priority level of the request; undefined without priority and fairness. */
-  classification: Classification | undefined
   /** Whether the request has been answered, counted and audited, or has timed out. Later results are dropped. */
   isOver = false
-  /** The annotations of the audit event; undefined when no audit log is written. */
-  annotations: Record<string, string> | undefined
+  private classification: Classification | undefined
   private warnings: Warnings | undefined
-  constructor(req: ServerRequest, res: ServerAnswer, auditId: string, began: number, upgrade?: Upgrade) {
-    this.upgrade = upgrade
-    this.req = req
-    this.res = res
-    this.auditId = auditId
-    this.began = began
+
+  constructor(parts: ExchangeParts, info: RequestInfo | undefined, notes: AuditNotes | undefined) {
+    this.req = parts.req
+    this.res = parts.res
+    this.auditId = parts.auditId
+    this.began = parts.began
+    this.upgrade = parts.upgrade
+    this.info = info
+    this.notes = notes
+  }
+
+  /** Adds headers with the FlowSchema and priority level of the request to the response. */
+  classified(classification: Classification): void {
+    this.classification = classification
   }
 
   /** Adds a Warning header to the response; each text once. */
@@ -66,14 +72,9 @@ export class Exchange {
     this.warnings.add(text)
   }
 
-  /** Adds an annotation to the audit event. The first value of a key stays, as upstream. */
-  readonly annotate = (key: string, value: string): void => {
-    if (this.annotations !== undefined) this.annotations[key] ??= value
-  }
-
-  /** The function `annotate`; undefined when no audit log is written. */
-  get annotator(): ((key: string, value: string) => void) | undefined {
-    return this.annotations === undefined ? undefined : this.annotate
+  /** Adds an annotation to the audit event; undefined when no audit log is written. */
+  get annotate(): ((key: string, value: string) => void) | undefined {
+    return this.notes?.annotate
   }
 
   header(name: string): string | undefined {

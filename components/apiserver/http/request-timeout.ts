@@ -28,7 +28,9 @@ export function requestTimeout(query: Query, mostMs: number): number {
  */
 export function sendTimedOut(exchange: Exchange): void {
   const error = new ApiError("Timeout", "Timeout: request did not complete within the allotted timeout", {})
-  const { kind: _, apiVersion: _version, ...status } = (exchange.failure = error.toStatus())
+  const failure = error.toStatus()
+  if (exchange.notes !== undefined) exchange.notes.failure = failure
+  const { kind: _, apiVersion: _version, ...status } = failure
   exchange.send(504, "text/plain; charset=utf-8", `${JSON.stringify(status)}\n`, closing(exchange))
 }
 

@@ -82,6 +82,7 @@ export function serveResource(
   exchange: Exchange,
   info: RequestInfo,
   user: UserInfo,
+  body: Uint8Array,
   resource: Resource,
   options: ResourceRequestOptions,
 ): void | Promise<void> {
@@ -94,17 +95,17 @@ export function serveResource(
   switch (verb) {
     case "create":
     case "update":
-      return withObject(exchange, request(exchange, info, user, resource), options)
+      return withObject(exchange, request(exchange, info, user, resource), body, options)
     case "patch": {
       const type = patchBody(
         exchange.header("content-type"),
         resource.definition !== undefined && info.subresource !== "scale",
       )
-      return withPatch(exchange, request(exchange, info, user, resource, type === "apply-patch"), type, options)
+      return withPatch(exchange, request(exchange, info, user, resource, type === "apply-patch"), body, type, options)
     }
     case "delete":
     case "deletecollection":
-      return withDeleteOptions(exchange, request(exchange, info, user, resource), options)
+      return withDeleteOptions(exchange, request(exchange, info, user, resource), body, options)
     case "get":
       // The deprecated ?export asks for an object without the fields that its cluster sets.
       if (info.subresource === "" && isTrue(info.query.get("export")))
@@ -128,7 +129,7 @@ function request(
   const { verb, query, namespace, name, subresource } = info
   if (resource.deprecated !== undefined) {
     exchange.warn(resource.deprecated)
-    exchange.annotate("k8s.io/deprecated", "true")
+    exchange.annotate?.("k8s.io/deprecated", "true")
   }
   return {
     user,
@@ -139,7 +140,7 @@ function request(
     name: name === "" ? undefined : name,
     options: optionsOf(query, verb, isApply),
     warn: exchange.warn,
-    annotate: exchange.annotator,
+    annotate: exchange.annotate,
     authorized: true,
     ...userAgentOf(exchange),
   }
@@ -150,16 +151,21 @@ function userAgentOf(exchange: Exchange): { userAgent?: string } {
   return userAgent === undefined ? {} : { userAgent: headerText(userAgent) }
 }
 
-async function withObject(exchange: Exchange, request: ApiRequest, options: ResourceRequestOptions): Promise<void> {
+async function withObject(
+  exchange: Exchange,
+  request: ApiRequest,
+  body: Uint8Array,
+  options: ResourceRequestOptions,
+): Promise<void> {
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
-  const { value, faults } = await decodeBody(exchange.body, {
+  const { value, faults } = await decodeBody(body, {
     encoding,
     scheme: options.scheme,
     kind: kindOf(request.resource, request.subresource),
     mustBeTyped: request.resource.definition !== undefined && request.subresource !== "scale",
     rawFields: rawFieldsOf(request.resource.schema),
   })
-  exchange.sent = value
+  if (exchange.notes !== undefined) exchange.notes.sent = value
   return answer(exchange, { ...request, body: value, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
 
@@ -172,22 +178,23 @@ function kindOf({ kind, subresources }: Resource, subresource: string | undefine
 async function withPatch(
   exchange: Exchange,
   request: ApiRequest,
+  body: Uint8Array,
   type: ReturnType<typeof patchBody>,
   options: ResourceRequestOptions,
 ): Promise<void> {
-  const { patch, faults } = await decodePatch(exchange.body, type)
+  const { patch, faults } = await decodePatch(body, type)
   return answer(exchange, { ...request, patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) }, options)
 }
 
 async function withDeleteOptions(
   exchange: Exchange,
   request: ApiRequest,
+  body: Uint8Array,
   options: ResourceRequestOptions,
 ): Promise<void> {
-  const bytes = exchange.body
-  if (bytes.length === 0) return answer(exchange, request, options)
+  if (body.length === 0) return answer(exchange, request, options)
   const encoding = objectBody(exchange.header("content-type"), OBJECTS.encodings)
-  const { value } = await decodeBody(bytes, { encoding, scheme: options.scheme, kind: undefined })
+  const { value } = await decodeBody(body, { encoding, scheme: options.scheme, kind: undefined })
   return answer(exchange, { ...request, options: deleteOptionsOf(request.options, value) }, options)
 }
 
