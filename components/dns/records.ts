@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { Index, Informer, Informers } from "../../pkg/client/informer.ts"
 
@@ -24,7 +24,7 @@ interface Endpoint {
 
 const byService: Index<EndpointSlice> = {
   name: "dns/service",
-  of: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`],
+  of: (slice) => [serviceKeyOf(slice)],
 }
 const byAddress: Index<EndpointSlice> = {
   name: "dns/address",
@@ -77,9 +77,7 @@ export class Records {
     const [service] = this.#services.by(byClusterIp, ip)
     if (service !== undefined) return [{ type: "PTR", data: this.#nameOf(service) }]
     const names = this.#slices.by(byAddress, ip).flatMap((slice) => {
-      const owner = this.#services.get(
-        `${slice.metadata.namespace}/${slice.metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
-      )
+      const owner = this.#services.get(serviceKeyOf(slice))
       if (owner === undefined || owner.spec.clusterIP !== "None") return []
       return (slice.endpoints ?? [])
         .filter(({ addresses }) => addresses.includes(ip))

@@ -1,6 +1,6 @@
 import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
 import type { Index, Informers, Key } from "../../pkg/client/informer.ts"
 import type { Random } from "../../pkg/clock/random.ts"
@@ -9,9 +9,6 @@ import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
 import type { BackendRef } from "./routing/compile.ts"
 import { stickyEndpoint } from "./sticky-endpoint.ts"
 
-const SERVICE_NAME = "kubernetes.io/service-name"
-const serviceKeyOf = ({ metadata }: EndpointSlice): Key =>
-  `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 const byService: Index<EndpointSlice> = { name: "ingress/service", of: (slice) => [serviceKeyOf(slice)] }
 
 /** The endpoints of one port of a Service. */

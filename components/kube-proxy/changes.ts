@@ -1,11 +1,11 @@
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Index, Informers } from "../../pkg/client/informer.ts"
 import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import type { ProxyMetrics } from "./metrics.ts"
 import type { ServiceChange } from "./rule-writer.ts"
-import { concerns, serviceKeyOf, servicePorts, type ServicePort } from "./service-ports.ts"
+import { concerns, servicePorts, type ServicePort } from "./service-ports.ts"
 
 const byService = (family: Family): Index<EndpointSlice> => ({
   name: `kube-proxy/service/${family}`,

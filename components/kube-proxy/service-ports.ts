@@ -1,6 +1,6 @@
 import { canonicalAddress, familyOf, joinHostPort, parseAddress, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
-import type { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"
 
 /** Where a connection to a Service port may end. */
@@ -39,7 +39,6 @@ export const endpointsOf = ({ cluster, local }: ServicePort): readonly Endpoint[
   ...new Map([...cluster, ...local].map((endpoint) => [joinHostPort(endpoint.ip, endpoint.port), endpoint])).values(),
 ]
 
-const SERVICE_NAME = "kubernetes.io/service-name"
 const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
 const HEADLESS = "service.kubernetes.io/headless"
 
@@ -49,9 +48,6 @@ export const concerns = ({ metadata, addressType }: EndpointSlice, family: Famil
   metadata.labels?.[SERVICE_NAME] !== undefined &&
   metadata.labels[PROXY_NAME] === undefined &&
   metadata.labels[HEADLESS] === undefined
-
-export const serviceKeyOf = ({ metadata }: EndpointSlice): string =>
-  `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
 /**
  * The ports of a Service that the proxy of a family programs, with `slices` of that family; none for Services without

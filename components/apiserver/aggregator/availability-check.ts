@@ -1,4 +1,4 @@
-import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, SERVICE_NAME } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
@@ -36,7 +36,7 @@ export function objectsFinding(
   if (portName === undefined) return not("ServicePortError", `${place} is not listening on port ${port}`)
   const slices = objects
     .list(EndpointSlice, namespace)
-    .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === name)
+    .filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === name)
   if (slices.length === 0) return not("EndpointsNotFound", `cannot find endpointslices for ${place}`)
   const wanted = portName.name ?? ""
   return slices.some((slice) => hasEndpoint(slice, wanted))

@@ -4,7 +4,7 @@ import {
   localCondition,
   type APIServiceCondition,
 } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
-import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, serviceKeyOf } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
@@ -151,9 +151,9 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
     if (services.remotes.size === 0) return
     const places = new Set<string>()
     for (const { key, stored } of events) {
-      const { namespace = "", name = "", labels } = stored.object.metadata
+      const { namespace = "", name = "" } = stored.object.metadata
       if (key.startsWith(SERVICES)) places.add(`${namespace}/${name}`)
-      else if (key.startsWith(SLICES)) places.add(`${namespace}/${labels?.["kubernetes.io/service-name"] ?? ""}`)
+      else if (key.startsWith(SLICES)) places.add(serviceKeyOf(stored.object))
     }
     if (places.size === 0) return
     for (const { metadata, spec } of services.remotes.values())

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net"
 import { fromLabels } from "../../../pkg/apimachinery/labels.ts"
-import { EndpointSlice, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, MANAGED_BY, SERVICE_NAME, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
@@ -20,8 +20,6 @@ import {
 import { servicesOfPod } from "./services-of-pod.ts"
 import { portsKey, reconcileSlices, removeSlice, type Group } from "./slices.ts"
 
-const SERVICE_NAME = "kubernetes.io/service-name"
-const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 const MANAGER = "endpointslice-controller.k8s.io"
 const ZONE = "topology.kubernetes.io/zone"
 /** Most endpoints of a slice. Source: --max-endpoints-per-slice. */

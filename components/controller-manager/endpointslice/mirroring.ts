@@ -3,7 +3,7 @@ import { isIP } from "node:net"
 import { endpointAddressFaults } from "../../../pkg/api/core/v1/service/endpointaddress.ts"
 import { Endpoints, type EndpointAddress, type EndpointSubset } from "../../../pkg/api/core/v1/service/endpoints.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import { EndpointSlice, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, MANAGED_BY, SERVICE_NAME, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { splitKey } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { owned } from "../../../pkg/controller/owned.ts"
@@ -11,8 +11,6 @@ import { TRIGGER_TIME } from "./endpoint-ports.ts"
 import { portsKey, reconcileSlices, removeSlice, type Group } from "./slices.ts"
 
 /** Source of these: pkg/controller/endpointslicemirroring. */
-const SERVICE_NAME = "kubernetes.io/service-name"
-const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 const MANAGER = "endpointslicemirroring-controller.k8s.io"
 const SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
 /** Old leader elections kept their lock in Endpoints with this annotation, which are not mirrored. */

@@ -3,7 +3,7 @@ import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../../pkg/api/networking/v1/ingressclass.ts"
 import { isServedByK3ts } from "../../../pkg/api/networking/v1/k3ts-class.ts"
-import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, SERVICE_NAME, serviceKeyOf } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { keyFrom, type Index, type Key } from "../../../pkg/client/informer.ts"
 import {
   defineController,
@@ -21,8 +21,6 @@ export interface OccupiedPorts {
   /** As `80/TCP`: occupied while there is an Ingress whose class names the controller in this process. */
   readonly ingress?: readonly string[]
 }
-
-const SERVICE_NAME = "kubernetes.io/service-name"
 
 /** A Service with a class is another implementation's. */
 const isOurs = ({ metadata, spec }: Service): boolean =>
@@ -73,8 +71,8 @@ export const serviceLbController = (occupied: OccupiedPorts = { always: new Map(
             }),
             watching(IngressClass, (_class, context) => allOurs(context)),
           ]),
-      watching(EndpointSlice, ({ metadata }, { informers }) => {
-        const key = `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
+      watching(EndpointSlice, (slice, { informers }) => {
+        const key = serviceKeyOf(slice)
         return informers.of(Service).get(key)?.spec.externalTrafficPolicy === "Local" ? [key] : []
       }),
     ],

@@ -1,6 +1,7 @@
 import { addressWarnings } from "../../../apimachinery/address-warnings.ts"
 import { deepEqual } from "../../../apimachinery/equal.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
 import { endpointListFaults, portListFaults, withoutTopology } from "./endpointslice-validation.ts"
@@ -78,7 +79,14 @@ const OWN_CONTROLLERS: ReadonlySet<string> = new Set([
   "endpointslice-controller.k8s.io",
   "endpointslicemirroring-controller.k8s.io",
 ])
-const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+/** The label that names the controller which keeps a slice. Source: k8s.io/api discovery/v1 well_known_labels.go. */
+export const MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+/** The label that names the Service of a slice. */
+export const SERVICE_NAME = "kubernetes.io/service-name"
+
+/** Returns the key of the Service that a slice belongs to: `<namespace>/<name>`, and no name for a slice of none. */
+export const serviceKeyOf = ({ metadata }: { readonly metadata: ObjectMeta }): string =>
+  `${metadata.namespace ?? ""}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
 export const EndpointSlice = defineResource(
   {
