@@ -6,6 +6,7 @@ import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
 import { claimName, isInRange, podName } from "./identity.ts"
+import { failed } from "./failed.ts"
 
 /** A pod's own claims. Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, KEP-1847. */
 
@@ -45,13 +46,7 @@ export async function createMissingClaims(set: StatefulSet, ordinal: number, con
       events.event(set, "Normal", "SuccessfulCreate", `${told} success`)
     } catch (err) {
       if (isAlreadyExists(err)) continue
-      events.event(
-        set,
-        "Warning",
-        "FailedCreate",
-        `${told} failed error: ${err instanceof Error ? err.message : String(err)}`,
-      )
-      throw err
+      throw failed(set, "FailedCreate", told, err, context)
     }
   }
 }

@@ -17,6 +17,7 @@ import {
   startOrdinal,
   templateFor,
 } from "./identity.ts"
+import { failed } from "./failed.ts"
 
 /** One round of a StatefulSet's work: the pods it wants and those it has too many, and its versions. */
 export interface Round {
@@ -181,17 +182,12 @@ async function createPod({ set, current, update }: Round, ordinal: number, conte
     })
     events.event(set, "Normal", "SuccessfulCreate", `${told} successful`)
   } catch (err) {
-    events.event(
-      set,
-      "Warning",
-      "FailedCreate",
-      `${told} failed error: ${err instanceof Error ? err.message : String(err)}`,
-    )
-    throw err
+    throw failed(set, "FailedCreate", told, err, context)
   }
 }
 
-async function deletePod(set: StatefulSet, pod: Pod, { client, events }: ReconcileContext): Promise<void> {
+async function deletePod(set: StatefulSet, pod: Pod, context: ReconcileContext): Promise<void> {
+  const { client, events } = context
   const told = `delete Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
   try {
     await client.delete(Pod, pod.metadata, {
@@ -200,12 +196,6 @@ async function deletePod(set: StatefulSet, pod: Pod, { client, events }: Reconci
     events.event(set, "Normal", "SuccessfulDelete", `${told} successful`)
   } catch (err) {
     if (isNotFound(err)) return
-    events.event(
-      set,
-      "Warning",
-      "FailedDelete",
-      `${told} failed error: ${err instanceof Error ? err.message : String(err)}`,
-    )
-    throw err
+    throw failed(set, "FailedDelete", told, err, context)
   }
 }
