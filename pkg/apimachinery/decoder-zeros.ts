@@ -45,14 +45,11 @@ function emptyOf(type: Type, pointer: boolean | undefined, fallback: unknown): u
 export const NO_ITEMS: unique symbol = Symbol("no items")
 export const isNoItems = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
-const ZERO: Partial<Record<Scalar, unknown>> = {
-  string: "",
-  bool: false,
-  int32: 0,
-  int64: 0,
-  double: 0,
-  intOrString: 0,
-}
+const BASIC_ZERO: Partial<Record<Type["kind"], unknown>> = { string: "", bool: false, int32: 0, int64: 0, double: 0 }
+const ZERO: Partial<Record<Scalar, unknown>> = { ...BASIC_ZERO, intOrString: 0 }
+
+/** Returns the zero of a type that is a string, a boolean or a number in Go; undefined for all others. */
+export const basicZeroOf = ({ kind }: Type): unknown => BASIC_ZERO[kind]
 
 /**
  * Returns the test for values that decoding drops; undefined for a field of which every value is kept. Go holds an

@@ -1,3 +1,4 @@
+import { basicZeroOf } from "./decoder-zeros.ts"
 import type { FieldSpec, Type } from "./field-spec.ts"
 import type { Message } from "./fields.ts"
 import { ObjectMeta } from "./meta.ts"
@@ -52,26 +53,11 @@ const mapped = (map: object, shown: (item: unknown) => unknown): object =>
   )
 
 function formOf(type: Type, { pointer }: Pick<FieldSpec, "pointer">, value: unknown): unknown {
-  if (value === undefined || value === null) return pointer === true ? null : zeroOf(type)
+  if (value === undefined || value === null) return pointer === true ? null : (basicZeroOf(type) ?? null)
   if (type.kind === "message") return goForm(type.message(), value as object)
   if (type.kind === "list") return (value as readonly unknown[]).map((item) => formOf(type.of, {}, item))
   if (type.kind === "map") return mapped(value as object, (item) => formOf(type.of, {}, item))
   return value
-}
-
-function zeroOf({ kind }: Type): unknown {
-  switch (kind) {
-    case "string":
-      return ""
-    case "bool":
-      return false
-    case "int32":
-    case "int64":
-    case "double":
-      return 0
-    default:
-      return null
-  }
 }
 
 /** Words that are in capitals in Go names when they begin a name. */

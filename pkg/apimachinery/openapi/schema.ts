@@ -1,3 +1,4 @@
+import { basicZeroOf } from "../decoder-zeros.ts"
 import type { FieldSpec, Type } from "../field-spec.ts"
 import { f, type Message } from "../fields.ts"
 import { ListMeta } from "../meta.ts"
@@ -244,22 +245,7 @@ function defaultOf(spec: FieldSpec, shows: boolean | undefined): unknown {
 }
 
 /** Returns the zero of a type that Go holds by value; undefined for other types. */
-function zeroOf({ kind }: Type): unknown {
-  switch (kind) {
-    case "string":
-      return ""
-    case "bool":
-      return false
-    case "int32":
-    case "int64":
-    case "double":
-      return 0
-    case "message":
-      return {}
-    default:
-      return undefined
-  }
-}
+const zeroOf = (type: Type): unknown => (type.kind === "message" ? {} : basicZeroOf(type))
 
 /** Returns a schema with the values of an enum; for a list or a map they belong to its elements. */
 function withEnum(type: Schema, values: readonly string[] | undefined): Schema {
