@@ -11,7 +11,7 @@ import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
 /** The parts that --disable turns off. */
-const OPTIONAL_PARTS = [
+export const OPTIONAL_PARTS = [
   "dns",
   "ingress",
   "kube-proxy",

@@ -1,26 +1,12 @@
 import { expect, test } from "bun:test"
 import { COMMANDS } from "../commands/commands.ts"
+import { OPTIONAL_PARTS } from "../server-flags.ts"
 import { complete } from "./complete.ts"
 
 test.each<[string, string[], boolean]>([
   ["ser", ["server"], false],
   ["server --disable-", ["--disable-agent"], false],
-  [
-    "server --disable ",
-    [
-      "dns",
-      "ingress",
-      "kube-proxy",
-      "network-policy",
-      "local-storage",
-      "metrics-server",
-      "servicelb",
-      "scheduler",
-      "controller-manager",
-      "manifests",
-    ],
-    false,
-  ],
+  ["server --disable ", [...OPTIONAL_PARTS], false],
   ["server --disable k", ["kube-proxy"], false],
   ["server --log-format=j", ["--log-format=json"], false],
   ["server --proxy-mode=n", ["--proxy-mode=nftables"], false],

@@ -29,6 +29,8 @@ if (MISSING.length > 0) console.warn(`SKIPPED: the tests of the kubelet on conta
 /** busybox, with a page in /www. */
 export const IMAGE = "k3ts.local/kubelet-test:1"
 export const sh = (script: string): string[] => ["sh", "-c", script]
+/** The command of a web server on port 8080 that ends at once when it is stopped. */
+export const WEB_SERVER = sh("trap 'exit 0' TERM; httpd -p 8080 -h /www; while :; do sleep 1 & wait $!; done")
 
 const NODE = "node-0"
 

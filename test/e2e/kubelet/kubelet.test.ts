@@ -4,7 +4,14 @@ import { join } from "node:path"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodReady } from "../../../pkg/pods/pod-state.ts"
-import { IMAGE, kubeletOnContainerd, MISSING, sh, type KubeletOnContainerd } from "./kubelet-on-containerd.ts"
+import {
+  IMAGE,
+  kubeletOnContainerd,
+  MISSING,
+  sh,
+  WEB_SERVER,
+  type KubeletOnContainerd,
+} from "./kubelet-on-containerd.ts"
 
 describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
   let node: KubeletOnContainerd
@@ -31,7 +38,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
         {
           name: "web",
           image: IMAGE,
-          command: sh("trap 'exit 0' TERM; httpd -p 8080 -h /www; while :; do sleep 1 & wait $!; done"),
+          command: WEB_SERVER,
           readinessProbe: { httpGet: { port: 8080 } },
         },
       ],

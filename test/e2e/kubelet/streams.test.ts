@@ -5,7 +5,14 @@ import { isPodReady } from "../../../pkg/pods/pod-state.ts"
 import type { PortForwardSession } from "../../../pkg/streaming/port-forward.ts"
 import type { RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
 import { exitCodeOf, type CommandStatus } from "../../../pkg/streaming/status.ts"
-import { IMAGE, kubeletOnContainerd, MISSING, sh, type KubeletOnContainerd } from "./kubelet-on-containerd.ts"
+import {
+  IMAGE,
+  kubeletOnContainerd,
+  MISSING,
+  sh,
+  WEB_SERVER,
+  type KubeletOnContainerd,
+} from "./kubelet-on-containerd.ts"
 
 describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
   let node: KubeletOnContainerd
@@ -88,7 +95,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
         {
           name: "c",
           image: IMAGE,
-          command: sh("trap 'exit 0' TERM; httpd -p 8080 -h /www; while :; do sleep 1 & wait $!; done"),
+          command: WEB_SERVER,
           readinessProbe: { tcpSocket: { port: 8080 } },
         },
       ],
