@@ -2,28 +2,29 @@
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
+import { familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
 import { MAX_PODS } from "../../components/kubelet/context.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../components/controller-manager/servicelb/servicelb.ts"
-import { addressText, parseCidr } from "./cidr.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
-import { defaultNodeIp, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
+import { defaultNodeIps, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
+import { hasIPv6, type ClusterNetwork } from "./network.ts"
 import { inFlightOf, kubeletArgs, SIMULATED, type ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 
-export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterConfig {
+export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): ClusterConfig {
   const { disable, "cluster-domain": clusterDomain, "data-dir": dataDir } = flags
   return {
     apiServer: {
       dataDir,
-      listen: { host: flags["bind-address"], port: flags["https-listen-port"] },
-      advertiseAddress: flags["advertise-address"] ?? flags["node-ip"][0] ?? defaultNodeIp(),
+      listen: { host: bindAddress(flags), port: flags["https-listen-port"] },
+      advertiseAddress: flags["advertise-address"] ?? nodeIps(flags)[0]!,
       tlsSans: flags["tls-san"],
-      serviceCidr: flags["service-cidr"],
+      serviceCidrs: network.serviceCidrs,
       localStorage: !disable.includes("local-storage"),
       ingress: servesIngresses(flags),
       nodePorts: flags["service-node-port-range"],
@@ -43,7 +44,8 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
       },
     },
     features: flags["feature-gates"],
-    clusterCidr: flags["cluster-cidr"],
+    clusterCidrs: network.clusterCidrs,
+    nodeMasks: network.nodeMasks,
     controllers: disable.includes("controller-manager")
       ? false
       : {
@@ -58,13 +60,13 @@ export function clusterConfig(flags: ServerFlags, clusterDns: string): ClusterCo
       : {
           deployer: {
             folder: manifestFolder(join(dataDir, "server/manifests")),
-            embedded: embeddedManifests(flags, { CLUSTER_DNS: clusterDns, CLUSTER_DOMAIN: clusterDomain }),
+            embedded: embeddedManifests(flags, network),
           },
         }),
   }
 }
 
-export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNodeConfig {
+export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): HostNodeConfig {
   const { disable, "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
   const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
   return {
@@ -73,10 +75,10 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
     dataDir: flags["data-dir"],
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     ...(pauseImage === undefined ? {} : { pauseImage }),
-    clusterCidr: flags["cluster-cidr"],
-    firstNodeRange: firstNodeRange(flags["cluster-cidr"]),
+    clusterCidrs: network.clusterCidrs,
+    firstNodeRanges: network.firstNodeRanges,
     clusterDomain: flags["cluster-domain"],
-    ...(disable.includes("dns") ? {} : { dns: { address: clusterDns, upstreams: nameServers(resolvConf) } }),
+    ...(disable.includes("dns") ? {} : { dns: { addresses: network.clusterDns, upstreams: nameServers(resolvConf) } }),
     ...(disable.includes("kube-proxy")
       ? {}
       : { kubeProxy: flags["proxy-mode"] === undefined ? {} : { mode: flags["proxy-mode"] } }),
@@ -96,7 +98,7 @@ export function hostNodeConfig(flags: ServerFlags, clusterDns: string): HostNode
 /**
  * The configuration for `--container-runtime-endpoint simulated`: a simulated node with the resources of this machine.
  */
-export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig {
+export function simulatedNodeConfig(flags: ServerFlags, network: ClusterNetwork): LoneSimulatedNodeConfig {
   return {
     spec: {
       name: flags["node-name"] ?? defaultNodeName(),
@@ -110,7 +112,7 @@ export function simulatedNodeConfig(flags: ServerFlags): LoneSimulatedNodeConfig
       ...kubeletArgs(flags),
     },
     dataDir: flags["data-dir"],
-    clusterCidr: flags["cluster-cidr"],
+    clusterCidrs: network.clusterCidrs,
     clusterDomain: flags["cluster-domain"],
     // Several simulated nodes may run beside each other, and beside a real node.
     kubeletPort: flags["kubelet-port"] ?? 0,
@@ -143,10 +145,8 @@ function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"
 }
 
 const nodeIps = (flags: ServerFlags): readonly string[] =>
-  flags["node-ip"].length > 0 ? flags["node-ip"] : [defaultNodeIp()]
+  flags["node-ip"].length > 0 ? flags["node-ip"] : defaultNodeIps(flags["cluster-cidr"].map(familyOf))
 
-/** Returns the range that the node IPAM controller gives to the first node: a /24, or all of a smaller range. */
-function firstNodeRange(clusterCidr: string): string {
-  const { base, prefix } = parseCidr(clusterCidr)!
-  return `${addressText(base)}/${Math.max(24, prefix)}`
-}
+/** Returns the address on which the API server listens. A socket of `::` takes connections of IPv4 too. */
+export const bindAddress = (flags: Pick<ServerFlags, "bind-address" | "cluster-cidr">): string =>
+  flags["bind-address"] ?? (hasIPv6(flags) ? "::" : "0.0.0.0")

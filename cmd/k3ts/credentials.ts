@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { localUrl } from "../../components/apiserver/local-url.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
-import { findServer, type Listening } from "./pid-file.ts"
+import { findServer } from "./pid-file.ts"
+import type { ServerFlags } from "./server-flags.ts"
 
 /**
  * Reads the certificates of a cluster that was started before. @throws Error when there are none, or this user may not
@@ -20,8 +21,9 @@ export const adminToken = (dataDir: string): string => readable(join(dataDir, "s
 /**
  * Returns the address of the cluster's server on this machine: that of the running server, or else that of the flags.
  */
-export function localServer(dataDir: string, otherwise: Listening): string {
-  const { host, port } = findServer(dataDir)?.listens ?? otherwise
+export function localServer(flags: Pick<ServerFlags, "data-dir" | "bind-address" | "https-listen-port">): string {
+  const otherwise = { host: flags["bind-address"], port: flags["https-listen-port"] }
+  const { host, port } = findServer(flags["data-dir"])?.listens ?? otherwise
   return localUrl(host, port)
 }
 

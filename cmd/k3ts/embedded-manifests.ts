@@ -1,4 +1,7 @@
 import dns from "../../manifests/dns.yaml" with { type: "text" }
+import dnsEndpoints from "../../manifests/dns-endpoints.yaml" with { type: "text" }
+import { familyOf } from "../../pkg/apimachinery/cidr.ts"
+import type { ClusterNetwork } from "./network.ts"
 import type { ServerFlags } from "./server-flags.ts"
 
 /**
@@ -7,12 +10,30 @@ import type { ServerFlags } from "./server-flags.ts"
  */
 export function embeddedManifests(
   { disable, "disable-agent": disableAgent }: Pick<ServerFlags, "disable" | "disable-agent">,
-  parameters: Readonly<Record<string, string>>,
+  network: Pick<ClusterNetwork, "clusterDns">,
 ): ReadonlyMap<string, string> {
   const manifests = new Map<string, string>()
   // Without a DNS server, pods must not be configured to use it.
-  if (!disable.includes("dns") && !disableAgent) manifests.set("dns.yaml", dns as string)
-  return new Map([...manifests].map(([name, text]) => [name, fillIn(text, parameters)]))
+  if (!disable.includes("dns") && !disableAgent) manifests.set("dns.yaml", dnsManifest(network))
+  return manifests
+}
+
+/** Returns the Service of the cluster's DNS with its endpoints, whose slices have one family each. */
+function dnsManifest({ clusterDns }: Pick<ClusterNetwork, "clusterDns">): string {
+  const service = fillIn(dns as string, {
+    CLUSTER_DNS: clusterDns[0]!,
+    CLUSTER_DNS_LIST: JSON.stringify(clusterDns),
+    CLUSTER_DNS_FAMILIES: JSON.stringify(clusterDns.map(familyOf)),
+    CLUSTER_DNS_POLICY: clusterDns.length > 1 ? "RequireDualStack" : "SingleStack",
+  })
+  const slices = clusterDns.map((address) =>
+    fillIn(dnsEndpoints as string, {
+      ADDRESS: address,
+      FAMILY: familyOf(address),
+      SUFFIX: familyOf(address) === "IPv4" ? "" : "-ipv6",
+    }),
+  )
+  return [service, ...slices].join("---\n")
 }
 
 /** Replaces each `%{NAME}%`. @throws Error for one without a value */

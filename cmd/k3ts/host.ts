@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
 import { isIP } from "node:net"
+import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
 
 /** Returns the host's name as a valid node name: in lower case, without characters that DNS names cannot have. */
 export const defaultNodeName = (name = hostname()): string =>
@@ -10,13 +12,22 @@ export const defaultNodeName = (name = hostname()): string =>
     .replace(/[^a-z0-9.-]+/g, "-")
     .replace(/^[-.]+|(?<![-.])[-.]+$/g, "") || "k3ts"
 
-/** Returns the IPv4 address of the device with the default route, else the first that is not loopback. */
-export function defaultNodeIp(): string {
-  // Columns: Iface Destination Gateway …; the default route has destination 0.
-  const device = readOr("/proc/net/route", "")
-    .split("\n")
-    .map((line) => line.split(/\s+/))
-    .find(([, destination]) => destination === "00000000")?.[0]
+/**
+ * Returns the main address of this machine in each family. A machine without addresses of the first family has its
+ * loopback address, and one without addresses of the second has one address.
+ */
+export function defaultNodeIps([primary = "IPv4", secondary]: readonly Family[]): readonly string[] {
+  const first = mainAddress(primary) ?? (primary === "IPv4" ? "127.0.0.1" : "::1")
+  const second = secondary === undefined ? undefined : mainAddress(secondary)
+  return second === undefined ? [first] : [first, second]
+}
+
+/**
+ * Returns the address of the device with the default route, else the first that other machines can reach; undefined
+ * when there is none.
+ */
+function mainAddress(family: Family): string | undefined {
+  const device = family === "IPv4" ? deviceOfDefaultRoute() : deviceOfDefaultRoute6()
   const interfaces = networkInterfaces()
   const candidates = [
     ...(device === undefined ? [] : (interfaces[device] ?? [])),
@@ -24,8 +35,28 @@ export function defaultNodeIp(): string {
       .filter(([name]) => !/^(cni|veth|k3ts|docker|lo)/.test(name))
       .flatMap(([, addresses]) => addresses ?? []),
   ]
-  return candidates.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1"
+  return candidates.find((one) => one.family === family && !one.internal && isReachable(one.address))?.address
 }
+
+/** An address of IPv6 that is only link-local is of no use to other machines; IPv4 may have nothing else. */
+const isReachable = (address: string): boolean => familyOf(address) === "IPv4" || isGlobalUnicast(address)
+
+/** Columns of the table: Iface Destination Gateway …; the default route has destination 0. */
+const deviceOfDefaultRoute = (): string | undefined =>
+  linesOf("/proc/net/route").find(([, destination]) => destination === "00000000")?.[0]
+
+/** Columns of the table: destination, its prefix length, …, device. Routes on `lo` lead nowhere. */
+const deviceOfDefaultRoute6 = (): string | undefined =>
+  linesOf("/proc/net/ipv6_route")
+    .find(
+      ([destination, length, ...rest]) => /^0{32}$/.test(destination ?? "") && length === "00" && rest.at(-1) !== "lo",
+    )
+    ?.at(-1)
+
+const linesOf = (path: string): readonly (readonly string[])[] =>
+  readOr(path, "")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
 
 const SYSTEMD_RESOLV_CONF = "/run/systemd/resolve/resolv.conf"
 

@@ -9,6 +9,7 @@ import { promisify } from "node:util"
 import { DNS_INTERFACE } from "../../components/dns/address.ts"
 import { cleanUp } from "../../components/kube-proxy/mode.ts"
 import { TABLE as POLICY_TABLE } from "../../components/network-policy/base-chains.ts"
+import { contains, parseAddress, parseNetwork } from "../../pkg/apimachinery/cidr.ts"
 import { removeTable } from "../../pkg/netfilter/nft.ts"
 import { isMadeHere } from "../../components/containerd/network/bridge.ts"
 import { BRIDGE, CONFIG_NAME } from "../../components/containerd/network/cni.ts"
@@ -22,7 +23,6 @@ import { DEVICES, unmapDevices } from "../../components/kubelet/runtime/cri/volu
 import { hostCgroups } from "../../components/kubelet/runtime/cri/cgroups.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { hostIn } from "../../pkg/netfilter/host.ts"
-import { contains, parseCidr } from "./cidr.ts"
 import { findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
 
 const run = promisify(execFile)
@@ -98,8 +98,8 @@ async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["t
  */
 export function ownsBridge(config: string | undefined, addresses: readonly string[]): boolean {
   const subnet = config === undefined ? undefined : /"subnet": "([^"]+)"/.exec(config)?.[1]
-  const range = subnet === undefined ? undefined : parseCidr(subnet)
-  return range !== undefined && addresses.some((address) => contains(range, address))
+  const range = subnet === undefined ? undefined : parseNetwork(subnet)
+  return range !== undefined && addresses.some((address) => contains(range, parseAddress(address)!))
 }
 
 async function removeCgroups(uids: readonly string[]): Promise<void> {

@@ -8,7 +8,6 @@ import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
-import { addressAt, contains, overlap, parseCidr } from "./cidr.ts"
 
 /** The parts that --disable turns off. */
 export const OPTIONAL_PARTS = [
@@ -38,7 +37,10 @@ export const dataDirFlag = () =>
     path: true,
   })
 export const bindAddressFlag = () =>
-  value(v.ipAddress.default("0.0.0.0"), "Address the API server listens on", { placeholder: "IP" })
+  value(v.ipAddress.optional(), "Address the API server listens on", {
+    placeholder: "IP",
+    defaultText: "0.0.0.0; :: in a cluster with IPv6",
+  })
 export const portFlag = () => value(v.port.default(6443), "Port of the API server", { placeholder: "PORT" })
 export const kubeconfigFlag = () =>
   value(v.filePath.default("/etc/k3ts/k3ts.yaml"), "Where the administrator's kubeconfig is written", {
@@ -73,7 +75,7 @@ export const serverFlags = {
   "data-dir": dataDirFlag(),
   "bind-address": bindAddressFlag(),
   "https-listen-port": portFlag(),
-  "advertise-address": value(v.ipv4Address.optional(), "Address under which pods and others reach the API server", {
+  "advertise-address": value(v.ipAddress.optional(), "Address under which pods and others reach the API server", {
     placeholder: "IP",
     defaultText: "the node's address",
   }),
@@ -125,13 +127,31 @@ export const serverFlags = {
     placeholder: "COUNT",
     defaultText: "200",
   }),
-  "cluster-cidr": value(v.ipv4Cidr.default("10.42.0.0/16"), "Addresses of pods", { placeholder: "CIDR" }),
-  "service-cidr": value(v.ipv4Cidr.default("10.43.0.0/16"), "Addresses of Services", { placeholder: "CIDR" }),
+  "cluster-cidr": list(
+    v.cidr,
+    "Addresses of pods: one range, or one of IPv4 and one of IPv6 with the primary family first",
+    { placeholder: "CIDR" },
+    ["10.42.0.0/16"],
+  ),
+  "service-cidr": list(
+    v.cidr,
+    "Addresses of Services, of the same families in the same order",
+    { placeholder: "CIDR" },
+    ["10.43.0.0/16"],
+  ),
+  "node-cidr-mask-size-ipv4": value(v.count.optional(), "Prefix length of each node's part of cluster-cidr", {
+    placeholder: "BITS",
+    defaultText: "24",
+  }),
+  "node-cidr-mask-size-ipv6": value(v.count.optional(), "Prefix length of each node's part of cluster-cidr", {
+    placeholder: "BITS",
+    defaultText: "64",
+  }),
   "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", {
     placeholder: "FIRST-LAST",
     defaultText: "30000-32767",
   }),
-  "cluster-dns": value(v.ipv4Address.optional(), "Address of the cluster's DNS, one of service-cidr", {
+  "cluster-dns": list(v.ipAddress, "Address of the cluster's DNS: one of service-cidr, or one of each range", {
     placeholder: "IP",
     defaultText: "the tenth of service-cidr",
   }),
@@ -142,7 +162,10 @@ export const serverFlags = {
     placeholder: "NAME",
     defaultText: "the host's name",
   }),
-  "node-ip": list(v.ipAddress, "Address of this node", { placeholder: "IP", defaultText: "that of the default route" }),
+  "node-ip": list(v.ipAddress, "Address of this node, or one of each family", {
+    placeholder: "IP",
+    defaultText: "those of the default routes",
+  }),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
   "kubelet-port": value(v.portOrNone.optional(), "Port of the kubelet's own API on this node; 0 for none", {
@@ -212,26 +235,4 @@ export function inFlightOf(flags: ServerFlags): { readonly reads: number; readon
         "positive, which priority and fairness divides: raise one, or use --enable-priority-and-fairness=false",
     )
   return { reads, writes }
-}
-
-/** Returns addresses that depend on each other. @throws UsageError when the flags contradict each other */
-export function networkOf(flags: ServerFlags): { readonly clusterDns: string } {
-  const { "service-cidr": serviceCidr, "cluster-cidr": clusterCidr } = flags
-  const [services, pods] = [parseCidr(serviceCidr)!, parseCidr(clusterCidr)!]
-  if (overlap(services, pods))
-    throw new UsageError(
-      `--service-cidr ${serviceCidr} and --cluster-cidr ${clusterCidr} overlap: choose ranges apart from each other`,
-    )
-  const clusterDns = flags["cluster-dns"] ?? addressAt(services, 10)
-  if (
-    !contains(services, clusterDns) ||
-    clusterDns === addressAt(services, 0) ||
-    clusterDns === addressAt(services, 1)
-  ) {
-    throw new UsageError(
-      `invalid value "${clusterDns}" for --cluster-dns: must be an address of --service-cidr ${serviceCidr}, ` +
-        "but not one of its first two",
-    )
-  }
-  return { clusterDns }
 }

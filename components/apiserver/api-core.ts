@@ -44,7 +44,6 @@ import { webhookConverter } from "./apiextensions/conversion/webhook-converter.t
 import { Registrar } from "./apiextensions/registrar.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { keepAddresses } from "./registry/core/service/ip-address.ts"
-import { parseIpRange } from "./registry/core/service/ip-range.ts"
 import { createHooks } from "./registry/hooks.ts"
 import type { ReviewToken } from "./registry/reviews/identity.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
@@ -74,8 +73,8 @@ export interface ApiCoreOptions {
   readonly maxInFlight?: InFlightLimits
   /** False turns priority and fairness off. */
   readonly priorityAndFairness?: boolean
-  /** The range of Service addresses, such as 10.43.0.0/16. */
-  readonly serviceCidr: string
+  /** The range of Service addresses, such as 10.43.0.0/16, or one of each family with the primary one first. */
+  readonly serviceCidrs: readonly string[]
   readonly nodePorts: { readonly first: number; readonly last: number }
   readonly advertiseAddress: string
   readonly port: number
@@ -137,8 +136,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     historyMs = HOUR_MS,
     features = DEFAULT_FEATURES,
   } = options
-  const serviceRange = parseIpRange(options.serviceCidr)
-  await bootstrap({ ...options, serviceRange })
+  await bootstrap(options)
   const history = new ClientHistory({ storage, clock })
   const objects = new Objects(storage)
   const overHttps = httpsCaller({ objects, clock })

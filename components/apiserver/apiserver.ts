@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
+import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/cidr.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
@@ -63,8 +64,11 @@ export interface ApiServerConfig {
   readonly localStorage?: boolean
   /** Whether there is a default IngressClass, whose Ingresses are served by this program. */
   readonly ingress?: boolean
-  /** The range of Service addresses; the first address is that of the Service `kubernetes`. */
-  readonly serviceCidr: string
+  /**
+   * The range of Service addresses, or one of each family with the primary one first. Its first address is that of the
+   * Service `kubernetes`.
+   */
+  readonly serviceCidrs: readonly string[]
   readonly nodePorts: { readonly first: number; readonly last: number }
   readonly clusterDomain: string
   /** The file for the administrator's kubeconfig. */
@@ -173,7 +177,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   async function start(): Promise<void> {
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress()
+    const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress(familyOf(config.serviceCidrs[0]!))
     // The store is opened before the first certificate is made, so that an interrupted start never leaves the files of
     // a cluster without its database.
     const storage = config.storage ?? (opening = await openStorage(dir, context, config))
@@ -183,7 +187,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         dir,
         advertiseAddress,
         tlsSans: [...(config.tlsSans ?? []), ...ownAddress(config.listen)],
-        serviceAddress: firstAddress(config.serviceCidr),
+        serviceAddresses: config.serviceCidrs.map((cidr) => addressAt(parseNetwork(cidr)!, 1)),
         clusterDomain: config.clusterDomain,
         now: () => clock.now(),
         random,
@@ -229,7 +233,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       frontProxy: () => frontProxy(files ?? opened),
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       ...(config.priorityAndFairness === undefined ? {} : { priorityAndFairness: config.priorityAndFairness }),
-      serviceCidr: config.serviceCidr,
+      serviceCidrs: config.serviceCidrs,
       nodePorts: config.nodePorts,
       advertiseAddress,
       port,
@@ -285,7 +289,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         clock,
         openApi: createOpenApi(scheme, plane.aggregator.openApi),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
-        serverAddress: () => `${advertiseAddress}:${port}`,
+        serverAddress: () => joinHostPort(advertiseAddress, port),
       }),
     })
     // A server in memory does not live for years, so its certificates are not renewed.
@@ -446,10 +450,4 @@ function writeKubeconfig(
 ): void {
   mkdirSync(dirname(path), { recursive: true })
   replaceFile(path, kubeconfigYaml({ server, caPem: pki.authorities["server-ca"].certPem, user: admin }), { mode })
-}
-
-/** The first address of a range, 10.43.0.1 of 10.43.0.0/16: that of the Service `kubernetes`. */
-function firstAddress(cidr: string): string {
-  const [network = ""] = cidr.split("/")
-  return network.replace(/(?<!\d)\d+$/, (last) => String(Number(last) + 1))
 }

@@ -22,6 +22,7 @@ import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
 import type { PolicyRule, Subject } from "../../pkg/api/rbac/v1/rules.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { PriorityClass, SYSTEM_PRIORITIES } from "../../pkg/api/scheduling/v1/priorityclass.ts"
+import { addressAt, familyOf, parseNetwork } from "../../pkg/apimachinery/cidr.ts"
 import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
@@ -53,7 +54,6 @@ import {
   type EnsuredObject,
 } from "./flowcontrol/ensured-objects.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
-import { ipText, type IpRange } from "./registry/core/service/ip-range.ts"
 import { firstGeneration } from "./registry/generation.ts"
 
 export interface BootstrapOptions extends Authorities {
@@ -62,7 +62,8 @@ export interface BootstrapOptions extends Authorities {
   readonly random: Random
   /** The built-in kinds. */
   readonly scheme: Pick<Scheme, "groups">
-  readonly serviceRange: IpRange
+  /** The ranges of Service addresses, that of the primary family first. */
+  readonly serviceCidrs: readonly string[]
   /** The address of the API server inside the cluster. */
   readonly advertiseAddress: string
   readonly port: number
@@ -327,8 +328,8 @@ const priorityClasses = (): readonly Wanted[] =>
 /**
  * The Service `kubernetes`, its endpoints with the address of the server, and the ServiceCIDR of the cluster IPs.
  */
-function kubernetesService({ serviceRange, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
-  const ip = ipText(serviceRange.base + 1)
+function kubernetesService({ serviceCidrs, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
+  const ip = addressAt(parseNetwork(serviceCidrs[0]!)!, 1)
   const metadata = { namespace: "default", name: "kubernetes" }
   return [
     want(
@@ -339,7 +340,7 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
           type: "ClusterIP",
           clusterIP: ip,
           clusterIPs: [ip],
-          ipFamilies: ["IPv4"],
+          ipFamilies: [familyOf(ip)],
           ipFamilyPolicy: "SingleStack",
           sessionAffinity: "None",
           internalTrafficPolicy: "Cluster",
@@ -360,7 +361,7 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
       EndpointSlice,
       {
         metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
-        addressType: "IPv4",
+        addressType: familyOf(advertiseAddress),
         endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
         ports: [{ name: "https", port, protocol: "TCP" }],
       },
@@ -371,7 +372,7 @@ function kubernetesService({ serviceRange, advertiseAddress, port, clock }: Boot
       ServiceCIDR,
       {
         metadata: { name: "kubernetes", finalizers: ["networking.k8s.io/service-cidr-finalizer"] },
-        spec: { cidrs: [serviceRange.cidr] },
+        spec: { cidrs: serviceCidrs },
         status: {
           conditions: [
             {

@@ -18,7 +18,7 @@ test("revisions rise, watches go on and nothing is lost when the clock is set ba
   const server = createApiServer(
     { clock, random: systemRandom, log: silent },
     {
-      serviceCidr: "10.43.0.0/16",
+      serviceCidrs: ["10.43.0.0/16"],
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),

@@ -1,3 +1,5 @@
+import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
+
 /** Whether a server that listens on this address listens on all addresses of the machine. */
 export const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"
 
@@ -6,4 +8,3 @@ export function localUrl(host: string | undefined, port: number): string {
   const address = host === undefined || isAnyAddress(host) ? "127.0.0.1" : host
   return `https://${joinHostPort(address, port)}`
 }
-import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"

@@ -2,6 +2,8 @@ import { join } from "node:path"
 import { mkdirSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
 import { isIP } from "node:net"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import { loadOrCreateSigningKey, newSigningKey, type SigningKey } from "../../pkg/jwt/signing-key.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
@@ -30,8 +32,8 @@ export interface ServingFilesOptions {
   readonly advertiseAddress: string
   /** More names and addresses of the server for its certificate. */
   readonly tlsSans: readonly string[]
-  /** The first address of the service range, under which pods reach the server. */
-  readonly serviceAddress: string
+  /** The first address of each service range, under which pods reach the server. */
+  readonly serviceAddresses: readonly string[]
   readonly clusterDomain: string
   readonly now: () => number
   readonly random: Random
@@ -45,7 +47,7 @@ export function openServingFiles({
   dir,
   advertiseAddress,
   tlsSans,
-  serviceAddress,
+  serviceAddresses,
   clusterDomain,
   now,
   random,
@@ -56,7 +58,7 @@ export function openServingFiles({
   const names = [
     ...tlsSans,
     advertiseAddress,
-    serviceAddress,
+    ...serviceAddresses,
     "127.0.0.1",
     "::1",
     "localhost",
@@ -116,13 +118,15 @@ function tokenIn(path: string, random: Random): string {
 const newToken = (random: Random): string => Buffer.from(random.bytes(24)).toString("base64url")
 
 /**
- * Returns the address under which other machines reach this one: its first IPv4 address that is not loopback; 127.0.0.1
- * when it has none.
+ * Returns the address under which other machines reach this one: its first address of the family that is neither
+ * loopback nor, for IPv6, link-local; the loopback address when it has none.
  */
-export function defaultAdvertiseAddress(): string {
+export function defaultAdvertiseAddress(family: Family): string {
   for (const addresses of Object.values(networkInterfaces())) {
-    const found = addresses?.find(({ family, internal }) => family === "IPv4" && !internal)
+    const found = addresses?.find(
+      (one) => one.family === family && !one.internal && (family === "IPv4" || isGlobalUnicast(one.address)),
+    )
     if (found !== undefined) return found.address
   }
-  return "127.0.0.1"
+  return family === "IPv4" ? "127.0.0.1" : "::1"
 }

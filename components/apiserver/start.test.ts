@@ -23,7 +23,7 @@ test("a start that fails leaves neither the store nor the port taken", async () 
       dataDir,
       listen: { host: "127.0.0.1", port },
       advertiseAddress: "127.0.0.1",
-      serviceCidr: "10.43.0.0/16",
+      serviceCidrs: ["10.43.0.0/16"],
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),

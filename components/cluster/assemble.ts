@@ -30,8 +30,10 @@ export interface ClusterConfig {
   readonly apiServer: Omit<ApiServerConfig, "nodes" | "features" | "ownExtensions">
   /** Feature gates. */
   readonly features: Features
-  /** CIDR of the addresses of pods. */
-  readonly clusterCidr: string
+  /** CIDR of the addresses of pods, or one of each family with the primary one first. */
+  readonly clusterCidrs: readonly string[]
+  /** The prefix length of each node's part of the range of `clusterCidrs` at the same place. */
+  readonly nodeMasks: readonly number[]
   /** The controllers, or false for none. `disabled`: names of those that are not to run. */
   readonly controllers:
     | false
@@ -58,7 +60,7 @@ export interface AssembledCluster {
 
 /** Makes the components of a cluster. Starts nothing. */
 export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
-  const { clusterCidr, controllers, features, around = (transport) => transport } = config
+  const { clusterCidrs, nodeMasks, controllers, features, around = (transport) => transport } = config
   const connectors = new NodeConnectors()
   const metrics: OwnExtension = { apiService: METRICS_API_SERVICE, answer: (request) => metricsServer(request) }
   const apiServer = createApiServer(tools, {
@@ -100,7 +102,8 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
               certify: (authority, request, options) =>
                 signRequest(apiServer.files!.pki.authorities[authority], request, options),
               signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),
-              clusterCidr,
+              clusterCidrs,
+              nodeMasks,
               features,
               clientFor: (account) => clients.clientFor(systemAccount(account)),
               observer: observers.controllers,

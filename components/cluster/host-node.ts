@@ -36,12 +36,13 @@ export interface HostNodeConfig {
   /** Of a container runtime that runs already; without it a containerd is started and supervised. */
   readonly containerRuntimeEndpoint?: string
   readonly pauseImage?: string
-  /** CIDR of the addresses of pods, and the part of it that the first node is given. */
-  readonly clusterCidr: string
-  readonly firstNodeRange: string
+  /** CIDR of the addresses of pods, or one of each family with the primary one first. */
+  readonly clusterCidrs: readonly string[]
+  /** The part of each of them that the first node is given. */
+  readonly firstNodeRanges: readonly string[]
   readonly clusterDomain: string
-  /** The address of the cluster's DNS, which answers here; absent for none. */
-  readonly dns?: { readonly address: string; readonly upstreams: readonly string[] }
+  /** The addresses of the cluster's DNS, which answers here, one of each family of Services; absent for none. */
+  readonly dns?: { readonly addresses: readonly string[]; readonly upstreams: readonly string[] }
   /** How Services are served; absent where nobody serves them here. */
   readonly kubeProxy?: Pick<KubeProxyConfig, "mode">
   /** How Ingresses are served; absent where they are not. */
@@ -68,7 +69,8 @@ export function hostNode(
 ): readonly OrderedComponent[] {
   const { clock, log } = tools
   const { metrics } = apiServer
-  const { nodeName, clusterCidr, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
+  const { nodeName, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
+  const clusterCidr = config.clusterCidrs[0]!
   const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
   const cgroupDriver = detectCgroupDriver()
   const paths = containerdPaths(config.dataDir)
@@ -82,7 +84,7 @@ export function hostNode(
 
   if (containerd !== undefined) {
     mkdirSync(paths.cniConfig, { recursive: true })
-    presumeNetwork(paths, [config.firstNodeRange])
+    presumeNetwork(paths, config.firstNodeRanges)
     add(containerd)
     add(
       new Part({
@@ -98,7 +100,7 @@ export function hostNode(
     clients,
     user: systemAccount("network-policy"),
     create: (context) =>
-      createNetworkPolicy(context, { nodeName, families: ["IPv4"], bridge: BRIDGE, dnsAddress: dns?.address }),
+      createNetworkPolicy(context, { nodeName, families: ["IPv4"], bridge: BRIDGE, dnsAddress: dns?.addresses[0] }),
   })
   // Pods that run already are told to it by the kubelet, and those that start wait for it.
   if (config.networkPolicy) add(policies, apiServer.name)
@@ -113,7 +115,7 @@ export function hostNode(
           nodeIps: config.nodeIps,
           ...kubeletFolders(config.dataDir),
           podLogs: "/var/log/pods",
-          clusterDns: dns === undefined ? [] : [dns.address],
+          clusterDns: dns?.addresses ?? [],
           clusterDomain: config.clusterDomain,
           resolvConf: config.resolvConf,
           maxPods: MAX_PODS,
@@ -174,7 +176,7 @@ export function hostNode(
         name: "dns",
         clients,
         user: systemAccount("kube-dns"),
-        create: (context) => createDns(context, { ...dns, domain: config.clusterDomain, holdAddress: true }),
+        create: (context) => createDns(context, { ...dns, domain: config.clusterDomain, holdAddresses: true }),
       }),
       apiServer.name,
     )

@@ -33,27 +33,27 @@ export interface SimulatedMachineOptions {
   readonly tools: Pick<ComponentContext, "clock" | "random">
   /** Where the machine learns the range of its pods' addresses, from its Node. */
   readonly informers: Informers
-  /** The range until the Node has one. */
-  readonly podCidr: string
+  /** The ranges until the Node has some, one of each family of pods. */
+  readonly podCidrs: readonly string[]
   readonly behaviours: ImageBehaviours
   readonly network: SimulatedNetwork
 }
 
 /** A machine in memory: its files, images and containers. They outlive the kubelet on it. */
 export function simulatedMachine(options: SimulatedMachineOptions): SimulatedRuntime {
-  const { spec, tools, informers, podCidr, behaviours, network } = options
+  const { spec, tools, informers, podCidrs, behaviours, network } = options
   const { clock, random } = tools
   return createSimulatedRuntime({
     name: spec.name,
     cpus: spec.cpus,
     memoryBytes: spec.memoryBytes,
     diskBytes: spec.diskBytes,
-    nodeIp: spec.ips[0]!,
+    nodeIps: spec.ips,
     clock,
     random,
     behaviours,
     network,
-    podCidr: () => informers.of(Node).get(spec.name)?.spec.podCIDR ?? podCidr,
+    podCidrs: () => informers.of(Node).get(spec.name)?.spec.podCIDRs ?? podCidrs,
   })
 }
 
@@ -100,7 +100,7 @@ export interface LoneSimulatedNodeConfig {
   readonly spec: SimulatedNodeSpec
   /** Its folders say where the kubelet's files lie, which are in memory too. */
   readonly dataDir: string
-  readonly clusterCidr: string
+  readonly clusterCidrs: readonly string[]
   readonly clusterDomain: string
 }
 
@@ -111,12 +111,12 @@ export interface LoneSimulatedNodeConfig {
 export function loneSimulatedNode(
   tools: Tools,
   { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
-  { spec, dataDir, clusterCidr, clusterDomain, kubeletPort }: LoneSimulatedNodeConfig,
+  { spec, dataDir, clusterCidrs, clusterDomain, kubeletPort }: LoneSimulatedNodeConfig,
 ): readonly OrderedComponent[] {
   const [behaviours, network] = [new ImageBehaviours(), new SimulatedNetwork(tools.clock)]
   const create = (context: ComponentContext): Component => {
     const { informers } = context
-    const machine = simulatedMachine({ spec, tools, informers, podCidr: clusterCidr, behaviours, network })
+    const machine = simulatedMachine({ spec, tools, informers, podCidrs: clusterCidrs, behaviours, network })
     const folders = kubeletFolders(dataDir)
     const kubelet = simulatedKubelet(context, {
       spec,

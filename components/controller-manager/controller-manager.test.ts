@@ -39,7 +39,8 @@ test("controllers that become ready after the manager was stopped stop too", asy
       caPem: () => "",
       certify: () => "",
       signToken: () => "",
-      clusterCidr: "10.42.0.0/16",
+      clusterCidrs: ["10.42.0.0/16"],
+      nodeMasks: [24],
       clientFor: () => ({}) as Client,
     },
   )

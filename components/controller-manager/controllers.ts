@@ -71,8 +71,10 @@ export interface ControllersConfig {
   readonly simulatedVolumes?: boolean
   /** Ports of the nodes that load balancers do not get; none unless given. */
   readonly occupiedPorts?: OccupiedPorts
-  /** The range of pod addresses, e.g. 10.42.0.0/16. */
-  readonly clusterCidr: string
+  /** The range of pod addresses, e.g. 10.42.0.0/16, or one of each family with the primary one first. */
+  readonly clusterCidrs: readonly string[]
+  /** The prefix length of each node's part of the range of `clusterCidrs` at the same place. */
+  readonly nodeMasks: readonly number[]
 }
 
 /** The kinds of extension API servers, as far as they could be discovered. */
@@ -136,7 +138,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("certificate-controller", certificateApprover),
     entry("certificate-controller", certificateSigner(config.certify)),
     entry("certificate-controller", certificateCleaner),
-    entry("node-controller", nodeIpamController(config.clusterCidr)),
+    entry("node-controller", nodeIpamController(config.clusterCidrs, config.nodeMasks)),
     entry("node-controller", nodeLifecycleController()),
     entry("node-controller", taintEvictionController()),
     entry("deployment-controller", deploymentController),

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
+import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
 
 /** The interface that carries the DNS address; `k3ts killall` removes it. */
 export const DNS_INTERFACE = "k3ts-dns"
@@ -7,20 +8,25 @@ export const DNS_INTERFACE = "k3ts-dns"
 const run = promisify(execFile)
 
 /**
- * Puts the DNS address on an interface of its own, so that the server can listen on exactly it and on nothing that
- * others reach. Safe to repeat. Needs root and `ip` (iproute2).
+ * Puts the DNS addresses on an interface of their own, so that the server can listen on exactly them and on nothing
+ * that others reach. Safe to repeat. Needs root and `ip` (iproute2).
  */
-export async function holdAddress(address: string): Promise<void> {
+export async function holdAddresses(addresses: readonly string[]): Promise<void> {
   const there = await run("ip", ["-o", "addr", "show", "dev", DNS_INTERFACE]).then(
     ({ stdout }) => stdout,
     () => undefined,
   )
   if (there === undefined) await addInterface()
   for (const other of there?.matchAll(/ inet6? ([0-9a-f.:]+)\/\d+ /g) ?? []) {
-    if (other[1] !== address && !other[1]!.startsWith("fe80")) await ip("addr", "del", other[1]!, "dev", DNS_INTERFACE)
+    if (!addresses.includes(other[1]!) && !other[1]!.startsWith("fe80"))
+      await ip("addr", "del", other[1]!, "dev", DNS_INTERFACE)
   }
-  if (there?.includes(` ${address}/`) !== true)
-    await ip("addr", "add", `${address}/${address.includes(":") ? 128 : 32}`, "dev", DNS_INTERFACE)
+  for (const address of addresses) {
+    if (there?.includes(` ${address}/`) === true) continue
+    // Without nodad a new address of IPv6 is tentative for a second, in which nothing can listen on it.
+    const nodad = address.includes(":") ? ["nodad"] : []
+    await ip("addr", "add", `${address}/${bitsOf(familyOf(address))}`, "dev", DNS_INTERFACE, ...nodad)
+  }
   await ip("link", "set", DNS_INTERFACE, "up")
 }
 

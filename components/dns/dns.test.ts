@@ -109,11 +109,11 @@ describe("cluster DNS", () => {
     )
     port = await freePort()
     dns = createDns(cluster.contextFor("system:dns", ["system:masters"]), {
-      address: ADDRESS,
+      addresses: [ADDRESS],
       port,
       domain: "cluster.local",
       upstreams: [],
-      holdAddress: false,
+      holdAddresses: false,
     })
     await dns.start(new AbortController().signal)
   })

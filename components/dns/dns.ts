@@ -4,19 +4,19 @@ import { decode, encode, type Packet, type Question } from "dns-packet"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { answerOwn, FLAG, RCODE, soa } from "./answer.ts"
 import { createForwarder } from "./forward.ts"
-import { holdAddress } from "./address.ts"
+import { holdAddresses } from "./address.ts"
 import { Records } from "./records.ts"
 
 export interface DnsConfig {
-  /** Where pods ask: the cluster IP of the Service kube-dns. */
-  readonly address: string
+  /** Where pods ask: the cluster IPs of the Service kube-dns, one of each family. */
+  readonly addresses: readonly string[]
   readonly port?: number
   /** e.g. cluster.local */
   readonly domain: string
   /** Servers for all other names, as the host uses them. */
   readonly upstreams: readonly string[]
-  /** Puts `address` on a network interface of the host first; not where it is there already, as in tests. */
-  readonly holdAddress: boolean
+  /** Puts `addresses` on a network interface of the host first; not where they are there already, as in tests. */
+  readonly holdAddresses: boolean
 }
 
 /**
@@ -32,15 +32,15 @@ const TCP_IDLE_MS = 10_000
 export function createDns(context: ComponentContext, config: DnsConfig): Component {
   const { informers, random, clock } = context
   const log = context.log.child({ component: "dns" })
-  const { address, domain, port = 53 } = config
+  const { addresses, domain, port = 53 } = config
   /** Made at start: its informers list at once, and before that there may be nobody to ask. */
   let records: Records | undefined
   const forwarder = createForwarder(
-    config.upstreams.filter((server) => server !== address),
+    config.upstreams.filter((server) => !addresses.includes(server)),
     context,
   )
-  let udp: Socket | undefined
-  let tcp: Server | undefined
+  let sockets: readonly Socket[] = []
+  let servers: readonly Server[] = []
   let problem: string | undefined = "not started"
 
   async function answer(query: Packet): Promise<Packet> {
@@ -92,28 +92,31 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
     async start(signal) {
       records = new Records(informers, domain)
       await informers.whenSynced()
-      if (config.holdAddress) await holdAddress(address)
+      if (config.holdAddresses) await holdAddresses(addresses)
       signal.throwIfAborted()
-      udp = await listenUdp()
-      tcp = await listenTcp()
+      for (const address of addresses) {
+        sockets = [...sockets, await listenUdp(address)]
+        servers = [...servers, await listenTcp(address)]
+      }
       problem = undefined
-      log.info("Serving DNS", { address, domain, upstreams: config.upstreams.join(",") })
+      log.info("Serving DNS", { addresses: addresses.join(","), domain, upstreams: config.upstreams.join(",") })
     },
     async stop() {
       problem = "stopped"
-      const [oldUdp, oldTcp] = [udp, tcp]
-      udp = tcp = undefined
-      if (oldUdp !== undefined) await new Promise<void>((resolve) => oldUdp.close(resolve))
-      if (oldTcp !== undefined) await new Promise<void>((resolve) => oldTcp.close(() => resolve()))
+      const [oldSockets, oldServers] = [sockets, servers]
+      sockets = []
+      servers = []
+      for (const socket of oldSockets) await new Promise<void>((resolve) => socket.close(resolve))
+      for (const server of oldServers) await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }
 
-  function listenUdp(): Promise<Socket> {
+  function listenUdp(address: string): Promise<Socket> {
     const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
     socket.on("message", (bytes, { address: client, port: clientPort }) => {
       respond(bytes, true).then(
         (reply) => {
-          if (reply !== undefined && udp === socket) socket.send(reply, clientPort, client)
+          if (reply !== undefined && sockets.includes(socket)) socket.send(reply, clientPort, client)
         },
         (err: unknown) => log.error("DNS question failed", { err }),
       )
@@ -129,7 +132,7 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
     })
   }
 
-  function listenTcp(): Promise<Server> {
+  function listenTcp(address: string): Promise<Server> {
     const server = createServer((socket) => {
       let received = Buffer.alloc(0)
       const idle = clock.setTimeout(() => socket.destroy(), TCP_IDLE_MS)

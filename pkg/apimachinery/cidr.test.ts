@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { covers, holds, overlaps, parseAddress, parseNetwork } from "./cidr.ts"
+import { addressAt, addressText, contains, covers, holds, overlaps, parseAddress, parseNetwork } from "./cidr.ts"
 
 const network = (cidr: string) => parseNetwork(cidr)!
 const address = (text: string) => parseAddress(text)!
@@ -18,8 +18,29 @@ test("addresses of both families are numbers", () => {
   ]).toEqual([undefined, undefined, undefined, undefined])
 })
 
+test.each(["0.0.0.0", "192.168.1.2", "255.255.255.255", "::", "::1", "fd42::", "2001:db8::1:0:0:1", "1:2:3:4:5:6:7:8"])(
+  "%s is written as it was read",
+  (text) => expect(addressText(address(text))).toBe(text),
+)
+
+test("addresses are counted from the first of a network", () => {
+  expect(addressAt(network("192.168.0.0/16"), 258)).toBe("192.168.1.2")
+  expect(addressAt(network("fd43::/108"), 10)).toBe("fd43::a")
+})
+
+test("a network contains its first and its last address, and no neighbour", () => {
+  const within = (cidr: string, texts: readonly string[]) => texts.map((text) => contains(network(cidr), address(text)))
+  expect(within("192.168.0.0/24", ["192.168.0.0", "192.168.0.255", "192.168.1.0", "::c0a8:1"])).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+  expect(within("fd00::/120", ["fd00::", "fd00::ff", "fd00::100"])).toEqual([true, true, false])
+})
+
 test("networks overlap and cover each other within a family", () => {
-  expect(network("10.43.7.9/16")).toEqual({ family: "IPv4", first: 0x0a2b0000n, last: 0x0a2bffffn })
+  expect(network("10.43.7.9/16")).toEqual({ family: "IPv4", prefix: 16, first: 0x0a2b0000n, last: 0x0a2bffffn })
   expect(overlaps(network("10.43.0.0/16"), network("10.43.5.0/24"))).toBe(true)
   expect(covers(network("10.43.0.0/16"), network("10.43.5.0/24"))).toBe(true)
   expect(covers(network("10.43.5.0/24"), network("10.43.0.0/16"))).toBe(false)

@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from "node:net"
 
+/** The address families, in the API's words. */
 export const FAMILIES = ["IPv4", "IPv6"] as const
 export type Family = (typeof FAMILIES)[number]
 
@@ -19,9 +20,14 @@ export interface Address {
 /** A range of addresses from `first` to `last`, both included. */
 export interface Network {
   readonly family: Family
+  /** The number of bits that all its addresses share. */
+  readonly prefix: number
   readonly first: bigint
   readonly last: bigint
 }
+
+/** The number of bits of an address. */
+export const bitsOf = (family: Family): number => (family === "IPv4" ? 32 : 128)
 
 /** Returns the number of a valid address. */
 export function addressNumber(address: string): bigint {
@@ -39,6 +45,17 @@ export function addressNumber(address: string): bigint {
 export const canonicalAddress = (address: string): string =>
   isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
+/** Returns an address in canonical form: `10.43.0.1`, `fd43::1`. */
+export function addressText({ family, number }: Address): string {
+  if (family === "IPv4") return [24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 0xffn).join(".")
+  const groups = Array.from({ length: 8 }, (_, i) => ((number >> BigInt(112 - 16 * i)) & 0xffffn).toString(16))
+  return canonicalAddress(groups.join(":"))
+}
+
+/** Returns the `index`th address of a network: 10 of 10.43.0.0/16 is 10.43.0.10. */
+export const addressAt = ({ family, first }: Network, index: number): string =>
+  addressText({ family, number: first + BigInt(index) })
+
 /** Parses an address; undefined when it is none. */
 export function parseAddress(text: string): Address | undefined {
   const version = text.includes("%") ? 0 : isIP(text)
@@ -51,15 +68,19 @@ export function parseNetwork(cidr: string): Network | undefined {
   const address = parseAddress(text)
   if (address === undefined || !/^\d{1,3}$/.test(bits)) return undefined
   const { family, number } = address
-  const left = (family === "IPv4" ? 32 : 128) - Number(bits)
+  const left = bitsOf(family) - Number(bits)
   if (left < 0) return undefined
   const size = 1n << BigInt(left)
   const first = number - (number % size)
-  return { family, first, last: first + size - 1n }
+  return { family, prefix: Number(bits), first, last: first + size - 1n }
 }
 
 export const overlaps = (a: Network, b: Network): boolean =>
   a.family === b.family && a.first <= b.last && b.first <= a.last
+
+/** Whether an address lies in the network, which its own and its broadcast address do too. */
+export const contains = ({ family, first, last }: Network, address: Address): boolean =>
+  address.family === family && first <= address.number && address.number <= last
 
 /** Whether `outer` contains all addresses of `inner`. */
 export const covers = (outer: Network, inner: Network): boolean =>

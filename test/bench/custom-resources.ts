@@ -47,7 +47,7 @@ async function start(dataDir: string): Promise<{ readonly server: ApiServer; rea
     {
       listen: { host: "127.0.0.1", port: 0 },
       dataDir,
-      serviceCidr: "10.43.0.0/16",
+      serviceCidrs: ["10.43.0.0/16"],
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),

@@ -44,7 +44,7 @@ const plane = await startApiCore({
   log: silent,
   scheme: builtinScheme(),
   frontProxy: () => ({ certPem: "", keyPem: "" }),
-  serviceCidr: "10.43.0.0/16",
+  serviceCidrs: ["10.43.0.0/16"],
   nodePorts: { first: 30000, last: 32767 },
   advertiseAddress: "192.0.2.1",
   port: 6443,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { buildDate } from "../../../pkg/version/version.ts"
+import { bindAddress } from "../cluster-config.ts"
 import { findServer } from "../pid-file.ts"
 import { SIMULATED, type ServerFlags } from "../server-flags.ts"
 import { checkCgroups } from "./cgroups.ts"
@@ -16,6 +17,7 @@ export type Needs = Pick<
   ServerFlags,
   | "data-dir"
   | "bind-address"
+  | "cluster-cidr"
   | "https-listen-port"
   | "write-kubeconfig"
   | "disable-agent"
@@ -33,7 +35,7 @@ export async function preflight(needs: Needs, pid?: number): Promise<Finding[]> 
         ...findPrograms(needs["container-runtime-endpoint"] === undefined),
         ...runtimeEndpoint(needs),
       ]
-  return [...folders(needs), await checkPort(needs["bind-address"], needs["https-listen-port"], pid), ...node].filter(
+  return [...folders(needs), await checkPort(bindAddress(needs), needs["https-listen-port"], pid), ...node].filter(
     ({ status }) => status === "missing",
   )
 }
@@ -43,7 +45,7 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
   const server = findServer(needs["data-dir"])
   const common = [
     ...folders(needs),
-    await checkPort(needs["bind-address"], needs["https-listen-port"], server?.pid),
+    await checkPort(bindAddress(needs), needs["https-listen-port"], server?.pid),
     ...(await checkResources(needs["data-dir"], now, Date.parse(buildDate))),
   ]
   if (hasNoRealNode(needs)) return common

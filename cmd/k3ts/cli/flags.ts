@@ -52,9 +52,9 @@ export function boolean(summary: string, note: Note = {}, otherwise = false): z.
   return schema
 }
 
-/** Declares a flag that may be given several times; `item` parses each value. */
-export function list<T extends z.ZodType>(item: T, summary: string, note: Note = {}) {
-  const schema = z.array(item).default([])
+/** Declares a flag that may be given several times; `item` parses each value. `initial` counts when it is not given. */
+export function list<T extends z.ZodType>(item: T, summary: string, note: Note = {}, initial: z.output<T>[] = []) {
+  const schema = z.array(item).default(initial)
   notes.add(schema, { ...note, kind: "list", summary })
   return schema
 }

@@ -1,12 +1,19 @@
 /** The types of flag values, as zod schemas that parse text. Each error message says what the value must be. */
-import { isIP, isIPv4 } from "node:net"
+import { isIP } from "node:net"
 import { isAbsolute, resolve } from "node:path"
 import { z } from "zod"
-import { isDNS1123Subdomain, isLabelValue, isQualifiedName } from "../../../pkg/apimachinery/names.ts"
+import {
+  isCanonicalCIDR,
+  isCanonicalIPAddress,
+  isDNS1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+  oneProblem,
+  type Check,
+} from "../../../pkg/apimachinery/names.ts"
 import { parseFeatureGates } from "../../../pkg/component/features.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
-import { parseCidr } from "../cidr.ts"
 
 /** Makes a schema of a function that parses the text; undefined means that it is invalid. */
 function reading<T>(read: (text: string) => T | undefined, message: string) {
@@ -21,6 +28,12 @@ function reading<T>(read: (text: string) => T | undefined, message: string) {
 /** Makes a schema that accepts the texts for which `holds` is true. */
 const checked = (holds: (text: string) => boolean, message: string) => z.string().refine(holds, { error: message })
 
+/** Makes a schema that accepts the texts with which `check` finds nothing wrong. */
+const checkedBy = (check: Check) =>
+  z.string().refine((text) => check(text) === undefined, {
+    error: ({ input }) => oneProblem(check(String(input)) ?? "", ", "),
+  })
+
 const wholeNumber = (text: string): number | undefined => (/^\d{1,9}$/.test(text) ? Number(text) : undefined)
 
 /** A path, made absolute. */
@@ -32,8 +45,8 @@ export const fileOrDash = reading(
   (text) => (text === "" || text.includes("\0") ? undefined : text === "-" ? text : resolve(text)),
   "must be a path, as in /var/log/ingress.log, or -",
 )
-export const ipAddress = checked((text) => isIP(text) !== 0, "must be an IP address")
-export const ipv4Address = checked(isIPv4, "must be an IPv4 address")
+/** An address in canonical form: `192.0.2.1`, `2001:db8::1`. */
+export const ipAddress = checkedBy(isCanonicalIPAddress)
 export const hostOrAddress = checked(
   (text) => isIP(text) !== 0 || isDNS1123Subdomain(text.replace(/^\*\./, "")) === undefined,
   "must be a host name or an IP address",
@@ -71,11 +84,8 @@ export const fileMode = reading(
   "must be a file mode in octal, as in 600 or 0644",
 )
 
-/** An IPv4 range large enough for Services or nodes. */
-export const ipv4Cidr = checked((text) => {
-  const cidr = parseCidr(text)
-  return cidr !== undefined && cidr.prefix >= 8 && cidr.prefix <= 28
-}, "must be an IPv4 range whose address ends where its prefix does, as in 10.42.0.0/16")
+/** A range in canonical form: `10.42.0.0/16`, `fd42::/56`. */
+export const cidr = checkedBy(isCanonicalCIDR)
 
 /** `example.com/name=value`: a label that a node may set on itself. The API refuses others. */
 export const label = reading((text): readonly [string, string] | undefined => {

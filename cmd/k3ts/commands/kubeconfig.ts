@@ -43,7 +43,7 @@ export default defineCommand({
         : pki.issue({ name: "client", authority: "client-ca", subject })
     print(
       kubeconfigYaml({
-        server: flags.server ?? localServer(dataDir, { host: flags["bind-address"], port: flags["https-listen-port"] }),
+        server: flags.server ?? localServer(flags),
         caPem: pki.authorities["server-ca"].certPem,
         user: pair,
       }),

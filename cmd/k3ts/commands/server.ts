@@ -7,17 +7,18 @@ import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
-import { clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
+import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
 import { createContext } from "../context.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { notifyServiceManager } from "../service-manager.ts"
-import { networkOf, serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
+import { networkOf, type ClusterNetwork } from "../network.ts"
+import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
 
 export default defineCommand({
   summary: "Run a cluster: the control plane and, unless --disable-agent, a node beside it",
   flags: serverFlags,
   async run({ flags }) {
-    const { clusterDns } = networkOf(flags)
+    const network = networkOf(flags)
     const log = createLogger({
       clock: realClock,
       format: flags["log-format"],
@@ -37,7 +38,7 @@ export default defineCommand({
     const lock = lockDataDir(dataDir)
     const nodeLock = ownsNode ? lockNode() : undefined
     try {
-      await serve(flags, clusterDns, log, (port) => lock.setListening({ host: flags["bind-address"], port }))
+      await serve(flags, network, log, (port) => lock.setListening({ host: bindAddress(flags), port }))
     } finally {
       nodeLock?.release()
       lock.release()
@@ -47,7 +48,7 @@ export default defineCommand({
 
 async function serve(
   flags: ServerFlags,
-  clusterDns: string,
+  network: ClusterNetwork,
   log: Logger,
   onPort: (port: number) => void,
 ): Promise<void> {
@@ -63,7 +64,7 @@ async function serve(
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
-  const cluster = assemble(context, clusterConfig(flags, clusterDns))
+  const cluster = assemble(context, clusterConfig(flags, network))
   const { apiServer, clients } = cluster
   // A server without a node does not load the code of a node.
   const node = flags["disable-agent"]
@@ -72,12 +73,12 @@ async function serve(
       ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
           context,
           cluster,
-          simulatedNodeConfig(flags),
+          simulatedNodeConfig(flags, network),
         )
       : (await import("../../../components/cluster/host-node.ts")).hostNode(
           context,
           cluster,
-          hostNodeConfig(flags, clusterDns),
+          hostNodeConfig(flags, network),
         )
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })

@@ -41,7 +41,7 @@ const create = defineCommand({
       throw new UsageError(`invalid service account ${JSON.stringify(args[0])}: must be NAME or NAMESPACE/NAME`)
     const dataDir = flags["data-dir"]
     const pki = openPki(dataDir, () => realClock.now())
-    const server = localServer(dataDir, { host: flags["bind-address"], port: flags["https-listen-port"] })
+    const server = localServer(flags)
     const transport = createHttpsTransport({
       config: { server, ca: pki.authorities["server-ca"].certPem, token: adminToken(dataDir) },
       userAgent: "k3ts",

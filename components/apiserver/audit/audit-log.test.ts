@@ -17,7 +17,7 @@ async function start() {
     { clock: realClock, random: systemRandom, log: silent },
     {
       listen: { host: "127.0.0.1", port: 0 },
-      serviceCidr: "10.43.0.0/16",
+      serviceCidrs: ["10.43.0.0/16"],
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),

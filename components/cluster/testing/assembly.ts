@@ -33,7 +33,9 @@ export interface AssemblyOptions {
   readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks" | "extensionServers">
   readonly features: Features
   /** Addresses of pods. */
-  readonly clusterCidr: string
+  readonly clusterCidrs: readonly string[]
+  /** Prefix lengths of the nodes' ranges, one for each of `clusterCidrs`. */
+  readonly nodeMasks: readonly number[]
   readonly signal: AbortSignal
 }
 
@@ -54,7 +56,7 @@ export class Assembly {
   readonly #signal: AbortSignal
 
   constructor(options: AssemblyOptions) {
-    const { clock, random, log, storage, rules, historyMs, features, clusterCidr, signal } = options
+    const { clock, random, log, storage, rules, historyMs, features, clusterCidrs, nodeMasks, signal } = options
     const { components = {}, admission = {}, webhooks = {}, extensionServers = {} } = options.options
     const autoscalerSyncMs = syncPeriodOf(options.options)
     const { scheduler = true, controllers = true } = components
@@ -63,7 +65,7 @@ export class Assembly {
     this.tools = { clock, random, log, spawn: this.#spawn }
     this.cluster = assemble(this.tools, {
       apiServer: {
-        serviceCidr: SERVICE_CIDR,
+        serviceCidrs: [SERVICE_CIDR],
         nodePorts: { first: 30_000, last: 32_767 },
         clusterDomain: CLUSTER_DOMAIN,
         localStorage: true,
@@ -79,7 +81,8 @@ export class Assembly {
         withoutTimeLimits: clock instanceof VirtualClock,
       },
       features,
-      clusterCidr,
+      clusterCidrs,
+      nodeMasks,
       controllers:
         controllers === false
           ? false

@@ -154,7 +154,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       features: featuresFrom(options.features),
       signal: this.#ending.signal,
       historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
-      clusterCidr: specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR,
+      clusterCidrs: [specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR],
+      nodeMasks: [24],
     })
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
     this.images = new ImageBehaviours(images, (failure) => this.#thrown.push(failure))

@@ -32,7 +32,7 @@ async function withNode() {
     spec,
     tools: context,
     informers,
-    podCidr: "10.42.9.0/24",
+    podCidrs: ["10.42.9.0/24"],
     behaviours: new ImageBehaviours(),
     network: new SimulatedNetwork(clock),
   })

@@ -13,7 +13,7 @@ export async function serverInProcess(signal: AbortSignal): Promise<Target> {
   const server = createApiServer(
     { clock: realClock, random: seededRandom(1), log: silent },
     {
-      serviceCidr: "10.99.0.0/16",
+      serviceCidrs: ["10.99.0.0/16"],
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       advertiseAddress: "127.0.0.1",

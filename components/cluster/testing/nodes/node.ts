@@ -48,7 +48,7 @@ export class SimulatedNode {
       behaviours,
       network,
       // Until the node IPAM controller has said otherwise, or when it does not run.
-      podCidr: `10.${128 + (index >> 8)}.${index & 255}.0/24`,
+      podCidrs: [`10.${128 + (index >> 8)}.${index & 255}.0/24`],
     })
   }
 

@@ -1,3 +1,4 @@
+import { addressAt, parseNetwork } from "../../../../pkg/apimachinery/cidr.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import type { ContainerRuntime } from "../runtime.ts"
@@ -14,17 +15,18 @@ import { simulatedUsage } from "./machine/usage.ts"
 import { SimulatedStreams } from "./containers/streams.ts"
 
 export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
-  readonly nodeIp: string
+  /** The node's addresses, the main one first. */
+  readonly nodeIps: readonly string[]
   readonly clock: Clock
   readonly random: Random
   readonly behaviours: ImageBehaviours
   /** The network that all nodes of a cluster share. */
   readonly network: SimulatedNetwork
   /**
-   * Returns the range of the node's pods, such as `10.42.0.0/24`. It is called for the first pod, since the range may
-   * only be known after the node is registered.
+   * Returns the ranges of the node's pods, one of each family: `10.42.0.0/24`. It is called for the first pod, since the
+   * ranges may only be known after the node is registered.
    */
-  readonly podCidr: () => string
+  readonly podCidrs: () => readonly string[]
 }
 
 export interface SimulatedRuntime extends ContainerRuntime {
@@ -36,14 +38,14 @@ export interface SimulatedRuntime extends ContainerRuntime {
 
 /** Creates a machine in memory. Its containers do what the behaviours of their images say, in the time of `clock`. */
 export function createSimulatedRuntime(options: SimulatedRuntimeOptions): SimulatedRuntime {
-  const { clock, random, behaviours, network, name, nodeIp, podCidr } = options
+  const { clock, random, behaviours, network, name, nodeIps, podCidrs } = options
   const faults = new NodeFaults()
   const files = new MemoryFiles()
   const images = new SimulatedImages(behaviours, clock, faults)
   const streams = new SimulatedStreams(network, files)
   const containers = new SimulatedContainers({
     node: name,
-    nodeIp,
+    nodeIps,
     clock,
     random,
     behaviours,
@@ -52,7 +54,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
     files,
     faults,
     streams,
-    allotIp: addresses(podCidr, network),
+    allotIps: addresses(podCidrs, network),
   })
   return {
     containers,
@@ -69,23 +71,32 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Simula
 }
 
 /**
- * Returns a function that allots the next free address of the range. It goes round the range, so that a released
+ * Returns a function that allots the next free address of each range. It goes round the range, so that a released
  * address is not allotted again at once.
  */
-function addresses(podCidr: () => string, network: SimulatedNetwork): () => string {
+function addresses(podCidrs: () => readonly string[], network: SimulatedNetwork): () => readonly string[] {
+  const allotters = new Map<string, () => string>()
+  return () =>
+    podCidrs().map((cidr) => {
+      const allot = allotters.get(cidr) ?? addressesIn(cidr, network)
+      allotters.set(cidr, allot)
+      return allot()
+    })
+}
+
+function addressesIn(cidr: string, network: SimulatedNetwork): () => string {
+  const range = parseNetwork(cidr)!
+  // The first address is that of the network, the second the gateway's, the last of IPv4 the broadcast address.
+  const count = Math.min(Number(range.last - range.first) - (range.family === "IPv4" ? 2 : 1), MOST_ADDRESSES)
   let next = 0
   return () => {
-    const [base = "", bits = "24"] = podCidr().split("/")
-    const first = base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
-    const size = 2 ** (32 - Number(bits))
-    // The first address is that of the network, the second the gateway's, the last the broadcast address.
-    for (let tried = 0; tried < size - 3; tried++) {
-      const ip = dotted(first + 2 + (next++ % (size - 3)))
+    for (let tried = 0; tried < count; tried++) {
+      const ip = addressAt(range, 2 + (next++ % count))
       if (!network.has(ip)) return ip
     }
-    throw new Error(`failed to allocate for range 0: no IP addresses available in range ${podCidr()}`)
+    throw new Error(`failed to allocate for range 0: no IP addresses available in range ${cidr}`)
   }
 }
 
-const dotted = (number: number): string =>
-  [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".")
+/** More than pods that a node ever has at once, and few enough to search. */
+const MOST_ADDRESSES = 2 ** 20

@@ -6,12 +6,18 @@
  */
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
-import { holds, parseAddress, parseNetwork, type Network } from "../../../../../pkg/apimachinery/cidr.ts"
+import {
+  addressText,
+  holds,
+  parseAddress,
+  parseNetwork,
+  type Family,
+  type Network,
+} from "../../../../../pkg/apimachinery/cidr.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { StoredKind } from "../../../cacher/stored-kind.ts"
 import { storageKey } from "../../../cacher/view.ts"
-import { ipText } from "./ip-range.ts"
 
 export type AddressRefusal =
   | "provided IP is already allocated"
@@ -32,9 +38,10 @@ export class ServiceAddresses {
     this.#random = random
   }
 
-  /** Reserves a free address; undefined when every address is taken. */
-  draw(): string | undefined {
+  /** Reserves a free address of the family; undefined when every address is taken, or the family has no range. */
+  draw(family: Family): string | undefined {
     for (const range of this.#ranges()) {
+      if (range.family !== family) continue
       const ip = this.#freeIn(range)
       if (ip === undefined) continue
       this.#reserved.add(ip)
@@ -62,14 +69,14 @@ export class ServiceAddresses {
     return this.#reserved.has(ip) || this.#storage.get(addressKey(ip)) !== undefined
   }
 
-  /** The ranges of the ServiceCIDRs. Only IPv4 is supported. */
+  /** The ranges of the ServiceCIDRs, those of the oldest first. */
   #ranges(): readonly Network[] {
     return this.#cidrs
       .list()
       .filter(({ object }) => object.metadata.deletionTimestamp === undefined && isReady(object))
       .sort((a, b) => a.created - b.created)
       .flatMap(({ object }) => (object.spec.cidrs ?? []).flatMap((cidr) => parseNetwork(cidr) ?? []))
-      .filter(({ family }) => family === "IPv4")
+      .filter(({ family, prefix }) => family === "IPv4" || prefix >= SHORTEST_PREFIX6)
   }
 
   /**
@@ -77,24 +84,35 @@ export class ServiceAddresses {
    * address; within the band once the rest is full. Source: KEP-3070.
    */
   #freeIn(range: Network): string | undefined {
-    const [first, last] = [Number(range.first) + 1, Number(range.last) - 1]
-    const size = Number(range.last - range.first) + 1
-    const band = size <= 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 16)), 256)
-    return this.#freeBetween(first + band, last) ?? this.#freeBetween(first, Math.min(first + band - 1, last))
+    const size = range.last - range.first + 1n
+    const band = size <= 16n ? 0n : clamp(size / 16n, 16n, 256n)
+    const first = range.first + 1n
+    // IPv4 has a broadcast address, which nobody gets.
+    const last = range.family === "IPv4" ? range.last - 1n : range.last
+    return (
+      this.#freeBetween(range.family, first + band, last) ??
+      this.#freeBetween(range.family, first, first + band - 1n < last ? first + band - 1n : last)
+    )
   }
 
   /** Starts at a random address, so that a released address is seldom used again soon. */
-  #freeBetween(first: number, last: number): string | undefined {
-    const count = last - first + 1
-    if (count <= 0) return undefined
-    const start = Math.floor(this.#random.next() * count)
-    for (let i = 0; i < count; i++) {
-      const ip = ipText(first + ((start + i) % count))
+  #freeBetween(family: Family, first: bigint, last: bigint): string | undefined {
+    const count = last - first + 1n
+    if (count <= 0n) return undefined
+    const start = BigInt(Math.floor(this.#random.next() * Number(count)))
+    for (let i = 0n; i < count; i++) {
+      const ip = addressText({ family, number: first + ((start + i) % count) })
       if (!this.#isTaken(ip)) return ip
     }
     return undefined
   }
 }
+
+/** No addresses come from larger ranges. Source: NewIPAllocator in pkg/registry/core/service/ipallocator. */
+const SHORTEST_PREFIX6 = 64
+
+const clamp = (value: bigint, least: bigint, most: bigint): bigint =>
+  value < least ? least : value > most ? most : value
 
 const isReady = ({ status }: ServiceCIDR): boolean =>
   status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true

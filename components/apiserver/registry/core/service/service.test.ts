@@ -14,7 +14,7 @@ import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { startApiCore } from "../../../api-core.ts"
 
 const start = async ({
-  serviceCidr = "10.43.0.0/16",
+  serviceCidrs = ["10.43.0.0/16"],
   storage = new MemoryStorage({ clock: realClock, frozen: true }) as Storage,
 } = {}) => {
   const plane = await startApiCore({
@@ -23,7 +23,7 @@ const start = async ({
     random: seededRandom(1),
     log: silent,
     scheme: builtinScheme(),
-    serviceCidr,
+    serviceCidrs,
     frontProxy: () => ({ certPem: "", keyPem: "" }),
     nodePorts: { first: 30000, last: 32767 },
     advertiseAddress: "192.0.2.1",
@@ -111,7 +111,7 @@ describe("a cluster IP", () => {
   })
 
   test("is not given where an IPAddress of somebody else stands", async () => {
-    const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
+    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(IPAddress, {
       metadata: { name: "10.43.0.2" },
       spec: { parentRef: { resource: "gateways", group: "example.com", name: "g" } },
@@ -129,7 +129,7 @@ describe("a cluster IP", () => {
   })
 
   test("of a dry run or of a refused Service stays free", async () => {
-    const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
+    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a"), { dryRun: true })
     await failure(admin.create(Service, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 1 }] })))
     await failure(admin.create(Service, service("a", { sessionAffinity: "No" })))
@@ -180,7 +180,7 @@ describe("a cluster IP", () => {
 
 describe("ServiceCIDRs", () => {
   test("widen the range when they are ready, and no longer once they are being deleted", async () => {
-    const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
+    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("last"))
     const more = await admin.create(ServiceCIDR, {
       ...ready("more", ["10.44.0.0/29"]),

@@ -89,7 +89,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       // The address never changes: validation refuses another one.
       if (addressesOf(old).length > 0) return spec
       const wish = spec.clusterIP || undefined
-      const ip = wish ?? addresses.draw()
+      const ip = wish ?? addresses.draw("IPv4")
       if (ip === undefined)
         throw new ApiError(
           "InternalError",

@@ -19,7 +19,8 @@ import type { SimulatedStreams } from "./streams.ts"
 
 export interface SimulatedContainersOptions {
   readonly node: string
-  readonly nodeIp: string
+  /** The node's addresses, the main one first. */
+  readonly nodeIps: readonly string[]
   readonly clock: Clock
   readonly random: Random
   readonly behaviours: ImageBehaviours
@@ -28,8 +29,8 @@ export interface SimulatedContainersOptions {
   readonly files: MemoryFiles
   readonly faults: NodeFaults
   readonly streams: SimulatedStreams
-  /** Returns a free address for a pod of this node. */
-  allotIp(): string
+  /** Returns free addresses for a pod of this node, one of each family of its ranges. */
+  allotIps(): readonly string[]
 }
 
 /** An address of this node, or of one of its pods. */
@@ -62,17 +63,15 @@ export class SimulatedContainers implements RuntimeService {
 
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
-    const { network, nodeIp, faults } = options
-    network.join(
-      nodeIp,
-      new Address(faults, (port) =>
-        this.#listener(
-          [...this.#hostNetwork].flatMap(({ containers }) => containers),
-          port,
-          true,
-        ),
+    const { network, nodeIps, faults } = options
+    const address = new Address(faults, (port) =>
+      this.#listener(
+        [...this.#hostNetwork].flatMap(({ containers }) => containers),
+        port,
+        true,
       ),
     )
+    for (const ip of nodeIps) network.join(ip, address)
   }
 
   /** The usage of all containers of the node. */
@@ -124,13 +123,13 @@ export class SimulatedContainers implements RuntimeService {
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
     await this.#work("RunPodSandbox")
-    const { clock, network, nodeIp, allotIp } = this.#options
+    const { clock, network, nodeIps, allotIps } = this.#options
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === "NODE"
     const sandbox: Sandbox = {
       id: this.#id(),
       config,
       hostNetwork,
-      ip: hostNetwork ? nodeIp : allotIp(),
+      ips: hostNetwork ? nodeIps : allotIps(),
       createdAt: clock.now(),
       handler: runtimeHandler,
       ready: true,
@@ -138,7 +137,7 @@ export class SimulatedContainers implements RuntimeService {
     }
     this.#sandboxes.set(sandbox.id, sandbox)
     if (hostNetwork) this.#hostNetwork.add(sandbox)
-    else network.join(sandbox.ip, this.#addressOf(sandbox))
+    else for (const ip of sandbox.ips) network.join(ip, this.#addressOf(sandbox))
     return sandbox.id
   }
 
@@ -201,7 +200,7 @@ export class SimulatedContainers implements RuntimeService {
         namespace: metadata?.namespace ?? "",
         name: metadata?.name ?? "",
         uid: metadata?.uid ?? "",
-        ip: sandbox.ip,
+        ip: sandbox.ips[0]!,
       },
       ended: this.#ended,
       failed: behaviours.failed,
@@ -303,7 +302,7 @@ export class SimulatedContainers implements RuntimeService {
   async portForward(podSandboxId: string): Promise<string> {
     const sandbox = this.#sandboxes.get(podSandboxId)
     if (sandbox === undefined) throw new CriError("NotFound", "PortForward", `sandbox ${podSandboxId} not found`)
-    return this.#options.streams.prepare({ kind: "ports", ip: sandbox.ip })
+    return this.#options.streams.prepare({ kind: "ports", ip: sandbox.ips[0]! })
   }
 
   async containerStats(id: string): Promise<ContainerStats | undefined> {
@@ -357,7 +356,7 @@ export class SimulatedContainers implements RuntimeService {
     if (!sandbox.ready) return
     sandbox.ready = false
     this.#hostNetwork.delete(sandbox)
-    if (!sandbox.hostNetwork) this.#options.network.leave(sandbox.ip)
+    if (!sandbox.hostNetwork) for (const ip of sandbox.ips) this.#options.network.leave(ip)
   }
 
   #container(id: string, method: string): SimulatedContainer {

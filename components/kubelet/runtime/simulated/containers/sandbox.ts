@@ -5,7 +5,8 @@ import type { SimulatedContainer } from "./container.ts"
 export interface Sandbox {
   readonly id: string
   readonly config: PodSandboxConfig
-  readonly ip: string
+  /** Its addresses, the main one first. */
+  readonly ips: readonly string[]
   readonly hostNetwork: boolean
   readonly createdAt: number
   readonly handler: string
@@ -30,11 +31,12 @@ export function listedSandbox({ id, config, ready, createdAt, handler }: Sandbox
 
 /** Returns the sandbox as PodSandboxStatus. */
 export function sandboxStatus(sandbox: Sandbox): PodSandboxStatus {
-  const { hostNetwork, ip, config } = sandbox
+  const { hostNetwork, config } = sandbox
+  const [ip = "", ...others] = hostNetwork ? [] : sandbox.ips
   const options = config.linux?.securityContext?.namespaceOptions
   return {
     ...listedSandbox(sandbox),
-    network: { ip: hostNetwork ? "" : ip, additionalIps: [] },
+    network: { ip, additionalIps: others.map((other) => ({ ip: other })) },
     linux: {
       namespaces: {
         options: {
