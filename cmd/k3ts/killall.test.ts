@@ -5,8 +5,10 @@ import { ownsBridge } from "./killall.ts"
 
 describe("what killall takes for its own", () => {
   const config = cniConfig({ podCidrs: ["10.42.0.0/24"], mtu: 1500 }, "/run/k3ts/cni/networks")
+  const both = cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1500 }, "/run/k3ts/cni/networks")
   test.each<[string, string | undefined, string[], boolean]>([
     ["the bridge with an address of our range", config, ["10.42.0.1"], true],
+    ["the bridge with an address of our range of IPv6", both, ["fd42::1", "fe80::1"], true],
     ["not k3s' bridge of the same name", config, ["10.99.0.1"], false],
     ["not a bridge without an address", config, [], false],
     ["no bridge where we never wrote a network", undefined, ["10.42.0.1"], false],

@@ -93,13 +93,12 @@ async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["t
 }
 
 /**
- * Whether the bridge was made by our network configuration: k3s and others use the name `cni0` too. Its address is the
- * first of the range in the configuration.
+ * Whether the bridge was made by our network configuration: k3s and others use the name `cni0` too. Its addresses are
+ * the first ones of the ranges in the configuration.
  */
 export function ownsBridge(config: string | undefined, addresses: readonly string[]): boolean {
-  const subnet = config === undefined ? undefined : /"subnet": "([^"]+)"/.exec(config)?.[1]
-  const range = subnet === undefined ? undefined : parseNetwork(subnet)
-  return range !== undefined && addresses.some((address) => contains(range, parseAddress(address)!))
+  const subnets = [...(config ?? "").matchAll(/"subnet": "([^"]+)"/g)].map(([, subnet]) => parseNetwork(subnet!)!)
+  return subnets.some((subnet) => addresses.some((address) => contains(subnet, parseAddress(address)!)))
 }
 
 async function removeCgroups(uids: readonly string[]): Promise<void> {
@@ -113,8 +112,8 @@ async function removeCgroups(uids: readonly string[]): Promise<void> {
 
 /** Asks `ip`, because the platform's own list leaves out a bridge without pods. */
 async function addressesOf(device: string): Promise<string[]> {
-  const { stdout } = await run("ip", ["-o", "-4", "addr", "show", "dev", device]).catch(() => ({ stdout: "" }))
-  return [...stdout.matchAll(/ inet (\S+)\//g)].map(([, address]) => address!)
+  const { stdout } = await run("ip", ["-o", "addr", "show", "dev", device]).catch(() => ({ stdout: "" }))
+  return [...stdout.matchAll(/ inet6? (\S+)\//g)].map(([, address]) => address!)
 }
 
 function readOr(path: string): string | undefined {

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
+import { familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri } from "../../pkg/cri/client.ts"
@@ -69,8 +70,7 @@ export function hostNode(
 ): readonly OrderedComponent[] {
   const { clock, log } = tools
   const { metrics } = apiServer
-  const { nodeName, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
-  const clusterCidr = config.clusterCidrs[0]!
+  const { nodeName, clusterCidrs, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
   const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
   const cgroupDriver = detectCgroupDriver()
   const paths = containerdPaths(config.dataDir)
@@ -90,7 +90,7 @@ export function hostNode(
       new Part({
         name: "pod-network",
         ...node,
-        create: (context) => createPodNetwork(context, { paths, nodeName, clusterCidrs: [clusterCidr] }),
+        create: (context) => createPodNetwork(context, { paths, nodeName, clusterCidrs }),
       }),
       apiServer.name,
     )
@@ -100,7 +100,12 @@ export function hostNode(
     clients,
     user: systemAccount("network-policy"),
     create: (context) =>
-      createNetworkPolicy(context, { nodeName, families: ["IPv4"], bridge: BRIDGE, dnsAddress: dns?.addresses[0] }),
+      createNetworkPolicy(context, {
+        nodeName,
+        families: clusterCidrs.map(familyOf),
+        bridge: BRIDGE,
+        dnsAddresses: dns?.addresses ?? [],
+      }),
   })
   // Pods that run already are told to it by the kubelet, and those that start wait for it.
   if (config.networkPolicy) add(policies, apiServer.name)
@@ -153,7 +158,7 @@ export function hostNode(
         clients,
         user: { name: "system:kube-proxy" },
         following: followingNode(nodeName),
-        create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidrs: [clusterCidr], metrics }),
+        create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidrs, metrics }),
       }),
       apiServer.name,
     )

@@ -44,7 +44,8 @@ export const nodeIpamController = (clusterCidrs: readonly string[], nodeMasks: r
 }
 
 /**
- * The pod ranges of the nodes in one family. Searching all nodes for each new node took half of the time in which 2,000 nodes start.
+ * The pod ranges of the nodes in one family. Searching all nodes for each new node took half of the time in which 2,000
+ * nodes start.
  */
 class NodeRanges {
   readonly #byNode = new Map<string, readonly string[]>()

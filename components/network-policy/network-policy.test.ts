@@ -29,7 +29,7 @@ async function onMachine({ nft = "nftables v1.0.6 (Lester Gooch #5)", tables = "
     nodeName: "node-0",
     families: ["IPv4"],
     bridge: "cni0",
-    dnsAddress: "10.43.0.10",
+    dnsAddresses: ["10.43.0.10"],
     host: {
       run(_program, args) {
         machine.asked.push(args.join(" "))

@@ -20,8 +20,8 @@ export interface NetworkPolicyConfig {
   readonly families: readonly Family[]
   /** The bridge that the pods of this node are on. */
   readonly bridge: string
-  /** Address of the cluster's DNS, which has no pod: policies see one that CoreDNS would have. */
-  readonly dnsAddress?: string | undefined
+  /** Addresses of the cluster's DNS, which has no pod: policies see one that CoreDNS would have. */
+  readonly dnsAddresses?: readonly string[]
   /** Where nft acts; the machine itself unless given. */
   readonly host?: Host
 }
@@ -193,14 +193,14 @@ class NetworkPolicies implements NetworkPolicyComponent {
   }
 
   #dns(): readonly PodFacts[] {
-    const { dnsAddress } = this.#config
-    if (dnsAddress === undefined) return []
+    const { dnsAddresses = [] } = this.#config
+    if (dnsAddresses.length === 0) return []
     return [
       {
         key: "kube-system/ dns",
         namespace: "kube-system",
         labels: { "k8s-app": "kube-dns" },
-        addresses: [dnsAddress],
+        addresses: dnsAddresses,
         ports: [
           { name: "dns", protocol: "UDP", number: 53 },
           { name: "dns-tcp", protocol: "TCP", number: 53 },

@@ -159,7 +159,7 @@ describe("k3ts server", () => {
       "variable",
       ["server"],
       { K3TS_BIND_ADDRESS: "x" },
-      'invalid value "x" for K3TS_BIND_ADDRESS: must be an IP address',
+      'invalid value "x" for K3TS_BIND_ADDRESS: must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ],
     ["argument", ["server", "x"], {}, 'unexpected argument "x": k3ts server takes none'],
     [

@@ -23,8 +23,8 @@ export interface SimulatedRuntimeOptions extends SimulatedMachineOptions {
   /** The network that all nodes of a cluster share. */
   readonly network: SimulatedNetwork
   /**
-   * Returns the ranges of the node's pods, one of each family: `10.42.0.0/24`. It is called for the first pod, since the
-   * ranges may only be known after the node is registered.
+   * Returns the ranges of the node's pods, one of each family: `10.42.0.0/24`. It is called for the first pod, since
+   * the ranges may only be known after the node is registered.
    */
   readonly podCidrs: () => readonly string[]
 }
