@@ -1,9 +1,16 @@
 import type { KubeObject, KubeObjectInput, Resource } from "../../apimachinery/resource.ts"
 import { customKind, type CustomObject } from "../custom-kind.ts"
 import type { JsonSchema } from "../../apimachinery/structural/json-schema.ts"
-import type { Field } from "./fields.ts"
+import type { Field, Presence } from "./fields.ts"
 
-type SpecField = Field<unknown, never> | Field<unknown, unknown>
+type SpecField = Field<unknown, never, Presence> | Field<unknown, unknown, Presence>
+
+/** A column of `kubectl get`; with a priority above 0 it is shown by `-o wide` only. */
+export interface Column {
+  readonly path: string
+  readonly type: string
+  readonly priority?: number
+}
 
 /** One version of a custom resource. */
 export interface CustomVersion {
@@ -17,7 +24,7 @@ export interface CustomVersion {
   /** Warns who uses the version, with a text of its own where one is given. */
   readonly deprecated?: boolean | string
   /** Columns of `kubectl get`, by their names: a path such as `.spec.size`, or more. */
-  readonly columns?: Readonly<Record<string, string | { readonly path: string; readonly type: string }>>
+  readonly columns?: Readonly<Record<string, string | Column>>
   /** Paths of fields that selectors may name, such as `.spec.color`. */
   readonly selectableFields?: readonly string[]
   /** Makes `kubectl scale` work. */
@@ -144,11 +151,10 @@ function manifestOf(
     ...(columns === undefined
       ? {}
       : {
-          additionalPrinterColumns: Object.entries(columns).map(([column, given]) =>
-            typeof given === "string"
-              ? { name: column, type: "string", jsonPath: given }
-              : { name: column, type: given.type, jsonPath: given.path },
-          ),
+          additionalPrinterColumns: Object.entries(columns).map(([column, given]) => {
+            const { path: jsonPath, ...rest } = typeof given === "string" ? { path: given, type: "string" } : given
+            return { name: column, ...rest, jsonPath }
+          }),
         }),
     ...(selectableFields === undefined ? {} : { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) }),
   }

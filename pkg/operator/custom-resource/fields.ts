@@ -1,7 +1,7 @@
 import type { JsonSchema, ValidationRule } from "../../apimachinery/structural/json-schema.ts"
 
 /** Whether a member of an object must be sent, may be missing, or is filled in by the server where it is missing. */
-type Presence = "required" | "optional" | "defaulted"
+export type Presence = "required" | "optional" | "defaulted"
 
 /**
  * A field of a custom resource, written once: it gives the schema that the cluster checks, and the TypeScript types of
@@ -74,7 +74,9 @@ export const s = {
   oneOf: <const T extends string>(...values: readonly T[]): Field<T> =>
     field({ type: "string", enum: values }, "required"),
   integer: (
-    rules: Bounds<"minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "format"> = {},
+    rules: Bounds<
+      "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "format" | "enum"
+    > = {},
   ): Field<number> => field({ type: "integer", ...rules }, "required"),
   number: (rules: Bounds<"minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"> = {}): Field<number> =>
     field({ type: "number", ...rules }, "required"),
@@ -87,7 +89,7 @@ export const s = {
   any: (): Field<unknown> => field({ "x-kubernetes-preserve-unknown-fields": true }, "required"),
   object: <F extends FieldsByName>(
     fields: F,
-    rules: Bounds<"maxProperties" | "x-kubernetes-map-type"> = {},
+    rules: Bounds<"maxProperties" | "oneOf" | "x-kubernetes-map-type"> = {},
   ): Field<Read<F>, Sent<F>> => {
     const required = Object.keys(fields).filter((name) => fields[name]!.presence === "required")
     const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))

@@ -1,0 +1,55 @@
+import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { s } from "../operator/custom-resource/fields.ts"
+import { group, hostname, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
+import { parentReferences, weight } from "./references.ts"
+import { routeStatus } from "./status.ts"
+
+const spec = s.object({
+  hostnames: s
+    .list(hostname, { minItems: 1, maxItems: 1024 })
+    .rule("self.all(h, !isIP(h))", "Hostnames cannot contain an IP")
+    .rule(
+      "self.all(h, !h.contains('*') ? h.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$') : true)",
+      "Hostnames must be valid based on RFC-1123",
+    )
+    .rule(
+      "self.all(h, h.contains('*') ? (h.startsWith('*.') && h.substring(2).matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$')) : true)",
+      "Wildcards on hostnames must be the first label, and the rest of hostname must be valid based on RFC-1123",
+    ),
+  parentRefs: parentReferences.optional(),
+  rules: s.list(
+    s.object({
+      backendRefs: s.list(
+        s
+          .object({
+            group: group.default(""),
+            kind: kind.default("Service"),
+            name: objectName,
+            namespace: namespace.optional(),
+            port: portNumber.optional(),
+            weight: weight.default(1),
+          })
+          .rule(
+            "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
+            "Must have port for Service reference",
+          ),
+        { minItems: 1, maxItems: 16 },
+      ),
+      name: sectionName.optional(),
+    }),
+    { minItems: 1, maxItems: 1 },
+  ),
+})
+
+const version = { spec, status: routeStatus, columns: { Age: { path: ".metadata.creationTimestamp", type: "date" } } }
+
+export const tlsroute = defineCustomResource({
+  group: "gateway.networking.k8s.io",
+  kind: "TLSRoute",
+  plural: "tlsroutes",
+  categories: ["gateway-api"],
+  versions: { v1: version },
+})
+
+export const TLSRoute = tlsroute.kinds.v1
+export type TLSRoute = ObjectOf<typeof TLSRoute>
