@@ -4,6 +4,7 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import { fileError } from "../../pkg/files/files.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Finished } from "./proxy/exchange.ts"
+import { serviceOf } from "./routing/target.ts"
 
 /** Lines are written together, at most this much later. */
 const FLUSH_MS = 100
@@ -38,7 +39,7 @@ export function createAccessLog(
     }
   }
   return {
-    write({ request, target, endpoint, status, received, sent, ms }) {
+    write({ request, target, backend, endpoint, status, received, sent, ms }) {
       if (lines.length === 0) clock.setTimeout(flush, FLUSH_MS)
       const { method, version, host, origin, fields } = request
       const query = request.target.indexOf("?")
@@ -54,8 +55,8 @@ export function createAccessLog(
         received,
         sent,
         ms: Math.round(ms * 1000) / 1000,
-        ingress: target?.ingress,
-        service: target?.backend?.service,
+        ...(target === undefined ? {} : { [target.owner.kind.toLowerCase()]: target.owner.key }),
+        service: serviceOf(backend),
         endpoint: endpoint?.key,
         userAgent: cut(fields.find(({ key }) => key === "user-agent")?.value ?? ""),
       }

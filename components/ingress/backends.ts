@@ -6,7 +6,7 @@ import type { Index, Informers, Key } from "../../pkg/client/informer.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Picked } from "./proxy/exchange.ts"
 import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
-import type { BackendRef } from "./routing/compile.ts"
+import type { BackendRef } from "./routing/target.ts"
 import { stickyEndpoint } from "./sticky-endpoint.ts"
 
 const byService: Index<EndpointSlice> = { name: "ingress/service", of: (slice) => [serviceKeyOf(slice)] }
@@ -14,7 +14,8 @@ const byService: Index<EndpointSlice> = { name: "ingress/service", of: (slice) =
 /** The endpoints of one port of a Service. */
 interface Backend {
   readonly endpoints: readonly Endpoint[]
-  readonly protocol: BackendProtocol
+  /** Undefined where the port of the Service does not say. */
+  readonly protocol: BackendProtocol | undefined
   /** A client stays with an endpoint: `sessionAffinity: ClientIP`. */
   readonly isSticky: boolean
   /** Index of the endpoint whose turn it is. */
@@ -29,10 +30,12 @@ export interface BackendsParts {
 }
 
 /**
- * By `appProtocol` of a Service port in lower case, how its endpoints are spoken to; all others in HTTP/1.1. Source:
+ * By `appProtocol` of a Service port in lower case, how its endpoints are spoken to. Source:
  * KEP-3726, and RFC 6335 for IANA's service names, which are the same in both cases.
  */
 const PROTOCOLS: ReadonlyMap<string, BackendProtocol> = new Map([
+  ["http", "http1"],
+  ["kubernetes.io/ws", "http1"],
   ["https", "https1"],
   ["kubernetes.io/wss", "https1"],
   ["kubernetes.io/h2c", "h2c"],
@@ -70,14 +73,15 @@ export class Backends {
   pick(ref: BackendRef, tried: readonly Endpoint[], client: string): Picked | undefined {
     const backend = this.#backendOf(ref)
     const { endpoints, protocol, isSticky } = backend
+    const { protocol: unsaid = "http1" } = ref
     if (isSticky) {
       const endpoint = stickyEndpoint(client, endpoints, tried)
-      return endpoint === undefined ? undefined : { endpoint, protocol }
+      return endpoint === undefined ? undefined : { endpoint, protocol: protocol ?? unsaid }
     }
     for (let i = 0; i < endpoints.length; i++) {
       const endpoint = endpoints[backend.next % endpoints.length]!
       backend.next = (backend.next + 1) % endpoints.length
-      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol }
+      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol: protocol ?? unsaid }
     }
     return undefined
   }
@@ -110,7 +114,7 @@ export class Backends {
         : endpointsOf(port.name ?? "", slices).filter(isReachable)
     return {
       endpoints,
-      protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? "") ?? "http1",
+      protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? ""),
       // Source of the exception: `spec.SessionAffinity is ignored for headless services`, a warning of the API.
       isSticky: service?.spec.sessionAffinity === "ClientIP" && service.spec.clusterIP !== "None",
       // Not always the first, which would get the first request after each change.

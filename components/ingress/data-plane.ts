@@ -1,23 +1,21 @@
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
-import type { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
-import { keyFrom } from "../../pkg/client/informer.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { AccessLog } from "./access-log.ts"
 import { Backends } from "./backends.ts"
 import { Certificates } from "./certificates.ts"
-import { defaultFrontLimits, Front, type FrontLimits } from "./front.ts"
+import { defaultFrontLimits, Front, type FrontLimits, type Listening, type Secured } from "./front.ts"
 import { Http1Connector } from "./http1/connector.ts"
 import { Http2Connector } from "./http2/connector.ts"
 import type { IngressMetrics } from "./metrics.ts"
-import { heldPorts, PortHolders } from "./port-holders.ts"
+import { heldPorts, PortHolders, type PortFault, type ServedPort } from "./port-holders.ts"
 import { Exchange, type Finished, type ProxyParts } from "./proxy/exchange.ts"
 import type { Connector } from "./proxy/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
-import { compile, type Problem, type Target } from "./routing/compile.ts"
-import { RoutingTable } from "./routing/table.ts"
+import { SiteRouter, type Site } from "./routing/site.ts"
+import { Tunnels } from "./tls/tunnels.ts"
 
 export interface DataPlaneConfig {
   /** Addresses of this machine. */
@@ -33,59 +31,68 @@ export interface DataPlaneConfig {
   readonly accessLog?: AccessLog
 }
 
-/** What an open listener needs, and what it has cost so far to open it. */
-interface Listener {
-  /** The flag that sets its port. */
-  readonly flag: string
-  readonly open: () => Promise<number>
-  port: number | undefined
+/** A port of this machine that is to be served. */
+interface Port {
+  readonly number: number
+  readonly protocol: "http" | "tls"
+  readonly mend: string
+  router: SiteRouter
+  listening: Listening | undefined
   /** Why it is not open. */
   error: string | undefined
 }
 
-/** Kinds that are followed while there are Ingresses. */
-const FOLLOWED = [Service, EndpointSlice, Secret] as const
-/** How long requests under way may take when the last Ingress, or the program, goes. */
-const GRACE_MS = 2000
+const portKey = ({ protocol, port }: Pick<Site, "protocol" | "port">): string => `${protocol} ${port}`
 
-/** All that serves requests: made with the first Ingress, and stopped with the last. */
+/** Kinds that are followed while something is served. */
+const FOLLOWED = [Service, EndpointSlice, Secret] as const
+/** How long requests under way may take when the last site, or the program, goes. */
+const GRACE_MS = 2000
+const NOTHING = new SiteRouter([])
+
+/** All that serves requests: made with the first Ingress or Gateway, and stopped with the last. */
 export class DataPlane {
+  readonly certificates: Certificates
   readonly #context: ComponentContext
   readonly #http1: Http1Connector
   readonly #http2: Http2Connector
+  readonly #tunnels: Tunnels
   readonly #backends: Backends
-  readonly #certificates: Certificates
   readonly #holders: PortHolders
   readonly #nodeIps: readonly string[]
   readonly #front: Front
-  readonly #listeners: readonly Listener[]
+  readonly #ports = new Map<string, Port>()
   readonly #metrics: IngressMetrics
-  #table = new RoutingTable<Target>([])
 
   private constructor(context: ComponentContext, config: DataPlaneConfig, changed: () => void) {
     const { informers, random, clock } = context
-    const { nodeIps, apiPort, httpPort, httpsPort, metrics, accessLog } = config
+    const { nodeIps, apiPort, httpsPort, metrics, accessLog } = config
     this.#context = context
     this.#metrics = metrics
     const watchdog = new Watchdog(clock)
     const http1 = (this.#http1 = new Http1Connector(watchdog))
     const http2 = (this.#http2 = new Http2Connector(watchdog))
-    const ownPorts = new Set([apiPort, httpPort, httpsPort])
     this.#backends = new Backends({
       informers,
       random,
-      isOwn: (address, port) => ownPorts.has(port) && nodeIps.includes(address),
+      isOwn: (address, port) => nodeIps.includes(address) && (port === apiPort || this.#isOpen(port)),
     })
-    this.#certificates = new Certificates(clock)
+    this.certificates = new Certificates(clock)
     this.#holders = new PortHolders(clock, changed)
     this.#nodeIps = nodeIps
+    const pick: ProxyParts["pick"] = (backend, tried, client) => this.#backends.pick(backend, tried, client)
+    this.#tunnels = new Tunnels({ watchdog, pick, chance: () => random.next() })
     const connector: Connector = {
       connect: (endpoint, protocol, isFresh, connected) =>
         protocol === "h2c" ? http2.connect(endpoint, connected) : http1.connect(endpoint, protocol, isFresh, connected),
     }
     const parts: ProxyParts = {
-      table: () => this.#table,
-      pick: (backend, tried, client) => this.#backends.pick(backend, tried, client),
+      route: (request, path) => {
+        const { isSecure, listener: port } = request.origin
+        return this.#routerOf(isSecure ? "tls" : "http", port).find(request, path)
+      },
+      chance: () => random.next(),
+      pick,
       connector,
       watchdog,
       httpsPort,
@@ -97,21 +104,11 @@ export class DataPlane {
     this.#front = new Front({
       watchdog,
       limits: { ...defaultFrontLimits(), ...config.limits },
-      certificates: this.#certificates,
+      secure: (port, address, name) => this.#secure(port, address, name),
       begin: (request, client) => new Exchange(parts, request, client),
       refused: (status) => metrics.refused(status),
       ...(config.host === undefined ? {} : { host: config.host }),
     })
-    const listener = (flag: string, open: () => Promise<number>): Listener => ({
-      flag,
-      open,
-      port: undefined,
-      error: undefined,
-    })
-    this.#listeners = [
-      listener("--ingress-http-port", () => this.#front.openHttp(httpPort)),
-      listener("--ingress-https-port", () => this.#front.openHttps(httpsPort)),
-    ]
   }
 
   /** Resolves when Services, endpoints and Secrets are known. `changed`: a certificate or who holds a port may have. */
@@ -122,7 +119,11 @@ export class DataPlane {
     informers.of(Secret).on({ added: changed, updated: changed, deleted: changed })
     const held = (service: Service) => {
       const taken = heldPorts(service, config.nodeIps)
-      return plane.ports.filter((port) => port !== undefined && taken.has(port)).join(" ")
+      return plane
+        .#open()
+        .filter(({ port }) => taken.has(port))
+        .map(({ port }) => port)
+        .join(" ")
     }
     const ofService = (service: Service) => void (held(service) === "" || changed())
     informers.of(Service).on({
@@ -133,43 +134,55 @@ export class DataPlane {
     return plane
   }
 
-  /** Serves these Ingresses from now on. Gives what is wrong with them. */
-  update(ingresses: readonly Ingress[]): readonly Problem[] {
-    const { table, problems, owners } = compile(ingresses)
-    const secrets = this.#context.informers.of(Secret)
-    this.#table = table
-    this.#metrics.keep(new Set(ingresses.map(({ metadata }) => keyFrom(metadata))))
-    return [...problems, ...this.#certificates.update(ingresses, owners, secrets)]
+  /** Serves these sites from now on; their ports are opened by `listen`. `owners`: whose metrics are kept. */
+  update(sites: readonly Site[], owners: ReadonlySet<string>): void {
+    const byPort = Map.groupBy(sites, portKey)
+    for (const [key, port] of this.#ports) {
+      if (byPort.has(key)) continue
+      port.listening?.close()
+      this.#ports.delete(key)
+    }
+    for (const [key, own] of byPort) {
+      const router = new SiteRouter(own)
+      const { port: number, protocol, mend } = own[0]!
+      const known = this.#ports.get(key)
+      if (known === undefined)
+        this.#ports.set(key, { number, protocol, mend, router, listening: undefined, error: undefined })
+      else known.router = router
+    }
+    this.#metrics.keep(owners)
   }
 
-  /** Opens the listeners that are not open. Gives why some could not be. */
-  async listen(): Promise<readonly string[]> {
-    for (const listener of this.#listeners) {
-      if (listener.port !== undefined) continue
+  /** Opens the ports that are not open. Gives why some could not be, by their numbers. */
+  async listen(): Promise<ReadonlyMap<number, string>> {
+    const errors = new Map<number, string>()
+    for (const port of this.#ports.values()) {
+      if (port.listening !== undefined) continue
       try {
-        listener.port = await listener.open()
-        listener.error = undefined
+        port.listening = await this.#front.listen(port.protocol, port.number)
+        port.error = undefined
       } catch (err) {
-        listener.error = (err as Error).message
+        port.error = (err as Error).message
+        errors.set(port.number, port.error)
       }
     }
-    return this.#listeners.flatMap(({ error }) => error ?? [])
+    return errors
   }
 
   /** Which Services take requests to the open ports. */
-  portProblems(): readonly string[] {
-    const open = this.#listeners.flatMap(({ port, flag }) => (port === undefined ? [] : { port, flag }))
-    return this.#holders.tell(this.#context.informers.of(Service).list(), this.#nodeIps, open)
+  portProblems(): readonly PortFault[] {
+    return this.#holders.tell(this.#context.informers.of(Service).list(), this.#nodeIps, this.#open())
   }
 
-  /** The open ports: that for HTTP, and that for TLS. */
-  get ports(): readonly (number | undefined)[] {
-    return this.#listeners.map(({ port }) => port)
+  /** The number by which a port was asked for is open as this port; undefined while it is not open. */
+  portOf(protocol: Site["protocol"], port: number): number | undefined {
+    return this.#ports.get(portKey({ protocol, port }))?.listening?.port
   }
 
   async stop(): Promise<void> {
     const { clock, informers } = this.#context
     const ended = new AbortController()
+    this.#tunnels.stop()
     await this.#front.stop(GRACE_MS, (ms) => sleep(clock, ms, ended.signal).catch(() => undefined))
     ended.abort()
     this.#http1.stop()
@@ -178,5 +191,27 @@ export class DataPlane {
     this.#holders.stop()
     this.#metrics.keep(new Set())
     for (const resource of FOLLOWED) informers.forget(resource as typeof Secret)
+  }
+
+  #routerOf(protocol: Site["protocol"], port: number): SiteRouter {
+    return this.#ports.get(portKey({ protocol, port }))?.router ?? NOTHING
+  }
+
+  #secure(port: number, address: string, name: string): Secured {
+    const found = this.#routerOf("tls", port).findName(address, name)
+    const passthrough = found?.passthrough
+    if (passthrough !== undefined)
+      return { handOn: (socket, client) => this.#tunnels.open(socket, client, passthrough.backends) }
+    return { context: found?.context ?? this.certificates.unsigned.context }
+  }
+
+  #open(): readonly ServedPort[] {
+    return [...this.#ports.values()].flatMap(({ listening, mend }) =>
+      listening === undefined ? [] : { port: listening.port, mend },
+    )
+  }
+
+  #isOpen(port: number): boolean {
+    return this.#open().some((open) => open.port === port)
   }
 }

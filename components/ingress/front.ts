@@ -1,16 +1,16 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
-import { createServer as createTlsServer, type TLSSocket } from "node:tls"
+import { TLSSocket, type SecureContext, type TLSSocketOptions } from "node:tls"
 import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
-import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { openFilesLimit } from "../../pkg/runtime/open-files.ts"
-import type { Certificates } from "./certificates.ts"
+import { FirstBytes } from "./first-bytes.ts"
 import { ServerConnection, type ServerConnectionParts, type ServerLimits } from "./http1/server-connection.ts"
 import { Sessions } from "./http2/sessions.ts"
 import type { Exchange } from "./proxy/exchange.ts"
 import type { Origin } from "./proxy/fields.ts"
 import type { Downstream, IncomingRequest } from "./proxy/messages.ts"
-import type { Watchdog } from "./proxy/watchdog.ts"
+import type { Watchdog, Watched } from "./proxy/watchdog.ts"
+import { readClientHello } from "./tls/client-hello.ts"
 
 export interface FrontLimits extends ServerLimits {
   /** Connections of clients at once. */
@@ -25,19 +25,35 @@ export const defaultFrontLimits = (): FrontLimits => ({
   connections: Math.min(16_384, Math.floor(openFilesLimit() / 8)),
 })
 
+/** How a connection over TLS is served: decrypted here with a certificate, or handed on as it is. */
+export type Secured =
+  | { readonly context: SecureContext }
+  | { readonly handOn: (socket: Socket, client: string) => void }
+
 export interface FrontParts {
   /** Address to listen on; all of this machine unless given. */
   readonly host?: string
   readonly watchdog: Watchdog
   readonly limits: FrontLimits
-  readonly certificates: Pick<Certificates, "contextFor" | "default">
+  /** For a connection to this port and address of the machine whose client asks for `name`. */
+  readonly secure: (port: number, address: string, name: string) => Secured
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
   /** A request was answered that is not understood. */
   readonly refused: (status: number) => void
 }
 
+/** An open port. */
+export interface Listening {
+  readonly port: number
+  /** Takes no more connections; those that are there go on. */
+  close(): void
+}
+
 /** How long a silent connection may be before the kernel asks whether the other side is there. */
 const PROBE_AFTER_MS = 60_000
+const ALPN = ["h2", "http/1.1"]
+/** The beginning of HTTP/2 without TLS. Source: RFC 9113, 3.4. */
+const PREFACE = "PRI"
 
 /** The listeners for clients. Each is opened and closed by itself. */
 export class Front {
@@ -45,7 +61,7 @@ export class Front {
   readonly #share: FairShare
   readonly #open = new Set<Socket>()
   readonly #connections = new Set<ServerConnection>()
-  readonly #servers: Server[] = []
+  readonly #servers = new Map<Server, Promise<void>>()
   readonly #sessions: Sessions
   #isStopping = false
 
@@ -56,48 +72,35 @@ export class Front {
     this.#sessions = new Sessions({ watchdog, headMs: limits.headMs, idleMs: limits.idleMs, begin, refused })
   }
 
-  /** Takes connections on `port`; 0 is any. Gives the port. @throws Error that says why that cannot be */
-  async openHttp(port: number): Promise<number> {
+  /** Takes connections on `port`; 0 is any. @throws Error that says why that cannot be */
+  listen(protocol: "http" | "tls", port: number): Promise<Listening> {
+    const { watchdog, limits } = this.#parts
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      if (this.#admit(socket)) this.#serve(socket, false, portOf(server))
+      if (!this.#admit(socket)) return
+      const origin: Origin = {
+        client: plainAddress(socket.remoteAddress),
+        isSecure: protocol === "tls",
+        port: portOf(server),
+        listener: port,
+        address: plainAddress(socket.localAddress),
+        serverName: undefined,
+      }
+      const decide = protocol === "tls" ? this.#decideTls(origin) : this.#decideHttp(origin)
+      void new FirstBytes(socket, watchdog, limits.headMs, decide)
     })
-    return this.#listen(server, port)
-  }
-
-  async openHttps(port: number): Promise<number> {
-    const { certificates, limits } = this.#parts
-    const { certPem, keyPem }: CertificatePair = certificates.default
-    const options = {
-      cert: certPem,
-      key: keyPem,
-      allowHalfOpen: true,
-      noDelay: true,
-      minVersion: "TLSv1.2" as const,
-      ALPNProtocols: ["h2", "http/1.1"],
-      handshakeTimeout: limits.headMs,
-      SNICallback: (
-        name: string,
-        done: (err: Error | null, context?: ReturnType<Certificates["contextFor"]>) => void,
-      ) => done(null, certificates.contextFor(name)),
-    }
-    const server = createTlsServer(options, (socket: TLSSocket) => {
-      if (this.#open.has(socket)) this.#serve(socket, true, portOf(server))
-    })
-    // Bun gives the TLS socket here, before its handshake.
-    server.on("connection", (socket) => this.#admit(socket))
-    server.on("tlsClientError", (_err, socket) => socket.destroy())
     return this.#listen(server, port)
   }
 
   /** Takes no more connections, lets requests under way end for `graceMs`, then cuts what is left. */
   async stop(graceMs: number, wait: (ms: number) => Promise<void>): Promise<void> {
     this.#isStopping = true
-    const closed = this.#servers.map((server) => new Promise<void>((resolve) => void server.close(() => resolve())))
+    for (const server of this.#servers.keys()) server.close()
     for (const connection of this.#connections) connection.stop()
     this.#sessions.stop()
-    await Promise.race([Promise.all(closed), wait(graceMs)])
+    const closed = Promise.all(this.#servers.values())
+    await Promise.race([closed, wait(graceMs)])
     for (const socket of this.#open) socket.destroy()
-    await Promise.all(closed)
+    await closed
   }
 
   /** One client address may not take all connections. */
@@ -113,21 +116,57 @@ export class Front {
       this.#open.delete(socket)
       this.#share.giveBack(owner)
     })
+    socket.setKeepAlive(true, PROBE_AFTER_MS)
     return true
   }
 
-  #serve(socket: Socket, isSecure: boolean, port: number): void {
-    socket.setKeepAlive(true, PROBE_AFTER_MS)
+  #decideHttp(origin: Origin) {
+    return (bytes: Buffer) => {
+      const start = bytes.toString("latin1", 0, PREFACE.length)
+      if (start === PREFACE) return (socket: Socket) => this.#sessions.serve(socket, origin)
+      return PREFACE.startsWith(start) ? undefined : (socket: Socket) => this.#serveHttp1(socket, origin)
+    }
+  }
+
+  #decideTls(origin: Origin) {
+    return (bytes: Buffer) => {
+      const hello = readClientHello(bytes)
+      if (hello.kind === "incomplete") return undefined
+      if (hello.kind === "malformed") return (socket: Socket) => void socket.destroy()
+      return (socket: Socket) => {
+        const secured = this.#parts.secure(origin.listener, origin.address, hello.name)
+        if ("handOn" in secured) secured.handOn(socket, origin.client)
+        else this.#serveTls(socket, { ...origin, serverName: hello.name }, secured.context)
+      }
+    }
+  }
+
+  #serveTls(socket: Socket, origin: Origin, secureContext: SecureContext): void {
+    const { watchdog, limits } = this.#parts
+    const options: TLSSocketOptions = { isServer: true, secureContext, ALPNProtocols: ALPN }
+    const secured = new TLSSocket(socket, options)
+    const handshake = new Handshake(secured, watchdog, limits.headMs)
+    secured.on("error", () => socket.destroy())
+    secured.once("close", () => socket.destroy())
+    // "secure" is what a server's TLSSocket tells in Bun and in Node.
+    secured.once("secure", () => {
+      watchdog.remove(handshake)
+      if (this.#isStopping) secured.destroy()
+      else if (secured.alpnProtocol === "h2") this.#sessions.serve(secured, origin)
+      else this.#serveHttp1(secured, origin)
+    })
+  }
+
+  #serveHttp1(socket: Socket, origin: Origin): void {
     const { watchdog, limits, begin, refused } = this.#parts
-    const origin: Origin = { client: plainAddress(socket.remoteAddress), isSecure, port }
-    if ((socket as Partial<TLSSocket>).alpnProtocol === "h2") return this.#sessions.serve(socket as TLSSocket, origin)
     const parts: ServerConnectionParts = { watchdog, limits, begin, refused, isStopping: () => this.#isStopping }
     const connection = new ServerConnection(socket, origin, parts)
     this.#connections.add(connection)
     socket.once("close", () => this.#connections.delete(connection))
+    socket.resume()
   }
 
-  async #listen(server: Server, port: number): Promise<number> {
+  async #listen(server: Server, port: number): Promise<Listening> {
     const { host } = this.#parts
     await new Promise<void>((resolve, reject) => {
       server.once("error", (err: NodeJS.ErrnoException) => {
@@ -141,8 +180,27 @@ export class Front {
       })
       server.listen(host === undefined ? { port } : { port, host }, resolve)
     })
-    this.#servers.push(server)
-    return portOf(server)
+    const closed = new Promise<void>((resolve) => void server.once("close", resolve))
+    this.#servers.set(server, closed)
+    void closed.then(() => this.#servers.delete(server))
+    return { port: portOf(server), close: () => void server.close() }
+  }
+}
+
+/** A TLS handshake that must end in time. */
+class Handshake implements Watched {
+  due = Infinity
+  place = -1
+  readonly #socket: TLSSocket
+
+  constructor(socket: TLSSocket, watchdog: Watchdog, ms: number) {
+    this.#socket = socket
+    watchdog.add(this, ms)
+    socket.once("close", () => watchdog.remove(this))
+  }
+
+  overdue(): void {
+    this.#socket.destroy()
   }
 }
 

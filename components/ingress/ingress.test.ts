@@ -314,7 +314,7 @@ describe("Ingresses", () => {
     await given.cluster.eventually(async () => (await given.told()).length > 0)
     expect(await given.told()).toEqual([
       `PortConflict: spec.externalIPs of Service default/thief has the node's address 192.0.2.1, with port ${port}: ` +
-        "requests to it go to that Service and not to Ingresses; take the address or the port out of the Service, or " +
+        "requests to it go to that Service and not to this proxy; take the address or the port out of the Service, or " +
         "set --ingress-http-port",
     ])
   })

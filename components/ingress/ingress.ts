@@ -1,14 +1,9 @@
-import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
-import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
-import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"
-import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
-import { startController, type RunningController } from "../../pkg/controller/start.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
-import type { Problem } from "./routing/compile.ts"
-import { statusController, type Told } from "./status.ts"
+import { IngressSource } from "./ingress-source.ts"
+import type { Source } from "./source.ts"
 
 export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "accessLog"> {
   /** The program's metrics. */
@@ -18,11 +13,11 @@ export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "access
 }
 
 export interface IngressComponent extends Component {
-  /** The open ports: that for HTTP, and that for TLS. None while there is no Ingress. */
+  /** The open ports for Ingresses: that for HTTP, and that for TLS. Undefined while there is no Ingress. */
   readonly ports: readonly (number | undefined)[]
 }
 
-/** How soon a port that another program uses is tried again: at first, and at last. Not while there is no Ingress. */
+/** How soon a port that another program uses is tried again: at first, and at last. Not while nothing is served. */
 const FIRST_RETRY_MS = 5000
 const LAST_RETRY_MS = 60_000
 
@@ -31,51 +26,48 @@ const LAST_RETRY_MS = 60_000
  * their classes are followed.
  */
 export function createIngress(context: ComponentContext, config: IngressConfig): IngressComponent {
-  const { informers, clock } = context
+  const { clock } = context
   const log = context.log.child({ component: "ingress" })
   const { accessLog: accessLogPath, metrics: registry = new Registry(), ...rest } = config
+  const { httpPort, httpsPort } = config
+  const sources: readonly Source[] = [new IngressSource(context, config)]
   let plane: DataPlane | undefined
-  let status: RunningController | undefined
-  let told: ReadonlyMap<Key, Told> = new Map()
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
-  let unsubscribe: (() => void)[] = []
   /** Why nothing is served on purpose; undefined between start and stop. */
   let idle: string | undefined = "not started"
   let closeLog: (() => void) | undefined
 
   const runner = new SyncRunner({
     clock,
-    sync: () => follow(ours()),
+    sync: follow,
     failed(err) {
-      log.error("Could not follow the Ingresses; will retry", { err })
+      log.error("Could not follow what is to be served; will retry", { err })
       return nextRetry()
     },
   })
   const request = () => void runner.request()
 
-  const ours = (): readonly Ingress[] =>
-    informers
-      .of(Ingress)
-      .list()
-      .filter((ingress) => isServedByK3ts(ingress, informers.of(IngressClass)))
-
-  async function follow(ingresses: readonly Ingress[]): Promise<void> {
-    const before = told
-    if (ingresses.length === 0) {
-      if (plane !== undefined) log.info("No Ingress is left: closed the ports")
+  async function follow(): Promise<void> {
+    if (sources.every((source) => source.isEmpty())) {
+      if (plane !== undefined) log.info("Nothing is left to be served: closed the ports")
       await close()
-      told = new Map()
-    } else {
-      plane ??= await open()
-      const problems = plane.update(ingresses)
-      await openPorts(plane)
-      told = tell(ingresses, problems, plane)
+      for (const source of sources) await source.tell(undefined)
+      return
     }
-    for (const key of new Set([...before.keys(), ...told.keys()])) status?.enqueue(key)
+    const open = (plane ??= await openPlane())
+    const wanted = await Promise.all(sources.map((source) => source.wanted(open.certificates)))
+    open.update(
+      wanted.flatMap(({ sites }) => sites),
+      new Set(wanted.flatMap(({ owners }) => owners)),
+    )
+    const errors = await openPorts(open)
+    const faults = open.portProblems()
+    for (const source of sources)
+      await source.tell({ errors, faults, portOf: (protocol, port) => open.portOf(protocol, port) })
   }
 
-  async function open(): Promise<DataPlane> {
+  async function openPlane(): Promise<DataPlane> {
     // What no cluster without an Ingress needs is not loaded there.
     const [{ DataPlane }, { IngressMetrics }] = await Promise.all([import("./data-plane.ts"), import("./metrics.ts")])
     const metrics = new IngressMetrics(registry)
@@ -96,13 +88,13 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     closeLog?.()
   }
 
-  async function openPorts(open: DataPlane): Promise<void> {
-    const before = String(open.ports)
+  async function openPorts(open: DataPlane): Promise<ReadonlyMap<number, string>> {
     const errors = await open.listen()
-    for (const error of errors) if (!portErrors.includes(error)) log.error(error)
-    if (String(open.ports) !== before) log.debug("Ingress ports are open", { ports: open.ports })
-    portErrors = errors
-    if (errors.length > 0) runner.requestIn(nextRetry())
+    const texts = [...errors.values()]
+    for (const error of texts) if (!portErrors.includes(error)) log.error(error)
+    portErrors = texts
+    if (errors.size > 0) runner.requestIn(nextRetry())
+    return errors
   }
 
   function nextRetry(): number {
@@ -111,46 +103,23 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     return ms
   }
 
-  function tell(ingresses: readonly Ingress[], problems: readonly Problem[], open: DataPlane): ReadonlyMap<Key, Told> {
-    const addresses = open.ports.some((port) => port !== undefined) ? config.nodeIps : []
-    const ports = [
-      ...portErrors.map((message) => ({ reason: "PortUnavailable", message: `${message}; it is tried again` })),
-      ...open.portProblems().map((message) => ({ reason: "PortConflict", message })),
-    ]
-    const byKey = Map.groupBy(problems, ({ ingress }) => keyFrom(ingress.metadata))
-    return new Map(
-      ingresses.map(({ metadata }) => {
-        const key = keyFrom(metadata)
-        return [key, { addresses, problems: [...(byKey.get(key) ?? []), ...ports] }]
-      }),
-    )
-  }
-
   return {
     name: "ingress",
     problem: () => idle ?? runner.problem,
     get ports() {
-      return plane?.ports ?? []
+      return plane === undefined ? [] : [plane.portOf("http", httpPort), plane.portOf("tls", httpsPort)]
     },
     async start() {
-      const of = <T extends typeof Ingress | typeof IngressClass>(resource: T) =>
-        informers.of(resource as typeof Ingress).on({ added: request, updated: request, deleted: request })
-      unsubscribe = [of(Ingress), of(IngressClass)]
-      await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
-      status = await startController(statusController({ told: (key) => told.get(key) }), context)
+      for (const source of sources) await source.start(request)
       idle = undefined
       runner.request()
       void runner.start()
     },
     async stop() {
       idle = "stopped"
-      unsubscribe.forEach((off) => off())
-      unsubscribe = []
       await runner.stop()
+      for (const source of sources) await source.stop()
       await close()
-      const stopping = status
-      status = undefined
-      await stopping?.stop()
     },
   }
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { VirtualClock } from "../../pkg/clock/virtual.ts"
-import { PortHolders } from "./port-holders.ts"
+import { PortHolders, type PortFault } from "./port-holders.ts"
 
 const NODE = "192.0.2.1"
 const PORTS = [
-  { port: 80, flag: "--ingress-http-port" },
-  { port: 443, flag: "--ingress-https-port" },
+  { port: 80, mend: "set --ingress-http-port" },
+  { port: 443, mend: "set --ingress-https-port" },
 ]
 const service = (name: string, ports: readonly number[], spec: object, ingress: readonly object[] = []): Service =>
   ({
@@ -14,9 +14,10 @@ const service = (name: string, ports: readonly number[], spec: object, ingress: 
     spec: { clusterIP: "10.43.0.9", ports: ports.map((port) => ({ port, protocol: "TCP" })), ...spec },
     status: { loadBalancer: { ingress } },
   }) as unknown as Service
+const messagesOf = (faults: readonly PortFault[]) => faults.map(({ message }) => message)
 const told = (field: string, name: string, port: number, flag: string) =>
   `${field} of Service shop/${name} has the node's address ${NODE}, with port ${port}: requests to it go to that ` +
-  `Service and not to Ingresses; take the address or the port out of the Service, or set ${flag}`
+  `Service and not to this proxy; take the address or the port out of the Service, or set ${flag}`
 
 test.each([
   {
@@ -64,7 +65,7 @@ test.each([
   const holders = new PortHolders(clock, () => undefined)
   holders.tell(given, [NODE], PORTS)
   await clock.advance(2000)
-  expect(holders.tell(given, [NODE], PORTS)).toEqual(wants)
+  expect(messagesOf(holders.tell(given, [NODE], PORTS))).toEqual([...wants])
 })
 
 test("a Service that gives the port back within two seconds is not told, and a longer one once they are over", async () => {
@@ -72,7 +73,7 @@ test("a Service that gives the port back within two seconds is not told, and a l
   const clock = new VirtualClock(0)
   const web = [service("web", [80], { externalIPs: [NODE] })]
   const seen: (readonly string[])[] = []
-  const holders = new PortHolders(clock, () => void seen.push(holders.tell(web, [NODE], PORTS)))
+  const holders = new PortHolders(clock, () => void seen.push(messagesOf(holders.tell(web, [NODE], PORTS))))
 
   // when it holds the port, gives it back, and takes it again
   expect(holders.tell(web, [NODE], PORTS)).toEqual([])

@@ -2,10 +2,16 @@ import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
 
-/** A port at which Ingresses are served, and the flag that sets it. */
+/** An open port, and what its owner can do to have another one. */
 export interface ServedPort {
   readonly port: number
-  readonly flag: string
+  readonly mend: string
+}
+
+/** A Service that takes the requests to an open port. */
+export interface PortFault {
+  readonly port: number
+  readonly message: string
 }
 
 /** So long a Service may hold a port before it is told: the load balancers of this program give ports back at once. */
@@ -31,14 +37,14 @@ export function heldPorts(
 }
 
 /**
- * Tells which Services take packets for the ports of Ingresses: kube-proxy's rules come before every listener. One
+ * Tells which Services take packets for the open ports: kube-proxy's rules come before every listener. One
  * Service a port is told, and only after it has held the port for some time.
  */
 export class PortHolders {
   readonly #clock: Clock
   readonly #again: () => void
   /** By what is told, when it began. */
-  #since = new Map<string, number>()
+  #since = new Map<string, { readonly fault: PortFault; readonly at: number }>()
   #timer: Timer | undefined
 
   /** `again` is called when a Service has held a port long enough to be told. */
@@ -47,17 +53,19 @@ export class PortHolders {
     this.#again = again
   }
 
-  tell(services: readonly Service[], nodeIps: readonly string[], ports: readonly ServedPort[]): readonly string[] {
+  tell(services: readonly Service[], nodeIps: readonly string[], ports: readonly ServedPort[]): readonly PortFault[] {
     const now = this.#clock.monotonic()
     const since = new Map(
-      faultsOf(services, nodeIps, ports).map((fault) => [fault, this.#since.get(fault) ?? now] as const),
+      faultsOf(services, nodeIps, ports).map(
+        (fault) => [fault.message, { fault, at: this.#since.get(fault.message)?.at ?? now }] as const,
+      ),
     )
     this.#since = since
     this.#timer?.cancel()
     this.#timer = undefined
-    const waiting = [...since.values()].map((at) => at + STANDS_MS - now).filter((ms) => ms > 0)
+    const waiting = [...since.values()].map(({ at }) => at + STANDS_MS - now).filter((ms) => ms > 0)
     if (waiting.length > 0) this.#timer = this.#clock.setTimeout(this.#again, Math.min(...waiting))
-    return [...since].filter(([, at]) => at + STANDS_MS <= now).map(([fault]) => fault)
+    return [...since.values()].filter(({ at }) => at + STANDS_MS <= now).map(({ fault }) => fault)
   }
 
   stop(): void {
@@ -71,18 +79,18 @@ function faultsOf(
   services: readonly Service[],
   nodeIps: readonly string[],
   ports: readonly ServedPort[],
-): readonly string[] {
+): readonly PortFault[] {
   const byName = services
     .map((service) => ({ key: keyFrom(service.metadata), held: heldPorts(service, nodeIps) }))
     .filter(({ held }) => held.size > 0)
     .sort((a, b) => (a.key < b.key ? -1 : 1))
-  return ports.flatMap(({ port, flag }) => {
+  return ports.flatMap(({ port, mend }) => {
     const holder = byName.find(({ held }) => held.has(port))
     if (holder === undefined) return []
     const { field, address } = holder.held.get(port)!
-    return (
+    const message =
       `${field} of Service ${holder.key} has the node's address ${address}, with port ${port}: requests to it go to ` +
-      `that Service and not to Ingresses; take the address or the port out of the Service, or set ${flag}`
-    )
+      `that Service and not to this proxy; take the address or the port out of the Service, or ${mend}`
+    return { port, message }
   })
 }

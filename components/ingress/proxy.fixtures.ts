@@ -9,7 +9,8 @@ import { Exchange, type Finished, type Picked } from "./proxy/exchange.ts"
 import { Http2Connector } from "./http2/connector.ts"
 import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
-import type { Target } from "./routing/compile.ts"
+import { SiteRouter, type Router } from "./routing/site.ts"
+import type { Target } from "./routing/target.ts"
 import { DEFAULT_POLICY, type Policy } from "./routing/policy.ts"
 import { RoutingTable } from "./routing/table.ts"
 import { Certificates } from "./certificates.ts"
@@ -33,14 +34,26 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
   const finished: Finished[] = []
   const waiting: { count: number; resolve(): void }[] = []
   const target: Target = {
-    ingress: "shop/web",
-    backend: { namespace: "shop", service: "web", port: 80 },
+    owner: { kind: "Ingress", key: "shop/web" },
+    backends: [{ weight: 1, to: { namespace: "shop", service: "web", port: 80 } }],
     policy: { ...DEFAULT_POLICY, ...policy },
   }
   const table = new RoutingTable<Target>([
     { host: "", target },
     { host: "unknown", path: { type: "Exact", value: "/x" }, target },
   ])
+  const router: Router = {
+    find({ host }, path) {
+      const found = table.find(host, path)
+      return found && { ...found, since: "" }
+    },
+    findName: () => undefined,
+  }
+  const sites = new SiteRouter([
+    { address: undefined, port: 0, protocol: "http", router, mend: "" },
+    { address: undefined, port: 0, protocol: "tls", router, mend: "" },
+  ])
+  const certificates = new Certificates(clock)
   let next = 0
   const pick = (_backend: unknown, tried: readonly Endpoint[]): Picked | undefined => {
     for (let i = 0; i < endpoints.length; i++) {
@@ -54,12 +67,13 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
     host: "127.0.0.1",
     watchdog,
     limits: { headMs: 5000, idleMs: 5000, lingerMs: 200, connections: 100, ...limits },
-    certificates: new Certificates(clock),
+    secure: () => ({ context: certificates.unsigned.context }),
     refused: () => undefined,
     begin: (request, client) =>
       new Exchange(
         {
-          table: () => table,
+          route: (request, path) => sites.find(request, path),
+          chance: () => 0,
           pick,
           connector: {
             connect: (endpoint, protocol, isFresh, done) =>
@@ -77,8 +91,8 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
         client,
       ),
   })
-  const port = await front.openHttp(0)
-  const tlsPort = await front.openHttps(0)
+  const { port } = await front.listen("http", 0)
+  const { port: tlsPort } = await front.listen("tls", 0)
   return {
     port,
     tlsPort,

@@ -22,6 +22,7 @@ const ABOVE_FOUNDATION: Readonly<Record<string, readonly string[]>> = {
   component: ["api", "client"],
   controller: ["api", "client", "component"],
   operator: ["api", "client", "component", "controller"],
+  "gateway-api": ["operator"],
 }
 
 /** The composition root: it puts the components together, so it may import all of them. */

@@ -83,7 +83,7 @@ async function throughProxy(backend: Promise<number>): Promise<readonly [Load, n
 async function throughNginx(backend: Promise<number>): Promise<Load> {
   const dir = mkdtempSync(join(tmpdir(), "k3ts-nginx-"))
   const port = await freePort()
-  const { certPem, keyPem } = new Certificates(realClock).default
+  const { certPem, keyPem } = new Certificates(realClock).unsigned.pair
   writeFileSync(join(dir, "cert.pem"), certPem)
   writeFileSync(join(dir, "key.pem"), keyPem)
   writeFileSync(

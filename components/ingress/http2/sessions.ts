@@ -1,5 +1,5 @@
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2"
-import type { TLSSocket } from "node:tls"
+import type { Socket } from "node:net"
 import type { Exchange } from "../proxy/exchange.ts"
 import type { Origin } from "../proxy/fields.ts"
 import type { Downstream, IncomingRequest } from "../proxy/messages.ts"
@@ -23,7 +23,7 @@ export class Sessions {
   readonly #open = new Set<Session>()
   readonly #server = createServer({ settings: { maxConcurrentStreams: MOST_STREAMS } })
   /** The connection that is handed over in this turn. */
-  #arriving: { readonly socket: TLSSocket; readonly origin: Origin } | undefined
+  #arriving: { readonly socket: Socket; readonly origin: Origin } | undefined
   #isStopping = false
 
   constructor(parts: SessionsParts) {
@@ -35,11 +35,12 @@ export class Sessions {
     })
   }
 
-  /** Serves a connection that has agreed on HTTP/2. */
-  serve(socket: TLSSocket, origin: Origin): void {
+  /** Serves a connection that has agreed on HTTP/2, or begins with it. */
+  serve(socket: Socket, origin: Origin): void {
     this.#arriving = { socket, origin }
     this.#server.emit("connection", socket)
     this.#arriving = undefined
+    socket.resume()
   }
 
   /** Takes no more requests; those under way go on. */

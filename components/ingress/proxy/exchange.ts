@@ -1,5 +1,13 @@
-import type { RoutingTable } from "../routing/table.ts"
-import type { BackendRef, Target } from "../routing/compile.ts"
+import { changedFields, changedTarget, locationOf } from "../routing/changes.ts"
+import {
+  chooseBackend,
+  isRefusal,
+  type Backend,
+  type BackendRef,
+  type Redirect,
+  type Refusal,
+  type Target,
+} from "../routing/target.ts"
 import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
 import { normalPath } from "../routing/normal-path.ts"
 import type { Field, ResponseHead } from "../http1/head.ts"
@@ -20,6 +28,7 @@ import type { Watchdog, Watched } from "./watchdog.ts"
 export interface Finished {
   readonly request: IncomingRequest
   readonly target: Target | undefined
+  readonly backend: Backend | undefined
   readonly endpoint: Endpoint | undefined
   /** 499 where the client went away before there was an answer. */
   readonly status: number
@@ -30,13 +39,15 @@ export interface Finished {
 }
 
 export interface ProxyParts {
-  /** The table of this moment. */
-  readonly table: () => RoutingTable<Target>
+  /** Where a request goes at this moment. `path` is its path as `normalPath` gives it. */
+  readonly route: (request: IncomingRequest, path: string) => Target | Refusal
+  /** At least 0 and less than 1. */
+  readonly chance: () => number
   /**
    * The next endpoint of a backend that is not among `tried`; undefined when there is none, and so when all were tried.
    * `client` is the address that asks.
    */
-  readonly pick: (backend: BackendRef, tried: readonly Endpoint[], client: string) => Picked | undefined
+  readonly pick: (to: BackendRef, tried: readonly Endpoint[], client: string) => Picked | undefined
   readonly connector: Connector
   readonly watchdog: Watchdog
   /** The port to which requests without TLS are sent. */
@@ -53,19 +64,28 @@ export interface Picked {
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
 const REASONS: Readonly<Record<number, string>> = {
+  301: "Moved Permanently",
+  302: "Found",
+  303: "See Other",
+  307: "Temporary Redirect",
   308: "Permanent Redirect",
   400: "Bad Request",
   404: "Not Found",
   408: "Request Timeout",
   413: "Content Too Large",
   417: "Expectation Failed",
+  421: "Misdirected Request",
   431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
   501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
   504: "Gateway Timeout",
   505: "HTTP Version Not Supported",
 }
+/** A rule without backends, or whose backends have no weight. Source: HTTPRouteRule.BackendRefs. */
+const NO_BACKEND: Refusal = { status: 500, reason: "the rule has no backend" }
+
 export const reasonOf = (status: number): string => REASONS[status] ?? "Error"
 
 /**
@@ -81,7 +101,13 @@ export class Exchange implements Watched {
   readonly #client: Downstream
   readonly #startedAt: number
   #target: Target | undefined
+  /** The backend that was chosen, with which the exchange stays. */
+  #backend: Backend | undefined
+  /** The path by which the request was routed. */
+  #path = ""
   #policy: Policy = DEFAULT_POLICY
+  /** When all of it must be over, on the watchdog's clock. */
+  #deadline = Infinity
   #tried: Endpoint[] = []
   #attempts = 0
   #endpoint: Endpoint | undefined
@@ -102,16 +128,21 @@ export class Exchange implements Watched {
   }
 
   start(): void {
-    const { host, target, framing, origin, authority } = this.#request
+    const { target, framing, origin } = this.#request
     this.#parts.watchdog.add(this, Infinity)
     const path = normalPath(target)
     if (path === undefined) return this.#refuse(400, "the path leaves its root")
-    this.#target = this.#parts.table().match(host, path)
-    if (this.#target === undefined) return this.#refuse(404, "no rule of an Ingress is for this host and path")
-    this.#policy = this.#target.policy
-    if (this.#policy.redirectToHttps && !origin.isSecure) return this.#redirect(authority, target)
+    this.#path = path
+    const routed = this.#parts.route(this.#request, path)
+    if (isRefusal(routed)) return this.#refuse(routed.status, routed.reason)
+    this.#target = routed
+    this.#policy = routed.policy
+    this.#deadline = this.#startedAt + this.#policy.requestMs
+    if (this.#policy.redirectToHttps && !origin.isSecure) return this.#redirect(this.#toHttps())
+    if (routed.redirect !== undefined) return this.#redirect(routed.redirect)
     if (framing.kind === "length" && framing.length > this.#policy.maxBodyBytes)
       return this.#refuse(413, "the body is larger than the Ingress lets through")
+    this.#backend = chooseBackend(routed.backends, this.#parts.chance())
     this.#try()
   }
 
@@ -184,7 +215,10 @@ export class Exchange implements Watched {
   #head({ status, reason, fields, framing }: ResponseHead): void {
     this.#status = status
     this.#progressed()
-    if (status !== 101) return this.#client.respond({ status, reason, fields: answerFields(fields), framing })
+    if (status !== 101) {
+      const own = changedFields(answerFields(fields), this.#backend?.answer)
+      return this.#client.respond({ status, reason, fields: changedFields(own, this.#target?.answer), framing })
+    }
     const upgrade = fields.find(({ key }) => key === "upgrade")?.value ?? this.#request.upgrade ?? ""
     const changed = [...answerFields(fields), fieldOf("Connection", "Upgrade"), fieldOf("Upgrade", upgrade)]
     this.#requestComplete = false
@@ -207,7 +241,8 @@ export class Exchange implements Watched {
 
   overdue(): void {
     if (this.#isOver) return
-    if (this.#stopConnecting !== undefined) {
+    if (this.#status === 0 && this.#parts.watchdog.now >= this.#deadline) this.#refuse(504, "no answer in time")
+    else if (this.#stopConnecting !== undefined) {
       this.#stopConnecting()
       this.#stopConnecting = undefined
       this.#retryOr(504, "no connection to an endpoint in time")
@@ -217,15 +252,21 @@ export class Exchange implements Watched {
 
   #progressed(): void {
     const { idleMs, responseMs } = this.#policy
-    this.#parts.watchdog.expect(this, this.#status === 0 ? responseMs : idleMs)
+    this.#expect(this.#status === 0 ? responseMs : idleMs)
+  }
+
+  /** Upgraded connections may last as long as both sides like. */
+  #expect(ms: number): void {
+    const left = this.#status === 101 ? Infinity : this.#deadline - this.#parts.watchdog.now
+    this.#parts.watchdog.expect(this, Math.max(0, Math.min(ms, left)))
   }
 
   // ---- steps ----
 
   #try(): void {
-    const { backend } = this.#target!
-    if (backend === undefined) return this.#refuse(503, "the backend is no Service")
-    const picked = this.#parts.pick(backend, this.#tried, this.#request.origin.client)
+    const to = this.#backend?.to ?? NO_BACKEND
+    if (isRefusal(to)) return this.#refuse(to.status, to.reason)
+    const picked = this.#parts.pick(to, this.#tried, this.#request.origin.client)
     if (picked === undefined) {
       return this.#tried.length === 0
         ? this.#refuse(503, "the Service has no endpoint that is ready")
@@ -234,7 +275,7 @@ export class Exchange implements Watched {
     this.#endpoint = picked.endpoint
     this.#attempts++
     this.#tried.push(picked.endpoint)
-    this.#parts.watchdog.expect(this, this.#policy.connectMs)
+    this.#expect(this.#policy.connectMs)
     let connected = false
     const stop = this.#parts.connector.connect(picked.endpoint, picked.protocol, !this.#mayRepeat(), (result) => {
       connected = true
@@ -249,13 +290,16 @@ export class Exchange implements Watched {
 
   #send(upstream: Upstream): void {
     const { method, target, authority, fields, framing, upgrade, origin } = this.#request
+    const { request, rewrite } = this.#target!
+    const own = this.#backend!
     this.#upstream = upstream
     this.#progressed()
+    const path = own.rewrite?.path ?? rewrite?.path
     const outgoing = {
       method,
-      target,
-      authority,
-      fields: requestFields(fields, authority, origin),
+      target: path === undefined ? target : changedTarget(target, this.#path, path),
+      authority: own.rewrite?.hostname ?? rewrite?.hostname ?? authority,
+      fields: changedFields(changedFields(requestFields(fields, authority, origin), request), own.request),
       framing,
       upgrade,
       isSecure: origin.isSecure,
@@ -282,11 +326,13 @@ export class Exchange implements Watched {
     }
   }
 
-  #redirect(authority: string, target: string): void {
-    const { httpsPort } = this.#parts
-    const name = authority.replace(/:\d*$/, "")
-    const location = `https://${name}${httpsPort === 443 ? "" : `:${httpsPort}`}${target}`
-    this.#refuse(308, "this is served over TLS only", [fieldOf("Location", location)])
+  #toHttps(): Redirect {
+    return { scheme: "https", port: this.#parts.httpsPort, status: 308 }
+  }
+
+  #redirect(redirect: Redirect): void {
+    const location = locationOf(redirect, this.#request, this.#path)
+    this.#refuse(redirect.status, "this is found elsewhere", [fieldOf("Location", location)])
   }
 
   /** Answers in the place of a backend. */
@@ -297,7 +343,7 @@ export class Exchange implements Watched {
       status,
       reason: reasonOf(status),
       fields: [
-        ...fields,
+        ...changedFields(fields, this.#target?.redirect === undefined ? undefined : this.#target.answer),
         fieldOf("Content-Type", "text/plain; charset=utf-8"),
         fieldOf("X-Content-Type-Options", "nosniff"),
         fieldOf("Content-Length", String(body.length)),
@@ -323,6 +369,7 @@ export class Exchange implements Watched {
     this.#parts.finished({
       request: this.#request,
       target: this.#target,
+      backend: this.#backend,
       endpoint: this.#endpoint,
       status: this.#status,
       received: this.#received,

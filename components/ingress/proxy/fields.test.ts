@@ -43,6 +43,9 @@ test.each([
     client: "192.0.2.7",
     isSecure: true,
     port: 443,
+    listener: 443,
+    address: "192.0.2.1",
+    serverName: "shop.example",
   })
   expect(texts(sent)).toEqual([...wants, ...FORWARDED])
 })

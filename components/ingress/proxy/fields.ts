@@ -38,6 +38,12 @@ export interface Origin {
   readonly isSecure: boolean
   /** The port on which the request came. */
   readonly port: number
+  /** The number by which the port was asked for: `port`, or 0 for any. */
+  readonly listener: number
+  /** The address of this machine on which it came. */
+  readonly address: string
+  /** The name for which the client asked over TLS; undefined without TLS, and empty for none. */
+  readonly serverName: string | undefined
 }
 
 /** The fields of a request for a backend, without those that frame its body and without Host. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import { compile } from "./compile.ts"
+import { serviceOf } from "./target.ts"
 
 const to = (name: string) => ({ service: { name, port: { number: 80 } } })
 const rule = (host: string | undefined, ...paths: readonly (readonly [string, string])[]) => ({
@@ -19,8 +20,8 @@ function compiled(ingresses: readonly Ingress[], urls: readonly string[]) {
   const { table, problems } = compile(ingresses)
   const served = urls.map((url) => {
     const slash = url.indexOf("/")
-    const found = table.match(url.slice(0, slash), url.slice(slash))
-    return found === undefined ? undefined : `${found.ingress} → ${found.backend?.service}`
+    const found = table.find(url.slice(0, slash), url.slice(slash))
+    return found === undefined ? undefined : `${found.target.owner.key} → ${serviceOf(found.target.backends[0])}`
   })
   return {
     served,

@@ -1,23 +1,9 @@
 import type { HTTPIngressPath, Ingress, IngressBackend } from "../../../pkg/api/networking/v1/ingress.ts"
+import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
-import { policyOf, type Policy } from "./policy.ts"
+import { policyOf } from "./policy.ts"
 import { RoutingTable, type PathMatch, type Route } from "./table.ts"
-
-/** A port of a Service, by name or by number. */
-export interface BackendRef {
-  readonly namespace: string
-  readonly service: string
-  readonly port: string | number
-}
-
-/** What requests of one path are handed to. */
-export interface Target {
-  /** The Ingress, as `<namespace>/<name>`. */
-  readonly ingress: Key
-  /** Undefined for a backend that is no Service, which is answered with 503. */
-  readonly backend: BackendRef | undefined
-  readonly policy: Policy
-}
+import type { BackendRef, Refusal, Target } from "./target.ts"
 
 /** Something about an Ingress that its owner should know, shown as an Event. */
 export interface Problem {
@@ -26,11 +12,17 @@ export interface Problem {
   readonly message: string
 }
 
+/** The namespace of the oldest Ingress that names a host, and when that was created. */
+export interface HostOwner {
+  readonly namespace: string
+  readonly since: string
+}
+
 export interface Compiled {
   readonly table: RoutingTable<Target>
   readonly problems: readonly Problem[]
-  /** The namespace to which each host of a rule belongs; `""` is every other host. */
-  readonly owners: ReadonlyMap<string, string>
+  /** To which namespace each host of a rule belongs, and since when; `""` is every other host. */
+  readonly owners: ReadonlyMap<string, HostOwner>
 }
 
 /**
@@ -60,12 +52,16 @@ export function compile(ingresses: readonly Ingress[]): Compiled {
           "ResourceBackend",
           `${where} names ${resource.kind} ${JSON.stringify(resource.name)}, but only Services can be backends here`,
         )
-      return { ingress: keyFrom(metadata), backend: serviceOf(backend, namespace), policy }
+      return {
+        owner: { kind: "Ingress", key: keyFrom(metadata) },
+        backends: [{ weight: 1, to: serviceOf(backend, namespace) ?? NO_SERVICE }],
+        policy,
+      }
     }
 
     const hosts = new Set<string>()
     for (const [i, { host = "", http }] of (spec.rules ?? []).entries()) {
-      const owner = owners.get(host)
+      const owner = owners.get(host)?.namespace
       if (owner !== namespace) {
         tell(
           "HostConflict",
@@ -91,41 +87,49 @@ export function compile(ingresses: readonly Ingress[]): Compiled {
     const fallback = target(defaultBackend, "the default backend")
     for (const host of hosts) routes.push({ host, target: fallback })
     if ((spec.rules ?? []).length > 0) defaults.push({ host: "", target: fallback })
-    else if (owners.get("") === namespace) routes.push({ host: "", target: fallback })
+    else if (owners.get("")?.namespace === namespace) routes.push({ host: "", target: fallback })
     else
       tell(
         "HostConflict",
-        `${hostText("")} belongs to an older Ingress in namespace ${owners.get("")}: the default backend is left out`,
+        `${hostText("")} belongs to an older Ingress in namespace ${owners.get("")?.namespace}: the default backend is left out`,
       )
   }
   return { table: new RoutingTable([...routes, ...freeDefaults(defaults, owners)]), problems, owners }
 }
 
 /** The default backends of Ingresses with rules, for hosts that nobody names: where nobody else is for them. */
-function freeDefaults(defaults: readonly Route<Target>[], owners: ReadonlyMap<string, string>) {
+function freeDefaults(defaults: readonly Route<Target>[], owners: Compiled["owners"]) {
   const [oldest] = defaults
-  const owner = owners.get("") ?? (oldest === undefined ? undefined : namespaceOf(oldest.target))
+  const owner = owners.get("")?.namespace ?? (oldest === undefined ? undefined : namespaceOf(oldest.target))
   return defaults.filter(({ target }) => namespaceOf(target) === owner)
 }
 
-const namespaceOf = ({ ingress }: Target): string => ingress.slice(0, ingress.indexOf("/"))
+const namespaceOf = ({ owner: { key } }: Target): string => key.slice(0, key.indexOf("/"))
 
-function hostOwners(oldestFirst: readonly Ingress[]): ReadonlyMap<string, string> {
-  const owners = new Map<string, string>()
+function hostOwners(oldestFirst: readonly Ingress[]): Compiled["owners"] {
+  const owners = new Map<string, HostOwner>()
   for (const { metadata, spec } of oldestFirst) {
     const rules = spec.rules ?? []
     const hosts = rules.length === 0 ? [""] : rules.map(({ host = "" }) => host)
-    for (const host of hosts) if (!owners.has(host)) owners.set(host, metadata.namespace ?? "")
+    for (const host of hosts)
+      if (!owners.has(host))
+        owners.set(host, { namespace: metadata.namespace ?? "", since: metadata.creationTimestamp ?? "" })
   }
   return owners
 }
 
 /** The oldest first; of the same age by name. */
-export function byAge({ metadata: a }: Ingress, { metadata: b }: Ingress): number {
+export function byAge({ metadata: a }: Aged, { metadata: b }: Aged): number {
   const [first, second] = [a.creationTimestamp ?? "", b.creationTimestamp ?? ""]
   if (first !== second) return first < second ? -1 : 1
   return keyFrom(a) < keyFrom(b) ? -1 : 1
 }
+
+interface Aged {
+  readonly metadata: ObjectMeta
+}
+
+const NO_SERVICE: Refusal = { status: 503, reason: "the backend is no Service" }
 
 /** ImplementationSpecific is compared as Prefix; without a path it covers all. */
 const pathMatch = ({ path = "", pathType }: HTTPIngressPath): PathMatch => ({

@@ -7,6 +7,8 @@ export interface Policy {
   readonly connectMs: number
   /** Longest time from the end of the request, or from its last part, to the head of the answer. */
   readonly responseMs: number
+  /** Longest time for a request and its answer; Infinity for any. No annotation sets it. */
+  readonly requestMs: number
   /** Longest time in which neither side of a body or of an upgraded connection sends anything. */
   readonly idleMs: number
   /** The largest body of a request, in bytes; Infinity for any. */
@@ -20,6 +22,7 @@ export interface Policy {
 export const DEFAULT_POLICY: Policy = {
   connectMs: 5000,
   responseMs: 60_000,
+  requestMs: Infinity,
   idleMs: 300_000,
   maxBodyBytes: Infinity,
   retries: 2,

@@ -60,7 +60,7 @@ describe("a routing table", () => {
     { host: "", path: "/", wants: undefined },
     { host: "*.foo.com", path: "/", wants: "*.foo.com/" },
   ])("gives $host and $path the target $wants", ({ host, path, wants }) => {
-    expect(TABLE.match(host, path)).toBe(wants)
+    expect(TABLE.find(host, path)?.target).toBe(wants)
   })
 
   test("asks rules without a host last, and the target without a path after all paths", () => {
@@ -75,7 +75,7 @@ describe("a routing table", () => {
 
     // then
     const asked = ["nobody/api", "nobody/", "shop/api", "lone/here", "lone/api", "/api"]
-    const found = asked.map((url) => table.match(url.slice(0, url.indexOf("/")), url.slice(url.indexOf("/"))))
+    const found = asked.map((url) => table.find(url.slice(0, url.indexOf("/")), url.slice(url.indexOf("/")))?.target)
     expect(found).toEqual(["everywhere", "fallback", "shop", "lone", "lone's own", "everywhere"])
   })
 
@@ -85,6 +85,6 @@ describe("a routing table", () => {
       prefix("a", "/x/", "second"),
       exact("a", "/x", "third"),
     ])
-    expect([table.match("a", "/x/y"), table.match("a", "/x")]).toEqual(["first", "third"])
+    expect([table.find("a", "/x/y")?.target, table.find("a", "/x")?.target]).toEqual(["first", "third"])
   })
 })

@@ -15,6 +15,7 @@ export interface Route<T> {
 
 /** The paths of one host. */
 interface Paths<T> {
+  readonly host: string
   readonly exact: Map<string, T>
   /** By path without slashes at its end: `/` is the empty text. */
   readonly prefixes: Map<string, T>
@@ -39,7 +40,7 @@ export class RoutingTable<T> {
   #add({ host, path, target }: Route<T>): void {
     let paths = this.#hosts.get(host)
     if (paths === undefined)
-      this.#hosts.set(host, (paths = { exact: new Map(), prefixes: new Map(), longest: 0, fallback: undefined }))
+      this.#hosts.set(host, (paths = { host, exact: new Map(), prefixes: new Map(), longest: 0, fallback: undefined }))
     if (path === undefined) paths.fallback ??= target
     else if (path.type === "Exact") addOnce(paths.exact, path.value, target)
     else {
@@ -49,11 +50,15 @@ export class RoutingTable<T> {
     }
   }
 
-  /** `host` without a port and in lower case; `path` as `normalPath` gives it. */
-  match(host: string, path: string): T | undefined {
+  /**
+   * The target, and the host or pattern by which it was found. `host` without a port and in lower case; `path` as
+   * `normalPath` gives it.
+   */
+  find(host: string, path: string): { readonly host: string; readonly target: T } | undefined {
     const paths = this.#pathsOf(host)
     if (paths === undefined) return undefined
-    return paths.exact.get(path) ?? longestPrefix(paths, path) ?? paths.fallback
+    const target = paths.exact.get(path) ?? longestPrefix(paths, path) ?? paths.fallback
+    return target === undefined ? undefined : { host: paths.host, target }
   }
 
   #pathsOf(host: string): Paths<T> | undefined {

@@ -1,0 +1,102 @@
+import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
+import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
+import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import { keyFrom, type Key } from "../../pkg/client/informer.ts"
+import type { ComponentContext } from "../../pkg/component/component.ts"
+import { startController, type RunningController } from "../../pkg/controller/start.ts"
+import type { Certificates } from "./certificates.ts"
+import type { Problem } from "./routing/compile.ts"
+import type { PortsState, Source, Wanted } from "./source.ts"
+import { statusController, type Told } from "./status.ts"
+
+export interface IngressSourceConfig {
+  readonly nodeIps: readonly string[]
+  readonly httpPort: number
+  readonly httpsPort: number
+}
+
+/** The Ingresses whose class names this controller. While there is none, only Ingresses and their classes are followed. */
+export class IngressSource implements Source {
+  readonly #context: ComponentContext
+  readonly #config: IngressSourceConfig
+  #status: RunningController | undefined
+  #told: ReadonlyMap<Key, Told> = new Map()
+  #problems: readonly Problem[] = []
+  #unsubscribe: readonly (() => void)[] = []
+
+  constructor(context: ComponentContext, config: IngressSourceConfig) {
+    this.#context = context
+    this.#config = config
+  }
+
+  async start(changed: () => void): Promise<void> {
+    const { informers } = this.#context
+    const handlers = { added: changed, updated: changed, deleted: changed }
+    this.#unsubscribe = [informers.of(Ingress).on(handlers), informers.of(IngressClass).on(handlers)]
+    await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
+    this.#status = await startController(statusController({ told: (key) => this.#told.get(key) }), this.#context)
+  }
+
+  async stop(): Promise<void> {
+    for (const off of this.#unsubscribe) off()
+    this.#unsubscribe = []
+    const stopping = this.#status
+    this.#status = undefined
+    await stopping?.stop()
+  }
+
+  isEmpty(): boolean {
+    return this.#ingresses().length === 0
+  }
+
+  async wanted(certificates: Certificates): Promise<Wanted> {
+    const ingresses = this.#ingresses()
+    if (ingresses.length === 0) return { sites: [], owners: [] }
+    // What no cluster without an Ingress needs is not loaded there.
+    const { routeIngresses } = await import("./routing/ingress-router.ts")
+    const { router, problems } = routeIngresses(ingresses, this.#context.informers.of(Secret), certificates)
+    this.#problems = problems
+    const { httpPort, httpsPort } = this.#config
+    return {
+      sites: [
+        { address: undefined, port: httpPort, protocol: "http", router, mend: "set --ingress-http-port" },
+        { address: undefined, port: httpsPort, protocol: "tls", router, mend: "set --ingress-https-port" },
+      ],
+      owners: ingresses.map(({ metadata }) => `Ingress/${keyFrom(metadata)}`),
+    }
+  }
+
+  async tell(ports: PortsState | undefined): Promise<void> {
+    const before = this.#told
+    this.#told = new Map(ports === undefined ? [] : this.#tell(ports))
+    for (const key of new Set([...before.keys(), ...this.#told.keys()])) this.#status?.enqueue(key)
+  }
+
+  #tell({ errors, faults, portOf }: PortsState): readonly (readonly [Key, Told])[] {
+    const { httpPort, httpsPort, nodeIps } = this.#config
+    const open = [portOf("http", httpPort), portOf("tls", httpsPort)]
+    const problems = [
+      ...[httpPort, httpsPort].flatMap((port) => {
+        const error = errors.get(port)
+        return error === undefined ? [] : { reason: "PortUnavailable", message: `${error}; it is tried again` }
+      }),
+      ...faults.filter(({ port }) => open.includes(port)).map(({ message }) => ({ reason: "PortConflict", message })),
+    ]
+    const addresses = open.some((port) => port !== undefined) ? nodeIps : []
+    const byKey = Map.groupBy(this.#problems, ({ ingress }) => keyFrom(ingress.metadata))
+    return this.#ingresses().map(({ metadata }) => {
+      const key = keyFrom(metadata)
+      return [key, { addresses, problems: [...(byKey.get(key) ?? []), ...problems] }]
+    })
+  }
+
+  #ingresses(): readonly Ingress[] {
+    const { informers } = this.#context
+    const classes = informers.of(IngressClass)
+    return informers
+      .of(Ingress)
+      .list()
+      .filter((ingress) => isServedByK3ts(ingress, classes))
+  }
+}

@@ -1,0 +1,86 @@
+import type { Key } from "../../../pkg/client/informer.ts"
+import type { Field } from "../http1/head.ts"
+import type { BackendProtocol } from "../proxy/messages.ts"
+import type { Policy } from "./policy.ts"
+
+/** A port of a Service, by name or by number. */
+export interface BackendRef {
+  readonly namespace: string
+  readonly service: string
+  readonly port: string | number
+  /** How endpoints are spoken to where the port of the Service does not say; HTTP/1.1 unless given. */
+  readonly protocol?: BackendProtocol
+}
+
+/** The object by which a request is routed: its kind, and its key. */
+export interface Owner {
+  readonly kind: "Ingress" | "HTTPRoute" | "GRPCRoute" | "TLSRoute"
+  readonly key: Key
+}
+
+/** A request is answered in the place of a backend. */
+export interface Refusal {
+  readonly status: number
+  readonly reason: string
+}
+
+/** Changes to the fields of a message. `remove` has names in lower case. */
+export interface FieldChanges {
+  readonly set: readonly Field[]
+  readonly add: readonly Field[]
+  readonly remove: ReadonlySet<string>
+}
+
+/** What becomes of the path: another one, or another one in the place of its first `prefix` characters. */
+export type PathChange =
+  | { readonly kind: "full"; readonly value: string }
+  | { readonly kind: "prefix"; readonly prefix: number; readonly value: string }
+
+export interface Rewrite {
+  readonly hostname?: string
+  readonly path?: PathChange
+}
+
+export interface Redirect extends Rewrite {
+  readonly scheme?: "http" | "https"
+  readonly port?: number
+  readonly status: number
+}
+
+/** What is changed in a request and in its answer. */
+export interface Changes {
+  readonly request?: FieldChanges
+  readonly answer?: FieldChanges
+  readonly rewrite?: Rewrite
+}
+
+/** One of the backends among which requests are spread. */
+export interface Backend extends Changes {
+  readonly weight: number
+  readonly to: BackendRef | Refusal
+}
+
+/** What requests of one rule are handed to. */
+export interface Target extends Changes {
+  readonly owner: Owner
+  readonly policy: Policy
+  /** Takes the place of the backends. */
+  readonly redirect?: Redirect
+  readonly backends: readonly Backend[]
+  /** Further backends that are sent a copy, and whose answers are dropped; `share` of all requests, 0 to 1. */
+  readonly mirrors?: readonly { readonly to: BackendRef; readonly share: number }[]
+}
+
+export const isRefusal = (to: object): to is Refusal => "status" in to && "reason" in to
+
+/** Chooses by weight. `chance` is at least 0 and less than 1. Undefined where no backend has a weight. */
+export function chooseBackend(backends: readonly Backend[], chance: number): Backend | undefined {
+  const [first] = backends
+  if (backends.length === 1) return first!.weight > 0 ? first : undefined
+  let left = chance * backends.reduce((sum, { weight }) => sum + weight, 0)
+  return backends.find(({ weight }) => weight > 0 && (left -= weight) < 0)
+}
+
+/** The name of the Service behind a backend. */
+export const serviceOf = (backend: Backend | undefined): string | undefined =>
+  backend === undefined || isRefusal(backend.to) ? undefined : backend.to.service

@@ -1,0 +1,97 @@
+import { connect, type Socket } from "node:net"
+import type { ProxyParts } from "../proxy/exchange.ts"
+import type { Endpoint } from "../proxy/messages.ts"
+import type { Watchdog, Watched } from "../proxy/watchdog.ts"
+import type { Passthrough } from "../routing/site.ts"
+
+export interface TunnelParts {
+  readonly watchdog: Watchdog
+  readonly pick: ProxyParts["pick"]
+  readonly chance: () => number
+}
+
+const CONNECT_MS = 5000
+/** Longest time in which neither side sends anything: programs in a tunnel may keep their own connections alive. */
+const IDLE_MS = 3_600_000
+const MOST_TRIES = 3
+
+/** Connections over TLS that are handed to backends as they are. */
+export class Tunnels {
+  readonly #parts: TunnelParts
+  readonly #open = new Set<Tunnel>()
+
+  constructor(parts: TunnelParts) {
+    this.#parts = parts
+  }
+
+  /** A connection without a backend that can be reached is cut, since only a backend could say why. */
+  open(socket: Socket, client: string, backends: Passthrough["backends"]): void {
+    let left = this.#parts.chance() * backends.reduce((sum, { weight }) => sum + weight, 0)
+    const chosen = backends.find(({ weight }) => weight > 0 && (left -= weight) < 0)
+    if (chosen?.to === undefined) return void socket.destroy()
+    const { to } = chosen
+    const tunnel = new Tunnel(socket, this.#parts.watchdog, (tried) => this.#parts.pick(to, tried, client)?.endpoint)
+    this.#open.add(tunnel)
+    socket.once("close", () => this.#open.delete(tunnel))
+    tunnel.connect()
+  }
+
+  stop(): void {
+    for (const tunnel of this.#open) tunnel.overdue()
+  }
+}
+
+class Tunnel implements Watched {
+  due = Infinity
+  place = -1
+  readonly #client: Socket
+  readonly #watchdog: Watchdog
+  readonly #pick: (tried: readonly Endpoint[]) => Endpoint | undefined
+  readonly #tried: Endpoint[] = []
+  #backend: Socket | undefined
+  #isConnected = false
+
+  constructor(client: Socket, watchdog: Watchdog, pick: (tried: readonly Endpoint[]) => Endpoint | undefined) {
+    this.#client = client
+    this.#watchdog = watchdog
+    this.#pick = pick
+    watchdog.add(this, CONNECT_MS)
+    client.once("close", () => {
+      watchdog.remove(this)
+      this.#backend?.destroy()
+    })
+  }
+
+  connect(): void {
+    const endpoint = this.#tried.length < MOST_TRIES ? this.#pick(this.#tried) : undefined
+    if (endpoint === undefined) return void this.#client.destroy()
+    this.#tried.push(endpoint)
+    this.#watchdog.expect(this, CONNECT_MS)
+    const { address: host, port } = endpoint
+    const backend = connect({ host, port, allowHalfOpen: true, noDelay: true })
+    this.#backend = backend
+    backend.once("connect", () => this.#join(backend))
+    backend.on("error", () => backend.destroy())
+    backend.once("close", (hadError) => {
+      if (this.#isConnected) {
+        if (hadError) this.#client.destroy()
+        else this.#client.end()
+      } else if (this.#backend === backend && !this.#client.destroyed) this.connect()
+    })
+  }
+
+  overdue(): void {
+    if (this.#isConnected) this.#client.destroy()
+    else this.#backend?.destroy()
+  }
+
+  #join(backend: Socket): void {
+    this.#isConnected = true
+    const goesOn = () => this.#watchdog.expect(this, IDLE_MS)
+    goesOn()
+    this.#client.on("data", goesOn)
+    backend.on("data", goesOn)
+    this.#client.pipe(backend)
+    backend.pipe(this.#client)
+  }
+}
