@@ -86,7 +86,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     ...(disable.includes("local-storage")
       ? {}
       : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
-    ...(servesIngresses(flags) ? { ingress: ingressConfig(flags) } : {}),
+    ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: ingressConfig(flags) } : {}),
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
@@ -119,9 +119,10 @@ export function simulatedNodeConfig(flags: ServerFlags, network: ClusterNetwork)
   }
 }
 
-/** Whether Ingresses are served: they need a real node. */
-const servesIngresses = (flags: ServerFlags): boolean =>
-  !flags.disable.includes("ingress") && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
+/** Whether Ingresses are served, or Gateways: they need a real node. */
+const serves = (part: "ingress" | "gateway", flags: ServerFlags): boolean =>
+  !flags.disable.includes(part) && !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
+const servesIngresses = (flags: ServerFlags): boolean => serves("ingress", flags)
 
 /** Returns the ports on which this machine listens: load balancers must not take their traffic. */
 const occupiedPorts = (flags: ServerFlags): OccupiedPorts => ({
@@ -140,8 +141,35 @@ function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"
     apiPort: flags["https-listen-port"],
     httpPort: flags["ingress-http-port"],
     httpsPort: flags["ingress-https-port"],
+    ingresses: servesIngresses(flags),
+    ...(serves("gateway", flags)
+      ? { gateway: { addresses: flags["gateway-address"], reserved: (port) => reservedFor(port, flags) } }
+      : {}),
     ...(accessLog === undefined ? {} : { accessLog }),
   }
+}
+
+/** Ports that programs of a node listen on, or on which others expect them. */
+const NODE_PORTS: ReadonlyMap<number, string> = new Map([
+  [22, "SSH"],
+  [53, "DNS"],
+  [2379, "etcd"],
+  [2380, "etcd"],
+  [10248, "the kubelet"],
+  [10249, "kube-proxy"],
+  [10250, "the kubelet"],
+  [10255, "the kubelet"],
+  [10256, "kube-proxy"],
+  [10257, "the controller manager"],
+  [10259, "the scheduler"],
+])
+
+/** Who has a port that no listener of a Gateway may have. */
+function reservedFor(port: number, flags: ServerFlags): string | undefined {
+  if (port === flags["https-listen-port"] || port === 6443) return "the API server"
+  if (port === flags["kubelet-port"]) return "the kubelet"
+  const { first, last } = flags["service-node-port-range"]
+  return port >= first && port <= last ? "node ports of Services" : NODE_PORTS.get(port)
 }
 
 const nodeIps = (flags: ServerFlags): readonly string[] =>

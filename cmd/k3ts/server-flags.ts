@@ -12,6 +12,7 @@ import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
 /** The parts that --disable turns off. */
 export const OPTIONAL_PARTS = [
   "dns",
+  "gateway",
   "ingress",
   "kube-proxy",
   "network-policy",
@@ -191,6 +192,9 @@ export const serverFlags = {
     "File in which each request to an Ingress is logged; - for standard output",
     { placeholder: "FILE", path: true },
   ),
+  "gateway-address": list(v.ipAddress, "Address of this machine that one Gateway gets for itself", {
+    placeholder: "IP",
+  }),
   "pause-image": value(
     z.string().min(1, "must name an image").optional(),
     "Image of the container that holds a pod's namespaces",

@@ -46,8 +46,8 @@ export interface HostNodeConfig {
   readonly dns?: { readonly addresses: readonly string[]; readonly upstreams: readonly string[] }
   /** How Services are served; absent where nobody serves them here. */
   readonly kubeProxy?: Pick<KubeProxyConfig, "mode">
-  /** How Ingresses are served; absent where they are not. */
-  readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog">
+  /** How Ingresses and Gateways are served; absent where neither is. */
+  readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway">
   /** Whether NetworkPolicies are enforced. */
   readonly networkPolicy: boolean
   /** Folder in which the volumes of the class local-path lie; absent where there is no such class. */

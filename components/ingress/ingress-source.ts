@@ -46,6 +46,8 @@ export class IngressSource implements Source {
     await stopping?.stop()
   }
 
+  async prepare(): Promise<void> {}
+
   isEmpty(): boolean {
     return this.#ingresses().length === 0
   }

@@ -2,6 +2,7 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
+import { GatewaySource, type GatewayConfig } from "./gateway/source.ts"
 import { IngressSource } from "./ingress-source.ts"
 import type { Source } from "./source.ts"
 
@@ -10,6 +11,10 @@ export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "access
   readonly metrics?: Registry
   /** File for a line a request, or `-` for standard output; absent for none. */
   readonly accessLog?: string
+  /** Whether Ingresses are served; they are unless this is false. */
+  readonly ingresses?: boolean
+  /** How Gateways are served; absent where they are not. */
+  readonly gateway?: GatewayConfig
 }
 
 export interface IngressComponent extends Component {
@@ -30,7 +35,18 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   const log = context.log.child({ component: "ingress" })
   const { accessLog: accessLogPath, metrics: registry = new Registry(), ...rest } = config
   const { httpPort, httpsPort } = config
-  const sources: readonly Source[] = [new IngressSource(context, config)]
+  const ingressPorts = new Map<number, "http" | "tls">(
+    config.ingresses === false
+      ? []
+      : [
+          [httpPort, "http"],
+          [httpsPort, "tls"],
+        ],
+  )
+  const sources: Source[] = []
+  if (config.ingresses !== false) sources.push(new IngressSource(context, config))
+  if (config.gateway !== undefined)
+    sources.push(new GatewaySource(context, { ...config, ...config.gateway, ingressPorts }))
   let plane: DataPlane | undefined
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
@@ -49,6 +65,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   const request = () => void runner.request()
 
   async function follow(): Promise<void> {
+    for (const source of sources) await source.prepare()
     if (sources.every((source) => source.isEmpty())) {
       if (plane !== undefined) log.info("Nothing is left to be served: closed the ports")
       await close()

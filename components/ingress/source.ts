@@ -23,6 +23,8 @@ export interface Source {
   /** Follows the objects; `changed` is called after each change of what is wanted. */
   start(changed: () => void): Promise<void>
   stop(): Promise<void>
+  /** Follows what matters now. Called before the rest, whenever something has changed. */
+  prepare(): Promise<void>
   /** Whether there is nothing to serve. */
   isEmpty(): boolean
   /** What is to be served now. Called while there is something to serve. */

@@ -1,4 +1,5 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { group, hostname, kind, objectName, portNumber, sectionName } from "./names.ts"
 import { caReference, localReference, secretReference } from "./references.ts"
@@ -222,7 +223,7 @@ const version = {
 }
 
 export const gateway = defineCustomResource({
-  group: "gateway.networking.k8s.io",
+  group: GATEWAY_GROUP,
   kind: "Gateway",
   plural: "gateways",
   shortNames: ["gtw"],

@@ -1,4 +1,5 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { controllerName } from "./names.ts"
 import { caReference } from "./references.ts"
@@ -29,7 +30,7 @@ const version = {
 }
 
 export const gatewayclass = defineCustomResource({
-  group: "gateway.networking.k8s.io",
+  group: GATEWAY_GROUP,
   kind: "GatewayClass",
   plural: "gatewayclasses",
   shortNames: ["gc"],

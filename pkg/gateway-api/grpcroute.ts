@@ -1,4 +1,5 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { grpcFilters } from "./filters.ts"
 import { group, hostname, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
@@ -76,7 +77,7 @@ const version = {
 }
 
 export const grpcroute = defineCustomResource({
-  group: "gateway.networking.k8s.io",
+  group: GATEWAY_GROUP,
   kind: "GRPCRoute",
   plural: "grpcroutes",
   categories: ["gateway-api"],

@@ -1,4 +1,5 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { httpFilters } from "./filters.ts"
 import { duration, group, headerName, hostname, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
@@ -145,7 +146,7 @@ const version = {
 }
 
 export const httproute = defineCustomResource({
-  group: "gateway.networking.k8s.io",
+  group: GATEWAY_GROUP,
   kind: "HTTPRoute",
   plural: "httproutes",
   categories: ["gateway-api"],

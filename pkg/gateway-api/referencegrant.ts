@@ -1,4 +1,5 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { group, kind, namespace, objectName } from "./names.ts"
 
@@ -10,7 +11,7 @@ const spec = s.object({
 const version = { spec, columns: { Age: { path: ".metadata.creationTimestamp", type: "date" } } }
 
 export const referencegrant = defineCustomResource({
-  group: "gateway.networking.k8s.io",
+  group: GATEWAY_GROUP,
   kind: "ReferenceGrant",
   plural: "referencegrants",
   shortNames: ["refgrant"],

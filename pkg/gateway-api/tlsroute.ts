@@ -1,4 +1,5 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
+import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { group, hostname, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
 import { parentReferences, weight } from "./references.ts"
@@ -44,7 +45,7 @@ const spec = s.object({
 const version = { spec, status: routeStatus, columns: { Age: { path: ".metadata.creationTimestamp", type: "date" } } }
 
 export const tlsroute = defineCustomResource({
-  group: "gateway.networking.k8s.io",
+  group: GATEWAY_GROUP,
   kind: "TLSRoute",
   plural: "tlsroutes",
   categories: ["gateway-api"],

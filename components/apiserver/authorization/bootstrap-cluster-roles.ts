@@ -199,10 +199,22 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Not in upstream: the account that serves Ingresses.
+    // Not in upstream: the account that serves Ingresses and Gateways, and installs the definitions of Gateway API.
     name: "system:k3ts-ingress",
     rules: [
-      on("list watch", "core", "services secrets"),
+      on("list watch", "core", "namespaces services secrets"),
+      on("list watch create update", "apiextensions.k8s.io", "customresourcedefinitions"),
+      on(
+        "list watch",
+        "gateway.networking.k8s.io",
+        "gatewayclasses gateways httproutes grpcroutes tlsroutes referencegrants",
+      ),
+      on("create", "gateway.networking.k8s.io", "gatewayclasses"),
+      on(
+        "update",
+        "gateway.networking.k8s.io",
+        "gatewayclasses/status gateways/status httproutes/status grpcroutes/status tlsroutes/status",
+      ),
       on("list watch", "discovery.k8s.io", "endpointslices"),
       on("list watch", "networking.k8s.io", "ingresses ingressclasses"),
       on("update", "networking.k8s.io", "ingresses/status"),

@@ -31,6 +31,10 @@ const OURS: ReadonlySet<string> = new Set([
   "x-real-ip",
 ])
 
+/** Whether a field says where a message ends, for whom it is or how it is sent, which only the proxy may say. */
+export const isFraming = (key: string): boolean =>
+  HOP_BY_HOP.has(key) || key === "host" || key === "content-length" || key === "expect" || key === "trailer"
+
 /** Who asked, and where. */
 export interface Origin {
   /** The client's address. */

@@ -1,7 +1,7 @@
 import type { SecureContext } from "node:tls"
 import type { IncomingRequest } from "../proxy/messages.ts"
 import { moreSpecific } from "./host-map.ts"
-import type { BackendRef, Owner, Refusal, Target } from "./target.ts"
+import type { BackendRef, Refusal, Target } from "./target.ts"
 
 /** What a router has for a request. */
 export interface Found {
@@ -23,7 +23,6 @@ export interface FoundName {
 }
 
 export interface Passthrough {
-  readonly owner: Owner
   readonly backends: readonly { readonly weight: number; readonly to: BackendRef | undefined }[]
 }
 

@@ -1,0 +1,53 @@
+import { keyFrom } from "../../../pkg/client/informer.ts"
+import { GATEWAY_GROUP } from "../../../pkg/gateway-api/k3ts-class.ts"
+import type { BackendProtocol } from "../proxy/messages.ts"
+import type { BackendRef, Refusal } from "../routing/target.ts"
+import { fails, type Told } from "./conditions.ts"
+import type { Objects, RouteKind } from "./objects.ts"
+
+/** A reference to a backend, as all kinds of routes have it. */
+export interface Reference {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+  readonly port?: number
+}
+
+/** The route whose references are looked at. */
+export interface RouteName {
+  readonly kind: RouteKind
+  readonly namespace: string
+}
+
+export type Resolved =
+  | { readonly to: BackendRef; readonly problem?: undefined }
+  | { readonly to: Refusal; readonly problem: Told }
+
+/**
+ * The Service that a reference names, or why its requests are answered with 500. Source: apis/v1/httproute_types.go
+ * HTTPRouteRule.BackendRefs.
+ */
+export function resolve(
+  { group, kind, name, namespace, port = 0 }: Reference,
+  from: RouteName,
+  { grants, service }: Pick<Objects, "grants" | "service">,
+  protocol?: BackendProtocol,
+): Resolved {
+  const to = { group, kind, namespace: namespace ?? from.namespace, name }
+  const text = `${kind} ${to.namespace}/${name}`
+  const refused = (reason: string, message: string): Resolved => ({
+    to: { status: 500, reason: "the backend of this rule cannot be used" },
+    problem: fails("ResolvedRefs", reason, message),
+  })
+  if (group !== "" || kind !== "Service")
+    return refused("InvalidKind", `backend ${group === "" ? "" : `${group}/`}${text}: only Services can be backends`)
+  if (!grants.permits({ group: GATEWAY_GROUP, ...from }, to))
+    return refused("RefNotPermitted", `backend ${text}: no ReferenceGrant of its namespace permits it`)
+  const found = service(keyFrom(to))
+  if (found === undefined) return refused("BackendNotFound", `backend ${text} does not exist`)
+  if (!(found.spec.ports ?? []).some((one) => one.port === port && one.protocol === "TCP"))
+    return refused("BackendNotFound", `backend ${text} has no TCP port ${port}`)
+  const ref: BackendRef = { namespace: to.namespace, service: name, port }
+  return { to: protocol === undefined ? ref : { ...ref, protocol } }
+}

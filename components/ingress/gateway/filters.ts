@@ -1,0 +1,115 @@
+import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
+import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
+import { isToken, isValue, type Field } from "../http1/head.ts"
+import { fieldOf, isFraming } from "../proxy/fields.ts"
+import type { BackendRef, Changes, FieldChanges, PathChange, Redirect, Rewrite } from "../routing/target.ts"
+import { isRefusal } from "../routing/target.ts"
+import type { Told } from "./conditions.ts"
+import type { Reference, Resolved } from "./backend-refs.ts"
+
+type HttpFilter = NonNullable<HTTPRoute["spec"]["rules"][number]["filters"]>[number]
+type GrpcFilter = NonNullable<NonNullable<GRPCRoute["spec"]["rules"]>[number]["filters"]>[number]
+export type Filter = HttpFilter | GrpcFilter
+type HeaderModifier = NonNullable<Filter["requestHeaderModifier"]>
+type PathModifier = NonNullable<NonNullable<HttpFilter["urlRewrite"]>["path"]>
+
+/** What the filters of a rule, or of one of its backends, do. */
+export interface Filtered {
+  readonly changes: Changes
+  readonly redirect?: Redirect
+  readonly mirrors: readonly { readonly to: BackendRef; readonly share: number }[]
+  /** References that cannot be used. */
+  readonly problems: readonly Told[]
+  /** Why the rule cannot be followed: it is not followed without one of its filters. */
+  readonly unsupported?: string
+}
+
+/** `prefix`: the path that the rule matches; undefined where that is no prefix. */
+export function filtered(
+  filters: readonly Filter[],
+  prefix: string | undefined,
+  resolve: (reference: Reference) => Resolved,
+): Filtered {
+  let changes: Changes = {}
+  let redirect: Redirect | undefined
+  const mirrors: { readonly to: BackendRef; readonly share: number }[] = []
+  const problems: Told[] = []
+  try {
+    for (const filter of filters) {
+      if (filter.requestHeaderModifier !== undefined)
+        changes = { ...changes, request: fieldChanges(filter.requestHeaderModifier) }
+      else if (filter.responseHeaderModifier !== undefined)
+        changes = { ...changes, answer: fieldChanges(filter.responseHeaderModifier) }
+      else if (filter.requestMirror !== undefined) {
+        const { backendRef, percent, fraction } = filter.requestMirror
+        const { to, problem } = resolve(backendRef)
+        if (problem !== undefined) problems.push(problem)
+        const share = fraction === undefined ? (percent ?? 100) / 100 : fraction.numerator / fraction.denominator
+        if (!isRefusal(to)) mirrors.push({ to, share })
+      } else if ("urlRewrite" in filter && filter.urlRewrite !== undefined)
+        changes = { ...changes, rewrite: rewriteOf(filter.urlRewrite, prefix) }
+      else if ("requestRedirect" in filter && filter.requestRedirect !== undefined) {
+        const { scheme, port, statusCode, ...rest } = filter.requestRedirect
+        redirect = {
+          ...rewriteOf(rest, prefix),
+          status: statusCode,
+          ...(scheme === undefined ? {} : { scheme }),
+          ...(port === undefined ? {} : { port }),
+        }
+      } else throw new Error(`filters: type ${filter.type} is not supported`)
+    }
+  } catch (err) {
+    return { changes, mirrors, problems, unsupported: (err as Error).message }
+  }
+  return { changes, mirrors, problems, ...(redirect === undefined ? {} : { redirect }) }
+}
+
+/** @throws Error for a field that says where a message ends, or how it is sent, and for one with a line's end in it */
+function fieldChanges({ set = [], add = [], remove = [] }: HeaderModifier): FieldChanges {
+  const own = (name: string) => {
+    if (!isToken(name) || isFraming(name.toLowerCase())) throw new Error(`filters: header ${name} cannot be changed`)
+    return name
+  }
+  const field = ({ name, value }: { readonly name: string; readonly value: string }): Field => {
+    if (!isValue(value)) throw new Error(`filters: the value of header ${name} has a character that may not be there`)
+    return fieldOf(own(name), Buffer.from(value, "utf8").toString("latin1").trim())
+  }
+  return {
+    set: firstOfName(set).map(field),
+    add: firstOfName(add).map(field),
+    remove: new Set(remove.map((name) => own(name).toLowerCase())),
+  }
+}
+
+/** Of entries with equal names, in whatever case, the first one counts. Source: HTTPHeaderFilter. */
+function firstOfName<T extends { readonly name: string }>(entries: readonly T[]): readonly T[] {
+  const byName = new Map<string, T>()
+  for (const entry of entries) {
+    const key = entry.name.toLowerCase()
+    if (!byName.has(key)) byName.set(key, entry)
+  }
+  return [...byName.values()]
+}
+
+/** @throws Error for a path that is none */
+function rewriteOf(
+  { hostname, path }: { readonly hostname?: string; readonly path?: PathModifier },
+  prefix: string | undefined,
+): Rewrite {
+  return {
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(path === undefined ? {} : { path: pathChange(path, prefix) }),
+  }
+}
+
+function pathChange(
+  { replaceFullPath, replacePrefixMatch = "" }: PathModifier,
+  prefix: string | undefined,
+): PathChange {
+  const value = replaceFullPath ?? replacePrefixMatch
+  if (!/^[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(value))
+    throw new Error(`filters: ${JSON.stringify(value)} is no path: it must be printable ASCII without ? and #`)
+  if (replaceFullPath !== undefined) return { kind: "full", value }
+  if (prefix === undefined) throw new Error("filters: replacePrefixMatch needs a match of type PathPrefix")
+  return { kind: "prefix", prefix: prefix.replace(/\/+$/, "").length, value }
+}

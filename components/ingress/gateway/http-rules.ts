@@ -1,0 +1,186 @@
+import { keyFrom } from "../../../pkg/client/informer.ts"
+import { parseDuration } from "../../../pkg/apimachinery/time.ts"
+import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
+import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
+import type { BackendProtocol } from "../proxy/messages.ts"
+import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
+import type { Backend, Refusal, Target } from "../routing/target.ts"
+import { resolve, type Reference } from "./backend-refs.ts"
+import type { Told } from "./conditions.ts"
+import { filtered, type Filter } from "./filters.ts"
+import type { Objects } from "./objects.ts"
+import { patternOf, type Pattern } from "./pattern.ts"
+import type { Rule, RuleMatch, ValueMatch } from "./rule-table.ts"
+
+/** The rules of a route, and what is wrong with them. */
+export interface RouteRules {
+  readonly rules: readonly Rule[]
+  /** References that cannot be used. */
+  readonly unresolved: readonly Told[]
+  /** Why rules cannot be followed: their requests are answered with 500. */
+  readonly unsupported: readonly string[]
+  /** Whether no rule can be followed. */
+  readonly isUnsupported: boolean
+}
+
+/** What rules of both kinds of routes have in common. */
+interface CommonRule {
+  readonly filters?: readonly Filter[]
+  readonly backendRefs?: readonly (Reference & { readonly weight: number; readonly filters?: readonly Filter[] })[]
+}
+
+const UNSUPPORTED: Refusal = { status: 500, reason: "the rule for this request cannot be followed" }
+/** A rule that has no matches is for all requests. */
+const ALL = { type: "Prefix", value: "/" } as const
+
+export function httpRules(route: HTTPRoute, objects: Objects): RouteRules {
+  const compiler = new Compiler("HTTPRoute", route, objects)
+  for (const rule of route.spec.rules)
+    for (const { path, headers, queryParams, method } of rule.matches) {
+      const { type, value } = path
+      compiler.add(rule, policyOf(rule.timeouts), type === "PathPrefix" ? value : undefined, () => ({
+        path:
+          type === "RegularExpression"
+            ? { type: "Pattern", value: patternOf(value) }
+            : { type: type === "Exact" ? "Exact" : "Prefix", value },
+        headers: valueMatches(headers, true),
+        query: valueMatches(queryParams, false),
+        ...(method === undefined ? {} : { method }),
+      }))
+    }
+  return compiler.rules
+}
+
+/** Endpoints of gRPC speak HTTP/2, whether their Service says so or not. */
+export function grpcRules(route: GRPCRoute, objects: Objects): RouteRules {
+  const compiler = new Compiler("GRPCRoute", route, objects, "h2c")
+  for (const rule of route.spec.rules ?? [{}])
+    for (const { method, headers } of rule.matches ?? [{}])
+      compiler.add(rule, DEFAULT_POLICY, undefined, () => ({
+        path: method === undefined ? ALL : methodPath(method),
+        headers: valueMatches(headers, true),
+        query: [],
+      }))
+  return compiler.rules
+}
+
+class Compiler {
+  readonly #owner
+  readonly #from
+  readonly #objects: Objects
+  readonly #protocol: BackendProtocol | undefined
+  readonly #rules: Rule[] = []
+  readonly #unresolved: Told[] = []
+  readonly #unsupported = new Set<string>()
+  #followed = 0
+  /** The backends of a rule, which all its matches share: they are counted as one. */
+  readonly #backends = new Map<CommonRule, readonly Backend[]>()
+
+  constructor(
+    kind: "HTTPRoute" | "GRPCRoute",
+    { metadata }: HTTPRoute | GRPCRoute,
+    objects: Objects,
+    protocol?: BackendProtocol,
+  ) {
+    this.#owner = { kind, key: keyFrom(metadata) }
+    this.#from = { kind, namespace: metadata.namespace ?? "" }
+    this.#objects = objects
+    this.#protocol = protocol
+  }
+
+  /** Adds a match of a rule. `prefix`: the path that it matches; undefined where that is no prefix. */
+  add(rule: CommonRule, policy: Policy | string, prefix: string | undefined, matchOf: () => RuleMatch): void {
+    let match: RuleMatch
+    try {
+      match = matchOf()
+    } catch (err) {
+      this.#unsupported.add(`matches: ${(err as Error).message}`)
+      return
+    }
+    const { changes, mirrors, problems, redirect, unsupported } = this.#filtered(rule.filters, prefix)
+    this.#unresolved.push(...problems)
+    const why = typeof policy === "string" ? policy : unsupported
+    if (why !== undefined || typeof policy === "string") {
+      if (why !== undefined) this.#unsupported.add(why)
+      this.#rules.push({ match, target: UNSUPPORTED })
+      return
+    }
+    this.#followed++
+    const target: Target = {
+      owner: this.#owner,
+      policy,
+      ...changes,
+      ...(redirect === undefined ? {} : { redirect }),
+      ...(mirrors.length === 0 ? {} : { mirrors }),
+      backends: this.#backendsOf(rule, prefix),
+    }
+    this.#rules.push({ match, target })
+  }
+
+  get rules(): RouteRules {
+    return {
+      rules: this.#rules,
+      unresolved: this.#unresolved,
+      unsupported: [...this.#unsupported],
+      isUnsupported: this.#followed === 0 && this.#unsupported.size > 0,
+    }
+  }
+
+  #backendsOf(rule: CommonRule, prefix: string | undefined): readonly Backend[] {
+    let backends = this.#backends.get(rule)
+    if (backends !== undefined) return backends
+    backends = (rule.backendRefs ?? []).map(({ weight, filters, ...reference }): Backend => {
+      const { to, problem } = resolve(reference, this.#from, this.#objects, this.#protocol)
+      const { changes, redirect, mirrors, unsupported: why } = this.#filtered(filters, prefix)
+      const isForRules = redirect !== undefined || mirrors.length > 0
+      const unsupported = isForRules ? "backendRefs.filters: redirects and mirrors are for whole rules only" : why
+      if (problem !== undefined) this.#unresolved.push(problem)
+      if (unsupported === undefined) return { weight, to, ...changes }
+      this.#unsupported.add(unsupported)
+      return { weight, to: UNSUPPORTED }
+    })
+    // A path that is replaced depends on the match.
+    if (backends.every(({ rewrite }) => rewrite?.path === undefined)) this.#backends.set(rule, backends)
+    return backends
+  }
+
+  #filtered(filters: readonly Filter[] | undefined, prefix: string | undefined) {
+    return filtered(filters ?? [], prefix, (reference) => resolve(reference, this.#from, this.#objects, this.#protocol))
+  }
+}
+
+type Timeouts = HTTPRoute["spec"]["rules"][number]["timeouts"]
+
+/** The policy, or what is wrong with the times. Zero is no limit. */
+function policyOf({ request, backendRequest }: NonNullable<Timeouts> = {}): Policy | string {
+  const requestMs = request === undefined ? 0 : parseDuration(request)
+  const backendMs = backendRequest === undefined ? requestMs : parseDuration(backendRequest)
+  if (requestMs === undefined || backendMs === undefined) return "timeouts: not a duration"
+  if (request === undefined && backendRequest === undefined) return DEFAULT_POLICY
+  return { ...DEFAULT_POLICY, requestMs: requestMs || Infinity, responseMs: backendMs || Infinity }
+}
+
+type HeaderMatches = NonNullable<HTTPRoute["spec"]["rules"][number]["matches"][number]["headers"]>
+
+/** Of matches with equal names the first one counts. @throws Error for what is no regular expression */
+function valueMatches(matches: HeaderMatches | undefined = [], ignoresCase: boolean): readonly ValueMatch[] {
+  const byName = new Map<string, string | Pattern>()
+  for (const { name, type, value } of matches) {
+    const key = ignoresCase ? name.toLowerCase() : name
+    if (!byName.has(key)) byName.set(key, type === "RegularExpression" ? patternOf(value) : value)
+  }
+  return [...byName].map(([name, value]) => ({ name, value }))
+}
+
+type MethodMatch = NonNullable<
+  NonNullable<NonNullable<GRPCRoute["spec"]["rules"]>[number]["matches"]>[number]["method"]
+>
+
+/** gRPC asks for `/<service>/<method>`. @throws Error for what is no regular expression */
+function methodPath({ type, service = "", method = "" }: MethodMatch): RuleMatch["path"] {
+  if (type === "Exact" && service !== "" && method !== "") return { type: "Exact", value: `/${service}/${method}` }
+  if (type === "Exact" && method === "") return { type: "Prefix", value: `/${service}` }
+  const any = "[^/]+"
+  const text = (part: string) => (part === "" ? any : `(?:${part})`)
+  return { type: "Pattern", value: patternOf(`/${text(service)}/${text(method)}`) }
+}

@@ -1,0 +1,138 @@
+import type { IncomingRequest } from "../proxy/messages.ts"
+import type { Refusal, Target } from "../routing/target.ts"
+import type { Pattern } from "./pattern.ts"
+
+/** What a header or a query parameter must be. `name` is in lower case for headers. */
+export interface ValueMatch {
+  readonly name: string
+  readonly value: string | Pattern
+}
+
+/** What a request must be for a rule. */
+export interface RuleMatch {
+  readonly path:
+    | { readonly type: "Exact" | "Prefix"; readonly value: string }
+    | { readonly type: "Pattern"; readonly value: Pattern }
+  readonly method?: string
+  readonly headers: readonly ValueMatch[]
+  readonly query: readonly ValueMatch[]
+}
+
+/** One match of a rule of a route. */
+export interface Rule {
+  readonly match: RuleMatch
+  readonly target: Target | Refusal
+}
+
+/** Characters of texts times steps of patterns that one request may take, some 20 ms. */
+const MOST_WORK = 2_000_000
+const TOO_MUCH: Refusal = { status: 500, reason: "the regular expressions of this host take too long" }
+
+/**
+ * The rules of one host at one listener. An exact path goes before a regular expression, which goes before the longest
+ * prefix; rules of one path are told apart by method, by the number of headers and then of query parameters; of equal
+ * rules the first one counts. Source: apis/v1/httproute_types.go HTTPRouteRule.Matches.
+ */
+export class RuleTable {
+  readonly #exact = new Map<string, Rule[]>()
+  readonly #patterns: Rule[] = []
+  /** By path without slashes at its end: `/` is the empty text. */
+  readonly #prefixes = new Map<string, Rule[]>()
+  #longest = 0
+
+  /** Of equal rules the earlier one counts. */
+  constructor(rules: readonly Rule[]) {
+    for (const rule of rules.toSorted(byPrecedence)) {
+      const { type, value } = rule.match.path
+      if (type === "Pattern") this.#patterns.push(rule)
+      else if (type === "Exact") addTo(this.#exact, value, rule)
+      else {
+        const prefix = value.replace(/\/+$/, "")
+        this.#longest = Math.max(this.#longest, prefix.length)
+        addTo(this.#prefixes, prefix, rule)
+      }
+    }
+  }
+
+  /** `path` as `normalPath` gives it. */
+  match(request: IncomingRequest, path: string): Target | Refusal | undefined {
+    const asked = new Asked(request)
+    for (const rules of this.#candidates(path)) {
+      for (const { match, target } of rules) if (asked.is(match, path)) return target
+      if (asked.work > MOST_WORK) return TOO_MUCH
+    }
+    return undefined
+  }
+
+  *#candidates(path: string): Iterable<readonly Rule[]> {
+    const exact = this.#exact.get(path)
+    if (exact !== undefined) yield exact
+    yield this.#patterns
+    for (let end = path.length; end > 0; end = path.lastIndexOf("/", Math.min(end - 1, this.#longest))) {
+      const rules = end <= this.#longest ? this.#prefixes.get(path.slice(0, end)) : undefined
+      if (rules !== undefined) yield rules
+    }
+    const all = this.#prefixes.get("")
+    if (all !== undefined) yield all
+  }
+}
+
+function addTo(map: Map<string, Rule[]>, key: string, rule: Rule): void {
+  const rules = map.get(key)
+  if (rules === undefined) map.set(key, [rule])
+  else rules.push(rule)
+}
+
+function byPrecedence({ match: a }: Rule, { match: b }: Rule): number {
+  const length = ({ path }: RuleMatch) => (path.type === "Pattern" ? path.value.size : path.value.length)
+  return (
+    length(b) - length(a) ||
+    Number(b.method !== undefined) - Number(a.method !== undefined) ||
+    b.headers.length - a.headers.length ||
+    b.query.length - a.query.length
+  )
+}
+
+/** A request, as rules look at it. */
+class Asked {
+  readonly #request: IncomingRequest
+  #query: URLSearchParams | undefined
+  /** What the regular expressions have taken so far. */
+  work = 0
+
+  constructor(request: IncomingRequest) {
+    this.#request = request
+  }
+
+  is({ path: wanted, method, headers, query }: RuleMatch, path: string): boolean {
+    if (method !== undefined && method !== this.#request.method) return false
+    return (
+      headers.every(({ name, value }) => this.#fits(value, this.#header(name))) &&
+      query.every(({ name, value }) => this.#fits(value, this.#parameter(name))) &&
+      (wanted.type !== "Pattern" || this.#fits(wanted.value, path))
+    )
+  }
+
+  #fits(wanted: string | Pattern, text: string | undefined): boolean {
+    if (text === undefined) return false
+    if (typeof wanted === "string") return wanted === text
+    this.work += wanted.size * (text.length + 1)
+    return this.work <= MOST_WORK && wanted.matches(text)
+  }
+
+  /** Fields of one name stand as a list. */
+  #header(name: string): string | undefined {
+    let text: string | undefined
+    for (const { key, value } of this.#request.fields)
+      if (key === name) text = text === undefined ? value : `${text},${value}`
+    return text
+  }
+
+  /** The first one of a name. */
+  #parameter(name: string): string | undefined {
+    const { target } = this.#request
+    const at = target.indexOf("?")
+    this.#query ??= new URLSearchParams(at < 0 ? "" : target.slice(at))
+    return this.#query.get(name) ?? undefined
+  }
+}

@@ -1,0 +1,102 @@
+import { networkInterfaces } from "node:os"
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { ComponentContext } from "../../../pkg/component/component.ts"
+import type { Certificates } from "../certificates.ts"
+import type { PortsState, Source, Wanted } from "../source.ts"
+import type { Following } from "./following.ts"
+import { serves } from "./served-kinds.ts"
+
+export interface GatewayConfig {
+  /** Addresses of this machine that Gateways get for themselves, one each, as long as there are any. */
+  readonly addresses: readonly string[]
+  /** Who has a port that no listener may have; undefined for one that is free. */
+  readonly reserved: (port: number) => string | undefined
+}
+
+export interface GatewaySourceConfig extends GatewayConfig {
+  readonly nodeIps: readonly string[]
+  readonly ingressPorts: ReadonlyMap<number, "http" | "tls">
+}
+
+const NOTHING: Wanted = { sites: [], owners: [] }
+
+/**
+ * The Gateways of this controller's classes with their routes. Without the definitions of Gateway API only definitions
+ * are followed, and without a Gateway only classes and Gateways.
+ */
+export class GatewaySource implements Source {
+  readonly #context: ComponentContext
+  readonly #config: GatewaySourceConfig
+  #changed: () => void = () => undefined
+  #unsubscribe: (() => void) | undefined
+  #following: Following | undefined
+
+  constructor(context: ComponentContext, config: GatewaySourceConfig) {
+    this.#context = context
+    this.#config = config
+  }
+
+  async start(changed: () => void): Promise<void> {
+    this.#changed = changed
+    const { informers, client, log, spawn } = this.#context
+    const definitions = informers.of(CustomResourceDefinition)
+    this.#unsubscribe = definitions.on({ added: changed, updated: changed, deleted: changed })
+    // Nothing waits for it: a start takes no longer for it.
+    spawn("gateway-definitions", async () => {
+      await definitions.whenSynced()
+      const { installDefinitions } = await import("./install.ts")
+      await installDefinitions({ client, definitions, log })
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
+    await this.#unfollow()
+  }
+
+  async prepare(): Promise<void> {
+    const definitions = this.#context.informers.of(CustomResourceDefinition)
+    const isServed = serves(definitions, "gatewayclasses", "v1") && serves(definitions, "gateways", "v1")
+    if (isServed && this.#following === undefined) {
+      const { Following } = await import("./following.ts")
+      this.#following = await Following.start(this.#context, this.#changed)
+    } else if (!isServed) await this.#unfollow()
+    await this.#following?.followRoutes()
+  }
+
+  isEmpty(): boolean {
+    return this.#following === undefined || this.#following.gateways().length === 0
+  }
+
+  async wanted(certificates: Certificates): Promise<Wanted> {
+    const { nodeIps, addresses, reserved, ingressPorts } = this.#config
+    return (
+      this.#following?.wanted(certificates, {
+        nodeIps,
+        pool: addresses,
+        isOwnAddress: (address) => ownAddresses().has(address),
+        reserved,
+        ingressPorts,
+      }) ?? NOTHING
+    )
+  }
+
+  async tell(ports: PortsState | undefined): Promise<void> {
+    this.#following?.tell(ports)
+  }
+
+  async #unfollow(): Promise<void> {
+    const following = this.#following
+    this.#following = undefined
+    await following?.stop()
+  }
+}
+
+/** Addresses of this machine that others can reach. */
+const ownAddresses = (): ReadonlySet<string> =>
+  new Set(
+    Object.values(networkInterfaces())
+      .flat()
+      .flatMap((each) => (each === undefined || each.internal ? [] : each.address)),
+  )
