@@ -191,7 +191,7 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [
       ["--disable", "dns,traefik"],
-      'invalid value "traefik" for --disable: must be one of dns, ingress, kube-proxy, network-policy, local-storage, ' +
+      'invalid value "traefik" for --disable: must be one of dns, gateway, ingress, kube-proxy, network-policy, local-storage, ' +
         "metrics-server, servicelb, scheduler, controller-manager, manifests",
     ],
     [["--config", "/nonexistent.yaml"], "cannot read the config file /nonexistent.yaml: there is no such file"],
