@@ -202,7 +202,9 @@ export class DataPlane {
     const passthrough = found?.passthrough
     if (passthrough !== undefined)
       return { handOn: (socket, client) => this.#tunnels.open(socket, client, passthrough.backends) }
-    return { context: found?.context ?? this.certificates.unsigned.context }
+    // A name that no listener is for.
+    if (found === undefined) return { handOn: (socket) => void socket.destroy() }
+    return { context: found.context ?? this.certificates.unsigned.context }
   }
 
   #open(): readonly ServedPort[] {

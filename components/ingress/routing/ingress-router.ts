@@ -30,6 +30,9 @@ export function routeIngresses(
   }
 }
 
+/** Every other name gets the certificate that nobody has signed, where no Gateway has one for it. */
+const UNKNOWN_NAME: FoundName = { host: "", since: "9999" }
+
 class IngressRouter implements Router {
   readonly #compiled: Compiled
   readonly #certificates: ReadonlyMap<string, Named>
@@ -52,7 +55,7 @@ class IngressRouter implements Router {
       const named = this.#certificates.get(host)
       if (named !== undefined) return { host, since: named.since, context: named.certificate.context }
     }
-    return undefined
+    return UNKNOWN_NAME
   }
 }
 

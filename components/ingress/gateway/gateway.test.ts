@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test"
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
+import { DEFINITIONS } from "../../../pkg/gateway-api/definitions.ts"
+import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
+import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
+import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
+
+const to = (name: string, more: object = {}) => ({ backendRefs: [{ name, port: 80, ...more }] })
+const http = (port: number, more: object = {}) => ({ name: "http", port, protocol: "HTTP", ...more })
+const definitionsOfOthers = DEFINITIONS.map(
+  ({ metadata, ...rest }) =>
+    ({
+      ...rest,
+      metadata: { ...metadata, annotations: { "api-approved.kubernetes.io": "https://example.com/1" } },
+    }) as unknown as CustomResourceDefinition,
+)
+
+describe("the definitions of Gateway API", () => {
+  test("are made at start with the class, which is accepted", async () => {
+    await using given = await servingGateways()
+    await given.installed()
+    const wanted = DEFINITIONS.map(({ metadata }) => metadata.name).sort()
+    expect(await given.definitions()).toEqual(wanted)
+  })
+
+  test("are left as they are where somebody else has made one of them", async () => {
+    // given one of them
+    const [other] = definitionsOfOthers
+    await using given = await servingGateways((cluster) => cluster.client.create(CustomResourceDefinition, other!))
+
+    // then the others are not added, also when all of them have come
+    expect(await given.definitions()).toEqual([other!.metadata.name!])
+    for (const each of definitionsOfOthers.slice(1)) await given.client.create(CustomResourceDefinition, each)
+    await given.installed()
+    for (const { metadata } of (await given.client.list(CustomResourceDefinition)).items)
+      expect(metadata.labels).toBeUndefined()
+  })
+})
+
+describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
+  test("is served with its routes, and closes its port when it goes", async () => {
+    // given
+    await using given = await servingGateways()
+    await given.installed()
+    using _one = await serviceOf(given, "one")
+    const port = await freePort()
+
+    // when
+    await given.client.create(Gateway, gatewayOf("web", [http(port)]))
+    await given.client.create(HTTPRoute, routeOf("shop", { hostnames: ["shop.example"], rules: [to("one")] }))
+    const gateway = await given.gatewayWith("web", "Programmed", "Programmed")
+    await given.routeWith("shop", "Accepted", "Accepted")
+
+    // then
+    expect(gateway.status?.addresses).toEqual([{ type: "IPAddress", value: "192.0.2.1" }])
+    expect((await get(port, "shop.example", "/x?y")).asked).toMatchObject({ service: "one", url: "/x?y" })
+    expect((await get(port, "other.example")).status).toBe(404)
+    expect(given.figures()).toMatch(
+      /k3ts_gateway_requests_total\{namespace="default",kind="HTTPRoute",route="shop",service="one",code="200"\} 1/,
+    )
+
+    // when it goes
+    await given.client.delete(Gateway, { namespace: "default", name: "web" })
+    await given.cluster.eventually(async () => (await get(port, "shop.example").catch(() => "closed")) === "closed")
+    await given.cluster.eventually(async () => {
+      const { status } = await given.client.get(HTTPRoute, { namespace: "default", name: "shop" })
+      return status?.parents.length === 0
+    })
+  })
+
+  test("lets only the namespaces attach routes that it names, and takes Services of others only with their grant", async () => {
+    // given
+    await using given = await servingGateways()
+    await given.installed()
+    await given.client.create(Namespace, { metadata: { name: "other" } })
+    using _one = await serviceOf(given, "one", "other")
+    const port = await freePort()
+    await given.client.create(Gateway, gatewayOf("web", [http(port)]))
+
+    // when
+    await given.client.create(HTTPRoute, routeOf("foreign", { rules: [to("one")] }, "other"))
+    await given.client.create(HTTPRoute, routeOf("own", { rules: [to("one", { namespace: "other" })] }))
+
+    // then
+    await given.routeWith("foreign", "Accepted", "NotAllowedByListeners", "other")
+    await given.routeWith("own", "ResolvedRefs", "RefNotPermitted")
+    expect((await get(port, "any.example")).status).toBe(500)
+  })
+
+  test("has no port of the node's own, and none that is served otherwise", async () => {
+    await using given = await servingGateways()
+    await given.installed()
+    const port = await freePort()
+    await given.client.create(Gateway, gatewayOf("ssh", [http(22)]))
+    await given.client.create(Gateway, gatewayOf("web", [http(port)]))
+    await given.gatewayWith("web", "Programmed", "Programmed")
+    const passthrough = { name: "tls", port, protocol: "TLS", tls: { mode: "Passthrough" } }
+    await given.client.create(Gateway, gatewayOf("younger", [passthrough]))
+    const listenerOf = async (name: string) =>
+      (await given.gatewayWith(name, "Accepted", "ListenersNotValid")).status?.listeners?.[0]?.conditions ?? []
+    expect(await listenerOf("ssh")).toContainEqual(
+      expect.objectContaining({ type: "Accepted", status: "False", reason: "PortUnavailable" }),
+    )
+    expect(await listenerOf("younger")).toContainEqual(
+      expect.objectContaining({ type: "Conflicted", status: "True", reason: "ProtocolConflict" }),
+    )
+  })
+
+  test("keeps a host from routes of other Gateways at the same address and port that come later", async () => {
+    // given
+    await using given = await servingGateways()
+    await given.installed()
+    using _one = await serviceOf(given, "one")
+    using _two = await serviceOf(given, "two")
+    const port = await freePort()
+    for (const name of ["web", "younger"]) await given.client.create(Gateway, gatewayOf(name, [http(port)]))
+    await given.client.create(HTTPRoute, routeOf("mine", { hostnames: ["shop.example"], rules: [to("one")] }))
+    await given.routeWith("mine", "Accepted", "Accepted")
+
+    // when
+    const matches = [{ path: { type: "Exact", value: "/pay" } }]
+    const theft = { parentRefs: [{ name: "younger" }], hostnames: ["shop.example"], rules: [{ matches, ...to("two") }] }
+    await given.client.create(HTTPRoute, routeOf("theirs", theft))
+    await given.routeWith("theirs", "Accepted", "Accepted")
+
+    // then
+    expect((await get(port, "shop.example", "/pay")).asked?.service).toBe("one")
+  })
+
+  test("changes requests and answers as filters say, and refuses those that would break messages", async () => {
+    // given
+    await using given = await servingGateways()
+    await given.installed()
+    using _one = await serviceOf(given, "one")
+    const port = await freePort()
+    await given.client.create(Gateway, gatewayOf("web", [http(port)]))
+    const rule = (path: string, ...filters: readonly object[]) => ({
+      matches: [{ path: { type: "PathPrefix", value: path } }],
+      filters,
+      ...to("one"),
+    })
+    const request = (set: readonly object[]) => ({ type: "RequestHeaderModifier", requestHeaderModifier: { set } })
+    await given.client.create(
+      HTTPRoute,
+      routeOf("changing", {
+        rules: [
+          rule(
+            "/changed",
+            request([{ name: "X-Set", value: "new" }]),
+            { type: "ResponseHeaderModifier", responseHeaderModifier: { remove: ["X-Of"] } },
+            {
+              type: "URLRewrite",
+              urlRewrite: { hostname: "in.example", path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" } },
+            },
+          ),
+          rule("/length", request([{ name: "Content-Length", value: "7" }])),
+          rule("/split", request([{ name: "X-Split", value: "a\r\nHost: evil" }])),
+        ],
+      }),
+    )
+    await given.routeWith("changing", "PartiallyInvalid", "UnsupportedValue")
+
+    // then
+    const changed = await get(port, "shop.example", "/changed/a?b", { "x-set": "old" })
+    expect(changed.headers["x-of"]).toBeUndefined()
+    expect(changed.asked).toMatchObject({ url: "/a?b", headers: { host: "in.example", "x-set": "new" } })
+    expect((await get(port, "shop.example", "/length")).status).toBe(500)
+    expect((await get(port, "shop.example", "/split")).status).toBe(500)
+  })
+})

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "bun:test"
+import { createServer, connect as connectTcp, type AddressInfo } from "node:net"
+import { connect } from "node:tls"
+import { readClientHello } from "./client-hello.ts"
+
+/** The first bytes that a TLS client sends. */
+async function helloOf(servername: string): Promise<Buffer> {
+  const sent = Promise.withResolvers<Buffer>()
+  const server = createServer((socket) => socket.once("data", (bytes) => (sent.resolve(bytes), socket.destroy())))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const socket = connectTcp({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" })
+  connect({ socket, rejectUnauthorized: false, ...(servername === "" ? {} : { servername }) }).on(
+    "error",
+    () => undefined,
+  )
+  const bytes = await sent.promise
+  server.close()
+  return bytes
+}
+
+describe("of the first bytes of a TLS client", () => {
+  test("the name is read, in lower case, and each beginning of them is incomplete", async () => {
+    const bytes = await helloOf("Shop.Example")
+    expect(readClientHello(bytes)).toEqual({ kind: "hello", name: "shop.example" })
+    for (let end = 0; end < bytes.length; end++)
+      expect(readClientHello(bytes.subarray(0, end))).toEqual({ kind: "incomplete" })
+  })
+
+  test("the name may be in a second record", async () => {
+    const bytes = await helloOf("shop.example")
+    const [first, second] = [bytes.subarray(5, 50), bytes.subarray(50)]
+    const record = (part: Buffer) => Buffer.concat([Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part])
+    const split = Buffer.concat([record(first), record(second)])
+    expect(readClientHello(split)).toEqual({ kind: "hello", name: "shop.example" })
+  })
+
+  test("no byte that is changed makes it throw or wait for more than there may be", async () => {
+    const bytes = await helloOf("shop.example")
+    for (let at = 0; at < bytes.length; at++)
+      for (const value of [0, 255]) {
+        const changed = Buffer.from(bytes)
+        changed[at] = value
+        expect(["incomplete", "malformed", "hello"]).toContain(readClientHello(changed).kind)
+      }
+  })
+})
+
+test.each([
+  { title: "HTTP", given: Buffer.from("GET / HTTP/1.1\r\n\r\n") },
+  { title: "a record without bytes", given: Buffer.from([22, 3, 1, 0, 0]) },
+  { title: "another message than a ClientHello", given: Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0]) },
+  { title: "a ClientHello that is too long", given: Buffer.from([22, 3, 1, 64, 0, 1, 1, 0, 0]) },
+])("$title is malformed", ({ given }) => {
+  expect(readClientHello(given)).toEqual({ kind: "malformed" })
+})
