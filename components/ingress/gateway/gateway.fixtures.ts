@@ -60,7 +60,7 @@ export async function servingGateways(
         return isAccepted && (await client.list(CustomResourceDefinition)).items.length === DEFINITIONS.length
       }),
     definitions: async () =>
-      (await client.list(CustomResourceDefinition)).items.map(({ metadata }) => metadata.name).sort(),
+      new Set((await client.list(CustomResourceDefinition)).items.map(({ metadata }) => metadata.name)),
     /** Resolves when the condition of a Gateway has this reason; gives the Gateway. */
     gatewayWith: async (name: string, type: string, reason: string) => {
       const find = () => client.get(Gateway, { namespace: "default", name })
@@ -104,12 +104,16 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-export const gatewayOf = (name: string, listeners: readonly object[], spec: object = {}) => ({
+type InputOf<R> = R extends Resource<infer _T, infer I> ? I : never
+type GatewaySpec = InputOf<typeof Gateway>["spec"]
+type RouteSpec = InputOf<typeof HTTPRoute>["spec"]
+
+export const gatewayOf = (name: string, listeners: GatewaySpec["listeners"], spec: Partial<GatewaySpec> = {}) => ({
   metadata: { name, namespace: "default" },
   spec: { gatewayClassName: "k3ts", listeners, ...spec },
 })
 
-export const routeOf = (name: string, spec: object, namespace = "default") => ({
+export const routeOf = (name: string, spec: RouteSpec, namespace = "default") => ({
   metadata: { name, namespace },
   spec: { parentRefs: [{ name: "web", namespace: "default" }], ...spec },
 })

@@ -4,10 +4,11 @@ import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { DEFINITIONS } from "../../../pkg/gateway-api/definitions.ts"
 import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
+import type { Filter } from "./filters.ts"
 import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
 
 const to = (name: string, more: object = {}) => ({ backendRefs: [{ name, port: 80, ...more }] })
-const http = (port: number, more: object = {}) => ({ name: "http", port, protocol: "HTTP", ...more })
+const http = (port: number) => ({ name: "http", port, protocol: "HTTP" })
 const definitionsOfOthers = DEFINITIONS.map(
   ({ metadata, ...rest }) =>
     ({
@@ -20,8 +21,7 @@ describe("the definitions of Gateway API", () => {
   test("are made at start with the class, which is accepted", async () => {
     await using given = await servingGateways()
     await given.installed()
-    const wanted = DEFINITIONS.map(({ metadata }) => metadata.name).sort()
-    expect(await given.definitions()).toEqual(wanted)
+    expect(await given.definitions()).toEqual(new Set(DEFINITIONS.map(({ metadata }) => metadata.name)))
   })
 
   test("are left as they are where somebody else has made one of them", async () => {
@@ -30,7 +30,7 @@ describe("the definitions of Gateway API", () => {
     await using given = await servingGateways((cluster) => cluster.client.create(CustomResourceDefinition, other!))
 
     // then the others are not added, also when all of them have come
-    expect(await given.definitions()).toEqual([other!.metadata.name!])
+    expect(await given.definitions()).toEqual(new Set([other!.metadata.name!]))
     for (const each of definitionsOfOthers.slice(1)) await given.client.create(CustomResourceDefinition, each)
     await given.installed()
     for (const { metadata } of (await given.client.list(CustomResourceDefinition)).items)
@@ -95,7 +95,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     await given.client.create(Gateway, gatewayOf("ssh", [http(22)]))
     await given.client.create(Gateway, gatewayOf("web", [http(port)]))
     await given.gatewayWith("web", "Programmed", "Programmed")
-    const passthrough = { name: "tls", port, protocol: "TLS", tls: { mode: "Passthrough" } }
+    const passthrough = { name: "tls", port, protocol: "TLS", tls: { mode: "Passthrough" as const } }
     await given.client.create(Gateway, gatewayOf("younger", [passthrough]))
     const listenerOf = async (name: string) =>
       (await given.gatewayWith(name, "Accepted", "ListenersNotValid")).status?.listeners?.[0]?.conditions ?? []
@@ -119,7 +119,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     await given.routeWith("mine", "Accepted", "Accepted")
 
     // when
-    const matches = [{ path: { type: "Exact", value: "/pay" } }]
+    const matches = [{ path: { type: "Exact" as const, value: "/pay" } }]
     const theft = { parentRefs: [{ name: "younger" }], hostnames: ["shop.example"], rules: [{ matches, ...to("two") }] }
     await given.client.create(HTTPRoute, routeOf("theirs", theft))
     await given.routeWith("theirs", "Accepted", "Accepted")
@@ -135,27 +135,30 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     using _one = await serviceOf(given, "one")
     const port = await freePort()
     await given.client.create(Gateway, gatewayOf("web", [http(port)]))
-    const rule = (path: string, ...filters: readonly object[]) => ({
-      matches: [{ path: { type: "PathPrefix", value: path } }],
+    const rule = (path: string, ...filters: readonly Filter[]) => ({
+      matches: [{ path: { type: "PathPrefix" as const, value: path } }],
       filters,
       ...to("one"),
     })
-    const request = (set: readonly object[]) => ({ type: "RequestHeaderModifier", requestHeaderModifier: { set } })
+    const request = (name: string, value: string): Filter => ({
+      type: "RequestHeaderModifier",
+      requestHeaderModifier: { set: [{ name, value }] },
+    })
     await given.client.create(
       HTTPRoute,
       routeOf("changing", {
         rules: [
           rule(
             "/changed",
-            request([{ name: "X-Set", value: "new" }]),
+            request("X-Set", "new"),
             { type: "ResponseHeaderModifier", responseHeaderModifier: { remove: ["X-Of"] } },
             {
               type: "URLRewrite",
               urlRewrite: { hostname: "in.example", path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" } },
             },
           ),
-          rule("/length", request([{ name: "Content-Length", value: "7" }])),
-          rule("/split", request([{ name: "X-Split", value: "a\r\nHost: evil" }])),
+          rule("/length", request("Content-Length", "7")),
+          rule("/split", request("X-Split", "a\r\nHost: evil")),
         ],
       }),
     )

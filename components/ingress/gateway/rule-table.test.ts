@@ -14,7 +14,11 @@ const exact = (value: string) => ({ type: "Exact", value }) as const
 const pattern = (value: string) => ({ type: "Pattern", value: patternOf(value) }) as const
 
 const asked = (target: string, method = "GET", headers: Readonly<Record<string, string>> = {}) =>
-  ({ method, target, fields: Object.entries(headers).map(([name, value]) => fieldOf(name, value)) }) as IncomingRequest
+  ({
+    method,
+    target,
+    fields: Object.entries(headers).map(([name, value]) => fieldOf(name, value)),
+  }) as unknown as IncomingRequest
 
 const TABLE = new RuleTable([
   rule("all", prefix("/")),

@@ -6,7 +6,12 @@ import { readClientHello } from "./client-hello.ts"
 /** The first bytes that a TLS client sends. */
 async function helloOf(servername: string): Promise<Buffer> {
   const sent = Promise.withResolvers<Buffer>()
-  const server = createServer((socket) => socket.once("data", (bytes) => (sent.resolve(bytes), socket.destroy())))
+  const server = createServer((socket) => {
+    socket.once("data", (bytes: Buffer) => {
+      sent.resolve(bytes)
+      socket.destroy()
+    })
+  })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const socket = connectTcp({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" })
   connect({ socket, rejectUnauthorized: false, ...(servername === "" ? {} : { servername }) }).on(
