@@ -37,6 +37,7 @@ import { serviceCidrController } from "./servicecidrs.ts"
 import { serviceLbController, type OccupiedPorts } from "./servicelb/servicelb.ts"
 import { ephemeralVolumes } from "./ephemeral-volume.ts"
 import { claimBinder } from "./persistentvolume/claims.ts"
+import { volumeExpander } from "./persistentvolume/expander.ts"
 import { volumePhases } from "./persistentvolume/volumes.ts"
 import { provisioner } from "../../pkg/provisioner/provisioner.ts"
 import { reclaimer } from "../../pkg/provisioner/reclaimer.ts"
@@ -165,6 +166,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("resourcequota-controller", resourceQuotaController(config.resources)),
     entry("persistent-volume-binder", claimBinder),
     entry("persistent-volume-binder", volumePhases),
+    entry("expand-controller", volumeExpander),
     entry("ephemeral-volume-controller", ephemeralVolumes),
     entry("resource-claim-controller", claimsOfPods),
     entry("resource-claim-controller", claimReservations),

@@ -5,6 +5,8 @@ import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/pe
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { VolumeAttributesClass } from "../../pkg/api/storage/v1/volumeattributesclass.ts"
 import type { Index } from "../../pkg/client/informer.ts"
+import { controllerOf } from "../../pkg/controller/owned.ts"
+import { ephemeralClaimName } from "../../pkg/pods/pod-claims.ts"
 import { podsByClaim } from "./persistentvolume/indexes.ts"
 import {
   defineController,
@@ -19,7 +21,7 @@ interface Protection<T extends KubeObject> {
   readonly resource: Resource<T>
   readonly finalizer: string
   readonly watches?: readonly Watched[]
-  inUse(object: T, context: ReconcileContext): boolean
+  inUse(object: T, context: ReconcileContext): boolean | Promise<boolean>
 }
 
 /** Sets a finalizer on objects, and removes it from deleted objects that are not in use. */
@@ -39,7 +41,7 @@ function protecting<T extends KubeObject>({
       if (object === undefined) return
       const { finalizers = [], deletionTimestamp } = object.metadata
       const has = finalizers.includes(finalizer)
-      const wanted = deletionTimestamp === undefined || (has && inUse(object, context))
+      const wanted = deletionTimestamp === undefined || (has && (await inUse(object, context)))
       if (has === wanted) return
       const metadata = {
         ...object.metadata,
@@ -52,18 +54,43 @@ function protecting<T extends KubeObject>({
   })
 }
 
-/** A claim is in use while a pod with it is on a node, ended or not. Source: pkg/controller/volume/pvcprotection. */
+/**
+ * A claim is in use while a pod with it is on a node, ended or not. Where the informer has no such pod the API is
+ * asked, because a pod that was bound just now may not have reached the informer. Source:
+ * pkg/controller/volume/pvcprotection.
+ */
 export const claimProtection = protecting<PersistentVolumeClaim>({
   name: "persistentvolumeclaim-protection-controller",
   resource: PersistentVolumeClaim,
   finalizer: "kubernetes.io/pvc-protection",
-  watches: [watching(Pod, (pod) => podsByClaim.of(pod))],
-  inUse: ({ metadata }, { informers }) =>
-    informers
-      .of(Pod)
-      .by(podsByClaim, `${metadata.namespace}/${metadata.name}`)
-      .some(({ spec }) => (spec.nodeName ?? "") !== ""),
+  // An update may hide that a pod was deleted and another of its name was created, with other claims.
+  watches: [
+    watching(Pod, (pod, _context, old) => [...podsByClaim.of(pod), ...(old === undefined ? [] : podsByClaim.of(old))]),
+  ],
+  async inUse(claim, { client, informers }) {
+    const { namespace = "", name = "" } = claim.metadata
+    const uses = (pod: Pod) => isUsedBy(pod, claim)
+    if (informers.of(Pod).by(podsByClaim, `${namespace}/${name}`).some(uses)) return true
+    return (await client.list(Pod, { namespace })).items.some(uses)
+  },
 })
+
+/**
+ * Whether a pod on a node has the claim. A claim of an ephemeral volume is let go of with the pod's containers, because
+ * the pod may stay until its claim is gone (foreground deletion). Source: podUsesPVCForDeletion, podIsShutDown.
+ */
+const isUsedBy = ({ metadata, spec }: Pod, claim: PersistentVolumeClaim): boolean =>
+  (spec.nodeName ?? "") !== "" &&
+  (spec.volumes ?? []).some(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim?.claimName === claim.metadata.name) return true
+    const hasEnded = metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
+    return (
+      ephemeral !== undefined &&
+      !hasEnded &&
+      ephemeralClaimName(metadata.name ?? "", name) === claim.metadata.name &&
+      controllerOf(claim)?.uid === metadata.uid
+    )
+  })
 
 /** A volume is in use while it is bound to a claim. Source: pkg/controller/volume/pvprotection. */
 export const volumeProtection = protecting<PersistentVolume>({

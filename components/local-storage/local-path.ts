@@ -46,8 +46,13 @@ export const localPath = (
     return lacking === undefined ? made : { ...made, sizeNotEnforced: lacking }
   },
   async resize(volume, size) {
-    if (isBlock(volume)) await folders.createDisk(basename(dirname(pathOf(volume))), bytesOf(size))
-    else if ((await quota.lacking()) === undefined) await quota.limit(pathOf(volume), bytesOf(size))
+    if (isBlock(volume)) {
+      await folders.createDisk(basename(dirname(pathOf(volume))), bytesOf(size))
+      // Pods have a loop device, which keeps the size that its file had when they were put together.
+      return { onNode: true }
+    }
+    if ((await quota.lacking()) === undefined) await quota.limit(pathOf(volume), bytesOf(size))
+    return { onNode: false }
   },
   async remove(volume) {
     const { name } = volume.metadata

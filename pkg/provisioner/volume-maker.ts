@@ -35,8 +35,11 @@ export interface VolumeMaker {
   reaches(nodeName: string | undefined): boolean
   /** Makes the storage, or finds it made. @throws Error whose message says why it cannot be */
   make(request: VolumeRequest): Promise<MadeVolume>
-  /** Makes the storage as large as `size` says; absent where the size is but a number. */
-  resize?(volume: PersistentVolume, size: string): Promise<void>
+  /**
+   * Makes the storage as large as `size` says; absent where the size is but a number. Returns whether the node that
+   * has the volume must do something too before its pods see the new size.
+   */
+  resize?(volume: PersistentVolume, size: string): Promise<{ readonly onNode: boolean }>
   /** Removes the storage, also where it is gone already. @throws Error whose message says why it cannot be */
   remove(volume: PersistentVolume): Promise<void>
 }

@@ -8,10 +8,8 @@ import {
   claimReference,
   isReservedFor,
 } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
+import { PRE_RESIZE_CAPACITY } from "../../../pkg/api/core/v1/persistentvolume/resize-status.ts"
 import type { Client } from "../../../pkg/client/client.ts"
-
-/** The capacity that a claim shows until its filesystem has grown. Source: pkg/volume/util AnnPreResizeCapacity. */
-const CAPACITY_BEFORE_RESIZE = "volume.alpha.kubernetes.io/pre-resize-capacity"
 
 type Phase = "Pending" | "Bound" | "Lost"
 
@@ -105,7 +103,7 @@ export async function setClaimPhase(
 }
 
 function capacityOf({ metadata, spec }: PersistentVolume): PersistentVolumeClaim["status"]["capacity"] {
-  const before = metadata.annotations?.[CAPACITY_BEFORE_RESIZE]
+  const before = metadata.annotations?.[PRE_RESIZE_CAPACITY]
   return before !== undefined && parseQuantity(before) !== undefined ? { storage: before } : spec.capacity
 }
 

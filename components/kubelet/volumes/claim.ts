@@ -8,6 +8,7 @@ import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume
 import { PROVISIONED_BY } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
 import { LOCAL_PATH } from "../../../pkg/api/storage/v1/local-path.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
+import { finishGrowth } from "./finish-growth.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountLocal } from "./local.ts"
@@ -67,7 +68,23 @@ async function mountBound(
   if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid)
     throw new Error(`${about}: volume ${volumeName} is bound to another claim`)
   const mounted = await mountPersistent(setup, volume)
-  return readOnly ? { ...mounted, readOnly } : mounted
+  return { ...mounted, ...(readOnly ? { readOnly } : {}), ...(await growing(setup, claim, volume)) }
+}
+
+/** Of the types that are mounted here, a change of size concerns the node only for `local`, as in Kubernetes. */
+async function growing(
+  { context, pod, source: { claimName } }: VolumeSetup<ClaimSource>,
+  claim: PersistentVolumeClaim,
+  volume: PersistentVolume,
+): Promise<Pick<MountedVolume, "grow">> {
+  if (volume.spec.local === undefined) return {}
+  await finishGrowth(context, pod, claim)
+  return {
+    async grow() {
+      const { namespace } = pod.metadata
+      await finishGrowth(context, pod, await context.client.get(PersistentVolumeClaim, { namespace, name: claimName }))
+    },
+  }
 }
 
 /** The types of PersistentVolumes that need no driver, by their field of PersistentVolumeSpec. */

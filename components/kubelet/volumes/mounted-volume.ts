@@ -12,6 +12,11 @@ export interface MountedVolume {
    * volumes that do not belong to the pod: paths of the node and images.
    */
   readonly measured?: "files" | "filesystem"
+  /**
+   * Does what the node has to do when the claim of the volume has grown; the kubelet calls it now and then. Absent for
+   * volumes whose size does not concern the node. @throws Error where that fails; the next call tries again
+   */
+  readonly grow?: () => Promise<void>
   /** Whether the runtime should relabel it for SELinux. */
   readonly selinuxRelabel?: boolean
   /** An image volume: the runtime mounts this image instead of `hostPath`. */

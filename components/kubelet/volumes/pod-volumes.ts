@@ -12,6 +12,7 @@ import { VolumeError } from "../container/start-error.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { contentsIn } from "./api-volume.ts"
 import type { ContentSources } from "./contents.ts"
+import { JITTER, VolumeLooks } from "./volume-looks.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
 import { neededByVariables, type Reference } from "./references.ts"
@@ -36,6 +37,7 @@ export class PodVolumes {
   // Lists, not maps: a pod has few volumes, and there are very many pods.
   readonly #uses: { readonly key: string; readonly object: ObjectUse<ConfigMap | Secret> }[] = []
   readonly #mounted: MountedVolume[] = []
+  readonly #looks: VolumeLooks
   /** Volumes whose files are not up to date. */
   #stale = new Set<string>()
   #scheduled = false
@@ -64,6 +66,7 @@ export class PodVolumes {
   constructor(parts: PodVolumesParts, pod: Pod) {
     this.#parts = parts
     this.#pod = pod
+    this.#looks = new VolumeLooks(parts.context, () => this.#mounted)
     this.#syncedAt = parts.context.clock.monotonic()
     for (const need of neededBy(pod)) this.#uses.push({ key: keyOf(need.reference), object: this.#follow(need) })
   }
@@ -122,6 +125,7 @@ export class PodVolumes {
       }),
     )
     this.#tried = true
+    this.#looks.start()
     this.#schedule()
     signal.throwIfAborted()
     const failures = results.flatMap((result, index) => {
@@ -190,6 +194,7 @@ export class PodVolumes {
     this.#stopped = true
     this.#timer?.cancel()
     this.#nextSync?.cancel()
+    this.#looks.stop()
     for (const { object } of this.#uses) object.release()
     await this.#atFiles.catch(() => undefined)
   }
@@ -365,9 +370,6 @@ function neededBy(pod: Pod): Iterable<Need> {
   for (const reference of neededByVariables(pod)) need(reference).variables = true
   return needed.values()
 }
-
-/** The largest random part that is added to the synchronization period. Source: workerResyncIntervalJitterFactor. */
-const JITTER = 0.5
 
 /** The delay before a failed token request is tried again, in milliseconds. */
 const TOKEN_RETRY_MS = 10_000

@@ -86,6 +86,8 @@ export interface VolumeFiles {
    * Returns the path of the block device of a volume. @throws Error when the path is neither a block device nor a file
    */
   mapDevice(request: DeviceRequest): Promise<string>
+  /** Brings the block device that a file has become to the size of the file; does nothing where it is none. */
+  growDevice(path: string): Promise<void>
   /**
    * Releases the devices of one pod: removes its links below `folder`, and detaches loop devices that no pod in the
    * folder `pods` uses any more.

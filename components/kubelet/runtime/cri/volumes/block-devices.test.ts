@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { run } from "../../../../../pkg/process/run.ts"
-import { mapDevice, unmapDevices } from "./block-devices.ts"
+import { growDevice, mapDevice, unmapDevices } from "./block-devices.ts"
 
 const HAS_LOOP = process.getuid?.() === 0 && existsSync("/dev/loop-control")
 if (!HAS_LOOP) console.warn("!!! SKIPPED: loop devices: need root and a kernel with CONFIG_BLK_DEV_LOOP")
@@ -43,6 +43,18 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     await unmapDevices(folderOf("b"), pods)
     await unmapDevices(folderOf("b"), pods)
     expect(await attached()).toBe("")
+  })
+
+  test("grows with its file while pods use it", async () => {
+    // given
+    const device = await mapDevice({ path: file, link: linkOf("a") })
+    const bytes = async () => Number((await run("blockdev", ["--getsize64", device])).trim())
+    truncateSync(file, 2 ** 21)
+    expect(await bytes()).toBe(2 ** 20)
+    // when
+    await growDevice(file)
+    // then
+    expect(await bytes()).toBe(2 ** 21)
   })
 
   test("is let go of though whoever made it has removed it already", async () => {

@@ -27,6 +27,11 @@ export async function mapDevice({ path, link }: DeviceRequest): Promise<string> 
   return (await run("losetup", ["--find", "--show", "--", path])).trim()
 }
 
+/** Gives the loop devices of a file the file's size, while pods use them. Source: losetup(8) --set-capacity. */
+export async function growDevice(path: string): Promise<void> {
+  for (const device of await loopDevicesOf(path)) await run("losetup", ["--set-capacity", device])
+}
+
 /**
  * Releases the devices to which the links below `folder` point. Loop devices that no other pod uses are detached.
  * @param pods the folder of all pods

@@ -6,7 +6,7 @@ import { run } from "../../../../../pkg/process/run.ts"
 import { openFile } from "../files/open-file.ts"
 import { writePayload } from "./atomic-writer.ts"
 import { folderUsage } from "./folder-usage.ts"
-import { mapDevice, unmapDevices } from "./block-devices.ts"
+import { growDevice, mapDevice, unmapDevices } from "./block-devices.ts"
 import { checkHostPath } from "./host-path.ts"
 import { unlessMissing } from "./missing.ts"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
@@ -26,6 +26,7 @@ export function hostVolumes(): VolumeFiles {
     setOwnership,
     checkHostPath,
     mapDevice,
+    growDevice,
     unmapDevices,
     bindSubPath,
     async openInside(volume, path) {

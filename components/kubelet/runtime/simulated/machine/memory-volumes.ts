@@ -38,6 +38,7 @@ export const memoryVolumes = (files: MemoryFiles): VolumeFiles => ({
     else if (type !== "") throw new Error(`hostPath type check failed: ${path} is not a ${type}`)
   },
   mapDevice: async ({ path }) => path,
+  async growDevice() {},
   async unmapDevices() {},
   mountNfs: ({ folder }) => files.makeFolder(folder),
   async bindSubPath({ volume, subPath }) {

@@ -1,0 +1,44 @@
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
+import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import {
+  nodeResizeInProgress,
+  resizeFailed,
+  resizeFinished,
+  resizeStateOf,
+} from "../../../pkg/api/core/v1/persistentvolume/resize-status.ts"
+import { timestamp } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+
+/**
+ * Does the node's part in the growth of a claim that a pod of this node uses: its block device gets the size of the
+ * volume, and the claim is told that it has its new size. Does nothing unless the claim waits for the node. Source:
+ * pkg/volume/util/operationexecutor/node_expander.go.
+ *
+ * @throws Error where the device cannot grow; the claim has a condition NodeResizeError then
+ */
+export async function finishGrowth(context: KubeletContext, pod: Pod, claim: PersistentVolumeClaim): Promise<void> {
+  const state = resizeStateOf(claim.status)
+  if (state !== "NodeResizePending" && state !== "NodeResizeInProgress") return
+  const { client, clock, events, runtime, config } = context
+  const volume = await client.get(PersistentVolume, { name: claim.spec.volumeName ?? "" })
+  const { storage = "0" } = volume.spec.capacity ?? {}
+  const write = (from: PersistentVolumeClaim, status: PersistentVolumeClaim["status"]) =>
+    client.updateStatus(PersistentVolumeClaim, { ...from, status })
+  const begun = state === "NodeResizePending" ? await write(claim, nodeResizeInProgress(claim.status)) : claim
+  const name = JSON.stringify(volume.metadata.name)
+  try {
+    if (volume.spec.local !== undefined && volume.spec.volumeMode === "Block")
+      await runtime.volumes.growDevice(volume.spec.local.path)
+  } catch (err) {
+    const reason = err instanceof Error ? err.message : String(err)
+    const failed = resizeFailed(begun.status, "NodeResizeError", reason, timestamp(clock))
+    if (failed !== begun.status) await write(begun, failed)
+    events.event(pod, "Warning", "VolumeResizeFailed", `NodeExpandVolume failed for volume ${name} : ${reason}`)
+    throw err
+  }
+  const message = `MountVolume.NodeExpandVolume succeeded for volume ${name} ${config.nodeName}`
+  events.event(pod, "Normal", "FileSystemResizeSuccessful", message)
+  events.event(begun, "Normal", "FileSystemResizeSuccessful", message)
+  await write(begun, resizeFinished(begun.status, storage))
+}

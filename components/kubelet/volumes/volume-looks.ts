@@ -1,0 +1,45 @@
+import type { Timer } from "../../../pkg/clock/clock.ts"
+import type { KubeletContext } from "../context.ts"
+import type { MountedVolume } from "./mounted-volume.ts"
+
+/** The largest random part that is added to the synchronization period. Source: workerResyncIntervalJitterFactor. */
+export const JITTER = 0.5
+
+/**
+ * Looks now and then whether the claims of a pod's volumes have grown, since a kubelet may read claims but not watch
+ * them. Only while the pod has such a volume, at the frequency at which Kubernetes looks at pods. Source:
+ * pkg/kubelet/volumemanager/populator checkVolumeFSResize.
+ */
+export class VolumeLooks {
+  readonly #context: KubeletContext
+  readonly #volumes: () => readonly MountedVolume[]
+  #timer: Timer | undefined
+  #stopped = false
+
+  constructor(context: KubeletContext, volumes: () => readonly MountedVolume[]) {
+    this.#context = context
+    this.#volumes = volumes
+  }
+
+  /** Begins to look where a volume may grow; to be called when volumes have been mounted. */
+  start(): void {
+    const { clock, config, random, spawn } = this.#context
+    const hasAny = this.#volumes().some(({ grow }) => grow !== undefined)
+    if (this.#timer !== undefined || this.#stopped || !hasAny || config.syncFrequencyMs === 0) return
+    const wait = config.syncFrequencyMs * (1 + JITTER * random.next())
+    this.#timer = clock.setTimeout(() => spawn("look at the size of volumes", () => this.#look()), wait, "upkeep")
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+  }
+
+  async #look(): Promise<void> {
+    for (const { name, grow } of this.#volumes())
+      if (!this.#stopped)
+        await grow?.().catch((err: unknown) => this.#context.log.warn("Cannot enlarge a volume", { volume: name, err }))
+    this.#timer = undefined
+    this.start()
+  }
+}
