@@ -39,10 +39,13 @@ export class Allotment {
     return drawn
   }
 
+  /**
+   * Allocates a number that `owner` names. A number that the same owner holds is taken, too: whoever gives it back after
+   * a failure would free what the owner keeps.
+   */
   take(number: number, owner: string): Refusal | undefined {
     if (number < this.#first || number > this.#last) return "out of range"
-    const holder = this.#owners.get(number)
-    if (holder !== undefined && holder !== owner) return "taken"
+    if (this.#owners.has(number)) return "taken"
     this.#owners.set(number, owner)
     return undefined
   }

@@ -8,6 +8,7 @@ import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
 import {
   addressText,
+  bitsOf,
   holds,
   parseAddress,
   parseNetwork,
@@ -18,10 +19,6 @@ import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { StoredKind } from "../../../cacher/stored-kind.ts"
 import { storageKey } from "../../../cacher/view.ts"
-
-export type AddressRefusal =
-  | "provided IP is already allocated"
-  | "the provided network does not match the current range"
 
 export const addressKey = (ip: string): string => storageKey(IPAddress, { name: ip })
 
@@ -50,11 +47,18 @@ export class ServiceAddresses {
     return undefined
   }
 
-  /** Reserves the given address; returns why it cannot be had, or undefined. */
-  take(ip: string): AddressRefusal | undefined {
+  /**
+   * Reserves the given address; returns why it cannot be had, or undefined. As upstream, a dry run does not look whether
+   * it is free, and words it in another way that it is out of range.
+   */
+  take(ip: string, dryRun: boolean): string | undefined {
     const address = parseAddress(ip)
-    if (address === undefined || !this.#ranges().some((range) => holds(range, address)))
-      return "the provided network does not match the current range"
+    const ranges = this.#ranges()
+    if (address === undefined || !ranges.some((range) => holds(range, address)))
+      return dryRun && ranges[0] !== undefined
+        ? `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidrOf(ranges[0])}`
+        : "the provided network does not match the current range"
+    if (dryRun) return undefined
     if (this.#isTaken(ip)) return "provided IP is already allocated"
     this.#reserved.add(ip)
     return undefined
@@ -113,6 +117,9 @@ const SHORTEST_PREFIX6 = 64
 
 const clamp = (value: bigint, least: bigint, most: bigint): bigint =>
   value < least ? least : value > most ? most : value
+
+const cidrOf = ({ family, first, last }: Network): string =>
+  `${addressText({ family, number: first })}/${bitsOf(family) - ((last - first + 1n).toString(2).length - 1)}`
 
 const isReady = ({ status }: ServiceCIDR): boolean =>
   status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true

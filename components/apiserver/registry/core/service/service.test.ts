@@ -136,6 +136,20 @@ describe("a cluster IP", () => {
     expect((await admin.create(Service, service("a"))).spec.clusterIP).toBe("10.43.0.2")
   })
 
+  test("is not looked for in a dry run, but must be in the range", async () => {
+    const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
+    await admin.create(Service, service("a", { clusterIP: "10.43.0.2" }))
+    expect(
+      (await admin.create(Service, service("b", { clusterIP: "10.43.0.2" }), { dryRun: true })).spec.clusterIP,
+    ).toBe("10.43.0.2")
+    expect(
+      (await failure(admin.create(Service, service("b", { clusterIP: "10.1.0.1" }), { dryRun: true }))).message,
+    ).toBe(
+      'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.1.0.1"]: failed to allocate IP 10.1.0.1: the ' +
+        "provided IP (10.1.0.1) is not in the valid range. The range of valid IPs is 10.43.0.0/30",
+    )
+  })
+
   test("gets its IPAddress back when somebody takes it away or changes its labels", async () => {
     const { admin } = await start()
     const name = (await admin.create(Service, service("a"))).spec.clusterIP!
@@ -258,5 +272,36 @@ describe("families of a Service", () => {
     expect(await faults({ clusterIP: "x" })).toEqual([
       'spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ])
+  })
+})
+
+describe("a node port", () => {
+  const exposed = (name: string, nodePort: number) =>
+    service(name, { type: "NodePort", ports: [{ port: 80, nodePort }] })
+  const taken = /spec\.ports\[0\]\.nodePort: Invalid value: 31111: provided port is already allocated$/
+
+  test("stays with its Service, though somebody tries to create the Service once more", async () => {
+    // given a Service with a port
+    const { admin } = await start()
+    await admin.create(Service, exposed("a", 31111))
+    // when it is created again, also as a dry run
+    for (const dryRun of [true, false])
+      expect((await failure(admin.create(Service, exposed("a", 31111), { dryRun }))).message).toMatch(taken)
+    // then no other gets the port
+    for (const dryRun of [true, false])
+      expect((await failure(admin.create(Service, exposed("b", 31111), { dryRun }))).message).toMatch(taken)
+  })
+
+  test("for health checks that cannot be had fails with Kubernetes' own code", async () => {
+    const { admin } = await start()
+    await admin.create(Service, exposed("a", 31111))
+    const checked = (healthCheckNodePort: number) =>
+      service("b", { type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort })
+    expect(await failure(admin.create(Service, checked(31111)))).toMatchObject({
+      code: 500,
+      message:
+        "Internal error occurred: failed to allocate requested HealthCheck NodePort 31111: provided port is already " +
+        "allocated",
+    })
   })
 })

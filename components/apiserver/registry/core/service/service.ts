@@ -95,10 +95,10 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
           "InternalError",
           `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`,
         )
-      const refusal = wish === undefined ? undefined : addresses.take(wish)
+      const refusal = wish === undefined ? undefined : addresses.take(wish, dryRun)
       if (refusal !== undefined)
         throw invalid(Service, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
-      settled.push(() => addresses.release(ip))
+      if (wish === undefined || !dryRun) settled.push(() => addresses.release(ip))
       return { ...spec, clusterIP: ip, clusterIPs: [ip] }
     }
 
@@ -134,7 +134,7 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       const health = !healthWanted
         ? undefined
         : spec.healthCheckNodePort
-          ? takePort(spec.healthCheckNodePort, "spec.healthCheckNodePort")
+          ? takeHealthPort(spec.healthCheckNodePort)
           : drawPort("spec.healthCheckNodePort")
       return {
         ...spec,
@@ -155,32 +155,34 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       return drawn
     }
 
+    function takeHealthPort(port: number): number {
+      const refusal = causes.length > 0 ? undefined : refusalOf(port)
+      if (refusal !== undefined)
+        throw ApiError.from(new Error(`failed to allocate requested HealthCheck NodePort ${port}: ${refusal}`))
+      return port
+    }
+
     function takePort(port: number, field: string): number {
       // As upstream, allocation stops at the first port that cannot be allocated.
-      if (causes.length > 0) return port
-      if (before.includes(port) === true || (old !== undefined && asked.has(port))) return port
+      const refusal = causes.length > 0 ? undefined : refusalOf(port)
+      if (refusal !== undefined) causes.push(invalidValue(field, port, refusal))
+      return port
+    }
+
+    /** Allocates a port that the Service names; returns why it cannot be had. */
+    function refusalOf(port: number): string | undefined {
+      if (before.includes(port) === true || (old !== undefined && asked.has(port))) return undefined
       // A new Service allocates each port once.
       const refusal = asked.has(port) ? "taken" : ports.take(port, key)
       // As upstream, a dry run accepts a port outside of the range.
-      if (refusal === "out of range" && dryRun) {
+      if (refusal === undefined || (refusal === "out of range" && dryRun)) {
         asked.add(port)
-        return port
+        if (refusal === undefined) undo.push(() => ports.release(port, key))
+        return undefined
       }
-      if (refusal === undefined) {
-        asked.add(port)
-        undo.push(() => ports.release(port, key))
-      } else
-        causes.push(
-          invalidValue(
-            field,
-            port,
-            refusal === "taken"
-              ? "provided port is already allocated"
-              : "provided port is not in the valid range. The range of valid ports is " +
-                  `${nodePorts.first}-${nodePorts.last}`,
-          ),
-        )
-      return port
+      return refusal === "taken"
+        ? "provided port is already allocated"
+        : `provided port is not in the valid range. The range of valid ports is ${nodePorts.first}-${nodePorts.last}`
     }
   }
 }
