@@ -27,7 +27,10 @@ export function impersonate(
   const extras = headerNames().filter((key) => key.startsWith(EXTRA_PREFIX))
   if (name === undefined || name === "") {
     if (groups.length > 0 || uid !== undefined || extras.length > 0)
-      throw badRequest("requested groups, uid or extra without impersonating a user: set Impersonate-User as well")
+      throw badRequest(
+        `requested ${goUser(groups, uid ?? "", new Map(extras.map((key) => [extraName(key), header(key)])))} without ` +
+          "impersonating a user name",
+      )
     return sender
   }
 
@@ -42,7 +45,7 @@ export function impersonate(
       "Forbidden",
       `${group === "" ? resource : `${resource}.${group}`} "${attributes.name}" is forbidden: User ` +
         `"${sender.name}" cannot impersonate ${what} ${where}${reason === "" ? "" : `: ${reason}`}`,
-      { name: attributes.name ?? "", ...(group === "" ? {} : { group }), kind: resource },
+      { ...(attributes.name ? { name: attributes.name } : {}), ...(group === "" ? {} : { group }), kind: resource },
     )
   }
 
@@ -53,7 +56,7 @@ export function impersonate(
   for (const group of groups) check({ group: "", version: "v1", resource: "groups", name: group })
   const extra: Record<string, readonly string[]> = {}
   for (const key of extras) {
-    const subresource = unescaped(key.slice(EXTRA_PREFIX.length))
+    const subresource = extraName(key)
     extra[subresource] = header(key)
     for (const value of header(key))
       check({ group: GROUP, version: "v1", resource: "userextras", subresource, name: value })
@@ -77,4 +80,15 @@ export function impersonate(
 function grouped(name: string, groups: readonly string[]): readonly string[] {
   if (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED)) return groups
   return [...groups, name === ANONYMOUS.name ? UNAUTHENTICATED : AUTHENTICATED]
+}
+
+const extraName = (header: string): string => unescaped(header.slice(EXTRA_PREFIX.length))
+
+/** The user without a name as Go prints it: upstream's message shows it so. */
+function goUser(groups: readonly string[], uid: string, extra: ReadonlyMap<string, readonly string[]>): string {
+  const strings = (values: readonly string[]) => `[]string{${values.map((value) => JSON.stringify(value)).join(", ")}}`
+  const shownGroups = groups.length === 0 ? "[]string(nil)" : strings(groups)
+  const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:${strings(values)}`)
+  const shownExtra = entries.length === 0 ? "map[string][]string(nil)" : `map[string][]string{${entries.join(", ")}}`
+  return `&user.DefaultInfo{Name:"", UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:${shownExtra}}`
 }

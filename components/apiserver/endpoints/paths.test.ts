@@ -34,6 +34,32 @@ describe("the paths beside resources", () => {
     expect((await call("GET", "/apis/nowhere")).code).toBe(404)
   })
 
+  test.each([
+    { method: "POST", path: "/apis", wants: 200 },
+    { method: "OPTIONS", path: "/apis/apps", wants: 200 },
+    { method: "DELETE", path: "/healthz", wants: 200 },
+    { method: "PUT", path: "/", wants: 200 },
+    { method: "POST", path: "/api", wants: 405 },
+    { method: "POST", path: "/apis/apps/v1", wants: 405 },
+    { method: "DELETE", path: "/version", wants: 405 },
+    { method: "POST", path: "/apis/nowhere", wants: 404 },
+    { method: "PATCH", path: "/api/v9", wants: 404 },
+    { method: "DELETE", path: "/healthz/nothing", wants: 404 },
+  ])("take $method $path with $wants, as upstream's do", async ({ method, path, wants }) => {
+    expect((await call(method, path)).code).toBe(wants)
+  })
+
+  test("are in YAML for who asks for it, and refused to who takes neither", async () => {
+    const yaml = await call("GET", "/api/v1", { headers: { accept: "application/yaml" } })
+    expect([yaml.headers["content-type"], yaml.text.split("\n")[0]]).toEqual(["application/yaml", "groupVersion: v1"])
+    const groups = await call("GET", "/apis", { headers: { accept: "application/yaml" } })
+    expect(groups.text).toStartWith("apiVersion: v1\ngroups:\n")
+    expect((await call("GET", "/api/v1", { headers: { accept: "text/html" } })).code).toBe(406)
+    expect((await call("GET", "/version", { headers: { accept: "application/yaml" } })).text).toContain(
+      "Available representations: application/json",
+    )
+  })
+
   test("tell health by named checks, upstream's among them", async () => {
     // given all well
     const names = (text: string) => [...text.matchAll(/^\[\+\](\S+) ok$/gm)].map(([, name]) => name!)

@@ -6,10 +6,11 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { jwks, openIdConfiguration } from "../../../pkg/jwt/discovery.ts"
 import type { VerifyingKey } from "../../../pkg/jwt/signing-key.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
+import { writeYaml } from "../../../pkg/yaml/write.ts"
 import type { Aggregator } from "../aggregator/aggregator.ts"
 import type { ListedGroup } from "../aggregator/groups.ts"
 import type { Exchange } from "../http/exchange.ts"
-import { parseAccept } from "../http/negotiate.ts"
+import { JSON_ALONE, MEDIA_TYPE, negotiate, parseAccept, PLAIN } from "../http/negotiate.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { dumpPriorityLevels, dumpQueues, dumpRequests } from "../flowcontrol/dump.ts"
 import type { FlowControl } from "../flowcontrol/flow-control.ts"
@@ -49,7 +50,6 @@ export function createPaths(
   const { health, pipeline } = options
   let app: Hono<Env> | undefined
   return (exchange, info, user) => {
-    if (info.verb !== "get" && info.verb !== "head") throw noSuchMethod()
     if (
       health.serve(
         exchange,
@@ -60,9 +60,12 @@ export function createPaths(
     )
       return
     app ??= routes(options)
-    return respond(app, exchange)
+    return respond(app, exchange, info)
   }
 }
+
+/** As upstream, whose handlers of these paths do not look at the method; those of other paths take no other than GET. */
+const ANY_METHOD = /^\/(index\.html|metrics|metrics\/slis|apis|apis\/[^/]+)?\/?$/
 
 /**
  * Parsing a URL removes `.` and `..` from its path, so the served path would differ from the authorized one: such paths
@@ -79,7 +82,7 @@ function urlOf(target: string): string {
 }
 
 /** Runs the router and sends its response. */
-async function respond(app: Hono<Env>, exchange: Exchange): Promise<void> {
+async function respond(app: Hono<Env>, exchange: Exchange, { verb, path }: RequestInfo): Promise<void> {
   const { req } = exchange
   const headers = new Headers()
   for (const name of ["accept", "if-none-match"]) {
@@ -87,6 +90,7 @@ async function respond(app: Hono<Env>, exchange: Exchange): Promise<void> {
     if (value !== undefined) headers.set(name, value)
   }
   const response = await app.fetch(new Request(urlOf(req.url ?? "/"), { headers }), { exchange })
+  if (verb !== "get" && verb !== "head" && response.status !== 404 && !ANY_METHOD.test(path)) throw noSuchMethod()
   for (const name of ["etag", "vary", "expires", "last-modified", "location"]) {
     const value = response.headers.get(name)
     if (value !== null && !exchange.res.headersSent) exchange.res.setHeader(name, value)
@@ -107,9 +111,14 @@ function routes(options: PathsOptions): Hono<Env> {
   const app = new Hono<Env>({ strict: false })
   const json = (c: Context<Env>, value: unknown) =>
     c.body(c.env.exchange.pretty() ? JSON.stringify(value, undefined, 2) + "\n" : JSON.stringify(value) + "\n", 200, {
-      "Content-Type": "application/json",
+      "Content-Type": MEDIA_TYPE.json,
     })
-  const found = (c: Context<Env>, value: unknown) => (value === undefined ? c.notFound() : json(c, value))
+  /** Differs from upstream: who takes protobuf gets JSON, since these documents have no other form here. */
+  const document = (c: Context<Env>, value: unknown) =>
+    negotiate(c.req.header("accept"), PLAIN).encoding === "yaml"
+      ? c.body(writeYaml(value), 200, { "Content-Type": MEDIA_TYPE.yaml })
+      : json(c, value)
+  const found = (c: Context<Env>, value: unknown) => (value === undefined ? c.notFound() : document(c, value))
 
   const documents = new Map<string, { readonly generation: number; readonly document: Document }>()
   const aggregatedDocument = (which: "api" | "apis", version: "v2" | "v2beta1"): Document => {
@@ -123,7 +132,7 @@ function routes(options: PathsOptions): Hono<Env> {
   }
   const discovery = (which: "api" | "apis", plain: () => unknown) => (c: Context<Env>) => {
     const version = aggregatedVersion(c.req.header("accept"))
-    if (version === undefined) return json(c, plain())
+    if (version === undefined) return document(c, plain())
     const { text, etag } = aggregatedDocument(which, version)
     const headers = { ETag: etag, Vary: "Accept", "Cache-Control": "public" }
     if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers)
@@ -137,7 +146,10 @@ function routes(options: PathsOptions): Hono<Env> {
   const indented = (c: Context<Env>, value: unknown) =>
     c.body(JSON.stringify(value, undefined, 2), 200, { "Content-Type": "application/json" })
 
-  app.get("/version", (c) => indented(c, versionInfo()))
+  app.get("/version", (c) => {
+    negotiate(c.req.header("accept"), JSON_ALONE)
+    return indented(c, versionInfo())
+  })
   const figures = (registry: Registry) => (c: Context<Env>) =>
     c.body(registry.text(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" })
   app.get("/metrics", figures(metrics))
@@ -165,18 +177,15 @@ function routes(options: PathsOptions): Hono<Env> {
       ).v3(c.req.path.slice("/openapi/v3/".length), c.req.query("hash"), c.req.header("if-none-match"))) ??
       c.notFound(),
   )
-  app.get("/.well-known/openid-configuration", (c) =>
-    json(
-      c,
-      openIdConfiguration({
-        issuer: serviceAccounts.issuer,
-        server: `https://${serverAddress()}`,
-        keys: serviceAccounts.keys,
-      }),
-    ),
-  )
+  // Source: pkg/routes/openidmetadata.go.
+  const kept = { "Cache-Control": "public, max-age=3600" }
+  app.get("/.well-known/openid-configuration", (c) => {
+    const { issuer, keys } = serviceAccounts
+    const configuration = openIdConfiguration({ issuer, server: `https://${serverAddress()}`, keys })
+    return c.body(JSON.stringify(configuration), 200, { "Content-Type": MEDIA_TYPE.json, ...kept })
+  })
   app.get("/openid/v1/jwks", (c) =>
-    c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json" }),
+    c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json", ...kept }),
   )
   for (const path of ["/", "/index.html"]) app.get(path, (c) => indented(c, { paths: indexOf(listed().groups.named) }))
   const { flow, clock } = options

@@ -40,6 +40,8 @@ export const LISTS: Offer = { encodings: ["json", "yaml", "protobuf"], produces:
  * TableConvertor.
  */
 export const PLAIN: Offer = { encodings: ["json", "yaml", "protobuf"], transforms: false, produces: PRODUCES }
+/** The offer of /version. */
+export const JSON_ALONE: Offer = { encodings: ["json"], transforms: false, produces: [MEDIA_TYPE.json] }
 /** Custom objects have no protobuf encoding, and their paths declare no media types. */
 export const CUSTOM_OBJECTS: Offer = { encodings: ["json", "yaml", "protobuf"], protobuf: false, produces: undefined }
 /** The offer of watches, which are streams: YAML has no framing. */

@@ -5,6 +5,7 @@ import {
   invalidValue,
   invalidWithoutValue,
   notSupported,
+  required,
   tooLong,
 } from "../../../pkg/apimachinery/field-errors.ts"
 import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
@@ -84,7 +85,7 @@ export function optionsOf(query: Query, verb: string, isApply = false): RequestO
   const causes = isDelete
     ? [...deleteFaults(options), ...dryRunFaults(dryRun)]
     : [
-        ...(verb === "patch" && !isApply ? forceFaults(options) : []),
+        ...(verb === "patch" ? (isApply ? applyFaults(options) : forceFaults(options)) : []),
         ...fieldManagerFaults(options),
         ...dryRunFaults(dryRun),
         ...fieldValidationFaults(options),
@@ -98,6 +99,9 @@ const dryRunFaults = (dryRun: readonly string[]): Cause[] =>
 
 const forceFaults = ({ force }: RequestOptions): Cause[] =>
   force === undefined ? [] : [forbiddenField("force", "may not be specified for non-apply patch")]
+
+const applyFaults = ({ fieldManager = "" }: RequestOptions): Cause[] =>
+  fieldManager === "" ? [required("fieldManager", "is required for apply patch")] : []
 
 const fieldValidationFaults = ({
   fieldValidation: given,

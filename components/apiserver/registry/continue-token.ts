@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer"
+import { Buffer, isUtf8 } from "node:buffer"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { jsonFault } from "../../../pkg/apimachinery/json-fault.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
@@ -44,12 +44,14 @@ interface TokenFields {
 const TYPES = { v: ["string", "string"], rv: ["number", "int64"], start: ["string", "string"] } as const
 
 function fieldsOf(text: string): TokenFields {
-  const json = base64Text(text)
+  const bytes = base64Bytes(text)
+  const json = bytes.toString()
   let token: unknown
   try {
     token = JSON.parse(json)
   } catch {
-    throw wrong(`: ${jsonFault(json)}`)
+    // Go names the byte as a character.
+    throw wrong(`: ${jsonFault(isUtf8(bytes) ? json : bytes.toString("latin1"))}`)
   }
   if (token === null) return {}
   if (!isJsonObject(token))
@@ -66,9 +68,9 @@ function fieldsOf(text: string): TokenFields {
 }
 
 /** Source of the fault: Go's encoding/base64 CorruptInputError. */
-function base64Text(text: string): string {
+function base64Bytes(text: string): Buffer {
   const bad = text.search(/[^A-Za-z0-9_-]/)
   if (bad >= 0 || text.length % 4 === 1)
     throw wrong(`: illegal base64 data at input byte ${bad >= 0 ? bad : text.length - 1}`)
-  return Buffer.from(text, "base64url").toString()
+  return Buffer.from(text, "base64url")
 }

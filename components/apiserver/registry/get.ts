@@ -15,7 +15,9 @@ export function get(context: RegistryContext, request: ApiRequest): ApiResult | 
   const virtual = context.hooks(request.resource)?.listVirtual
   if (virtual !== undefined) {
     const object = virtual().find(({ metadata }) => metadata.name === request.name)
-    if (object === undefined) throw notFound(request.resource, request.name ?? "")
+    // As upstream, which names the kind of these in the singular. Source: pkg/registry/core/componentstatus.
+    if (object === undefined)
+      throw notFound({ group: request.resource.group, plural: request.resource.singular }, request.name ?? "")
     return { kind: "object", code: 200, object }
   }
   const stored = getStored(context, request)

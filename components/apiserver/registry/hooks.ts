@@ -93,7 +93,7 @@ export function createHooks({
   add(MutatingAdmissionPolicyBinding, policyBindingHooks(MutatingAdmissionPolicy as Resource, reading))
   for (const [resource, own] of [
     ...accessReviews(authorizer, (user, namespace) => rbac.rulesOf(user, namespace)),
-    ...identityReviews(reviewToken),
+    ...identityReviews(reviewToken, clock),
   ])
     add(resource, own)
   add(ComponentStatus, { listVirtual: componentStatuses })

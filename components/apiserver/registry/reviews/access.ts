@@ -4,7 +4,7 @@
 import { LocalSubjectAccessReview } from "../../../../pkg/api/authorization/v1/localsubjectaccessreview.ts"
 import { SelfSubjectAccessReview } from "../../../../pkg/api/authorization/v1/selfsubjectaccessreview.ts"
 import { SelfSubjectRulesReview } from "../../../../pkg/api/authorization/v1/selfsubjectrulesreview.ts"
-import { fieldSelectorOf } from "../../../../pkg/api/authorization/v1/attributes.ts"
+import { evaluationErrorOf, fieldSelectorOf } from "../../../../pkg/api/authorization/v1/attributes.ts"
 import {
   SubjectAccessReview,
   type SubjectAccessReviewSpec,
@@ -42,11 +42,20 @@ export function accessReviews(
             fieldSelector: fieldSelectorOf(about?.fieldSelector),
           },
     )
-    return { ...question, status: { allowed, ...(reason === "" ? {} : { reason }) } }
+    const evaluationError = evaluationErrorOf(about)
+    return {
+      ...question,
+      status: {
+        allowed,
+        ...(reason === "" ? {} : { reason }),
+        ...(evaluationError === "" ? {} : { evaluationError }),
+      },
+    }
   }
   const checked = (request: ApiRequest, object: KubeObject): Question => {
     const causes = request.resource.validate?.(object) ?? []
-    if (causes.length > 0) throw invalid(request.resource, "", causes)
+    // As upstream, whose reviews have lost their kind by then.
+    if (causes.length > 0) throw invalid({ group: request.resource.group, kind: "" }, "", causes)
     return object as Question
   }
   const subject = ({ spec: { user = "", groups = [], uid, extra } }: Question): UserInfo => ({
@@ -98,7 +107,7 @@ export function accessReviews(
             nodeOf(request.user) === undefined
               ? { incomplete: false }
               : { incomplete: true, evaluationError: "node authorizer does not support user rule resolution" }
-          return { ...object, status: { resourceRules, nonResourceRules, ...more } } as KubeObject
+          return { ...object, spec: {}, status: { resourceRules, nonResourceRules, ...more } } as KubeObject
         },
       },
     ],

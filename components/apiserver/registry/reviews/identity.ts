@@ -4,8 +4,9 @@
  */
 import { SelfSubjectReview } from "../../../../pkg/api/authentication/v1/selfsubjectreview.ts"
 import { TokenReview } from "../../../../pkg/api/authentication/v1/tokenreview.ts"
-import { invalid } from "../../../../pkg/apimachinery/errors.ts"
+import { badRequest } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import { timestamp, type Clock } from "../../../../pkg/clock/clock.ts"
 import type { UserInfo } from "../../request.ts"
 import type { KindHooks } from "../context.ts"
 
@@ -15,22 +16,30 @@ export type ReviewToken = (
   audiences: readonly string[] | undefined,
 ) => { readonly user: UserInfo; readonly audiences?: readonly string[] } | { readonly error: string } | undefined
 
-export const identityReviews = (reviewToken: ReviewToken): readonly (readonly [Resource, KindHooks])[] => [
+export const identityReviews = (
+  reviewToken: ReviewToken,
+  clock: Clock,
+): readonly (readonly [Resource, KindHooks])[] => [
   [
     SelfSubjectReview,
-    { createVirtual: ({ user }, object) => ({ ...object, status: { userInfo: shown(user) } }) as KubeObject },
+    {
+      createVirtual: ({ user }, { apiVersion, kind }) =>
+        ({
+          apiVersion,
+          kind,
+          metadata: { creationTimestamp: timestamp(clock) },
+          status: { userInfo: shown(user) },
+        }) as KubeObject,
+    },
   ],
   [
     TokenReview,
     {
-      createVirtual(request, object) {
-        const causes = request.resource.validate?.(object) ?? []
-        if (causes.length > 0) throw invalid(request.resource, "", causes)
+      createVirtual(_request, object) {
         const { token, audiences } = (object as unknown as TokenReview).spec
-        const verdict = reviewToken(token, audiences)
-        if (verdict === undefined) return { ...object, status: { authenticated: false, user: {} } } as KubeObject
-        if ("error" in verdict)
-          return { ...object, status: { authenticated: false, user: {}, error: verdict.error } } as KubeObject
+        if (token === "") throw badRequest("token is required for TokenReview in authentication")
+        const verdict = reviewToken(token, audiences) ?? { error: "invalid bearer token" }
+        if ("error" in verdict) return { ...object, status: { user: {}, error: verdict.error } } as KubeObject
         return {
           ...object,
           status: {

@@ -1,4 +1,3 @@
-import { required } from "../../../apimachinery/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { UserInfo } from "./userinfo.ts"
@@ -34,7 +33,6 @@ export const TokenReview = defineResource(
     scope: "Cluster",
     verbs: ["create"],
     doc: "Asks whose a bearer token is. Not stored.",
-    validate: ({ spec }) => (spec.token === "" ? [required("spec.token")] : []),
   },
   fields,
 )

@@ -1,7 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
 import { formatFieldSelector } from "../../../apimachinery/fieldselector.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { operatorFaults, requirementFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelectorRequirement } from "../../../apimachinery/meta.ts"
 
 /**
@@ -85,7 +86,7 @@ export function questionFaults({ resourceAttributes, nonResourceAttributes }: Qu
     return [
       invalidValue(
         "spec.nonResourceAttributes",
-        nonResourceAttributes,
+        shownPath(nonResourceAttributes),
         "cannot be specified in combination with resourceAttributes",
       ),
     ]
@@ -99,8 +100,8 @@ export function questionFaults({ resourceAttributes, nonResourceAttributes }: Qu
     ]
   const path = "spec.resourceAttributes"
   return [
-    ...selectorFaults(at(path, "fieldSelector"), resourceAttributes?.fieldSelector),
-    ...selectorFaults(at(path, "labelSelector"), resourceAttributes?.labelSelector),
+    ...selectorFaults(at(path, "fieldSelector"), resourceAttributes?.fieldSelector, fieldFaults),
+    ...selectorFaults(at(path, "labelSelector"), resourceAttributes?.labelSelector, labelFaults),
   ]
 }
 
@@ -132,34 +133,65 @@ export function fieldSelectorOf(selector: FieldSelectorAttributes | undefined): 
   const { rawSelector = "", requirements = [] } = selector
   if (rawSelector !== "") return rawSelector
   return formatFieldSelector(
-    requirements.flatMap(({ key: path = "", operator, values = [] }) =>
-      values.length !== 1 || (operator !== "In" && operator !== "NotIn")
-        ? []
-        : [{ path, operator: operator === "In" ? "=" : "!=", value: values[0]! } as const],
-    ),
+    requirements.filter(isUnderstood).map(({ key: path = "", operator, values = [] }) => ({
+      path,
+      operator: operator === "In" ? ("=" as const) : ("!=" as const),
+      value: values[0]!,
+    })),
   )
 }
 
+/** Whether a field selector can hold the condition. */
+const isUnderstood = ({ operator, values = [] }: FieldSelectorRequirement): boolean =>
+  values.length === 1 && (operator === "In" || operator === "NotIn")
+
+/**
+ * Says which selectors of a question did not count as a whole; empty where all did. Source:
+ * pkg/registry/authorization/util/helpers.go BuildEvaluationError.
+ */
+export function evaluationErrorOf({ fieldSelector, labelSelector }: ResourceAttributes = {}): string {
+  const errors: string[] = []
+  const check = (name: string, requirements: readonly boolean[] = []) => {
+    if (requirements.every((isKnown) => isKnown)) return
+    const partially = requirements.some((isKnown) => isKnown) ? "partially " : ""
+    errors.push(`spec.resourceAttributes.${name} ${partially}ignored due to parse error`)
+  }
+  check("fieldSelector", fieldSelector?.requirements?.map(isUnderstood))
+  check(
+    "labelSelector",
+    labelSelector?.requirements?.map(({ operator }) => ["In", "NotIn", "Exists", "DoesNotExist"].includes(operator)),
+  )
+  return errors.join("; ")
+}
+
+/** Operators that are not known here are taken, since they may be those of a newer client. */
 function selectorFaults(
   here: string,
   selector: FieldSelectorAttributes | LabelSelectorAttributes | undefined,
+  faultsOf: (here: string, requirement: Requirement) => readonly Cause[],
 ): readonly Cause[] {
   if (selector === undefined) return []
   const { rawSelector = "", requirements = [] } = selector
+  const causes: Cause[] = []
   if (rawSelector !== "" && requirements.length > 0)
-    return [invalidValue(at(here, "rawSelector"), rawSelector, "may not specified at the same time as requirements")]
+    causes.push(
+      invalidValue(at(here, "rawSelector"), rawSelector, "may not specified at the same time as requirements"),
+    )
   if (rawSelector === "" && requirements.length === 0)
-    return [
-      required(at(here, "requirements"), "when the selector is specified, requirements or rawSelector is required"),
-    ]
-  return requirements.flatMap(({ operator, values = [] }, i) => {
-    const field = at(here, "requirements", i, "values")
-    if ((operator === "In" || operator === "NotIn") && values.length === 0)
-      return [required(field, "must be specified when `operator` is 'In' or 'NotIn'")]
-    if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0)
-      return [forbiddenField(field, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
-    return ["In", "NotIn", "Exists", "DoesNotExist"].includes(operator)
-      ? []
-      : [invalidValue(at(here, "requirements", i, "operator"), operator, "not a valid selector operator")]
-  })
+    causes.push(
+      required(at(here, "requirements"), `when ${here} is specified, requirements or rawSelector is required`),
+    )
+  return [...causes, ...requirements.flatMap((requirement, i) => faultsOf(at(here, "requirements", i), requirement))]
 }
+
+type Requirement = FieldSelectorRequirement | LabelSelectorRequirement
+
+const fieldFaults = (here: string, { key, operator, values = [] }: Requirement): readonly Cause[] => [
+  ...(key === "" ? [required(at(here, "key"), "must be specified")] : []),
+  ...operatorFaults(here, operator, values, true),
+]
+const labelFaults = (here: string, requirement: Requirement): readonly Cause[] =>
+  requirementFaults(here, requirement, true)
+
+/** Go's own form of the value, as upstream shows it. */
+export const shownPath = ({ path = "", verb = "" }: NonResourceAttributes): object => ({ Path: path, Verb: verb })

@@ -1,7 +1,7 @@
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { metadataFaults, SubjectAccessReviewStatus } from "./attributes.ts"
+import { metadataFaults, shownPath, SubjectAccessReviewStatus } from "./attributes.ts"
 import { subjectFaults, SubjectAccessReviewSpec } from "./subjectaccessreview.ts"
 
 const fields = {
@@ -24,16 +24,20 @@ export const LocalSubjectAccessReview = defineResource(
     doc: "Asks whether a user may do something in a namespace. Not stored.",
     validate: ({ metadata, spec }) => {
       const causes = [...subjectFaults(spec), ...metadataFaults(metadata, "must be empty except for namespace")]
-      if (spec.nonResourceAttributes !== undefined)
-        causes.push(
-          invalidValue("spec.nonResourceAttributes", spec.nonResourceAttributes, "disallowed on this kind of request"),
-        )
       if (spec.resourceAttributes !== undefined && spec.resourceAttributes.namespace !== metadata.namespace)
         causes.push(
           invalidValue(
             "spec.resourceAttributes.namespace",
             spec.resourceAttributes.namespace ?? "",
             `must match metadata.namespace`,
+          ),
+        )
+      if (spec.nonResourceAttributes !== undefined)
+        causes.push(
+          invalidValue(
+            "spec.nonResourceAttributes",
+            shownPath(spec.nonResourceAttributes),
+            "disallowed on this kind of request",
           ),
         )
       return causes

@@ -24,8 +24,7 @@ const MOST_UNSEEN = 2000
 export async function evict(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   const eviction = decodeSent(Eviction, inThisVersion(request.body), request)
   const { namespace, name = "" } = request
-  if (eviction.metadata.name !== undefined && eviction.metadata.name !== name)
-    throw badRequest("name in URL does not match name in Eviction object")
+  if ((eviction.metadata.name ?? "") !== name) throw badRequest("name in URL does not match name in Eviction object")
   const pod = context.objects.get(Pod, { namespace, name })
   if (pod === undefined) throw notFound(request.resource, name)
   await admitBody(context, request, eviction)

@@ -5,9 +5,10 @@ import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts
 import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { decodeSent } from "../../decode.ts"
 import { badRequest, conflict, invalid, methodNotSupported, notFound } from "../../../../../pkg/apimachinery/errors.ts"
-import { invalidValue, notSupported } from "../../../../../pkg/apimachinery/field-errors.ts"
+import { invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { formatTime } from "../../../../../pkg/apimachinery/time.ts"
+import { uuid } from "../../../../../pkg/clock/random.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ObjectRef } from "../../../../../pkg/jwt/claims.ts"
 import type { TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt/service-account.ts"
@@ -48,8 +49,12 @@ async function issue(
   const sent = decodeSent(TokenRequest, request.body, request)
   const account = objects.get(ServiceAccount, { namespace, name })
   if (account === undefined) throw notFound(request.resource, name)
-  if (sent.metadata.name !== undefined && sent.metadata.name !== "" && sent.metadata.name !== name)
-    throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
+  if (sent.metadata.namespace && sent.metadata.namespace !== namespace)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
+  if (sent.metadata.name && sent.metadata.name !== name)
+    throw invalid(TokenRequest, name, [
+      invalidValue("metadata.name", sent.metadata.name, "must match the service account name if specified"),
+    ])
   const causes = TokenRequest.validate?.(sent) ?? []
   if (causes.length > 0) throw invalid(TokenRequest, "", causes)
   const object = await admitBody(context, request, sent)
@@ -67,11 +72,12 @@ async function issue(
     ...(extended ? { warnAfterSeconds: expirationSeconds } : {}),
     ...bindings(),
   }
+  const metadata = { name, namespace, uid: uuid(context.random), creationTimestamp: timestamp(clock) }
   if (request.options.dryRun === true)
     return {
       kind: "object",
       code: 201,
-      object: { ...object, metadata: { name, namespace, creationTimestamp: timestamp(clock) } } as KubeObject,
+      object: { ...object, metadata } as KubeObject,
     }
   const { token, expiresAt, id } = issuer.issue(claims)
   request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${id}`)
@@ -82,7 +88,7 @@ async function issue(
     code: 201,
     object: {
       ...object,
-      metadata: { name, namespace, creationTimestamp: timestamp(clock) },
+      metadata,
       spec: { ...object.spec, audiences: wanted },
       status: { token, expirationTimestamp },
     } as KubeObject,
@@ -90,7 +96,7 @@ async function issue(
 
   function bindings(): Partial<Wanted> {
     if (boundObjectRef === undefined) return {}
-    const { kind = "", name: bound = "", uid } = boundObjectRef
+    const { apiVersion = "", kind = "", name: bound = "", uid } = boundObjectRef
     switch (kind) {
       case "Pod": {
         const pod = bindTo(Pod, { namespace, name: bound }, uid)
@@ -113,11 +119,7 @@ async function issue(
       case "Node":
         return { node: bindTo(Node, { name: bound }, uid) }
       default:
-        throw invalid(TokenRequest, "", [
-          kind === ""
-            ? invalidValue("spec.boundObjectRef.kind", kind, "must be Pod, Secret or Node")
-            : notSupported("spec.boundObjectRef.kind", kind, ["Node", "Pod", "Secret"]),
-        ])
+        throw badRequest(`cannot bind token to object of type ${goVersion(apiVersion)}, Kind=${kind}`)
     }
   }
 
@@ -126,6 +128,7 @@ async function issue(
     ref: { readonly namespace?: string; readonly name: string },
     uid: string | undefined,
   ): ObjectRef {
+    if (ref.name === "") throw badRequest("Name parameter required.")
     const found = objects.get(resource, ref)
     if (found === undefined) throw notFound(resource, ref.name)
     if (uid !== undefined && uid !== "" && uid !== found.metadata.uid)
@@ -137,3 +140,6 @@ async function issue(
     return { name: ref.name, uid: found.metadata.uid! }
   }
 }
+
+/** Go's form of a group and version. Source: apimachinery pkg/runtime/schema GroupVersionKind.String. */
+const goVersion = (apiVersion: string): string => (apiVersion.includes("/") ? apiVersion : `/${apiVersion}`)

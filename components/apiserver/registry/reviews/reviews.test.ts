@@ -1,0 +1,144 @@
+/** What is answered to reviews and requests for tokens. Each row is the answer of a kube-apiserver 1.36.2. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { json, startHttpServer } from "../../http-server.fixtures.ts"
+
+let host: Awaited<ReturnType<typeof startHttpServer>>
+beforeAll(async () => {
+  host = await startHttpServer()
+})
+afterAll(() => host.stop())
+
+const ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+const TOKEN = "/apis/authentication.k8s.io/v1/tokenreviews"
+const REQUEST = "/api/v1/namespaces/default/serviceaccounts/default/token"
+const list = (more: object) => ({ user: "u", resourceAttributes: { verb: "list", resource: "pods", ...more } })
+const label = (requirement: object) => list({ labelSelector: { requirements: [requirement] } })
+const field = (...requirements: object[]) => list({ fieldSelector: { requirements } })
+
+async function post(path: string, body: object): Promise<{ code: number; answer: Record<string, unknown> }> {
+  const { code, text } = await host.call("POST", path, json(body))
+  return { code, answer: JSON.parse(text) as Record<string, unknown> }
+}
+
+describe("a review of access", () => {
+  test.each([
+    {
+      title: "that asks nothing is refused without its kind",
+      spec: {},
+      wants:
+        '.authorization.k8s.io "" is invalid: [spec.resourceAttributes: Invalid value: null: exactly one of ' +
+        'nonResourceAttributes or resourceAttributes must be specified, spec.user: Invalid value: "": at least one of ' +
+        "user or group must be specified]",
+    },
+    {
+      title: "that asks two questions is shown one of them in Go's words",
+      spec: { ...list({}), nonResourceAttributes: { path: "/x" } },
+      wants:
+        '.authorization.k8s.io "" is invalid: spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":""}: ' +
+        "cannot be specified in combination with resourceAttributes",
+    },
+    {
+      title: "with an empty selector is told which one",
+      spec: list({ labelSelector: {} }),
+      wants:
+        '.authorization.k8s.io "" is invalid: spec.resourceAttributes.labelSelector.requirements: Required value: when ' +
+        "spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is required",
+    },
+    {
+      title: "with a selector without a field",
+      spec: field({ key: "", operator: "Exists" }),
+      wants:
+        '.authorization.k8s.io "" is invalid: spec.resourceAttributes.fieldSelector.requirements[0].key: Required ' +
+        "value: must be specified",
+    },
+  ])("$title", async ({ spec, wants }) => {
+    const { code, answer } = await post(ACCESS, { spec })
+    expect([code, answer["message"]]).toEqual([422, wants])
+  })
+
+  test.each([
+    {
+      title: "an operator of newer clients",
+      spec: label({ key: "a", operator: "Near", values: ["b"] }),
+      wants: "spec.resourceAttributes.labelSelector ignored due to parse error",
+    },
+    {
+      title: "some conditions that no field selector can hold",
+      spec: field({ key: "a", operator: "In", values: ["b"] }, { key: "c", operator: "Exists" }),
+      wants: "spec.resourceAttributes.fieldSelector partially ignored due to parse error",
+    },
+    { title: "nothing strange", spec: label({ key: "a", operator: "Exists" }), wants: undefined },
+  ])("says that it did not count $title", async ({ spec, wants }) => {
+    const { code, answer } = await post(ACCESS, { spec })
+    expect([code, (answer["status"] as { evaluationError?: string }).evaluationError]).toEqual([201, wants])
+  })
+})
+
+test("a review of a token asks for one, and says of a wrong one that it is invalid", async () => {
+  expect(await post(TOKEN, { spec: {} })).toMatchObject({
+    code: 400,
+    answer: { message: "token is required for TokenReview in authentication" },
+  })
+  expect((await post(TOKEN, { spec: { token: "wrong" } })).answer["status"]).toEqual({
+    user: {},
+    error: "invalid bearer token",
+  })
+})
+
+test("a review of oneself tells its time, and nothing that was sent", async () => {
+  const { answer } = await post("/apis/authentication.k8s.io/v1/selfsubjectreviews", { metadata: { name: "x" } })
+  expect(Object.keys(answer["metadata"] as object)).toEqual(["creationTimestamp"])
+})
+
+test("a review of one's rules does not repeat the namespace", async () => {
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+  expect((await post(path, { spec: { namespace: "default" } })).answer["spec"]).toEqual({})
+})
+
+describe("a request for a token", () => {
+  test.each([
+    {
+      title: "of another account",
+      body: { metadata: { name: "other" } },
+      wants: [
+        422,
+        'TokenRequest.authentication.k8s.io "default" is invalid: metadata.name: Invalid value: "other": must match the ' +
+          "service account name if specified",
+      ],
+    },
+    {
+      title: "in another namespace",
+      body: { metadata: { namespace: "other" } },
+      wants: [400, "the namespace of the provided object does not match the namespace sent on the request"],
+    },
+    {
+      title: "bound to nothing",
+      body: { spec: { boundObjectRef: {} } },
+      wants: [400, "cannot bind token to object of type /, Kind="],
+    },
+    {
+      title: "bound to a kind that cannot be",
+      body: { spec: { boundObjectRef: { kind: "Deployment", apiVersion: "apps/v1", name: "x" } } },
+      wants: [400, "cannot bind token to object of type apps/v1, Kind=Deployment"],
+    },
+    {
+      title: "bound to a pod without a name",
+      body: { spec: { boundObjectRef: { kind: "Pod", apiVersion: "v1" } } },
+      wants: [400, "Name parameter required."],
+    },
+  ])("$title is refused", async ({ body, wants }) => {
+    const { code, answer } = await post(REQUEST, body)
+    expect([code, answer["message"]]).toEqual([...wants])
+  })
+})
+
+test("who impersonates groups without a user is shown whom", async () => {
+  const { code, text } = await host.call("GET", "/api", {
+    headers: { "impersonate-group": "g", "impersonate-extra-a": "b" },
+  })
+  expect([code, (JSON.parse(text) as { message: string }).message]).toEqual([
+    400,
+    'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"g"}, Extra:map[string][]string{"a":[]string{"b"}}} ' +
+      "without impersonating a user name",
+  ])
+})
