@@ -48,8 +48,8 @@ export class ServiceAddresses {
   }
 
   /**
-   * Reserves the given address; returns why it cannot be had, or undefined. As upstream, a dry run does not look whether
-   * it is free, and words it in another way that it is out of range.
+   * Reserves the given address; returns why it cannot be had, or undefined. As upstream, a dry run does not look
+   * whether it is free, and words it in another way that it is out of range.
    */
   take(ip: string, dryRun: boolean): string | undefined {
     const address = parseAddress(ip)

@@ -137,7 +137,7 @@ describe("a cluster IP", () => {
   })
 
   test("is not looked for in a dry run, but must be in the range", async () => {
-    const { admin } = await start({ serviceCidr: "10.43.0.0/30" })
+    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a", { clusterIP: "10.43.0.2" }))
     expect(
       (await admin.create(Service, service("b", { clusterIP: "10.43.0.2" }), { dryRun: true })).spec.clusterIP,
