@@ -1,7 +1,6 @@
 /**
- * The composition root: puts the components that need no machine together. `k3ts server` gives it a data directory and
- * the system's clock, `k3ts/testing` a store in memory and a clock that the test moves; both get the same cluster.
- * Nodes
+ * The composition root: creates the components that need no machine. `k3ts server` passes a data directory and the
+ * system's clock, `k3ts/testing` a store in memory and a clock that the test moves; both get the same cluster. Nodes
  * join it: host-node.ts for this machine, simulated-node.ts for machines in memory.
  */
 import { signRequest } from "../../pkg/pki/sign-request.ts"
@@ -26,7 +25,10 @@ import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 import { Part } from "./part.ts"
 
 export interface ClusterConfig {
-  /** Storage, listening, limits and the like; what other components must agree with is given beside it. */
+  /**
+   * Storage, addresses, limits and other settings that concern the API server only; those shared with other components
+   * are below.
+   */
   readonly apiServer: Omit<ApiServerConfig, "nodes" | "features" | "ownExtensions">
   /** Feature gates. */
   readonly features: Features
@@ -39,26 +41,29 @@ export interface ClusterConfig {
     | false
     | Pick<ControllerManagerConfig, "simulatedVolumes" | "disabled" | "autoscalerSyncMs" | "occupiedPorts">
   readonly scheduler: boolean
-  /** Whether the metrics API is served here. */
+  /** Whether this process serves the metrics API. */
   readonly metricsServer: boolean
-  /** What applies the manifests of a folder; absent for none. */
+  /** Applies the manifests of a folder; undefined for none. */
   readonly deployer?: Omit<DeployerConfig, "resourceOf">
-  /** Comes between the API server and the client of each component: where test clusters count what is left open. */
+  /** Wraps the transport of each component; test clusters count what is left open. */
   readonly around?: (transport: Transport, user: string) => Transport
 }
 
-/** A cluster whose components are made and not started. Start the API server first: the others need it. */
+/**
+ * A cluster whose components are created but not started. The API server must be started first, since the others need
+ * it.
+ */
 export interface AssembledCluster {
   readonly apiServer: ApiServer
   readonly clients: Clients
-  /** Where kubelets say how their pods are reached. */
+  /** Where kubelets register how their pods can be reached. */
   readonly connectors: NodeConnectors
   readonly controllerManager: Part<ControllerManager> | undefined
   readonly scheduler: Part<Scheduler> | undefined
   readonly deployer: Part | undefined
 }
 
-/** Makes the components of a cluster. Starts nothing. */
+/** Creates the components of a cluster. Starts nothing. */
 export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
   const { clusterCidrs, nodeMasks, controllers, features, around = (transport) => transport } = config
   const connectors = new NodeConnectors()
@@ -124,14 +129,14 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
       : new Part({
           name: "deployer",
           clients,
-          // It applies whatever the administrator has laid down, so it is one.
+          // The deployer applies any manifest of the administrator, so it has an administrator's rights.
           user: { name: "system:k3ts-deployer", groups: ["system:masters"] },
           create: (context) => createDeployer(context, { ...deployed, resourceOf }),
         })
   return { apiServer, clients, connectors, controllerManager, scheduler, deployer }
 }
 
-/** The components of a cluster, each after what it needs. */
+/** Returns the components of a cluster, each after those that it needs. */
 export function inOrder(cluster: AssembledCluster): readonly OrderedComponent[] {
   const { apiServer, controllerManager, scheduler, deployer } = cluster
   const others = [controllerManager, scheduler, deployer].filter((part) => part !== undefined)

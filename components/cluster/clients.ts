@@ -5,22 +5,25 @@ import { createInformers, type InformersOptions } from "../../pkg/client/informe
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 
-/** Time, chance, the log and background work: what the whole program shares. */
+/** What all parts of the program share: time, randomness, the log and background work. */
 export type Tools = Omit<ComponentContext, "client" | "informers">
 
-/** Who a component is to the API. `system:authenticated` is added to its groups. */
+/** The user that a component is for the API. `system:authenticated` is added to its groups. */
 export interface Identity {
   readonly name: string
   readonly groups?: readonly string[]
 }
 
-/** Gives the way into the API as one user. */
+/** Returns a transport to the API that acts as one user. */
 export type TransportFor = (user: { readonly name: string; readonly groups: readonly string[] }) => Transport
 
-/** Which objects of some kinds an informer follows, by field selector. */
+/** The field selectors by which an informer restricts some kinds. */
 export type Following = Pick<InformersOptions, "fieldSelectors">
 
-/** The clients of components in this process: each acts as its own user, past the wire but not past authorization. */
+/**
+ * Makes the clients of components in this process. Each acts as its own user: requests are not serialized, but
+ * authorized.
+ */
 export class Clients {
   readonly #tools: Tools
   readonly #transportFor: TransportFor
@@ -39,12 +42,14 @@ export class Clients {
     return newClient(this.transportFor(user))
   }
 
-  /** What a component is given, with informers of its own; give it to `release` once the component has stopped. */
+  /**
+   * Returns the context of a component, with its own informers. Pass it to `release` after the component has stopped.
+   */
   contextFor(user: Identity, following: Following = {}): ComponentContext {
     return this.contextOf(this.clientFor(user), following)
   }
 
-  /** The same for a component that acts through `client`. */
+  /** Returns the context of a component that acts through `client`. */
   contextOf(client: Client, following: Following = {}): ComponentContext {
     const { clock, random, log } = this.#tools
     const informers = createInformers({ client, clock, random, log, ...following })
@@ -58,26 +63,26 @@ export class Clients {
     informers.stop()
   }
 
-  /** Kinds, by their plural, whose first list an informer still waits for. */
+  /** Returns the kinds, by plural, whose first list an informer still waits for. */
   pendingInformers(): readonly string[] {
     return [...this.#live].flatMap((informers) => informers.pending())
   }
 }
 
-/** An identity as the API server sees it. */
+/** Returns an identity as the API server sees it. */
 export const asUser = ({ name, groups = [] }: Identity) => ({ name, groups: [...groups, "system:authenticated"] })
 
-/** A service account of kube-system. */
+/** Returns a service account of kube-system. */
 export const systemAccount = (name: string): Identity => ({
   name: `system:serviceaccount:kube-system:${name}`,
   groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"],
 })
 
-/** The user that a node's kubelet acts as. */
+/** Returns the user of a node's kubelet. */
 export const nodeUser = (nodeName: string): Identity => ({
   name: `system:node:${nodeName}`,
   groups: ["system:nodes"],
 })
 
-/** What the informers of a node's kubelet follow: a node may see only what is its own. */
+/** The field selectors of a kubelet's informers, since a node may only see its own objects. */
 export const followingNode = (nodeName: string): Following => ({ fieldSelectors: ownObjects(nodeName) })

@@ -31,10 +31,10 @@ import { Part } from "./part.ts"
 
 export interface HostNodeConfig {
   readonly nodeName: string
-  /** Addresses of this machine, the main one first. */
+  /** Addresses of this machine, the primary one first. */
   readonly nodeIps: readonly string[]
   readonly dataDir: string
-  /** Of a container runtime that runs already; without it a containerd is started and supervised. */
+  /** The socket of a container runtime that is already running; without it a containerd is started and supervised. */
   readonly containerRuntimeEndpoint?: string
   readonly pauseImage?: string
   /** CIDR of the addresses of pods, or one of each family with the primary one first. */
@@ -50,19 +50,21 @@ export interface HostNodeConfig {
   readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway">
   /** Whether NetworkPolicies are enforced. */
   readonly networkPolicy: boolean
-  /** Folder in which the volumes of the class local-path lie; absent where there is no such class. */
+  /** The folder of volumes of the class local-path; undefined when the class is disabled. */
   readonly localStoragePath?: string
-  /** The resolv.conf that pods of dnsPolicy Default get. */
+  /** The resolv.conf of pods with dnsPolicy Default. */
   readonly resolvConf: string
   readonly labels: Readonly<Record<string, string>>
   readonly taints: readonly Taint[]
   /** See KubeletConfig. */
   readonly syncFrequencyMs: number
-  /** Port on which the kubelet's own API is served; 0 for none. */
+  /** Port of the kubelet's API; 0 for none. */
   readonly kubeletPort: number
 }
 
-/** What makes this machine a node: a container runtime, the kubelet, kube-proxy and DNS. */
+/**
+ * Creates the components that make this machine a node: a container runtime, the kubelet, kube-proxy, DNS and others.
+ */
 export function hostNode(
   tools: Tools,
   { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
@@ -107,7 +109,7 @@ export function hostNode(
         dnsAddresses: dns?.addresses ?? [],
       }),
   })
-  // Pods that run already are told to it by the kubelet, and those that start wait for it.
+  // The kubelet reports pods that run already to it, and pods that start wait for it.
   if (config.networkPolicy) add(policies, apiServer.name)
   else add(removeNetworkPolicies(log))
   add(
@@ -169,7 +171,7 @@ export function hostNode(
         name: "ingress",
         clients,
         user: systemAccount("k3ts-ingress"),
-        // It sees no other Secrets than those with certificates.
+        // Restricts its informer to Secrets with certificates.
         following: { fieldSelectors: new Map([[Secret as Resource, "type=kubernetes.io/tls"]]) },
         create: (context) => createIngress(context, { ...ingress, nodeIps, metrics }),
       }),

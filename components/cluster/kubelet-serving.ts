@@ -5,8 +5,8 @@ import type { KubeletServing } from "../kubelet/server/port/kubelet-port.ts"
 import { nodeUser } from "./clients.ts"
 
 /**
- * How the kubelet of this machine proves itself on its port: by a certificate of the cluster's authority, for the
- * node's names and addresses, as a kubelet asks for one of the signer kubernetes.io/kubelet-serving.
+ * Returns the serving certificate of this machine's kubelet: signed by the cluster's CA for the node's names and
+ * addresses, like those of the signer kubernetes.io/kubelet-serving.
  */
 export function kubeletServing(
   apiServer: Pick<ApiServer, "files">,

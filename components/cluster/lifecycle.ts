@@ -2,10 +2,7 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 
-/**
- * A component and what it needs: the names of those that must be ready before it starts, and that must not stop before
- * it has.
- */
+/** A component, and the names of those that must be ready before it starts, and that stop only after it has stopped. */
 export interface OrderedComponent {
   readonly component: Component
   readonly after: readonly string[]
@@ -18,19 +15,20 @@ export interface RunOptions {
   readonly log: Logger
   /** Called for each component once it is ready. */
   readonly started?: ((component: Component) => void) | undefined
-  /** Called once all are. */
+  /** Called once all components are ready. */
   readonly ready?: () => void
-  /** Rejects when something that runs in the background has failed: the program ends with that error. */
+  /** Rejects when background work has failed; the program then ends with that error. */
   readonly failed?: Promise<never>
 }
 
-/** All components together have this long to stop: half a second less than the five that the whole program has. */
+/**
+ * The time in which all components together must stop: half a second less than the five seconds of the whole program.
+ */
 const STOP_MS = 4500
 
 /**
- * Starts each component as soon as what it needs is ready, so that nothing waits for what it does not need; runs them
- * until `signal` aborts; stops them in reverse. @throws the error of the first component that does not start, or of
- * `failed`, after all have stopped
+ * Starts each component as soon as those it needs are ready; runs them until `signal` aborts; stops them in reverse
+ * order. @throws the error of the first component that fails to start, or of `failed`, after all have stopped
  */
 export async function runComponents(
   parts: readonly OrderedComponent[],
@@ -93,7 +91,7 @@ async function stopAll(parts: readonly OrderedComponent[], { clock, log }: Tools
         try {
           await component.stop()
         } catch (err) {
-          log.error("Component did not stop well", { component: component.name, err })
+          log.error("Failed to stop a component", { component: component.name, err })
         }
         running.delete(component.name)
       })(),

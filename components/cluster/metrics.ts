@@ -2,16 +2,19 @@ import type { SchedulerObserver } from "../scheduler/scheduler.ts"
 import type { ControllerObserver } from "../../pkg/controller/start.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 
-/** Seconds a reconcile or an attempt may take. Source: scheduler metrics, ExponentialBuckets(0.001, 2, 15). */
+/**
+ * Buckets for the seconds of a reconcile or a scheduling attempt. Source: scheduler metrics, ExponentialBuckets(0.001,
+ * 2, 15).
+ */
 const ATTEMPT_BUCKETS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i)
 
 /**
- * Seconds a key waits or is worked on. Source: component-base metrics/prometheus/workqueue, ExponentialBuckets(10e-9,
- * 10, 10).
+ * Buckets for the seconds in which a key waits or is worked on. Source: component-base metrics/prometheus/workqueue,
+ * ExponentialBuckets(10e-9, 10, 10).
  */
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10]
 
-/** Figures of the controllers. Names are controller-runtime's and client-go's (workqueue). */
+/** Registers the controllers' metrics, with the names of controller-runtime and client-go (workqueue). */
 export function controllerMetrics(registry: Registry): ControllerObserver {
   const reconciles = registry.counter(
     "controller_runtime_reconcile_total",
@@ -60,7 +63,7 @@ export function controllerMetrics(registry: Registry): ControllerObserver {
   }
 }
 
-/** Figures of the scheduler, by upstream's names. Source: pkg/scheduler/metrics. */
+/** Registers the scheduler's metrics, with upstream's names. Source: pkg/scheduler/metrics. */
 export function schedulerMetrics(registry: Registry): SchedulerObserver {
   const attempts = registry.counter(
     "scheduler_schedule_attempts_total",

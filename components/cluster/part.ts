@@ -5,14 +5,14 @@ export interface PartOptions<C extends Component> {
   readonly name: string
   readonly clients: Clients
   readonly user: Identity
-  /** What its informers follow; all that the user may see unless given. */
+  /** The field selectors of its informers; by default they follow all that the user may see. */
   readonly following?: Following
   readonly create: (context: ComponentContext) => C
 }
 
 /**
- * A component that is made anew at each start, with informers of its own that end with it. So one that crashed starts
- * with nothing remembered, as a program of its own would.
+ * A component that is created again at each start, with its own informers that end when it stops. So after a crash it
+ * has no memory of before, like a program of its own.
  */
 export class Part<C extends Component = Component> implements Component {
   readonly name: string
@@ -24,7 +24,7 @@ export class Part<C extends Component = Component> implements Component {
     this.#options = options
   }
 
-  /** The component while it runs. */
+  /** The component while it runs; undefined otherwise. */
   get component(): C | undefined {
     return this.#running?.component
   }

@@ -13,10 +13,10 @@ import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { Part } from "./part.ts"
 
-/** What a simulated machine has, and what its Node says of it. */
+/** What a simulated machine has, and what its Node shows of it. */
 export interface SimulatedNodeSpec {
   readonly name: string
-  /** Its addresses, the main one first. */
+  /** Its addresses, the primary one first. */
   readonly ips: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number
@@ -31,7 +31,7 @@ export interface SimulatedNodeSpec {
 export interface SimulatedMachineOptions {
   readonly spec: SimulatedNodeSpec
   readonly tools: Pick<ComponentContext, "clock" | "random">
-  /** Where the machine learns the range of its pods' addresses, from its Node. */
+  /** From these the machine reads its pod range, which is in its Node. */
   readonly informers: Informers
   /** The ranges until the Node has some, one of each family of pods. */
   readonly podCidrs: readonly string[]
@@ -39,7 +39,7 @@ export interface SimulatedMachineOptions {
   readonly network: SimulatedNetwork
 }
 
-/** A machine in memory: its files, images and containers. They outlive the kubelet on it. */
+/** Creates a machine in memory: its files, images and containers survive a restart of its kubelet. */
 export function simulatedMachine(options: SimulatedMachineOptions): SimulatedRuntime {
   const { spec, tools, informers, podCidrs, behaviours, network } = options
   const { clock, random } = tools
@@ -63,16 +63,16 @@ export interface SimulatedKubeletOptions {
   readonly connectors: NodeConnectors
   readonly clusterDns: readonly string[]
   readonly clusterDomain: string
-  /** Folders of the kubelet, on the machine in memory. */
+  /** The kubelet's folders, on the machine in memory. */
   readonly root: string
   readonly staticPods: string
-  /** See KubeletOptions; in memory unless given. */
+  /** See KubeletOptions; in memory by default. */
   readonly serving?: KubeletOptions["serving"]
   /** See KubeletOptions. */
   readonly networkReady?: KubeletOptions["networkReady"]
 }
 
-/** The real kubelet over a machine in memory. Nothing of the host is touched. */
+/** Creates the real kubelet for a machine in memory. It touches nothing of the host. */
 export function simulatedKubelet(
   context: ComponentContext,
   { spec, machine, connectors, serving = "in memory", ...config }: SimulatedKubeletOptions,
@@ -95,18 +95,18 @@ export function simulatedKubelet(
 }
 
 export interface LoneSimulatedNodeConfig {
-  /** Port of this machine on which the simulated kubelet's own API is served; 0 for none. */
+  /** The host's port for the API of the simulated kubelet; 0 for none. */
   readonly kubeletPort: number
   readonly spec: SimulatedNodeSpec
-  /** Its folders say where the kubelet's files lie, which are in memory too. */
+  /** Gives the paths of the kubelet's files, which are also in memory. */
   readonly dataDir: string
   readonly clusterCidrs: readonly string[]
   readonly clusterDomain: string
 }
 
 /**
- * A simulated node that stands where host-node.ts puts this machine. There is neither kube-proxy nor DNS: they would
- * change the host.
+ * Creates a simulated node in place of the one in host-node.ts. It has neither kube-proxy nor DNS, which would change
+ * the host.
  */
 export function loneSimulatedNode(
   tools: Tools,
@@ -132,7 +132,7 @@ export function loneSimulatedNode(
     return {
       name: kubelet.name,
       async start(signal) {
-        // Pods' addresses come from the range that the node is given.
+        // Pods' addresses come from the range in the Node.
         const known = informers.of(Node).whenSynced()
         await kubelet.start(signal)
         await known

@@ -64,7 +64,7 @@ export default defineCommand({
       print(`${kubeconfig}\n`)
       return codeOf(await stopped.first)
     } finally {
-      await cluster?.stop().catch((err: unknown) => log.debug("The cluster did not end well", { err }))
+      await cluster?.stop().catch((err: unknown) => log.debug("The cluster ended with faults", { err }))
       rmSync(folder, { recursive: true, force: true })
     }
   },

@@ -44,12 +44,12 @@ export const SERVICE_CIDR = "10.43.0.0/16"
 export const CLUSTER_DNS = "10.43.0.10"
 export const CLUSTER_DOMAIN = "cluster.local"
 
-/** The cluster of a test without its nodes: each of its components can be started and taken away. */
+/** The cluster of a test without its nodes. Each of its components can be stopped and started. */
 export class Assembly {
   readonly tools: Tools
   readonly cluster: AssembledCluster
   readonly watches = new OpenWatches()
-  /** What background work of the cluster's own failed with. */
+  /** Errors of the cluster's background work. */
   readonly failures: unknown[] = []
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly #frozen: Frozen
@@ -107,22 +107,22 @@ export class Assembly {
     return this.cluster.apiServer
   }
 
-  /** The scheduler while it runs. */
+  /** The scheduler while it runs; undefined otherwise. */
   get scheduler(): Scheduler | undefined {
     return this.cluster.scheduler?.component
   }
 
-  /** For a component of the cluster's own. */
+  /** Returns a client for a component of the cluster. */
   clientFor(name: string, groups: readonly string[] = []): Client {
     return this.cluster.clients.clientFor({ name, groups })
   }
 
-  /** For what the test runs, such as a controller of its own. */
+  /** Returns a client for code that the test runs in the background, such as its own controller. */
   givenClientFor(name: string, groups: readonly string[]): Client {
     return newClient(this.#givenTransportFor(name, groups))
   }
 
-  /** For the test itself: time goes on while a call is awaited. */
+  /** Returns a client for the test itself: virtual time advances while a call is awaited. */
   drivenClientFor(name: string, groups: readonly string[], driving: Omit<DrivenOptions, "user">): Client {
     return newClient(drivenTransport(this.#givenTransportFor(name, groups), { ...driving, user: name }))
   }

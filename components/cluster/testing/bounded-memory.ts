@@ -1,14 +1,14 @@
 import { garbageCollector } from "../../../pkg/runtime/garbage.ts"
 import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
 
-/** So many revisions are kept for watches that are taken up again. */
+/** How many revisions are kept for watches that resume. */
 const KEPT_REVISIONS = 2000
-/** Garbage is collected after so many: each leaves some 50 kB of it. */
+/** Garbage is collected after this many revisions, each of which leaves some 50 kB of it. */
 const COLLECTED_REVISIONS = 2000
 
 /**
- * Keeps a very large cluster's memory near what its objects need. History is forgotten by its length: where time stands
- * still, none of it grows old.
+ * Limits the memory of a very large cluster to about what its objects need. History is limited by its length, since its
+ * age does not grow while virtual time stands still.
  */
 export function boundMemory(storage: MemoryStorage): void {
   const collect = garbageCollector()

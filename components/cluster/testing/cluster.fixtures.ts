@@ -1,6 +1,6 @@
 import { request } from "node:https"
 import type { Cluster } from "./testing.ts"
-/** A Deployment `web`. */
+/** Returns a Deployment `web`. */
 export const web = (replicas: number, image = "nginx:1.27") => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
@@ -12,7 +12,7 @@ export const web = (replicas: number, image = "nginx:1.27") => ({
   },
 })
 
-/** What a cluster tells under /metrics. */
+/** Returns the response of /metrics. */
 export async function metricsOf(cluster: Cluster): Promise<string> {
   const { port, token } = await cluster.listen()
   return new Promise((resolve, reject) => {

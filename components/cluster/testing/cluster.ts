@@ -44,12 +44,12 @@ import { testClient, type TestClient } from "./verbs/test-client.ts"
 import { KubectlVerbs, type Acting } from "./verbs/verbs.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
-/** As k3ts server; with more nodes than it has ranges for, one that has. */
+/** The range of k3ts server; replaced by a larger one for more nodes than it has pod ranges. */
 const CLUSTER_CIDR = "10.42.0.0/16"
 const LARGE_CLUSTER_CIDR = "10.128.0.0/9"
 const RANGES = 250
 const ADMIN = { name: "system:admin", groups: ["system:masters"] }
-/** How many turns an instant may have: some two seconds of a loop. */
+/** The most turns of the event loop at one instant of virtual time: some two seconds for a loop without end. */
 const TURNS = 10_000
 const TURNS_OF_NODE = 20
 
@@ -73,7 +73,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   })
 }
 
-/** Where a cluster is reached from outside. */
+/** Where a cluster can be reached from outside of the process. */
 export interface Listening {
   readonly url: string
   readonly port: number
@@ -82,16 +82,18 @@ export interface Listening {
   readonly kubeconfig: string
 }
 
-/** What is read and moved by tests. All methods that fail show the line of the test that called them. */
+/**
+ * A cluster that a test reads and moves in time. When a method fails, the error shows the test's line that called it.
+ */
 export class Cluster extends KubectlVerbs implements AsyncDisposable {
-  /** Acts as administrator. What it gives is shared and must not be changed. */
+  /** Acts as administrator. The objects it returns are shared and must not be changed. */
   readonly client: TestClient
   readonly seed: number
-  /** What can go wrong. */
+  /** Makes parts of the cluster fail. */
   readonly faults: Faults
-  /** How images behave; more can be set at any time, for containers that are started later. */
+  /** How images behave; can be changed at any time for containers that are started later. */
   readonly images: ImageBehaviours
-  /** What functions of the test failed with that nobody has been told of yet. */
+  /** Errors of the test's functions that no call has reported yet. */
   readonly #thrown: Error[] = []
   readonly #clock: Clock
   readonly #random: Random
@@ -196,7 +198,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     if (preload !== undefined) await this.apply(preload)
   }
 
-  /** Now, in the cluster's time. */
+  /** The current time of the cluster. */
   get now(): Date {
     return new Date(this.#clock.now())
   }
@@ -204,7 +206,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return this.#nodes.names
   }
 
-  /** Adds a node, which is named as those of `startCluster` are. Gives its name. */
+  /** Adds a node, named like those of `startCluster` by default. Returns its name. */
   addNode(node: NodeOptions = {}): Promise<string> {
     return this.#from(async () => {
       const spec = this.#nodes.specOf(node)
@@ -215,13 +217,16 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** A client that acts as somebody else, under their rights. */
+  /** Returns a client that acts as another user, with the rights of that user. */
   as(user: string, groups: readonly string[] = []): TestClient {
     this.#alive()
     return this.#clientAs(user, groups)
   }
 
-  /** The kind served under this name; for custom resources, and those of extension servers once they are available. */
+  /**
+   * Returns the kind that is served under this name; also for custom resources, and for kinds of extension servers that
+   * are available.
+   */
   kind(apiVersion: string, kind: string): Resource {
     const { scheme, remoteKinds } = this.#assembly.apiServer
     const isIt = (one: Resource) => one.apiVersion === apiVersion && one.kind === kind
@@ -236,7 +241,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /**
    * Applies a path, YAML text or objects by server-side apply: Namespaces first, then CustomResourceDefinitions, then
-   * the rest in its order. Gives them in the order of the source. Objects without a namespace go to `default`.
+   * the others in their order. Returns the objects in the order of the source. Objects without a namespace get
+   * `default`.
    */
   apply(
     source: ManifestSource | readonly ManifestSource[],
@@ -250,7 +256,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** Moves time on by `duration`: all that is due until then happens, in order. */
+  /** Advances time by `duration`: everything due until then happens, in order. */
   advance(duration: Duration): Promise<void> {
     return this.#from(() => {
       const ms = milliseconds(duration)
@@ -258,31 +264,31 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** Moves time on to an instant. */
+  /** Advances time to an instant. */
   advanceTo(time: string | number | Date): Promise<void> {
     return this.#from(() => {
       const target = instant(time)
       if (target < this.#clock.now())
         throw new TestClusterError(
-          `Cannot go back in time: it is ${formatTime(this.#clock.now())}, asked for ${formatTime(target)}`,
+          `Cannot advance to ${formatTime(target)}: it is ${formatTime(this.#clock.now())} already`,
         )
       return this.#move("advanceTo", (clock) => clock.advanceTo(target))
     })
   }
 
-  /** Lets everything that is due at this instant happen, with all that follows from it. */
+  /** Lets everything happen that is due at this instant, and all that follows from it at the same instant. */
   settle(): Promise<void> {
     return this.#from(() => this.#move("settle", (clock) => clock.settle()))
   }
 
   /**
-   * Waits until `check` gives true, or does not throw where it asserts, moving virtual time from one due timer to the
-   * next meanwhile.
-   * @throws TestClusterError after `within` (60s unless given) that says what was last seen; at once where a check
-   * gives something else
+   * Waits until `check` returns true, or asserts something without throwing. Meanwhile virtual time advances from one
+   * due timer to the next.
+   * @throws TestClusterError after `within` (60s by default), with what was last seen; at once when a check returns
+   * something else
    */
   eventually(check: Check, options?: EventuallyOptions): Promise<void>
-  /** The same for a list of objects. Gives the list. */
+  /** Waits for a list of objects. Returns the list. */
   eventually<T extends KubeObject>(
     resource: Resource<T>,
     selection: Selection,
@@ -308,14 +314,17 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** Every revision of every object, oldest first, with who wrote it and when. */
+  /** Returns every revision of every object, oldest first, with its author and time. */
   history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
     if (filter.kind !== undefined) checkKind(filter.kind, this.#assembly.apiServer.scheme.resources)
     const entries = historyOf(this.#storage, filter)
     return this.#frozen === "none" ? entries : deepFreeze(entries)
   }
 
-  /** Why a pod is not running: per node and plugin while it is not placed, then image, crash and probe. */
+  /**
+   * Returns why a pod is not running: the reasons per node and plugin when it is not scheduled, otherwise those of
+   * image, crash and probe.
+   */
   explain(pod: Reference): Promise<Explanation> {
     return this.#from(async () => this.#explain(await this.client.get(Pod, pod)))
   }
@@ -324,7 +333,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return explainPod(pod, this.client, this.#assembly.scheduler?.diagnosis(pod))
   }
 
-  /** The running container of a simulated pod, to look into or to disturb; its first one unless named. */
+  /** Returns the running container of a simulated pod, to inspect or disturb it; the first one by default. */
   container(pod: Reference, name?: string): SimulatedContainer | undefined {
     this.#alive()
     const { name: podName, namespace } = refOf(Pod, pod)
@@ -337,7 +346,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
           ?.runtime.containers.find(found.metadata.uid ?? "", container)
   }
 
-  /** The simulated machine of a node: its files, images and containers. */
+  /** Returns the simulated machine of a node: its files, images and containers. */
   machine(node: string): SimulatedRuntime {
     this.#alive()
     const found = this.#nodes.simulated.get(node)
@@ -346,8 +355,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * The way to what runs on a node that the API server takes: logs, exec, port forwarding, the kubelet's own paths.
-   * Undefined while no kubelet runs there.
+   * Returns what the API server uses for logs, exec, port forwarding and the kubelet's own paths. Undefined while no
+   * kubelet runs on the node.
    */
   connector(node: string): NodeConnector | undefined {
     this.#alive()
@@ -355,8 +364,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * What a container has written so far, as `kubectl logs`; the first one of the pod unless named.
-   * @throws ApiError of the kubelet, for instance where there was no previous run
+   * Returns what a container has written so far, as `kubectl logs`; the first container of the pod by default.
+   * @throws ApiError of the kubelet, for example when there was no previous run
    */
   logs(pod: Reference, options: string | LogsOptions = {}): Promise<string> {
     return this.#from(async () => {
@@ -376,7 +385,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * Sends a request as another pod would: to a pod's address, `http://10.42.0.3:8080/healthz`, or to a Service by its
+   * Sends a request as a pod would: to the address of a pod, `http://10.42.0.3:8080/healthz`, or to a Service by its
    * name or address, `http://web/`, `http://web.team.svc:8080/`.
    */
   fetch(url: string | Request): Promise<Response> {
@@ -390,7 +399,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** Runs a controller of the test's own, as `user`, until the cluster ends. */
+  /** Runs a controller of the test as `user`, until the cluster ends. */
   async run<T extends KubeObject>(
     controller: Controller<T>,
     { user = ADMIN.name, groups = ADMIN.groups }: { readonly user?: string; readonly groups?: readonly string[] } = {},
@@ -398,7 +407,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     await this.#from(async () => {
       const context = this.contextFor(user, groups)
       const starting = startController(controller, context)
-      // One that is ready only when the cluster has ended is to stop too.
+      // A controller that becomes ready only after the cluster has ended must be stopped too.
       void starting.then(
         (running) => {
           if (this.#ending.signal.aborted) return running.stop()
@@ -417,9 +426,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * What a component of the test's own is made of, acting as `user`. Its informers end with the cluster; the component
-   * is the test's to stop. `fieldSelectors`, by kind, narrow what the informers follow, for a user who may not see all:
-   * the kubelet of a node.
+   * Returns the context for a component of the test, which acts as `user`. Its informers end with the cluster; the test
+   * must stop the component. `fieldSelectors`, by kind, restrict the informers of a user who may not see all objects,
+   * such as a kubelet.
    */
   contextFor(
     user: string = ADMIN.name,
@@ -439,7 +448,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     this.images.set(image, behaviour)
   }
 
-  /** Opens the API to programs outside: TLS on loopback. `kubeconfig` is for them. */
+  /** Serves the API to other programs: TLS on loopback. They use `kubeconfig`. */
   async listen({ port = 0 }: { readonly port?: number } = {}): Promise<Listening> {
     return this.#from(async () => {
       const open = await this.#assembly.apiServer.listen({ host: "127.0.0.1", port })
@@ -455,7 +464,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     })
   }
 
-  /** For kubectl and every client library; after `listen`. */
+  /** The kubeconfig for kubectl and other clients; available after `listen`. */
   get kubeconfig(): string {
     if (this.#kubeconfig === undefined)
       throw new TestClusterError("There is no kubeconfig yet: call `await cluster.listen()` first")
@@ -506,9 +515,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       ),
     )
     this.#storage.close()
-    // Of an instant without end the test has been told, and nothing that stands at one ends well.
+    // The endless instant was reported already, and no cluster that is stuck in one ends without faults.
     if (problems.length > 0 && !this.#endless)
-      throw new TestClusterError(`The cluster did not end well (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
+      throw new TestClusterError(`The cluster ended with faults (${replay(this.seed)}):\n  ${problems.join("\n  ")}`, {
         cause: this.#assembly.failures[0],
         reason: "UncleanEnd",
       })
@@ -561,7 +570,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     await this.#driver.move((clock) => clock.settle())
   }
 
-  /** One instant takes few turns, however much there is to do, but that each node has some of its own. */
+  /** The limit of turns at one instant. It grows with the number of nodes, each of which has some turns of its own. */
   #mostTurns(): number {
     return TURNS + TURNS_OF_NODE * this.#nodes.count
   }
@@ -579,7 +588,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
       })
   }
 
-  /** `work` of a public method: refused after the end, and failing at the line that called. */
+  /** Runs a public method: refuses it after the end, and shows its error at the line that called it. */
   #from<T>(work: () => T | Promise<T>): Promise<T> {
     const caller = callerOf()
     return from(caller, () => {

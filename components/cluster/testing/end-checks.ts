@@ -2,11 +2,11 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { Transport, Watch } from "../../../pkg/client/client.ts"
 import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
 
-/** Finds what a test left open: watches that nobody closed. */
+/** Counts watches that a test did not close. */
 export class OpenWatches {
   readonly #open = new Map<Watch, string>()
 
-  /** `transport`, with its watches counted as those of `owner`. */
+  /** Returns `transport` with its watches counted under the name `owner`. */
   counted(transport: Transport, owner: string): Transport {
     return {
       call: (call, signal) => transport.call(call, signal),
@@ -35,7 +35,7 @@ export class OpenWatches {
   }
 }
 
-/** Whether revisions only ever rose. Returns what ends the watching and says what was wrong. */
+/** Checks that revisions only rise. Returns a function that ends this and returns the faults. */
 export function watchRevisions(storage: MemoryStorage): () => readonly string[] {
   let last = storage.revision
   const faults: string[] = []
@@ -51,7 +51,7 @@ export function watchRevisions(storage: MemoryStorage): () => readonly string[] 
   }
 }
 
-/** Objects whose owners are all gone, that nothing is about to delete. */
+/** Returns a line for each object whose owners are all deleted and that nothing is about to delete. */
 export function orphans(storage: MemoryStorage, resources: readonly Resource[]): readonly string[] {
   const objects = storage.list("/").map(({ object }) => object)
   const uids = new Set(objects.map(({ metadata }) => metadata.uid))

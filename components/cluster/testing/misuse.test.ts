@@ -26,10 +26,10 @@ async function errorOf(run: () => Promise<unknown>): Promise<Error> {
 const OPTIONS: readonly [ClusterOptions, string][] = [
   [{ nodes: -1 }, "nodes: -1: expected a whole number"],
   [{ nodes: [{ name: "A" }] }, 'Cannot name a node "A"'],
-  [{ nodes: [{ name: "a" }, { name: "a" }] }, 'two nodes named "a"'],
+  [{ nodes: [{ name: "a" }, { name: "a" }] }, 'nodes that have the same name "a"'],
   [{ nodes: [{ capacity: { memory: "lots" } }] }, 'memory "lots": expected a quantity'],
   [{ seed: 1.5 }, "Cannot use seed 1.5"],
-  [{ autoscalerSyncPeriod: 0 }, "Cannot let autoscalers look every 0: expected a second or more"],
+  [{ autoscalerSyncPeriod: 0 }, "Cannot use autoscalerSyncPeriod 0: expected a second or more"],
   [{ startTime: "yesterday" }, 'Cannot use "yesterday" as a time'],
   [{ preload: "no/such/file.yaml" }, "there is no such file"],
 ]
@@ -109,7 +109,7 @@ describe("a cluster", () => {
   test("does not go back in time", async () => {
     await using cluster = await startCluster({ startTime: "2026-01-02T00:00:00Z" })
     expect((await errorOf(() => cluster.advanceTo("2026-01-01T00:00:00Z"))).message).toContain(
-      "Cannot go back in time: it is 2026-01-02T00:00:00Z",
+      ": it is 2026-01-02T00:00:00Z already",
     )
   })
 
@@ -183,7 +183,7 @@ describe("eventually", () => {
   ])("refuses a check that gives %s", async (what, check) => {
     await using cluster = await startCluster()
     const err = await errorOf(() => cluster.eventually(() => check(cluster) as boolean))
-    expect(err.message).toContain(`Cannot tell whether the check holds: it gave ${what}.`)
+    expect(err.message).toContain(`Cannot tell whether the check holds: it returned ${what}.`)
     expect(err.stack).toContain("misuse.test.ts")
   })
 

@@ -12,9 +12,9 @@ import type { ManifestSource } from "./verbs/manifests.ts"
 import type { WebhookFunctions } from "./webhooks.ts"
 
 export interface NodeOptions {
-  /** `node-0`, `node-1` … unless given. */
+  /** `node-0`, `node-1` … by default. */
   readonly name?: string
-  /** What the machine has. 8 CPUs, 32Gi, 110 pods and 100Gi of disk unless given. */
+  /** What the machine has. By default 8 CPUs, 32Gi of memory, 110 pods and 100Gi of disk. */
   readonly capacity?: {
     readonly cpu?: string | number
     readonly memory?: string
@@ -24,75 +24,77 @@ export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly Taint[]
   /**
-   * How long volumes of running pods may lag behind their ConfigMaps and Secrets, up to half as much more by chance;
-   * `1m` unless given, 0 for not at all.
+   * How long volumes of running pods may lag behind their ConfigMaps and Secrets, with up to half as much in addition
+   * at random; `1m` by default, 0 for no lag.
    */
   readonly syncFrequency?: Duration
 }
 
 export interface ClusterOptions {
-  /** How many simulated nodes, or what each is like; none unless given. */
+  /** The number of simulated nodes, or the settings of each; none by default. */
   readonly nodes?: number | readonly NodeOptions[]
-  /** The same seed makes the same history. `K3TS_SEED`, or one drawn for the process, unless given. */
+  /** The same seed makes the same history. By default `K3TS_SEED`, or one drawn for the process. */
   readonly seed?: number
-  /** `virtual` stands still until the test moves it; `real` is the system's, for programs outside the test. */
+  /**
+   * `virtual` time stands still until the test moves it; `real` is the system's clock, for programs outside of the
+   * test.
+   */
   readonly clock?: "virtual" | "real"
-  /** Where virtual time begins; 2026-01-01T00:00:00Z unless given. */
+  /** The first instant of virtual time; 2026-01-01T00:00:00Z by default. */
   readonly startTime?: string | Date
   /** Applied before `startCluster` resolves. */
   readonly preload?: ManifestSource | readonly ManifestSource[]
-  /** How images behave, by name; any other image runs until it is stopped. */
+  /** How images behave, by name; a container of any other image runs until it is stopped. */
   readonly images?: Readonly<Record<string, ImageBehaviour>>
-  /** Parts that are not to run. */
+  /** Parts that do not run. */
   readonly components?: {
     readonly scheduler?: boolean
-    /**
-     * False for nodes that are there and ready, but on which nothing happens: what becomes of pods is the test's to
-     * write.
-     */
+    /** False for nodes that exist and are ready, but on which nothing happens: the test writes the status of pods. */
     readonly kubelet?: boolean
-    /** False for none of the controllers, or which of them by name are not to run. */
+    /** False for no controllers, or the names of those that do not run. */
     readonly controllers?: boolean | { readonly disabled: readonly string[] }
   }
   /**
-   * Admission and conversion webhooks that are functions of the test, by the place that their configurations or
-   * definitions name: a URL, or the namespace and name of a Service with its path, such as `hooks/policy/validate`.
+   * Admission and conversion webhooks as functions of the test, by the place that their configurations or definitions
+   * name: a URL, or namespace and name of a Service with its path, such as `hooks/policy/validate`.
    */
   readonly webhooks?: WebhookFunctions
   /**
-   * API servers that are functions of the test, by the namespace and name of the Service that an APIService names, such
-   * as `metrics/server`. A Service need not exist.
+   * Extension API servers as functions of the test, by namespace and name of the Service in the APIService, such as
+   * `metrics/server`. The Service need not exist.
    */
   readonly extensionServers?: Readonly<Record<string, ExtensionServer>>
-  /** Admission plugins that are not to run, such as `ServiceAccount`. */
+  /** Admission plugins that do not run, such as `ServiceAccount`. */
   readonly admission?: { readonly disabled?: readonly string[] }
-  /** Feature gates by Kubernetes' names; each is on or off as in Kubernetes 1.36 unless given. */
+  /** Feature gates by Kubernetes' names; by default as in Kubernetes 1.36. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
   /**
-   * How often autoscalers look at their metrics; `15s` unless given, as in real clusters. A longer time makes long runs
-   * short: a week has 40,320 looks, and 2,016 with `5m`.
+   * How often autoscalers read their metrics; `15s` by default, as in real clusters. A longer period makes long runs
+   * faster: a week has 40,320 readings, but 2,016 with `5m`.
    */
   readonly autoscalerSyncPeriod?: Duration
   /**
-   * How far back `history()` reaches: all of it unless given. Long runs with many objects want a limit, very large ones
+   * How far back `history()` reaches; unlimited by default. Long runs with many objects need a limit, very large ones
    * `none`.
    */
   readonly history?: "all" | "none" | Duration
   /**
-   * What the test is given is frozen, since it is the store's own: changing it throws where it is done. True unless
-   * given.
+   * Objects that the test gets are frozen, since they are the store's own: code that changes one throws. True by
+   * default.
    */
   readonly frozen?: boolean
   readonly log?: Logger
 }
 
-/** What a node of a test cluster is like; its addresses follow from its place among the nodes. */
+/** The settings of a node, from which its addresses follow by its index. */
 export type NodeSpec = Omit<SimulatedNodeSpec, "ips">
 
 const MOST_NODES = 10_000
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
-/** Every node with all that it needs. @throws TestClusterError that names the option, its value and the mend */
+/**
+ * Returns every node's settings with defaults. @throws TestClusterError with the option, its value and what to change
+ */
 export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec[] {
   if (typeof nodes === "number") {
     if (!Number.isInteger(nodes) || nodes < 0 || nodes > MOST_NODES)
@@ -104,13 +106,15 @@ export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec
   const specs = nodes.map(nodeSpec)
   const twice = specs.find(({ name }, index) => specs.findIndex((other) => other.name === name) !== index)
   if (twice !== undefined)
-    throw new TestClusterError(`Cannot start a cluster with two nodes named ${JSON.stringify(twice.name)}`)
+    throw new TestClusterError(
+      `Cannot start a cluster with nodes that have the same name ${JSON.stringify(twice.name)}`,
+    )
   return specs
 }
 
 /**
- * One node with all that it needs, the `index`th of its cluster. @throws TestClusterError that names the option, its
- * value and the mend
+ * Returns the settings of the node with this index, with defaults. @throws TestClusterError with the option, its value
+ * and what to change
  */
 export function nodeSpec(
   { name, capacity = {}, labels = {}, taints = [], syncFrequency = SYNC_FREQUENCY_MS }: NodeOptions,
@@ -143,7 +147,7 @@ function amount(value: string | number, resource: string, node: string): number 
   return unitsOf(String(value))
 }
 
-/** The feature gates as they are set. @throws TestClusterError for a gate that there is not */
+/** Returns the feature gates. @throws TestClusterError for an unknown gate */
 export function featuresFrom(given: ClusterOptions["features"]): Features {
   try {
     return featuresOf(given ?? {})
@@ -154,13 +158,16 @@ export function featuresFrom(given: ClusterOptions["features"]): Features {
   }
 }
 
-/** How often autoscalers look, in milliseconds; undefined for the usual. @throws TestClusterError for no time at all */
+/**
+ * Returns how often autoscalers read their metrics, in milliseconds; undefined for the default. @throws
+ * TestClusterError for less than a second
+ */
 export function syncPeriodOf({ autoscalerSyncPeriod: given }: ClusterOptions): number | undefined {
   if (given === undefined) return undefined
   const ms = milliseconds(given)
   if (ms < 1000)
     throw new TestClusterError(
-      `Cannot let autoscalers look every ${JSON.stringify(given)}: expected a second or more, such as "15s"`,
+      `Cannot use autoscalerSyncPeriod ${JSON.stringify(given)}: expected a second or more, such as "15s"`,
     )
   return ms
 }

@@ -2,15 +2,14 @@ import { deepFreeze } from "../../../pkg/apimachinery/deep-freeze.ts"
 import type { ApiCall, Transport } from "../../../pkg/client/client.ts"
 
 /**
- * Which objects of a cluster are frozen: those that the test is given, which are the store's own, or all of them as
- * soon as they are stored. The engine copies frozen objects slowly, so that all of them cost a run some 20 % of its
- * time.
+ * Which objects of a cluster are frozen: `given`, those that the test gets, or `all` as soon as they are stored. The
+ * engine copies frozen objects slowly, so `all` costs a run some 20 % more time.
  */
 export type Frozen = "given" | "all" | "none"
 
 /**
- * As the option says; without one all objects are frozen where `K3TS_FROZEN` is `all`: k3ts's own tests find so what
- * changes a shared object in its components.
+ * Returns the option's value. Without the option all objects are frozen when `K3TS_FROZEN` is `all`, by which k3ts's
+ * own tests find code in components that changes a shared object.
  */
 export function frozenFrom(option: boolean | undefined): Frozen {
   if (option === undefined) return process.env["K3TS_FROZEN"] === "all" ? "all" : "given"
@@ -18,8 +17,8 @@ export function frozenFrom(option: boolean | undefined): Frozen {
 }
 
 /**
- * The same transport for a test: what it gives is frozen if asked, and what it takes is copied, so that the test's own
- * objects stay the test's to change.
+ * Wraps a transport for a test: objects that it returns are frozen on request, and objects that it takes are copied, so
+ * that the test may change its own objects.
  */
 export function keepingApart(transport: Transport, { freeze }: { readonly freeze: boolean }): Transport {
   const given: <T>(value: T) => T = freeze ? deepFreeze : (value) => value
@@ -38,7 +37,7 @@ const withOwnObjects = (call: ApiCall): ApiCall =>
     ? call
     : { ...call, object: copied(call.object), ...(call.patch === undefined ? {} : { patch: copied(call.patch) }) }
 
-/** A deep copy of lists and plain objects. Anything else is not JSON, and for the API server to refuse. */
+/** Returns a deep copy of lists and plain objects. Other values are not JSON, which the API server refuses. */
 function copied<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value
   if (Array.isArray(value)) return value.map(copied) as T

@@ -4,10 +4,10 @@ import { TestClusterError } from "./caller.ts"
 let ofProcess: number | undefined
 
 /**
- * The seed of clusters that are given none: `K3TS_SEED`, or one that this process draws once. What fails in a cluster
- * (a wait, its end) names the seed, but most tests fail by an assertion, of which a library learns nothing: Bun and
- * Deno tell it to no hook, a cluster that is disposed cannot see why, `bun test` runs no exit handlers, and Deno's see
- * no exit code. So a drawn seed is told once, at the first cluster.
+ * Returns the seed of clusters without the option: `K3TS_SEED`, or one that this process draws once. Errors of a
+ * cluster (a wait, its end) name the seed, but most tests fail by an assertion that no library can observe: Bun and
+ * Deno have no hook for it, a cluster that is disposed does not see why, `bun test` runs no exit handlers, and Deno's
+ * do not see the exit code. So a drawn seed is printed once, at the first cluster.
  */
 export function defaultSeed(): number {
   if (ofProcess === undefined) {
@@ -21,7 +21,7 @@ export function defaultSeed(): number {
 
 export const replay = (seed: number): string => `seed ${seed} (K3TS_SEED=${seed} replays it)`
 
-/** @throws TestClusterError for what is no seed */
+/** @throws TestClusterError for an invalid seed */
 export function parseSeed(value: string | number, name = "seed"): number {
   const seed = Number(value)
   if (!Number.isInteger(seed) || seed < 0 || seed > 2 ** 32 - 1)

@@ -5,15 +5,15 @@ import { createCa, issueCertificate, seededPrivateKey, type CertificatePair } fr
 import type { AuthorityName, ClusterPki } from "../../../pkg/pki/cluster-pki.ts"
 
 const AUTHORITIES: readonly AuthorityName[] = ["server-ca", "client-ca", "request-header-ca"]
-/** Wide enough for whatever time a virtual clock shows. */
+/** Long enough for any time of a virtual clock. */
 const VALIDITY = { notBefore: new Date("1990-01-01T00:00:00Z"), notAfter: new Date("2190-01-01T00:00:00Z") }
 
 let shared: { readonly authorities: ClusterPki["authorities"]; readonly signingKey: SigningKey } | undefined
 
 /**
- * What all test clusters of all processes share: it stands in the history of each, which must repeat to the byte, so it
- * follows from a constant. Nothing outside loopback may trust it. A cluster that listens therefore takes no client
- * certificates but only its own token, which is truly random.
+ * Returns the keys that all test clusters of all processes share. They are part of each history, which must repeat to
+ * the byte, so they are derived from a constant. Nothing outside of loopback may trust them; a cluster that listens
+ * accepts only its own random token, and no client certificates.
  */
 function sharedKeys() {
   if (shared === undefined) {
@@ -36,7 +36,7 @@ const SERVING = {
   ipAddresses: ["127.0.0.1", "::1"],
 } as const
 
-/** The keys of one cluster. What only a listening cluster needs is made when it is asked for. */
+/** Returns the keys of one cluster. Those that only a listening cluster needs are made on demand. */
 export function testServingFiles(): ServingFiles {
   const { authorities, signingKey } = sharedKeys()
   const issue: ClusterPki["issue"] = ({

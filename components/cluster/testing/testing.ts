@@ -41,7 +41,7 @@ export type {
   ImageBehaviour,
 } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
 
-// What a test asks for and what a controller of one's own is made of.
+// Types and errors for tests, and what controllers of a test need.
 export { ApiError, isAlreadyExists, isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 export type { KubeObject, KubeObjectInput, Resource } from "../../../pkg/apimachinery/resource.ts"
 export type { Client } from "../../../pkg/client/client.ts"

@@ -8,26 +8,24 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 
 export type { AdmissionRequest, ConversionRequest }
 
-/** What a webhook of a test answers. */
+/** The response of a test's admission webhook. */
 export interface WebhookAnswer {
   readonly allowed: boolean
-  /** JSON Patch operations to apply, from a mutating webhook. */
+  /** JSON Patch operations of a mutating webhook. */
   readonly patch?: readonly object[]
-  /** Shown to the client as Warning headers. */
+  /** Sent to the client as Warning headers. */
   readonly warnings?: readonly string[]
   readonly auditAnnotations?: Readonly<Record<string, string>>
   /** Why it refuses. */
   readonly status?: { readonly message?: string; readonly reason?: string; readonly code?: number }
 }
 
-/** A webhook as a function of the test. `true` allows the request, `false` refuses it without explanation. */
+/** An admission webhook as a function of the test. `true` allows the request, `false` refuses it without a reason. */
 export type WebhookFunction = (request: AdmissionRequest) => WebhookAnswer | boolean | Promise<WebhookAnswer | boolean>
 
-/**
- * A conversion webhook as functions of the test. Whoever throws fails the conversion, and the message is told.
- */
+/** A conversion webhook as functions of the test. An exception fails the conversion, with its message. */
 export interface ConversionWebhook {
-  /** One object in another version, `<group>/<version>`. Its metadata may be left as it is. */
+  /** Returns one object in another version, `<group>/<version>`. The metadata may stay as it is. */
   convert(
     object: KubeObject & Readonly<Record<string, unknown>>,
     desiredAPIVersion: string,
@@ -36,14 +34,13 @@ export interface ConversionWebhook {
 }
 
 /**
- * Webhooks by where their configurations or definitions say they are: a URL, or `namespace/name` of a Service with its
- * path.
+ * Webhooks by the place in their configurations or definitions: a URL, or `namespace/name` of a Service with its path.
  */
 export type WebhookFunctions = Readonly<Record<string, WebhookFunction | ConversionWebhook>>
 
 /**
- * Asks functions of the test where a webhook's Service or URL is among `functions`. No Service of a test cluster has a
- * process behind it, so any other refuses the connection; other URLs are asked over HTTPS.
+ * Returns a caller that calls functions of the test when a webhook's Service or URL is among `functions`. Other
+ * Services refuse the connection, since no process is behind them; other URLs are called over HTTPS.
  */
 export const functionCaller =
   (functions: WebhookFunctions, clock: Clock) =>
@@ -71,7 +68,9 @@ export const functionCaller =
 const placeOf = ({ url, service }: WebhookClientConfig): string =>
   url ?? `${service!.namespace}/${service!.name}${(service!.path ?? "/").replace(/^\/?/, "/").replace(/\/$/, "")}`
 
-/** The answer as a webhook would send it. @throws Error where a webhook of the other kind is there */
+/**
+ * Returns the response that the webhook would send. @throws Error when the function is for the other kind of webhook
+ */
 async function answerOf(webhook: WebhookFunction | ConversionWebhook, review: Review): Promise<unknown> {
   if (review.kind === "ConversionReview") {
     if (typeof webhook === "function") throw new Error("the function of the test answers no ConversionReview")

@@ -9,7 +9,7 @@ import { HeldPart, type Restartable } from "./held-part.ts"
 import type { SimulatedNode } from "../nodes/node.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
 
-/** Something that is wrong until `end` is called, or the block of an `await using` is left. */
+/** A fault that lasts until `end` is called, or the block of its `await using` is left. */
 export interface Fault extends AsyncDisposable {
   end(): Promise<void>
 }
@@ -23,7 +23,7 @@ export interface FaultsContext {
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly signal: AbortSignal
   forgetHistory(): void
-  /** That are served now. */
+  /** Returns the kinds that are served now. */
   kinds(): readonly Resource[]
   /** @throws TestClusterError when the cluster has ended */
   alive(): void
@@ -35,14 +35,14 @@ export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNod
   )
 
 /**
- * What can go wrong in a cluster. Each method returns what ends the fault. Faults may overlap, on one part too. While
- * any is there, heartbeats and all that watches for them run at their very instants (otherwise the clock skips over
- * them where nothing else is due).
+ * Makes parts of a cluster fail. Each method returns the fault, which can be ended. Faults may overlap, also on the
+ * same part. During a fault, heartbeats and their timeouts run at their exact times (otherwise the clock skips them
+ * when nothing else is due).
  */
 export class Faults {
   readonly #context: FaultsContext
   readonly #components: Readonly<Record<ComponentName, HeldPart>>
-  /** What is wrong now, in words. */
+  /** The present faults, with their descriptions. */
   readonly #active = new Set<{ readonly words: string }>()
 
   constructor(context: FaultsContext) {
@@ -55,12 +55,15 @@ export class Faults {
     }
   }
 
-  /** What is wrong now, a line each. */
+  /** Returns a line for each present fault. */
   inWords(): readonly string[] {
     return [...this.#active].map(({ words }) => words)
   }
 
-  /** The machine is off, with all that ran on it. At the end it boots: its pods are started again. */
+  /**
+   * The machine is off, and all that ran on it has ended. At the end of the fault it boots, and its pods are started
+   * again.
+   */
   async nodeLost(name: string): Promise<Fault> {
     const node = this.#node(name)
     return this.#begin(
@@ -70,7 +73,7 @@ export class Faults {
     )
   }
 
-  /** Node and API server cannot reach each other; the pods run on. */
+  /** Node and API server cannot reach each other; the pods keep running. */
   async nodePartitioned(name: string): Promise<Fault> {
     const node = this.#node(name)
     const user = `system:node:${name}`
@@ -93,7 +96,7 @@ export class Faults {
     )
   }
 
-  /** What the node's runtime does takes `factor` times as long, and at least `factor` milliseconds. */
+  /** Every call of the node's runtime takes `factor` times as long, and at least `factor` milliseconds. */
   async nodeSlow(name: string, factor: number): Promise<Fault> {
     const { faults } = this.#node(name).runtime
     if (!(factor >= 1))
@@ -106,17 +109,17 @@ export class Faults {
     )
   }
 
-  /** No memory is left: the node comes under pressure. */
+  /** The node has no memory left: it gets the condition MemoryPressure. */
   async nodeOutOfMemory(name: string): Promise<Fault> {
     return this.#shortage(this.#node(name), "memory")
   }
 
-  /** No disk is left. */
+  /** The node has no disk space left: it gets the condition DiskPressure. */
   async nodeOutOfDisk(name: string): Promise<Fault> {
     return this.#shortage(this.#node(name), "disk")
   }
 
-  /** Pulls of an image (`*` at its end for all that begin so) fail, on one node or on all. */
+  /** Pulls of an image fail, on one node or on all; `*` at its end matches all images that begin so. */
   async imagePull(
     image: string,
     { node, message }: { readonly node?: string; readonly message?: string } = {},
@@ -137,17 +140,14 @@ export class Faults {
     )
   }
 
-  /**
-   * All history is forgotten, as by a compaction: whoever goes on with a watch or a list from before is told that it
-   * has expired, and must begin anew.
-   */
+  /** Compacts all history: a client that continues an earlier watch or list gets Expired, and must list again. */
   forgetHistory(): void {
     this.#context.alive()
     this.#context.forgetHistory()
   }
 
   /**
-   * The wall clock of all machines is set forward or, with a negative number, back. Delays that have begun last as long
+   * Moves the wall clock of all machines forward, or back for a negative duration. Delays that have begun take as long
    * as before.
    */
   async clockJump(by: Duration): Promise<void> {
@@ -160,8 +160,8 @@ export class Faults {
   }
 
   /**
-   * Requests that match are delayed or fail, from inside and outside alike. @throws TestClusterError for a verb, kind
-   * or reason that there is not
+   * Delays matching requests, or makes them fail, from inside and outside of the cluster alike. @throws
+   * TestClusterError for an unknown verb, kind or reason
    */
   async requests(rule: RequestRule): Promise<Fault> {
     this.#context.alive()
@@ -171,8 +171,8 @@ export class Faults {
   }
 
   /**
-   * Ends the open watches that match, as a lost connection does. Returns how many there were. @throws TestClusterError
-   * for a verb or kind that there is not
+   * Ends the matching open watches, like a lost connection. Returns how many. @throws TestClusterError for an unknown
+   * verb or kind
    */
   dropWatches(match: RequestMatch = {}): number {
     this.#context.alive()
@@ -180,7 +180,7 @@ export class Faults {
     return this.#context.rules.dropWatches(match)
   }
 
-  /** A component is gone at once; at the end it is started anew. What it had only in its memory is lost. */
+  /** Stops a component at once; at the end of the fault it is started again. What it had only in memory is lost. */
   async crashed(component: ComponentName | { readonly kubelet: string }): Promise<Fault> {
     this.#context.alive()
     const isKubelet = typeof component !== "string"
@@ -216,7 +216,7 @@ export class Faults {
     const skipAgain = driver.beExact()
     let ended: Promise<void> | undefined
     const finish = async () => {
-      // What ended with the cluster is not started again.
+      // A fault that ends with the cluster does not start its component again.
       if (signal.aborted) return
       await end()
     }

@@ -1,12 +1,12 @@
-/** A part that can be taken away at once and started anew. */
+/** A part that can be stopped at once and started again. */
 export interface Restartable {
   crash(): Promise<void>
   start(): Promise<void>
 }
 
 /**
- * A part that faults take away, of which several may be there at a time: it is gone from the beginning of the first to
- * the end of the last.
+ * A part that several faults can hold stopped at the same time: it is stopped when the first begins, and started again
+ * when the last ends.
  */
 export class HeldPart {
   readonly #part: Restartable
@@ -18,7 +18,7 @@ export class HeldPart {
     this.#part = part
   }
 
-  /** Resolves when the part is gone. */
+  /** Resolves when the part is stopped. */
   async hold(): Promise<void> {
     if (this.#holds++ === 0) {
       this.#goes()
@@ -27,7 +27,7 @@ export class HeldPart {
     await this.#going
   }
 
-  /** Resolves when the part runs again, or is kept away by another fault. */
+  /** Resolves when the part runs again, or another fault holds it. */
   async release(): Promise<void> {
     if (--this.#holds > 0) return
     await this.#going
@@ -35,7 +35,7 @@ export class HeldPart {
     const { promise: gone, resolve } = Promise.withResolvers<void>()
     this.#goes = resolve
     const starting = this.#part.start()
-    // What is taken away while it starts fails at that, or never ends it.
+    // A part that is stopped during its start may reject that start, or never settle it.
     starting.catch(() => undefined)
     await Promise.race([starting, gone])
   }

@@ -7,15 +7,15 @@ import { nearest } from "./suggest.ts"
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"] as const
 
 /**
- * Refuses what would match no request, since a test with a rule that never holds checks nothing. @throws
- * TestClusterError with what was probably meant
+ * Refuses a match that no request can have, since a test with such a rule would check nothing. @throws TestClusterError
+ * with the most similar name
  */
 export function checkMatch({ verb, resource, subresource }: RequestMatch, kinds: readonly Resource[]): void {
   for (const one of listed(verb)) check("verb", one, VERBS)
   const plurals = new Set(kinds.map(({ plural }) => plural))
   for (const one of listed(resource)) {
     if (plurals.has(one)) continue
-    // A kind, its singular and its short names are how people call it elsewhere.
+    // People often write the kind, the singular or a short name.
     const meant = kinds.find((kind) =>
       [kind.kind, kind.singular, ...(kind.shortNames ?? [])].some((name) => name.toLowerCase() === one.toLowerCase()),
     )
@@ -29,7 +29,7 @@ export function checkMatch({ verb, resource, subresource }: RequestMatch, kinds:
   check("subresource", subresource, new Set(all))
 }
 
-/** Refuses a kind that no object has. @throws TestClusterError with what was probably meant */
+/** Refuses an unknown kind. @throws TestClusterError with the most similar kind */
 export function checkKind(kind: string, kinds: readonly Resource[]): void {
   const known = kinds.map((one) => one.kind)
   if (known.includes(kind)) return
@@ -40,7 +40,7 @@ export function checkKind(kind: string, kinds: readonly Resource[]): void {
   )
 }
 
-/** The same for a rule, whose error must be one that there is. */
+/** Checks a rule in the same way, and that its error is a known reason. */
 export function checkRule(rule: RequestRule, kinds: readonly Resource[]): void {
   checkMatch(rule, kinds)
   if (typeof rule.error === "string") check("error", rule.error, Object.keys(HTTP_CODE))

@@ -4,7 +4,7 @@ import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import type { ApiRequest, Pipeline, WatchSink } from "../../../apiserver/request.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 
-/** Which requests. What is left out matches all; a list matches any of its members. */
+/** Selects requests. A field that is left out matches all; a list matches any of its members. */
 export interface RequestMatch {
   /** `system:kube-scheduler`, `system:node:node-1`, `system:serviceaccount:kube-system:deployment-controller` … */
   readonly user?: string
@@ -17,19 +17,19 @@ export interface RequestMatch {
 }
 
 export interface RequestRule extends RequestMatch {
-  /** How long they take. */
+  /** The time by which they are delayed. */
   readonly delay?: Duration
-  /** How they fail: a reason such as `Conflict` or `ServiceUnavailable`, or an error of its own. */
+  /** How they fail: a reason such as `Conflict` or `ServiceUnavailable`, an error, or a function that returns one. */
   readonly error?: Reason | ApiError | ((request: ApiRequest) => ApiError | undefined)
-  /** Only so many requests. */
+  /** How many requests the rule applies to; all by default. */
   readonly times?: number
 }
 
 interface Entry {
   readonly rule: RequestRule
-  /** How many requests it is still for. */
+  /** How many more requests it applies to. */
   left: number
-  /** Aborted when it is taken away: requests that it holds up go on. */
+  /** Aborts when the rule is removed: the requests that it delays continue. */
   readonly over: AbortController
 }
 
@@ -38,14 +38,14 @@ interface OpenWatch {
   end(error: ApiError | undefined): void
 }
 
-/** Stands before the pipeline and does to requests what the rules of the test say. */
+/** Applies the rules of the test to requests before the pipeline gets them. */
 export class RequestRules {
   readonly #clock: Clock
   readonly #asked: () => void
   readonly #rules: Entry[] = []
   readonly #watches = new Set<OpenWatch>()
 
-  /** `asked` is told of each request, and may throw. */
+  /** `asked` is called for each request, and may throw. */
   constructor(clock: Clock, asked: () => void = () => {}) {
     this.#clock = clock
     this.#asked = asked
@@ -65,12 +65,12 @@ export class RequestRules {
     }
   }
 
-  /** Takes all rules away. */
+  /** Removes all rules. */
   clear(): void {
     for (const { over } of this.#rules.splice(0)) over.abort()
   }
 
-  /** Ends watches as a connection that is lost. Returns how many. */
+  /** Ends watches like a lost connection. Returns how many. */
   dropWatches(match: RequestMatch): number {
     const dropped = [...this.#watches].filter(({ request }) => matches(match, request))
     for (const watch of dropped) watch.end(undefined)
@@ -96,10 +96,7 @@ export class RequestRules {
     watch: (request, sink) => this.#watch(pipeline, request, sink),
   })
 
-  /**
-   * Resolves when the request has been held up so long, or `over` says that it is no more. @throws the reason of the
-   * request's own end
-   */
+  /** Resolves after the delay, or when `over` aborts. @throws the abort reason of the request */
   async #held(ms: number, { signal }: ApiRequest, over: AbortSignal): Promise<void> {
     const ends = signal === undefined ? over : AbortSignal.any([signal, over])
     try {

@@ -1,4 +1,4 @@
-/** The word that was probably meant: one that differs little. Undefined when none does. */
+/** Returns the known word that differs least; undefined when all differ much. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: { readonly candidate: string; readonly distance: number } | undefined
   for (const candidate of known) {
@@ -8,7 +8,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best?.candidate
 }
 
-/** How many letters must be put in, left out, changed or swapped with their neighbour. */
+/** Returns how many letters must be inserted, removed, replaced or swapped with a neighbour. */
 function distanceOf(a: string, b: string): number {
   let [older, old]: number[][] = [[], Array.from({ length: b.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= a.length; i++) {

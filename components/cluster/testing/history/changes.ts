@@ -1,24 +1,24 @@
 /** One field that differs between two states of an object. */
 export interface FieldChange {
-  /** `spec.replicas`, `status.conditions[Ready].status`: items of a list by their name or type, else by index. */
+  /** `spec.replicas`, `status.conditions[Ready].status`: list items by name or type, else by index. */
   readonly path: string
-  /** Undefined where the field was not there before. */
+  /** Undefined when the field was absent before. */
   readonly before: unknown
-  /** Undefined where the field is gone. */
+  /** Undefined when the field was removed. */
   readonly after: unknown
   /** `spec.replicas: 1 → 3` */
   toString(): string
 }
 
-/** Fields that differ at every write and tell nothing. */
+/** Fields that differ at every write. */
 const NOISE: ReadonlySet<string> = new Set(["metadata.managedFields", "metadata.resourceVersion"])
 
-/** What tells items of a list apart, whatever their order. Source: the merge keys of the lists that have some. */
+/** The fields that identify list items. Source: the merge keys of the lists that have some. */
 const ITEM_KEYS = ["name", "type", "uid"] as const
 
 /**
- * The fields that differ, deepest first named: in the order of the newer state, those that are gone at the end of their
- * object.
+ * Returns the fields that differ, innermost paths only: in the order of the newer state, and removed fields at the end
+ * of their object.
  */
 export function changesBetween(before: unknown, after: unknown, path = ""): readonly FieldChange[] {
   if (Object.is(before, after) || NOISE.has(path)) return []
@@ -33,7 +33,7 @@ export function changesBetween(before: unknown, after: unknown, path = ""): read
 
 type Items = ReadonlyMap<string, unknown>
 
-/** The members of two objects or two lists by name; nothing for what can only be compared as a whole. */
+/** Returns the members of two objects or two lists by name; nothing for values that can only be compared as a whole. */
 function itemsOf(before: unknown, after: unknown): readonly [Items?, Items?] {
   if (Array.isArray(before) && Array.isArray(after)) {
     const key = ITEM_KEYS.find((one) => isKey(one, before) && isKey(one, after))
@@ -45,7 +45,7 @@ function itemsOf(before: unknown, after: unknown): readonly [Items?, Items?] {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Whether all items have a value of their own under this key. */
+/** Whether all items have distinct values under this key. */
 function isKey(key: string, items: readonly unknown[]): boolean {
   const values = items.map((item) => (isObject(item) ? item[key] : undefined))
   return values.every((value) => typeof value === "string") && new Set(values).size === values.length

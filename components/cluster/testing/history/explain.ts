@@ -9,13 +9,13 @@ export interface Explanation {
   readonly pod: string
   readonly phase: string
   readonly ready: boolean
-  /** In one line each, the most telling first; none for a pod that is well. */
+  /** One line each, the most important first; empty for a pod that runs and is ready. */
   readonly reasons: readonly string[]
-  /** What kept it from each node, when it is not placed. */
+  /** Which plugin rejected each node, and why, when the pod is not scheduled. */
   readonly nodes: readonly { readonly node: string; readonly plugin: string; readonly reason: string }[]
-  /** Events about it, oldest first: `Warning BackOff: …`. */
+  /** Events of the pod, oldest first: `Warning BackOff: …`. */
   readonly events: readonly string[]
-  /** All of it as text. */
+  /** Returns everything as text. */
   toString(): string
 }
 
@@ -81,7 +81,7 @@ function reasonsOf({ metadata, spec, status }: Pod, diagnosis: Diagnosis | undef
 
 function containerReasons({ name, state, lastState, ready, restartCount }: ContainerStatus): readonly string[] {
   const last = lastState.terminated
-  // While the next run waits for its time, the last one is not counted as restarted yet.
+  // While the container waits for its next run, its last one is not counted in restartCount yet.
   const ends = state.running === undefined ? restartCount + 1 : restartCount
   const ended =
     last === undefined

@@ -11,36 +11,37 @@ export interface HistoryEntry {
   readonly type: "create" | "update" | "delete"
   /** RFC 3339, in the cluster's time. */
   readonly time: string
-  /** User who wrote it. */
+  /** The user who wrote it. */
   readonly author: string
-  /** After the write; of a delete the last state. */
+  /** The object after the write; for a delete its last state. */
   readonly object: KubeObject
   readonly previous: KubeObject | undefined
   /**
-   * The fields that this write changed, or that differ from an earlier entry of the object. All of them for a create;
-   * metadata.managedFields and resourceVersion are left out.
+   * Returns the fields that this write changed, or that differ from an earlier entry of the object. All fields for a
+   * create; metadata.managedFields and resourceVersion are left out.
    */
   diff(since?: Pick<HistoryEntry, "object">): readonly FieldChange[]
   /**
-   * In one line: `12 2026-01-01T00:00:01.000000Z system:kube-scheduler update Pod default/web-0: Pending, on node-1`.
+   * Returns one line: `12 2026-01-01T00:00:01.000000Z system:kube-scheduler update Pod default/web-0: Pending, on
+   * node-1`.
    */
   toString(): string
 }
 
-/** Only entries of which all that is given holds. */
+/** Selects entries that match all given fields. */
 export interface HistoryFilter {
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
   readonly type?: HistoryEntry["type"]
   readonly author?: string
-  /** Only what was written then or later. */
+  /** Only writes at this time or later. */
   readonly since?: string | Date
-  /** Only what came after this revision. */
+  /** Only writes after this revision. */
   readonly after?: number
 }
 
-/** Every kept revision, oldest first. */
+/** Returns every kept revision, oldest first. */
 export function historyOf(
   storage: MemoryStorage,
   { kind, namespace, name, type, author, since, after = 0 }: HistoryFilter = {},

@@ -3,16 +3,16 @@ import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { ApiCall, ObjectList } from "../../../../pkg/client/client.ts"
 import { isWell, shortForm } from "./short-form.ts"
 
-/** So many objects are told, and so many pods explained. */
+/** The most objects to list, and the most pods to explain. */
 const OBJECTS = 10
 const EXPLAINED = 2
 
-/** What a test has read since it last began to look: what it is told when it looked in vain. */
+/** What a test has read since its last wait began, for the message when the wait fails. */
 export class LastSeen {
   #objects = new Map<string, KubeObject>()
   #empty = new Set<string>()
 
-  /** Forgets what was seen before. */
+  /** Forgets what was read before. */
   begin(): void {
     if (this.#objects.size > 0) this.#objects = new Map()
     if (this.#empty.size > 0) this.#empty = new Set()
@@ -20,7 +20,7 @@ export class LastSeen {
 
   note({ verb, resource }: ApiCall, answer: unknown): void {
     if (verb === "list") {
-      // What a list is answered with.
+      // The response of a list.
       const { items } = answer as ObjectList<KubeObject>
       if (items.length === 0) this.#empty.add(resource.plural)
       for (const object of items) this.#objects.set(`${resource.prefix}${object.metadata.uid}`, object)
@@ -30,7 +30,7 @@ export class LastSeen {
     }
   }
 
-  /** A line for each object, with what `explain` says of pods that are not well. */
+  /** Returns a line for each object, with the result of `explain` for pods that are not ready. */
   async inWords(explain: (pod: Pod) => Promise<string>): Promise<readonly string[]> {
     const objects = [...this.#objects.values()]
     const pods = objects.filter(

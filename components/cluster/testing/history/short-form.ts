@@ -1,7 +1,7 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 
-/** What kinds have in common that tells how an object is. */
+/** Fields that many kinds have and that show the state of an object. */
 interface Telling {
   readonly spec?: { readonly replicas?: number; readonly nodeName?: string }
   readonly status?: {
@@ -17,17 +17,17 @@ interface Telling {
   }
 }
 
-/** An object in one line: `Pod default/web-0: Pending, not Ready, on node-1`. */
+/** Returns an object in one line: `Pod default/web-0: Pending, not Ready, on node-1`. */
 export function shortForm(object: KubeObject): string {
   const { kind, metadata } = object
   const name = `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name}`
-  // Only fields that are there are looked at, whatever the kind.
+  // Absent fields are left out, whatever the kind.
   const state = stateOf(object as unknown as Telling)
   if (metadata.deletionTimestamp !== undefined) state.push("being deleted")
   return state.length === 0 ? name : `${name}: ${state.join(", ")}`
 }
 
-/** Whether a pod needs no explanation: it is ready, or has done its work. */
+/** Whether a pod needs no explanation: it is ready, or has succeeded. */
 export const isWell = ({ status: { phase, conditions } }: Pod): boolean =>
   phase === "Succeeded" || conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
 

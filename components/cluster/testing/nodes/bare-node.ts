@@ -6,7 +6,7 @@ import type { NodeSpec } from "../options.ts"
 
 export interface BareNodeOptions {
   readonly spec: NodeSpec
-  /** The administrator's. */
+  /** The client of the administrator. */
   readonly client: Client
   readonly clock: Clock
 }
@@ -16,7 +16,8 @@ const HEARTBEAT_MS = 10_000
 const LEASE_SECONDS = 40
 
 /**
- * A node without a kubelet: it is there, ready and heard of, and nothing happens to its pods but what a test writes.
+ * A node without a kubelet: it exists and is ready, and sends heartbeats, but nothing happens to its pods except what a
+ * test writes.
  */
 export class BareNode {
   readonly #options: BareNodeOptions
@@ -83,7 +84,7 @@ export class BareNode {
         { namespace: "kube-node-lease", name },
         { type: "merge", body: { spec: { renewTime: microTimestamp(clock) } } },
       )
-    // One that fails, as while the API server is down, is one that nobody heard.
+    // A heartbeat that fails, as while the API server is down, is not repeated.
     this.#timer = clock.setTimeout(
       () =>
         void renew()

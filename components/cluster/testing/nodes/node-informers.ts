@@ -4,8 +4,8 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { Index, Informer, InformerHandlers, Informers, Key } from "../../../../pkg/client/informer.ts"
 
 /**
- * The pods of each node, out of one informer for all nodes: with many nodes, one informer each would look at every
- * event once for every node. A kubelet on a machine of its own would select by `spec.nodeName`, and see the same.
+ * Gives each node's kubelet its pods from one informer for all nodes: with many nodes, an informer each would process
+ * every event once per node. A kubelet on a machine of its own would select by `spec.nodeName`, and see the same pods.
  */
 export class PodsOfNodes {
   readonly #all: Informer<Pod>
@@ -38,7 +38,7 @@ export class PodsOfNodes {
   }
 }
 
-/** The pods of one node. While the node is cut off, what happens is held back, and told when it is not any more. */
+/** The pods of one node. While the node is partitioned, events are held back; they are delivered afterwards. */
 export class NodePods implements Informer<Pod> {
   readonly resource = Pod
   readonly #all: Informer<Pod>
@@ -95,9 +95,9 @@ export class NodePods implements Informer<Pod> {
   }
 }
 
-/** What the kubelet of one node sees: its pods, and of everything else what all see. */
+/** Returns the informers of one node's kubelet: with its own pods, and all objects of other kinds. */
 export const informersOfNode = (shared: Informers, pods: NodePods): Informers => ({
-  // The one kind that is narrowed is Pod, whose informer is one of pods.
+  // Pod is the only kind that is restricted.
   of: <T extends KubeObject>(resource: Resource<T>): Informer<T> =>
     (resource as unknown) === Pod ? (pods as unknown as Informer<T>) : shared.of(resource),
   whenSynced: () => shared.whenSynced(),

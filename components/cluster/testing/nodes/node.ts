@@ -12,7 +12,7 @@ import type { NodeSpec } from "../options.ts"
 
 export interface SimulatedNodeOptions {
   readonly spec: NodeSpec
-  /** Of the node among all. */
+  /** The index of the node in the cluster. */
   readonly index: number
   /** Acts as the node's own user. */
   readonly context: Omit<ComponentContext, "informers">
@@ -21,16 +21,16 @@ export interface SimulatedNodeOptions {
   readonly behaviours: ImageBehaviours
   readonly network: SimulatedNetwork
   readonly connectors: NodeConnectors
-  /** Ends with the cluster. */
+  /** Aborts when the cluster ends. */
   readonly signal: AbortSignal
 }
 
-/** A machine in memory with the real kubelet on it. */
+/** A machine in memory with the real kubelet. */
 export class SimulatedNode {
   readonly spec: SimulatedNodeSpec
   readonly runtime: SimulatedRuntime
   readonly #options: SimulatedNodeOptions
-  /** Its kubelet, as faults take it away. */
+  /** The kubelet, which faults can stop. */
   readonly kubelet: HeldPart
   #kubelet: Component | undefined
   #off = 0
@@ -77,14 +77,14 @@ export class SimulatedNode {
     await kubelet.start(signal)
   }
 
-  /** The kubelet ends; its containers run on. */
+  /** Stops the kubelet; its containers keep running. */
   async stop(): Promise<void> {
     const kubelet = this.#kubelet
     this.#kubelet = undefined
     await kubelet?.stop()
   }
 
-  /** The machine is off: no kubelet, and nothing runs. Until as many calls of `powerOn`. */
+  /** Turns the machine off: no kubelet, no containers. Ends after as many calls of `powerOn`. */
   async powerOff(): Promise<void> {
     const { faults, containers } = this.runtime
     if (this.#off++ === 0) {
@@ -99,7 +99,7 @@ export class SimulatedNode {
     await this.kubelet.release()
   }
 
-  /** Cut off from everything but its own containers. Until as many calls of `rejoin`. */
+  /** Disconnects the node from everything but its own containers. Ends after as many calls of `rejoin`. */
   cutOff(): void {
     if (this.#cutOff++ > 0) return
     this.runtime.faults.partitioned = true

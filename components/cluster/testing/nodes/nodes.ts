@@ -18,17 +18,17 @@ export interface NodesOptions {
   readonly clock: Clock
   readonly driver: Driver
   readonly images: ImageBehaviours
-  /** Whether there are kubelets. */
+  /** Whether kubelets run. */
   readonly kubelets: boolean
-  /** The administrator's, as which nodes are looked at together. */
+  /** The administrator's client, which watches all nodes. */
   readonly client: Client
   readonly signal: AbortSignal
 }
 
-/** The nodes of a cluster, and the network between them. */
+/** The nodes of a cluster, and their network. */
 export class Nodes {
   readonly network: SimulatedNetwork
-  /** Those with a kubelet, by name. */
+  /** The nodes with a kubelet, by name. */
   readonly simulated = new Map<string, SimulatedNode>()
   readonly #bare = new Map<string, BareNode>()
   readonly #options: NodesOptions
@@ -43,14 +43,17 @@ export class Nodes {
     return [...this.simulated.keys(), ...this.#bare.keys()]
   }
   /**
-   * How many there are. The clock asks at every request, so that making the list of names took 8 % of 1,000 nodes'
-   * time.
+   * The number of nodes. The clock reads it at every request, and building a list of names for it took 8 % of the time
+   * with 1,000 nodes.
    */
   get count(): number {
     return this.simulated.size + this.#bare.size
   }
 
-  /** The next node, with all that it needs. @throws TestClusterError for one that makes no sense, or that is there */
+  /**
+   * Returns the next node's settings with defaults. @throws TestClusterError for invalid settings, or a name that
+   * exists
+   */
   specOf(options: NodeOptions): NodeSpec {
     const spec = nodeSpec(options, this.count)
     if (this.simulated.has(spec.name) || this.#bare.has(spec.name))
@@ -58,7 +61,7 @@ export class Nodes {
     return spec
   }
 
-  /** Adds a node. Gives what starts it. */
+  /** Adds a node. Returns a function that starts it. */
   add(spec: NodeSpec): () => Promise<void> {
     const { assembly, clock, images, kubelets, client, signal } = this.#options
     const { clients, connectors } = assembly.cluster
@@ -84,7 +87,7 @@ export class Nodes {
     return () => node.start()
   }
 
-  /** All kubelets end, and all that they ran. */
+  /** Stops all kubelets, and ends all their containers. */
   async stop(): Promise<void> {
     for (const node of this.#bare.values()) node.stop()
     await Promise.all([...this.simulated.values()].map((node) => node.stop()))
@@ -94,7 +97,7 @@ export class Nodes {
     }
   }
 
-  /** After the components that the kubelets spoke to: what watches for all nodes ends. */
+  /** Closes the watch of all nodes, after the components that the kubelets used have stopped. */
   close(): void {
     this.#shared?.informers.stop()
   }
@@ -103,9 +106,9 @@ export class Nodes {
     const { clients } = this.#options.assembly.cluster
     const context = clients.contextOf(this.#options.client)
     const { informers } = context
-    // A Node that is deleted is made anew by the next heartbeats of its kubelet, so these must not be skipped.
+    // The kubelet creates a deleted Node again at its next heartbeats, so these must not be skipped by the clock.
     const missing = new Map<string, () => void>()
-    // It is also where pods' addresses come from: the ranges that nodes were given.
+    // The same informer provides the pod ranges of the Nodes.
     informers.of(Node).on({
       added: ({ metadata: { name = "" } }) => {
         missing.get(name)?.()

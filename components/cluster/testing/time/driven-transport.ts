@@ -4,12 +4,14 @@ import type { LastSeen } from "../history/last-seen.ts"
 
 export interface DrivenOptions {
   readonly driver: Driver
-  /** Is told what was read. */
+  /** Records what was read. */
   readonly seen: LastSeen
   readonly user: string
 }
 
-/** The same transport for a test: while the test awaits a call, time goes on, since the call may wait for it. */
+/**
+ * Wraps a transport for a test: virtual time advances while the test awaits a call, since the call may wait for time.
+ */
 export const drivenTransport = (transport: Transport, { driver, seen, user }: DrivenOptions): Transport => ({
   async call(call, signal) {
     const answer = await driver.ended(() => `${user} waits for ${inWords(call)}`, transport.call(call, signal))
@@ -19,7 +21,7 @@ export const drivenTransport = (transport: Transport, { driver, seen, user }: Dr
   watch: (resource, options, handlers) => transport.watch(resource, options, handlers),
 })
 
-/** `create pods/eviction default/web-0` */
+/** Returns a call in words: `create pods/eviction default/web-0`. */
 function inWords({ verb, resource, subresource, namespace, name, object }: ApiCall): string {
   const path = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`
   const which = [namespace, name ?? object?.metadata?.name].filter((part) => part !== undefined).join("/")

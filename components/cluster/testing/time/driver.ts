@@ -6,22 +6,25 @@ import { TestClusterError } from "../caller.ts"
 
 export interface DriverOptions {
   readonly clock: Clock
-  /** None with the system's time, which moves by itself. */
+  /** Undefined on the system's clock, which moves by itself. */
   readonly virtual: VirtualClock | undefined
-  /** What may keep work from its end, a line each: faults that are there, requests that are held up. */
+  /** Returns a line for each thing that may delay work: present faults, delayed requests. */
   readonly hindrances: () => readonly string[]
-  /** What is told of an instant that does not end. */
+  /** Returns the error for an instant that does not end. */
   readonly endless: (err: EndlessInstantError) => Error
-  /** Words that say how to replay the run. */
+  /** Says how to replay the run. */
   readonly replay: string
-  /** Time was moved, and stands still again. */
+  /** Called after time was moved. */
   readonly moved: () => void
 }
 
-/** How long work may take in virtual time, and in real time with the system's clock. */
+/** The longest that work may take, in virtual time, or in real time on the system's clock. */
 const PATIENCE_MS = 5 * 60_000
 const REAL_PATIENCE_MS = 60_000
-/** Work may wait for the outer world, of which the clock knows nothing: it is given so long before time is moved. */
+/**
+ * How long real time passes before virtual time is moved, since work may wait for something outside that the clock does
+ * not know.
+ */
 const OUTER_WORLD_MS = 10
 
 interface Waiting {
@@ -29,15 +32,15 @@ interface Waiting {
   /** In milliseconds of monotonic time. */
   readonly deadline: number
   ended: boolean
-  /** Whether the outer world was waited for. */
+  /** Whether real time has passed for it. */
   waited: boolean
   giveUp(err: Error): void
 }
 
 /**
- * Moves virtual time for whoever waits. What a test awaits may itself wait for time: for a back-off, an image's sleep,
- * a rule that delays. So time goes from one due timer to the next while something is awaited and nobody moves time on
- * purpose.
+ * Advances virtual time for work that the test awaits, which may itself wait for time: for a back-off, an image's
+ * sleep, a rule that delays. So time goes from one due timer to the next while something is awaited, unless the test
+ * moves time itself.
  */
 export class Driver {
   readonly #options: DriverOptions
@@ -46,21 +49,21 @@ export class Driver {
   #exact = 0
   #untold: Error | undefined
   #moving = 0
-  /** Resolves when nobody moves time on purpose any more. */
+  /** Resolves when the test is not moving time itself. */
   #still = Promise.withResolvers<void>()
 
   constructor(options: DriverOptions) {
     this.#options = options
   }
 
-  /** Whether time is a virtual one, and so moved by us. */
+  /** Whether the clock is virtual, so that this driver moves it. */
   get isVirtual(): boolean {
     return this.#options.virtual !== undefined
   }
 
   /**
-   * Lets heartbeats and what watches for them run at their very instants, since something is wrong that they notice or
-   * mend. Returns what ends that.
+   * Lets heartbeats and their timeouts run at their exact times, since a fault is present that they detect. Returns a
+   * function that ends this.
    */
   beExact(): () => void {
     const { virtual } = this.#options
@@ -76,9 +79,9 @@ export class Driver {
   }
 
   /**
-   * What `work` gives.
+   * Returns the result of `work`, and advances time meanwhile.
    * @param what says what is awaited: `apply waits for …`
-   * @throws TestClusterError when it has not ended within five minutes of virtual time, or nothing is due that could
+   * @throws TestClusterError when it has not ended within five minutes of virtual time, or no timer is due that could
    * end it
    */
   async ended<T>(what: () => string, work: Promise<T>): Promise<T> {
@@ -111,8 +114,8 @@ export class Driver {
   }
 
   /**
-   * Moves time on purpose: while this runs nobody else does. @throws what `endless` says of an instant that does not
-   * end
+   * Moves time for the test; meanwhile no other work moves it. @throws the error of `endless` for an instant that does
+   * not end
    */
   async move<T>(work: (clock: VirtualClock) => Promise<T>): Promise<T | undefined> {
     const { virtual, endless } = this.#options
@@ -136,13 +139,13 @@ export class Driver {
   async #pump(clock: VirtualClock): Promise<void> {
     this.#pumping = true
     try {
-      // A turn passes first: most calls have ended by then, and a test that moves time on purpose has begun to.
+      // First a turn passes: most calls have ended by then, and a test that moves time itself has begun to.
       for (await clock.quiet(); this.#waiting.size > 0; await clock.quiet())
         await (this.#moving > 0 ? this.#still.promise : this.#step(clock).finally(this.#options.moved))
     } catch (err) {
       const told = err instanceof EndlessInstantError ? this.#options.endless(err) : TestClusterError.of(err)
       const open = this.#open()
-      // Where nobody waits any more, the next to move time is told.
+      // When nobody waits any more, the next call that moves time reports the error.
       if (open.length === 0) this.#untold = told
       for (const waiting of open) waiting.giveUp(told)
     } finally {
@@ -150,7 +153,7 @@ export class Driver {
     }
   }
 
-  /** One step: to the end of this instant, or to the next at which something is due. */
+  /** Makes one step: to the end of this instant, or to the next at which a timer is due. */
   async #step(clock: VirtualClock): Promise<void> {
     const idle = () => this.#moving > 0 || this.#open().length === 0
     await clock.settle()
@@ -161,7 +164,7 @@ export class Driver {
       if (idle()) return
     }
     const due = clock.nextDue ?? Infinity
-    // The wall clock may have jumped since the waiting began.
+    // The wall clock may have jumped since the wait began.
     const left = Math.min(...this.#open().map(({ deadline }) => deadline)) - clock.monotonic()
     const first = clock.now() + left
     await clock.advanceTo(Math.min(due, first))
@@ -175,7 +178,7 @@ export class Driver {
     return [...this.#waiting].filter(({ ended }) => !ended)
   }
 
-  /** Lets real time pass, in case that something of the outer world is awaited: a file, a socket, a thread. */
+  /** Lets real time pass, in case that work waits for something outside: a file, a socket, a thread. */
   async #outerWorld(enough: () => boolean): Promise<void> {
     const until = realClock.monotonic() + OUTER_WORLD_MS
     while (!enough() && realClock.monotonic() < until)

@@ -6,7 +6,7 @@ export type Duration = number | string
 
 const DAY = 86_400_000
 
-/** Milliseconds of a duration. @throws TestClusterError for what is none */
+/** Returns the milliseconds of a duration. @throws TestClusterError when it is invalid */
 export function milliseconds(duration: Duration): number {
   const ms = typeof duration === "number" ? duration : fromText(duration)
   if (ms === undefined || !Number.isFinite(ms) || ms < 0) {
@@ -28,7 +28,7 @@ function fromText(text: string): number | undefined {
     : Number.parseFloat(weeks) * 7 * DAY + Number.parseFloat(days) * DAY + smaller
 }
 
-/** Milliseconds since the epoch of an instant. @throws TestClusterError for what is none */
+/** Returns the milliseconds since the epoch of an instant. @throws TestClusterError when it is invalid */
 export function instant(time: string | number | Date): number {
   const ms = typeof time === "number" ? time : time instanceof Date ? time.getTime() : parseTime(time)
   if (ms === undefined || !Number.isFinite(ms))

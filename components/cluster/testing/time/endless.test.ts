@@ -24,7 +24,7 @@ test("a controller that never comes to rest is named, with what it wrote last", 
     (reason: Error) => reason,
   )
   // then
-  expect(err?.message).toContain("Time cannot go on at 2026-01-01T00:00:00Z (seed 3 (K3TS_SEED=3 replays it))")
+  expect(err?.message).toContain("Time cannot advance from 2026-01-01T00:00:00Z (seed 3 (K3TS_SEED=3 replays it))")
   expect(err?.message).toMatch(/gardener updates ConfigMap: \d+ times/)
   expect(err?.message).toContain("gardener updates ConfigMap default/mine")
   expect(err?.stack).toContain("endless.test.ts")

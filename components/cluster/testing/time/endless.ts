@@ -4,11 +4,14 @@ import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import type { StorageEvent } from "../../../../pkg/storage/storage.ts"
 import { TestClusterError } from "../caller.ts"
 
-/** So many of the writers, and of the last writes, are told. */
+/** How many writers, and how many of the last writes, the message has. */
 const WRITERS = 3
 const LAST_WRITES = 10
 
-/** What is told of an instant that does not end: who writes in it, the last writes, and who sets off what runs. */
+/**
+ * Returns the error for an instant that does not end: with the writers in it, the last writes, and what keeps it
+ * running.
+ */
 export function endlessInstant(
   err: EndlessInstantError,
   storage: MemoryStorage,
@@ -23,7 +26,7 @@ export function endlessInstant(
   const busiest = [...writers].sort(([, a], [, b]) => b.length - a.length).slice(0, WRITERS)
   return new TestClusterError(
     [
-      `Time cannot go on at ${formatTime(now)} (${replay}): what happens at this instant never ends`,
+      `Time cannot advance from ${formatTime(now)} (${replay}): what happens at this instant never ends`,
       ...busiest.map(([who, { length }]) => `${who}: ${length} times`),
       ...(writes.length === 0 ? ["nothing was written"] : ["the last writes:"]),
       ...writes.slice(-LAST_WRITES).map((event) => `  ${inWords(event)}`),

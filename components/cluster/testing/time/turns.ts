@@ -1,6 +1,6 @@
 import { realClock } from "../../../../pkg/clock/real.ts"
 
-/** The most that a cluster keeps its turn while others wait, in real time. */
+/** The longest real time for which a cluster keeps its turn while others wait. */
 const SLICE_MS = 1000
 
 interface Waiting {
@@ -9,9 +9,9 @@ interface Waiting {
 }
 
 /**
- * Who moves its time, of the clusters of one process: they share a thread. If all moved at once, each would end when
- * the last does, after the time of all together. So one has the turn, and passes it between two instants: to the oldest
- * that waits, which is the one that has waited longest. After a second it lets another have a step.
+ * Decides which of a process's clusters may move its time, since they share a thread. If all moved at once, each would
+ * end only when all have, after the time of all together. So one cluster has the turn, and passes it on between two
+ * instants to the oldest that waits, which has waited longest. After a second another cluster gets one step.
  */
 export class Turns {
   #ages = 0
@@ -19,13 +19,13 @@ export class Turns {
   #since = 0
   readonly #waiting: Waiting[] = []
 
-  /** For a new cluster: what it calls before each instant, and when it has moved. */
+  /** Adds a cluster. It calls `take` before each instant, and `pass` after it has moved. */
   join(): { take(): Promise<void> | undefined; pass(): void } {
     const age = this.#ages++
     return { take: () => this.#take(age), pass: () => this.#pass(age) }
   }
 
-  /** Resolves when the cluster has the turn; undefined when it has it already. */
+  /** Resolves when the cluster has the turn; returns undefined when it has it already. */
   #take(age: number): Promise<void> | undefined {
     const next = this.#oldest()
     const now = realClock.monotonic()
@@ -62,5 +62,5 @@ export class Turns {
   }
 }
 
-/** Those of this process. */
+/** The turns of this process. */
 export const turns = new Turns()

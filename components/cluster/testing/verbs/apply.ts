@@ -5,15 +5,15 @@ import { inOrderOfNeed, readManifests, resourceFor, type Manifest, type Manifest
 import { filledIn, type TestClient } from "./test-client.ts"
 
 export interface ApplyOptions {
-  /** Of objects that name none; `default` unless given. */
+  /** For objects without a namespace; `default` by default. */
   readonly namespace?: string
 }
 
 const FIELD_MANAGER = "k3ts-testing"
 
 /**
- * Applies all objects of a source by server-side apply. Gives them in the source's order. @throws TestClusterError that
- * names the object which was refused
+ * Applies all objects of a source by server-side apply. Returns them in the source's order. @throws TestClusterError
+ * with the object that was refused
  */
 export async function applyAll(
   source: ManifestSource | readonly ManifestSource[],
@@ -23,7 +23,7 @@ export async function applyAll(
 ): Promise<readonly KubeObject[]> {
   const manifests = readManifests(source, resourceOf)
   const applied = new Map<Manifest, KubeObject>()
-  // Looked up only now, since kinds may be served only when their definitions are there.
+  // The kind is looked up here, since it may only be served once its definition was applied.
   for (const manifest of inOrderOfNeed(manifests))
     applied.set(manifest, await applyOne(manifest, client, resourceFor(manifest, resourceOf), namespace))
   return manifests.map((manifest) => applied.get(manifest)!)

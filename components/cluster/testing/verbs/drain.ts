@@ -11,29 +11,29 @@ import { milliseconds, type Duration } from "../time/duration.ts"
 import type { Reference } from "./selection.ts"
 import type { TestClient } from "./test-client.ts"
 
-/** As the flags of `kubectl drain`. */
+/** The flags of `kubectl drain`. */
 export interface DrainOptions {
-  /** Also pods that nothing would make anew. */
+  /** Evicts also pods without a controller that would replace them. */
   readonly force?: boolean
-  /** Also pods with emptyDir volumes, whose data are lost. */
+  /** Evicts also pods with emptyDir volumes, whose data are lost. */
   readonly deleteEmptyDirData?: boolean
   /**
-   * Pods of DaemonSets stay. False refuses to drain a node that has some, as kubectl does without
-   * `--ignore-daemonsets`. True unless given.
+   * Leaves pods of DaemonSets on the node. False refuses to drain a node that has some, as kubectl without
+   * `--ignore-daemonsets`. True by default.
    */
   readonly ignoreDaemonSets?: boolean
-  /** Instead of the pods' own. */
+  /** Replaces the pods' own grace periods. */
   readonly gracePeriodSeconds?: number
-  /** How long to wait for budgets and for pods to end, in the cluster's time; 5m unless given. */
+  /** How long to wait for budgets and for pods to end, in the cluster's time; 5m by default. */
   readonly within?: Duration
 }
 
 export interface Draining {
   readonly client: TestClient
   readonly clock: Clock
-  /** Lets so many milliseconds of the cluster's time pass. */
+  /** Lets this many milliseconds of the cluster's time pass. */
   readonly pause: (ms: number) => Promise<void>
-  /** Words that say how to replay the run. */
+  /** Says how to replay the run. */
   readonly replay: string
 }
 
@@ -42,20 +42,20 @@ const RETRY_MS = 5_000
 const LOOK_MS = 1_000
 const MIRROR = "kubernetes.io/config.mirror"
 
-/** A pod that is to go. */
+/** A pod that is being evicted. */
 interface Leaving {
   readonly pod: Pod
   evicted: boolean
-  /** When to try again, and what the last try was refused with. */
+  /** When to try again, and why the last attempt was refused. */
   nextTry: number
   refusal: string
 }
 
-/** Sets whether pods may be placed on a node. */
+/** Sets whether the scheduler may place pods on a node. */
 export const setUnschedulable = (client: TestClient, node: Reference, unschedulable: boolean): Promise<Node> =>
   client.patch(Node, node, { type: "strategic", body: { spec: { unschedulable } } })
 
-/** Asks for a pod's deletion as budgets allow. @throws ApiError TooManyRequests where a budget does not allow it */
+/** Evicts a pod. @throws ApiError TooManyRequests when a disruption budget does not allow it */
 export const evictPod = (client: TestClient, pod: ObjectRef, gracePeriodSeconds?: number) =>
   client.createSubresource(Pod, pod, "eviction", {
     apiVersion: "policy/v1",
@@ -65,10 +65,10 @@ export const evictPod = (client: TestClient, pod: ObjectRef, gracePeriodSeconds?
   })
 
 /**
- * Cordons a node, evicts its pods and waits until they are gone. Gives them. Source: kubectl pkg/drain, whose flags
- * `options` are.
- * @throws TestClusterError in kubectl's words for pods that `options` do not allow to evict, then none is evicted; or
- * after `within`, with what holds pods up
+ * Cordons a node, evicts its pods and waits until they are gone. Returns them. Source: kubectl pkg/drain, whose flags
+ * are the `options`.
+ * @throws TestClusterError with kubectl's message for pods that `options` do not allow to evict, and then none is
+ * evicted; or after `within`, with what delays the pods
  */
 export async function drain(
   node: Reference,
@@ -105,7 +105,7 @@ export async function drain(
   return pods
 }
 
-/** Gives why it fails for good. */
+/** Returns the error when the eviction failed for good. */
 async function tryToEvict(
   leaving: Leaving,
   client: TestClient,
@@ -118,7 +118,7 @@ async function tryToEvict(
     leaving.evicted = true
     leaving.refusal = ""
   } catch (err) {
-    // A budget allows it later; the end of a namespace deletes the pod itself.
+    // A budget may allow it later; a namespace that is being deleted deletes the pod itself.
     if (!(err instanceof ApiError) || !(isReason(err, "TooManyRequests") || isNotFound(err) || isNamespaceEnding(err)))
       return `error when evicting pod ${nameOf(leaving.pod)}: ${err instanceof Error ? err.message : String(err)}`
     leaving.refusal = err.message
@@ -159,7 +159,7 @@ async function podsToEvict(
   return evicted
 }
 
-/** Whether a pod is evicted, stays, or why it is in the way. */
+/** Returns whether a pod is evicted or stays, or why it prevents the drain. */
 async function judge(
   pod: Pod,
   client: TestClient,

@@ -8,11 +8,11 @@ import type { LastSeen } from "../history/last-seen.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 import { replay } from "../seed.ts"
 
-/** Holds when it gives true, or when it asserts something (`expect`, `assert`) and does not throw. */
+/** Returns true or false, or asserts something (`expect`, `assert`) and does not throw. */
 export type Check = () => boolean | void | Promise<boolean | void>
 
 export interface EventuallyOptions {
-  /** How long to wait, in the cluster's time; 60s unless given. */
+  /** How long to wait, in the cluster's time; 60s by default. */
   readonly within?: Duration
 }
 
@@ -21,23 +21,24 @@ export interface Waiting {
   readonly driver: Driver
   readonly storage: MemoryStorage
   readonly seed: number
-  /** What the test reads. */
+  /** Records what the test reads. */
   readonly seen: LastSeen
-  /** What `explain` says of a pod; empty where it cannot. */
+  /** Returns why a pod is not running; empty when it cannot say. */
   readonly explain: (pod: Pod) => Promise<string>
 }
 
-/** With the real clock the check is repeated when something was written, and at least this often. */
+/** On the real clock the check is repeated after each write, and at least this often. */
 const LOOK_MS = 100
 
 /**
- * Waits until `check` holds. @throws TestClusterError that says what was last seen; at once for a check that is none
+ * Waits until `check` holds. @throws TestClusterError with what was last seen; at once for a check that returns
+ * something else
  */
 export async function eventually(
   check: Check,
   { clock, driver, storage, seed, seen: lastSeen, explain }: Waiting,
   { within = "60s" }: EventuallyOptions = {},
-  /** The function of the test's own, where `check` only calls it. */
+  /** The test's own function, when `check` only calls it. */
   written: (...args: never[]) => unknown = check,
 ): Promise<void> {
   const began = clock.now()
@@ -64,11 +65,11 @@ export async function eventually(
   }
 }
 
-/** What looks like an assertion, whose success is to give nothing. */
+/** Matches code that looks like an assertion, which succeeds by returning nothing. */
 const ASSERTION = /\bexpect|\bassert|\bthrow\b|\bshould\b/i
 const isAssertion = (check: (...args: never[]) => unknown): boolean => ASSERTION.test(check.toString())
 
-/** Undefined when the check holds. */
+/** Returns undefined when the check holds, otherwise why it does not. */
 async function outcome(
   check: Check,
   asserts: boolean,
@@ -80,10 +81,10 @@ async function outcome(
     return { why: err instanceof Error ? err.message : String(err), cause: err }
   }
   if (value === true || (value === undefined && asserts)) return undefined
-  if (value === false) return { why: "the check gave false" }
+  if (value === false) return { why: "the check returned false" }
   throw new TestClusterError(
-    `Cannot tell whether the check holds: it gave ${inShort(value)}. Let it give true or false, such as \`… ` +
-      `!== undefined\` or \`… === true\`, or assert with \`expect\`; a helper that asserts can give true at its ` +
+    `Cannot tell whether the check holds: it returned ${inShort(value)}. Return true or false, such as \`… ` +
+      `!== undefined\` or \`… === true\`, or assert with \`expect\`; a helper that asserts can return true at its ` +
       "end",
   )
 }

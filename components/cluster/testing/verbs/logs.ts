@@ -4,28 +4,27 @@ import type { NodeConnector } from "../../../../pkg/component/node-connector.ts"
 import { TestClusterError } from "../caller.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 
-/** Which part of a container's log is read, as by the flags of `kubectl logs`. */
+/** The part of a container's log to read, as with the flags of `kubectl logs`. */
 export interface LogsOptions {
-  /** The first container unless given. */
+  /** The first container by default. */
   readonly container?: string
-  /** The log of the container's run before the present one. */
+  /** The log of the container's previous run. */
   readonly previous?: boolean
-  /** At most so many lines, the last ones. */
+  /** The last lines, at most this many. */
   readonly tail?: number
-  /** Lines of the last so much time. */
+  /** Only lines that are not older than this. */
   readonly since?: Duration
-  /** Lines from this instant on. */
+  /** Only lines from this instant on. */
   readonly sinceTime?: string | Date
-  /** Begins each line with the time at which it was written. */
+  /** Begins each line with its timestamp. */
   readonly timestamps?: boolean
-  /** At most so many bytes, the first ones. */
+  /** The first bytes, at most this many. */
   readonly limitBytes?: number
 }
 
 /**
  * Reads a log from the kubelet of the pod's node.
- * @throws ApiError of the kubelet, for instance for a container that has not started; TestClusterError for options
- * that make no sense
+ * @throws ApiError of the kubelet, for example when the container has not started; TestClusterError for invalid options
  */
 export async function readLogs(
   pod: Pod,

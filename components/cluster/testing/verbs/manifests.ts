@@ -8,13 +8,13 @@ import { TestClusterError } from "../caller.ts"
 /** A path of a file or folder, YAML or JSON text, an object, or several of these. */
 export type ManifestSource = string | ManifestObject | readonly ManifestSource[]
 
-/** An object as it was given, and where it stands. */
+/** An object as it was given, and its place in the source. */
 export interface Manifest {
   readonly object: KubeObject
   readonly where: string
 }
 
-/** An object of any kind, as it would stand in YAML. */
+/** An object of any kind, as in YAML. */
 export interface ManifestObject {
   readonly apiVersion: string
   readonly kind: string
@@ -25,9 +25,9 @@ export interface ManifestObject {
 type ResourceOf = (apiVersion: string, kind: string) => Resource | undefined
 
 /**
- * The objects of a source in their order.
- * @throws TestClusterError with file and line for what is no object of a kind that is served, or that a
- * CustomResourceDefinition of the source declares
+ * Returns the objects of a source in their order.
+ * @throws TestClusterError with file and line for an object of a kind that is neither served nor declared by a
+ * CustomResourceDefinition of the source
  */
 export function readManifests(source: ManifestSource, resourceOf: ResourceOf): readonly Manifest[] {
   const manifests = objectsOf(source)
@@ -37,7 +37,7 @@ export function readManifests(source: ManifestSource, resourceOf: ResourceOf): r
   return manifests
 }
 
-/** What an object is of. @throws TestClusterError with file and line when it is not served */
+/** Returns the kind of an object. @throws TestClusterError with file and line when it is not served */
 export function resourceFor({ object: { apiVersion, kind }, where }: Manifest, resourceOf: ResourceOf): Resource {
   const resource = resourceOf(apiVersion, kind)
   if (resource === undefined)
@@ -47,22 +47,19 @@ export function resourceFor({ object: { apiVersion, kind }, where }: Manifest, r
   return resource
 }
 
-/**
- * In which order objects are applied whatever their order in the source: what others need to be made at all comes
- * first.
- */
+/** The kinds that are applied first, whatever their order in the source, since other objects need them. */
 const FIRST = ["Namespace", "CustomResourceDefinition"]
 
-/** The same manifests, namespaces first, then definitions of kinds, then the rest in its order. */
+/** Returns the manifests with Namespaces first, then definitions of kinds, then the others in their order. */
 export const inOrderOfNeed = (manifests: readonly Manifest[]): readonly Manifest[] => [
   ...FIRST.flatMap((kind) => manifests.filter(({ object }) => object.kind === kind)),
   ...manifests.filter(({ object }) => !FIRST.includes(object.kind)),
 ]
 
-/** `apiVersion kind` of each version that a CustomResourceDefinition declares. */
+/** Returns `apiVersion kind` of each version that a CustomResourceDefinition declares. */
 function kindsDeclaredBy(object: KubeObject): readonly string[] {
   if (object.kind !== "CustomResourceDefinition") return []
-  // Read by nobody yet, so anything may be missing; the API server judges it.
+  // The object was not validated yet, so any field may be missing; the API server will check it.
   const { spec } = object as { spec?: { group?: string; names?: { kind?: string }; versions?: { name?: string }[] } }
   const versions = Array.isArray(spec?.versions) ? spec.versions : []
   return versions.map((version) => `${spec?.group}/${version?.name} ${spec?.names?.kind}`)

@@ -7,13 +7,13 @@ import { TestClusterError } from "../caller.ts"
 import type { Reference } from "./selection.ts"
 import type { TestClient } from "./test-client.ts"
 
-/** What `kubectl rollout restart` writes, so that pods of the template differ from those before. */
+/** The annotation that `kubectl rollout restart` sets, so that the pod template changes. */
 const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
-/** The kinds that roll out templates. */
+/** The kinds that roll out a changed pod template. */
 const ROLLING: readonly Resource[] = [Deployment, DaemonSet, StatefulSet]
 
-/** What is read of an object of theirs. */
+/** The fields of these kinds that are read here. */
 interface Rolling {
   readonly spec?: {
     readonly paused?: boolean
@@ -22,7 +22,7 @@ interface Rolling {
 }
 
 /**
- * Replaces all pods by new ones. Source: kubectl pkg/polymorphichelpers/objectrestarter.go,
+ * Replaces all pods of a workload. Source: kubectl pkg/polymorphichelpers/objectrestarter.go,
  * pkg/cmd/rollout/rollout_restart.go.
  */
 export async function restart<T extends KubeObject>(
@@ -36,7 +36,7 @@ export async function restart<T extends KubeObject>(
       `Cannot restart a ${resource.kind}: restarting is not supported. Restart a Deployment, DaemonSet or StatefulSet`,
     )
   const current = await client.get(resource, ref)
-  // It is of one of the kinds above.
+  // The object is of one of the kinds above.
   const { spec } = current as unknown as Rolling
   if (spec?.paused === true) throw new TestClusterError("Cannot restart a paused deployment: resume it first")
   const now = timestamp(clock)

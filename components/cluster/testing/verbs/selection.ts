@@ -3,19 +3,19 @@ import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource
 import type { ListOptions, ObjectRef } from "../../../../pkg/client/client.ts"
 import { TestClusterError } from "../caller.ts"
 
-/** Which objects of a kind. */
+/** Selects objects of a kind. */
 export interface Selection {
-  /** All namespaces unless given. */
+  /** All namespaces by default. */
   readonly namespace?: string
   /** A label selector: `app=web,tier!=db`. */
   readonly labels?: string
   /** A field selector: `spec.nodeName=node-1`. */
   readonly fields?: string
-  /** Of pods: status.phase. */
+  /** The phase of pods. */
   readonly phase?: NonNullable<Pod["status"]["phase"]>
 }
 
-/** Which object: its name in `default`, `namespace/name`, `{ name, namespace }`, or the object itself. */
+/** An object: its name in `default`, `namespace/name`, `{ name, namespace }`, or the object itself. */
 export type Reference = string | ObjectRef | Pick<KubeObject, "metadata">
 
 export function listOptions({ namespace, labels, fields, phase }: Selection): ListOptions {
@@ -29,7 +29,7 @@ export function listOptions({ namespace, labels, fields, phase }: Selection): Li
   }
 }
 
-/** The reference as requests have it. @throws TestClusterError for one without a name */
+/** Returns the reference for requests. @throws TestClusterError when it has no name */
 export function refOf<T extends KubeObject>({ scope, kind }: Resource<T>, reference: Reference): ObjectRef {
   const { name, namespace } = partsOf(reference)
   if (name === undefined || name === "")

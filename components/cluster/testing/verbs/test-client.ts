@@ -23,10 +23,7 @@ export interface TestClient extends Client {
   updateSubresource<A = unknown>(resource: Resource, ref: Reference, subresource: string, object: object): Promise<A>
 }
 
-/**
- * A test's client over `client`. It asks `alive` before each call, which throws what a client says that is used after
- * the end of its cluster.
- */
+/** Returns a test's client. It calls `alive` before each request, which throws after the end of the cluster. */
 export function testClient(client: Client, alive: () => void): TestClient {
   const running = (): Client => {
     alive()
@@ -52,7 +49,7 @@ export function testClient(client: Client, alive: () => void): TestClient {
   }
 }
 
-/** `object` with the namespace, apiVersion and kind that it leaves out. */
+/** Returns `object` with namespace, apiVersion and kind filled in. */
 export function filledIn<I extends KubeObjectInput>(resource: Resource, object: I, namespace = "default"): I {
   const { apiVersion, kind, scope } = resource
   const { metadata } = object
@@ -64,7 +61,7 @@ export function filledIn<I extends KubeObjectInput>(resource: Resource, object: 
   }
 }
 
-/** What server-side apply sends is an object; other patches are sent as they are. */
+/** Fills in the object that server-side apply sends; other patches are sent as they are. */
 const filledInPatch = ({ apiVersion, kind }: Resource, patch: Patch): Patch =>
   patch.type === "apply" && typeof patch.body === "object" && patch.body !== null
     ? { ...patch, body: { apiVersion, kind, ...patch.body } }

@@ -13,42 +13,42 @@ import { conditionCheck, parseCondition, type WaitCondition } from "./wait-for.t
 
 /** What the verbs need of a cluster. */
 export interface Acting extends Draining {
-  /** Lets everything that is due at this instant happen. */
+  /** Lets everything happen that is due at this instant. */
   readonly settle: () => Promise<void>
   readonly eventually: (check: Check, options: EventuallyOptions) => Promise<void>
-  /** What `work` gives, for which time goes on meanwhile. */
+  /** Returns the result of `work`, and advances time meanwhile. */
   readonly ended: <T>(what: () => string, work: Promise<T>) => Promise<T>
 }
 
-/** What a program in a container answered. */
+/** The result of a command in a container. */
 export interface ExecOutcome {
   readonly exitCode: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** As `kubectl wait --timeout`. */
+/** The default of `kubectl wait --timeout`. */
 const WAIT = "30s"
 
-/** What people do with kubectl, in the words and with the behaviour of its commands. */
+/** The commands of kubectl, with its names and behaviour. */
 export abstract class KubectlVerbs {
   abstract readonly client: TestClient
-  /** The running container of a simulated pod; its first one unless named. */
+  /** Returns the running container of a simulated pod; the first one by default. */
   abstract container(pod: Reference, name?: string): SimulatedContainer | undefined
-  /** `work` of a public method, whose failure is shown at the line that called it. */
+  /** Runs a public method; its error shows the line that called it. */
   protected abstract act<T>(work: (acting: Acting) => Promise<T>): Promise<T>
 
-  /** Objects of a kind, of all namespaces unless one is given. */
+  /** Returns objects of a kind, of all namespaces by default. */
   list<T extends KubeObject>(resource: Resource<T>, selection: Selection = {}): Promise<readonly T[]> {
     return this.act(async ({ client }) => (await client.list(resource, listOptions(selection))).items)
   }
 
-  /** One object; a bare name is one of the namespace `default`. @throws ApiError NotFound */
+  /** Returns one object; a bare name is in the namespace `default`. @throws ApiError NotFound */
   get<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T> {
     return this.act(({ client }) => client.get(resource, ref))
   }
 
-  /** The same, or undefined when there is none. */
+  /** Returns one object, or undefined when it does not exist. */
   find<T extends KubeObject>(resource: Resource<T>, ref: Reference): Promise<T | undefined> {
     return this.act(async ({ client }) => {
       const { name, namespace } = refOf(resource, ref)
@@ -64,7 +64,7 @@ export abstract class KubectlVerbs {
     })
   }
 
-  /** Sets how many replicas there are to be, of any kind with the subresource `scale`. */
+  /** Sets the number of replicas of an object whose kind has the subresource `scale`. */
   scale(resource: Resource, ref: Reference, replicas: number): Promise<void> {
     return this.act(async ({ client, settle }) => {
       await client.patch(resource, ref, { type: "merge", body: { spec: { replicas } } }, { subresource: "scale" })
@@ -81,11 +81,11 @@ export abstract class KubectlVerbs {
     })
   }
 
-  /** Places no further pods on a node. */
+  /** Stops the scheduler from placing further pods on a node. */
   cordon(node: Reference): Promise<Node> {
     return this.act(({ client }) => setUnschedulable(client, node, true))
   }
-  /** Places pods on a node again. */
+  /** Lets the scheduler place pods on a node again. */
   uncordon(node: Reference): Promise<Node> {
     return this.act(async ({ client, settle }) => {
       const uncordoned = await setUnschedulable(client, node, false)
@@ -94,7 +94,7 @@ export abstract class KubectlVerbs {
     })
   }
 
-  /** Deletes a pod if the disruption budgets allow it. @throws ApiError TooManyRequests when they do not */
+  /** Evicts a pod if the disruption budgets allow it. @throws ApiError TooManyRequests when they do not */
   evict(pod: Reference, { gracePeriodSeconds }: { readonly gracePeriodSeconds?: number } = {}): Promise<void> {
     return this.act(async ({ client, settle }) => {
       await evictPod(client, refOf(Pod, pod), gracePeriodSeconds)
@@ -104,14 +104,17 @@ export abstract class KubectlVerbs {
 
   /**
    * Cordons a node, evicts its pods as budgets allow and waits until they are gone, as `kubectl drain`. Pods of
-   * DaemonSets stay. Gives the pods that went.
-   * @throws TestClusterError where there are pods that only an option allows to evict, or after `within`
+   * DaemonSets stay. Returns the evicted pods.
+   * @throws TestClusterError for pods that only an option allows to evict, or after `within`
    */
   drain(node: Reference, options: DrainOptions = {}): Promise<readonly Pod[]> {
     return this.act((acting) => drain(node, acting, options))
   }
 
-  /** Runs a command in a container of a simulated pod, which its image answers; its first container unless named. */
+  /**
+   * Runs a command in a container of a simulated pod; the behaviour of its image answers. The first container by
+   * default.
+   */
   exec(pod: Reference, command: readonly string[], container?: string): Promise<ExecOutcome> {
     return this.act(async ({ ended }) => {
       const { name, namespace } = refOf(Pod, pod)
@@ -130,9 +133,9 @@ export abstract class KubectlVerbs {
   }
 
   /**
-   * Waits for a condition, or several one after another, as `kubectl wait`. Gives the object.
-   * @throws ApiError NotFound for an object that is not there when waiting begins, unless for `create` or `delete`;
-   * TestClusterError after `within` (30s unless given)
+   * Waits for one or several conditions one after the other, as `kubectl wait`. Returns the object.
+   * @throws ApiError NotFound when the object does not exist at the beginning, unless for `create` or `delete`;
+   * TestClusterError after `within` (30s by default)
    */
   waitFor(resource: Resource, ref: Reference, condition: "delete", options?: EventuallyOptions): Promise<void>
   waitFor<T extends KubeObject>(

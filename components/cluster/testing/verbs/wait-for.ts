@@ -6,15 +6,18 @@ import { refOf, type Reference } from "./selection.ts"
 import type { TestClient } from "./test-client.ts"
 
 /**
- * As `kubectl wait --for`: `condition=Ready`, `condition=Ready=False`, `jsonpath={.status.phase}=Running`,
+ * A condition of `kubectl wait --for`: `condition=Ready`, `condition=Ready=False`, `jsonpath={.status.phase}=Running`,
  * `jsonpath={.status.podIP}`, `create`, `delete`.
  */
 export type WaitCondition = "create" | "delete" | `condition=${string}` | `jsonpath=${string}`
 
-/** Why an object does not meet a condition; undefined when it does. Of an object that is gone, nothing is given. */
+/**
+ * Returns why an object does not meet a condition; undefined when it does. `object` is undefined when it does not
+ * exist.
+ */
 export type Unmet<T> = (object: T | undefined) => string | undefined
 
-/** What is read of objects that have conditions. */
+/** The fields of objects with conditions that are read here. */
 interface WithConditions {
   readonly status?: {
     readonly observedGeneration?: number
@@ -31,9 +34,9 @@ interface WithConditions {
 const JSONPATH = /^jsonpath=(?:'?(\{.*\})'?|([^{}=]+))(?:=(.*))?$/s
 const CONDITION = /^condition=([^=]+)(?:=(.+))?$/
 
-/** Source: kubectl pkg/cmd/wait. @throws TestClusterError for what is no condition */
+/** Parses a condition. Source: kubectl pkg/cmd/wait. @throws TestClusterError when it is invalid */
 export function parseCondition<T extends KubeObject>(condition: string): Unmet<T> {
-  if (condition === "create") return (object) => (object === undefined ? "it is not there" : undefined)
+  if (condition === "create") return (object) => (object === undefined ? "it does not exist" : undefined)
   const [, type, status = "True"] = CONDITION.exec(condition) ?? []
   if (type !== undefined) return (object) => unmetCondition(object, type, status)
   const [, braced, relaxed, wanted] = JSONPATH.exec(condition) ?? []
@@ -46,11 +49,11 @@ export function parseCondition<T extends KubeObject>(condition: string): Unmet<T
 }
 
 function unmetCondition(object: KubeObject | undefined, type: string, wanted: string): string | undefined {
-  if (object === undefined) return "it is gone"
+  if (object === undefined) return "it was deleted"
   const { status } = object as WithConditions
   const found = status?.conditions?.find((one) => equalFold(one.type, type))
   if (found === undefined) return `it has no condition ${type}`
-  // What a condition says of an earlier generation tells nothing of this one.
+  // A condition of an earlier generation says nothing about the current one.
   const observed = found.observedGeneration ?? status?.observedGeneration
   const { generation } = object.metadata
   if (observed !== undefined && generation !== undefined && observed < generation)
@@ -63,7 +66,7 @@ function unmetCondition(object: KubeObject | undefined, type: string, wanted: st
 function unmetPath(path: string, wanted: string | undefined): Unmet<KubeObject> {
   const values = jsonPath(path)
   return (object) => {
-    if (object === undefined) return "it is gone"
+    if (object === undefined) return "it was deleted"
     const found = values(object)
     if (found.length === 0) return `it has no ${path}`
     if (found.length > 1) throw new TestClusterError(`${path} matches more than one value`)
@@ -87,8 +90,8 @@ function jsonPath(path: string) {
 const equalFold = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
 /**
- * A check that throws why an object does not meet a condition yet, and the object as last seen.
- * @param first the object when waiting began: what has another uid is not the same any more
+ * Returns a check that throws why an object does not meet a condition yet, with the object as last seen.
+ * @param first the object at the beginning of the wait: one with another uid is a different object
  */
 export function conditionCheck<T extends KubeObject>(
   resource: Resource<T>,
@@ -122,7 +125,7 @@ export function conditionCheck<T extends KubeObject>(
 const finalizersOf = ({ metadata: { finalizers = [] } }: KubeObject): string =>
   finalizers.length === 0 ? "" : `; finalizers: ${finalizers.join(", ")}`
 
-/** The object, if it is there. */
+/** Returns the object; undefined when it does not exist. */
 async function found<T extends KubeObject>(
   client: TestClient,
   resource: Resource<T>,
