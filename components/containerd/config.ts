@@ -12,47 +12,47 @@ export interface ConfigOptions {
 }
 
 /**
- * The limit of a line in a container's log; longer ones are written in parts. containerd's default, said because the
- * log reader relies on it.
+ * The longest line in a container's log, in bytes; longer ones are written in parts. It is containerd's default, and
+ * set explicitly since the log reader relies on it.
  */
 const MAX_LOG_LINE = 16_384
 
 /**
- * containerd's configuration: version 2 for 1.x, version 3 for 2.x. Source: containerd docs/cri/config.md.
- * What is not named keeps its default.
+ * Returns containerd's configuration: version 2 for 1.x, version 3 for 2.x. Settings that are not named keep their
+ * defaults. Source: containerd docs/cri/config.md.
  */
 export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: ConfigOptions): string {
   const runtime = {
     disable_apparmor: !host.hasAppArmor,
     restrict_oom_score_adj: !host.mayLowerOomScore,
     max_container_log_line_size: MAX_LOG_LINE,
-    // Else they lie in /var/run/netns, among those of others, and could not be told apart at a clean-up.
+    // The default is /var/run/netns, where they could not be told apart from others at a clean-up.
     netns_mounts_under_state_dir: true,
-    // Containers are in a network namespace of their own, so ports under 1024 and ping need no privilege. containerd
-    // 2's default.
+    // Ports under 1024 and ping need no privilege, since containers have their own network namespaces. containerd 2's
+    // default.
     enable_unprivileged_ports: true,
     enable_unprivileged_icmp: true,
   }
   const cni = { bin_dir: host.cniBinDir, conf_dir: paths.cniConfig, max_conf_num: 1 }
   const runc = {
     runtime_type: "io.containerd.runc.v2",
-    // Root: runc's own state, by default in /run/containerd/runc with that of every containerd.
+    // Root is the folder of runc's state; by default all containerds share /run/containerd/runc.
     options: { SystemdCgroup: cgroupDriver === "systemd", Root: join(paths.state, "runc") },
   }
-  // exec, attach and port-forward: the kubelet fetches them here and serves them itself.
+  // The address for exec, attach and port-forward, to which only the kubelet connects.
   const streaming = { stream_server_address: "127.0.0.1", stream_server_port: "0" }
   const registry = { config_path: paths.registries }
 
   const common = {
     root: paths.root,
     state: paths.state,
-    // k3s' value: the kernel should take a pod's memory before the runtime's.
+    // k3s's value: when memory runs out, the kernel should kill processes of pods before containerd.
     oom_score: host.mayLowerOomScore ? -999 : 0,
-    // Snapshotters we never use, each of which looks at the disk at start. Unknown names do no harm.
+    // Snapshotters that are not used, each of which inspects the disk at start. containerd ignores unknown names.
     disabled_plugins: ["aufs", "btrfs", "devmapper", "zfs"].map((name) => `io.containerd.snapshotter.v1.${name}`),
     grpc: { address: paths.socket },
   }
-  // Its default is /opt/containerd, which it creates.
+  // The default is /opt/containerd, which containerd would create.
   const opt = { path: join(paths.root, "opt") }
 
   if (host.major < 2) {
@@ -65,7 +65,7 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
           sandbox_image: pauseImage,
           ...runtime,
           ...streaming,
-          // Devices of claims. containerd 2's default, and unknown before 1.7.
+          // Allows devices of resource claims. containerd 2's default; versions before 1.7 do not know the setting.
           enable_cdi: true,
           cni,
           containerd: { snapshotter: host.snapshotter, default_runtime_name: "runc", runtimes: { runc } },
@@ -94,7 +94,7 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
   })
 }
 
-/** The folders that must be there before containerd starts. */
+/** Returns the folders that must exist before containerd starts. */
 export const foldersOf = (paths: ContainerdPaths): string[] => [
   dirname(paths.config),
   paths.registries,

@@ -18,39 +18,37 @@ export interface ContainerdOptions {
   readonly paths: ContainerdPaths
   readonly clock: Clock
   readonly log: Logger
-  /** Default: our own, which needs no registry. */
+  /** By default a built-in image, which needs no registry. */
   readonly pauseImage?: string
   /**
-   * Default: systemd where it governs cgroups v2, else cgroupfs. The kubelet's cgroup parents must be named
-   * accordingly.
+   * By default systemd when it runs the host with cgroups v2, else cgroupfs. The kubelet must name the parents of
+   * cgroups accordingly.
    */
   readonly cgroupDriver?: CgroupDriver
 }
 
-/** `down`: it has ended and is about to be started again. */
+/** `down`: the daemon has ended and will be started again. */
 export type ContainerdState = "stopped" | "starting" | "ready" | "down"
 
-/** A daemon that has run this long is healthy: its next end is a first one, not one in a row. */
+/** The back-off starts anew after a daemon has run this long. */
 const HEALTHY_AFTER_MS = 30_000
 const FIRST_BACKOFF_MS = 100
 const LAST_BACKOFF_MS = 10_000
 const START_TIMEOUT_MS = 30_000
 
 /**
- * A containerd of our own: written its configuration, started, and started again when it dies.
- *
- * Containers do not depend on it: each hangs on a shim of its own, which outlives the daemon. So `stop` ends the daemon
- * alone, and after a restart of k3ts the next daemon finds them again.
- *
- * `#process` is the daemon that runs or is being started; it is undefined between an end and the next start.
- * `#stopping` aborts every wait of this class, and once it has aborted nothing is started any more until `start`.
+ * Runs a containerd: writes its configuration, starts it, and starts it again when it ends.
+ * Containers do not depend on the daemon: each has a shim, which survives the daemon. So `stop` only ends the daemon,
+ * and after a restart of k3ts the next daemon finds the containers again.
+ * `#process` is the daemon that runs or is being started; it is undefined between its end and the next start.
+ * `#stopping` aborts every wait of this class; after that nothing is started until the next `start`.
  */
 export class Containerd implements Component {
   readonly name = "containerd"
   readonly paths: ContainerdPaths
   readonly cgroupDriver: CgroupDriver
   readonly pauseImage: string
-  /** Calls fail with `Unavailable` while the daemon is down, and work again by themselves. */
+  /** Calls fail with `Unavailable` while the daemon is down, and work again when it is back. */
   readonly cri: CriClient
   readonly #clock: Clock
   readonly #log: Logger
@@ -61,7 +59,7 @@ export class Containerd implements Component {
   #process: ContainerdProcess | undefined
   #host: HostFacts | undefined
   #stopping = new AbortController()
-  /** Ends when nothing restarts the daemon any more. */
+  /** Resolves when the daemon is no longer restarted. */
   #supervision: Promise<void> = Promise.resolve()
 
   constructor({ paths, clock, log, pauseImage = PAUSE_IMAGE, cgroupDriver = detectCgroupDriver() }: ContainerdOptions) {
@@ -78,12 +76,12 @@ export class Containerd implements Component {
     return this.#state
   }
 
-  /** What was found of the host; undefined before `start`. */
+  /** The facts about the host; undefined before `start`. */
   get host(): HostFacts | undefined {
     return this.#host
   }
 
-  /** Calls `listener` at each change. Returns what ends that. */
+  /** Calls `listener` at each change of the state. Returns a function that ends this. */
   onState(listener: (state: ContainerdState) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -94,16 +92,14 @@ export class Containerd implements Component {
   }
 
   /**
-   * While archives that users have laid down are being imported: resolves when there may be more images than now. Else
-   * undefined.
+   * Returns a promise while archives of images are being imported, which resolves when there may be more images;
+   * undefined otherwise.
    */
   moreImages(): Promise<void> | undefined {
     return this.#archives.more()
   }
 
-  /**
-   * Resolves when containerd serves the CRI and the pause image is in. @throws Error with the daemon's own complaint
-   */
+  /** Resolves when containerd serves the CRI and has the pause image. @throws Error with the daemon's own message */
   async start(signal: AbortSignal): Promise<void> {
     if (this.#state !== "stopped") throw new Error(`Cannot start containerd: it is ${this.#state}`)
     this.#stopping = new AbortController()
@@ -134,7 +130,7 @@ export class Containerd implements Component {
     this.#supervision = this.#supervise(this.#stopping.signal)
   }
 
-  /** Ends the daemon; pods go on. */
+  /** Stops the daemon; pods keep running. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("containerd is being stopped"))
     await this.#archives.ended()
@@ -145,7 +141,7 @@ export class Containerd implements Component {
     this.#become("stopped")
   }
 
-  /** Starts the daemon and waits until it serves. */
+  /** Starts the daemon and waits until it serves the CRI. */
   async #launch(signal: AbortSignal): Promise<void> {
     const started = this.#clock.monotonic()
     const process = launchContainerd(this.paths)
@@ -168,8 +164,8 @@ export class Containerd implements Component {
   }
 
   /**
-   * Resolves when the CRI answers. The socket is tried at short intervals: it takes a containerd 10 ms to 200 ms, and
-   * nothing tells of it.
+   * Resolves when the CRI responds. The socket is tried at short intervals, since containerd needs 10 ms to 200 ms and
+   * does not report when it is ready.
    */
   async #serves(process: ContainerdProcess, signal: AbortSignal): Promise<void> {
     const deadline = this.#clock.monotonic() + START_TIMEOUT_MS
@@ -187,14 +183,14 @@ export class Containerd implements Component {
     }
   }
 
-  /** @throws Error when waiting is of no use */
+  /** Returns why the CRI is not ready yet; undefined when it is. @throws Error when waiting longer is useless */
   async #runtimeProblem(process: ContainerdProcess, signal: AbortSignal): Promise<string | undefined> {
     try {
       const { status } = await this.cri.runtime.status(false, { timeoutMs: 5000, signal })
       const condition = status?.conditions.find(({ type }) => type === "RuntimeReady")
       return condition?.status ? undefined : condition?.message || "it reports that it is not ready"
     } catch (err) {
-      // It listens when its plugins are loaded; one that is not there by then will not come.
+      // containerd listens after it has loaded its plugins; one that is missing then will not appear.
       if (isCriError(err, "Unimplemented"))
         throw new Error(`containerd runs without its CRI plugin: ${process.complaint() ?? "it does not say why"}`)
       return err instanceof Error ? err.message : String(err)
@@ -228,17 +224,17 @@ export class Containerd implements Component {
     }
   }
 
-  /** Tries until it runs. Returns the next backoff. */
+  /** Tries until the daemon runs. Returns the next backoff. */
   async #restart(reason: string, backoff: number, signal: AbortSignal): Promise<number> {
     let delay = backoff
     let why = reason
     while (!signal.aborted) {
-      this.#log.warn("containerd ended, starting it again", { reason: why, ms: delay })
+      this.#log.warn("containerd ended; starting it again", { reason: why, ms: delay })
       try {
         await sleep(this.#clock, delay, signal)
         delay = Math.min(delay * 2, LAST_BACKOFF_MS)
         await this.#launch(signal)
-        // What it did not live to take in.
+        // Imports the archives that the last daemon did not.
         this.#archives.start(signal)
         this.#become("ready")
         break
@@ -246,7 +242,7 @@ export class Containerd implements Component {
         if (signal.aborted) break
         why = err instanceof Error ? err.message : String(err)
         this.#problem = why
-        // It may hang rather than have ended.
+        // The daemon may hang without having ended.
         await this.#process?.stop(this.#clock)
       }
     }

@@ -3,24 +3,24 @@ import { join } from "node:path"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import { run } from "../../pkg/process/run.ts"
 
-/** What of this host the configuration of containerd depends on. */
+/** Facts about this host on which the configuration of containerd depends. */
 export interface HostFacts {
-  /** As in `1.6.20~ds1`. */
+  /** Such as `1.6.20~ds1`. */
   readonly version: string
-  /** Its first number. */
+  /** The first number of the version. */
   readonly major: number
   readonly cniBinDir: string
   readonly snapshotter: "overlayfs" | "native"
-  /** Whether `oom_score_adj` may be lowered: CAP_SYS_RESOURCE. */
+  /** Whether containerd may lower its `oom_score_adj`: CAP_SYS_RESOURCE. */
   readonly mayLowerOomScore: boolean
   readonly hasAppArmor: boolean
 }
 
-/** /opt/cni/bin is upstream's place, /usr/lib/cni Debian's, /usr/libexec/cni Fedora's. */
+/** The folders of CNI plugins: /opt/cni/bin is upstream's, /usr/lib/cni Debian's, /usr/libexec/cni Fedora's. */
 const CNI_BIN_DIRS = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"]
 const CNI_PLUGINS = ["bridge", "host-local", "loopback", "portmap"]
 
-/** Looks at the host. @throws Error that names what is missing and how to get it */
+/** Inspects the host. @throws Error with what is missing and how to install it */
 export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
   const cniBinDir = findCniBinDir()
   if (cniBinDir === undefined) {
@@ -42,7 +42,7 @@ export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
   }
 }
 
-/** The first folder that has all plugins a pod network needs. */
+/** Returns the first folder that has all plugins that the pod network needs. */
 export function findCniBinDir(candidates: readonly string[] = CNI_BIN_DIRS): string | undefined {
   return candidates.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))))
 }
@@ -61,8 +61,8 @@ async function containerdVersion(): Promise<string> {
 }
 
 /**
- * `containerd github.com/containerd/containerd v1.7.2 0cae528…` → `1.7.2`. The second word has `/v2` at its end from
- * 2.0 on.
+ * Returns the version in `containerd github.com/containerd/containerd v1.7.2 0cae528…`: `1.7.2`. From 2.0 on the second
+ * word ends with `/v2`.
  */
 export function parseVersion(output: string): string {
   const version = /^containerd \S+ v?(\d+\.\d+\S*)/.exec(output)?.[1]
@@ -77,7 +77,7 @@ export function hasSysResource(status: string): boolean {
   return effective !== undefined && ((BigInt(`0x${effective}`) >> 24n) & 1n) === 1n
 }
 
-/** As containerd's own check (pkg/apparmor): the kernel has it and its parser is installed. */
+/** As containerd's own check (pkg/apparmor): the kernel supports AppArmor, and its parser is installed. */
 function appArmorEnabled(): boolean {
   try {
     return (
@@ -89,14 +89,14 @@ function appArmorEnabled(): boolean {
   }
 }
 
-/** systemd where it runs the host and cgroups are v2; upstream gives v1 with systemd no support any more. */
+/** Returns systemd when it runs the host with cgroups v2; upstream no longer supports systemd with v1. */
 export function detectCgroupDriver(): CgroupDriver {
   return existsSync("/run/systemd/system") && existsSync("/sys/fs/cgroup/cgroup.controllers") ? "systemd" : "cgroupfs"
 }
 
 /**
- * Tries a mount, as containerd does: overlayfs may be absent, or refuse the file system it lies on (another overlayfs,
- * some network ones).
+ * Tries a mount, as containerd does: overlayfs may be missing, or may not support the file system below (another
+ * overlayfs, some network file systems).
  */
 async function overlayWorks(root: string): Promise<boolean> {
   const folder = join(root, `overlay-check-${process.pid}`)

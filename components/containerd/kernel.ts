@@ -7,7 +7,7 @@ const BRIDGE_FILTER: Readonly<Record<Family, string>> = {
   IPv4: "/proc/sys/net/bridge/bridge-nf-call-iptables",
   IPv6: "/proc/sys/net/bridge/bridge-nf-call-ip6tables",
 }
-/** Loaded where the kernel has them as modules and does not load them by itself. Source: k3s pkg/agent/syssetup. */
+/** Kernel modules that are not loaded automatically. Source: k3s pkg/agent/syssetup. */
 const MODULES: readonly (readonly [name: string, there: string])[] = [
   ["br_netfilter", BRIDGE_FILTER.IPv4],
   ["overlay", "/sys/module/overlay"],
@@ -15,8 +15,8 @@ const MODULES: readonly (readonly [name: string, there: string])[] = [
 ]
 
 /**
- * What pods need of the kernel: packets between pods of one bridge pass iptables, else the answer of a Service's pod on
- * the same node would not be translated back.
+ * Prepares the kernel for pods: packets between pods on one bridge must pass iptables, else the responses of a
+ * Service's pod on the same node are not translated back.
  */
 export async function prepareKernel(families: readonly Family[], log: Logger): Promise<void> {
   const lacking = MODULES.filter(([, there]) => !existsSync(there)).map(([name]) => name)

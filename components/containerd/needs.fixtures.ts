@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { findCniBinDir } from "./host.ts"
 
-/** A busybox that needs no libraries, for the images of tests. */
+/** A statically linked busybox for the images of tests; undefined when there is none. */
 export const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path))
 
-/** What this machine lacks to run containers. */
+/** Returns what this machine lacks to run containers. */
 export const missingHere = (): readonly string[] =>
   [
     process.getuid?.() === 0 ? undefined : "root",

@@ -1,26 +1,23 @@
 import { join } from "node:path"
 
-/** Where everything of our containerd lies. Nothing of it is shared with a containerd of the host. */
+/** The paths of our containerd, none of which it shares with a containerd of the host. */
 export interface ContainerdPaths {
   readonly config: string
   /**
-   * A folder per registry with its hosts.toml (mirrors, plain HTTP, certificates). Users write there. Source:
+   * A folder for each registry with its hosts.toml (mirrors, plain HTTP, certificates), which users write. Source:
    * containerd docs/hosts.md.
    */
   readonly registries: string
   readonly cniConfig: string
-  /** Images and snapshots: survives a reboot. */
+  /** Images and snapshots, which survive a reboot. */
   readonly root: string
   readonly log: string
   /** Archives that are imported at start. */
   readonly images: string
-  /** Running containers: gone after a reboot, as they are. */
+  /** The state of running containers, which disappears at a reboot as they do. */
   readonly state: string
   readonly socket: string
-  /**
-   * The pod addresses that are taken. In the run folder, so that none outlives the pods of a host that was switched
-   * off.
-   */
+  /** The allocated pod addresses. In the run folder, so that they disappear at a reboot together with the pods. */
   readonly cniAddresses: string
 }
 

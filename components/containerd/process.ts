@@ -7,22 +7,22 @@ import type { ContainerdPaths } from "./paths.ts"
 /** A running containerd daemon. */
 export interface ContainerdProcess {
   readonly pid: number
-  /** Resolves when it has ended, with the reason in words. Never rejects. */
+  /** Resolves when the daemon has ended, with the reason. Never rejects. */
   readonly exited: Promise<string>
-  /** The fault it names in its log, if any. */
+  /** Returns the error that the daemon's log shows, if any. */
   complaint(): string | undefined
-  /** Ends the daemon; containers and their shims live on. */
+  /** Ends the daemon; containers and their shims keep running. */
   stop(clock: Clock): Promise<void>
 }
 
 /**
- * containerd ends in well under a second; what takes longer hangs. Within the five seconds in which k3ts itself should
- * end.
+ * How long to wait before SIGKILL. containerd ends in well under a second unless it hangs; k3ts itself must end within
+ * five seconds.
  */
 const STOP_TIMEOUT_MS = 3000
 const MAX_LOG_BYTES = 10 * 1024 * 1024
 
-/** Starts the daemon in a process group of its own, so that Ctrl-C at k3ts is not also one at containerd. */
+/** Starts the daemon in its own process group, so that Ctrl-C in the terminal of k3ts does not reach it. */
 export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
   const logStart = rotatedLogSize(paths.log)
   const log = openSync(paths.log, "a", 0o640)
@@ -31,7 +31,7 @@ export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
   const exited = new Promise<string>((resolve) => {
     child.on("error", (err) => resolve(`containerd could not be run: ${err.message}`))
     child.on("exit", (code, signal) => {
-      // One that was killed had no time to say why; what it complained of before is something else.
+      // A daemon that was killed had no time to write its reason; earlier errors in its log have nothing to do with it.
       const why = signal === null && code !== 0 ? complaintIn(paths.log, logStart) : undefined
       const end = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
       resolve(`containerd ${end}${why === undefined ? "" : `: ${why}`}`)
@@ -52,9 +52,9 @@ export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
 }
 
 /**
- * Ends a daemon that an earlier k3ts started with this configuration and left behind when it was killed. It is not
- * taken over: its settings may be old, and a process that is not our child tells nobody when it ends. Its containers do
- * not notice.
+ * Ends a daemon of this configuration that an earlier k3ts left behind when it was killed. The daemon is not adopted,
+ * since its settings may be old, and the end of a process that is not our child is not reported. Its containers are not
+ * affected.
  */
 export async function endOrphan(paths: ContainerdPaths, clock: Clock): Promise<number | undefined> {
   const pid = findDaemon(paths.config)
@@ -66,7 +66,7 @@ export async function endOrphan(paths: ContainerdPaths, clock: Clock): Promise<n
       signalIfThere(pid, "SIGKILL")
       killed = true
     }
-    await sleep(clock, 10) // it is not our child, so nothing tells of its end
+    await sleep(clock, 10) // it is not our child, so its end is not reported
   }
   return pid
 }
@@ -75,11 +75,11 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself meanwhile.
+    // It has ended by itself in the meantime.
   }
 }
 
-/** The process whose command line is ours. There is no pid file that could name a stranger. */
+/** Finds the process by its command line. A pid file could name a different process after a reboot. */
 function findDaemon(config: string): number | undefined {
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue
@@ -89,7 +89,7 @@ function findDaemon(config: string): number | undefined {
   return undefined
 }
 
-/** Empty for kernel threads, zombies and processes that have just ended. */
+/** Returns the command line of a process; empty for kernel threads, zombies and processes that have just ended. */
 export function commandLine(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1)
@@ -98,7 +98,7 @@ export function commandLine(pid: string): string[] {
   }
 }
 
-/** Sets a log that has grown too long aside, one generation; returns the size of what is there now. */
+/** Renames a log that is too long (one generation is kept). Returns the size of the current log. */
 function rotatedLogSize(path: string): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size < MAX_LOG_BYTES) return size
@@ -107,8 +107,8 @@ function rotatedLogSize(path: string): number {
 }
 
 /**
- * The line in which a daemon names its fault: the last that is plain text (`containerd: …`) or fatal, else the first
- * plugin that did not load though it should, since those that build on it fail after it.
+ * Returns the line in which the daemon names its error: the last one that is plain text (`containerd: …`) or fatal,
+ * else the first plugin that failed to load, since plugins that depend on it fail after it.
  */
 function complaintIn(path: string, from: number): string | undefined {
   let text: string

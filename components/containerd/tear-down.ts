@@ -10,17 +10,17 @@ import { commandLine, endOrphan } from "./process.ts"
 import { run } from "../../pkg/process/run.ts"
 
 export interface TearDownOptions {
-  /** The bridge the pod network was written with; `false` when it is somebody else's. */
+  /** The bridge of the pod network; `false` when another program owns it. */
   readonly bridge?: string | false
-  /** Whether to take the rules of `allowPodEgress` away too: false when another k3ts on the host needs them. */
+  /** Whether to remove the rules of `allowPodEgress` too: false when another k3ts on the host needs them. */
   readonly egress?: boolean
 }
 
 /**
- * Ends every container of this containerd and takes away what it made on the host: processes, mounts, network
- * namespaces, interfaces, host ports, addresses. Images stay. Nothing of another containerd is touched: all is found by
- * our own paths and sandbox ids. For `k3ts killall`, when k3ts does not run. The cgroups of pods belong to the kubelet,
- * which made their parents.
+ * Ends every container of this containerd and removes what it made on the host: processes, mounts, network namespaces,
+ * interfaces, host ports, addresses. Images stay. Nothing of another containerd is touched, since everything is found
+ * by our own paths and sandbox ids. For `k3ts killall`, while k3ts does not run. The cgroups of pods belong to the
+ * kubelet, which creates them.
  */
 export async function tearDown(
   paths: ContainerdPaths,
@@ -32,11 +32,11 @@ export async function tearDown(
   await endOrphan(paths, clock)
   await endContainers(paths, clock)
   await unmountBelow([paths.state, paths.root])
-  // A pod's interfaces went with its network namespace; the bridge is nobody's.
+  // The interfaces of pods were removed with their network namespaces; only the bridge is left.
   if (bridge !== false && existsSync(`/sys/class/net/${bridge}`)) await run("ip", ["link", "delete", bridge])
   await removeHostPorts(new Set(sandboxes))
   if (egress) await removePodEgress()
-  // libcni notes each attachment there, whatever the configuration says.
+  // libcni records each attachment there, whatever the configuration says.
   const results = sandboxes.flatMap((id) =>
     entriesOf(CNI_RESULTS)
       .filter((name) => name.includes(id))
@@ -48,7 +48,10 @@ export async function tearDown(
 
 const CNI_RESULTS = "/var/lib/cni/results"
 
-/** A shim is told the address of its daemon, `-address <socket>`. Its children are its containers' first processes. */
+/**
+ * Ends the shims that were started with the address of our daemon, `-address <socket>`, and their children, the first
+ * processes of containers.
+ */
 async function endContainers(paths: ContainerdPaths, clock: Clock): Promise<void> {
   for (;;) {
     const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))
@@ -59,23 +62,23 @@ async function endContainers(paths: ContainerdPaths, clock: Clock): Promise<void
       const parent = parents.get(pid)
       return parent !== undefined && (shims.has(parent) || below(parent))
     }
-    // Containers before their shims: once orphaned they could not be told from strangers. The end of a container's
-    // first process ends all of its processes, also one that was born after the listing.
+    // Containers end before their shims: without its shim a container could not be recognized. The end of a container's
+    // first process ends all its processes, including those started after the listing.
     for (const pid of [...pids.filter(below), ...shims]) {
       try {
         process.kill(Number(pid), "SIGKILL")
       } catch {
-        // It has ended by itself meanwhile.
+        // It has ended by itself in the meantime.
       }
     }
-    await sleep(clock, 10) // they are not our children, so nothing tells of their end
+    await sleep(clock, 10) // they are not our children, so their end is not reported
   }
 }
 
 const isShim = ([program = "", ...args]: string[], socket: string) =>
   basename(program).startsWith("containerd-shim") && args.includes(socket)
 
-/** The fourth field of /proc/<pid>/stat; the second, a name in parentheses, may hold anything. */
+/** Returns the fourth field of /proc/<pid>/stat; the second one, a name in parentheses, may contain any characters. */
 function parentOf(pid: string): string | undefined {
   try {
     return /\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]
@@ -84,7 +87,10 @@ function parentOf(pid: string): string | undefined {
   }
 }
 
-/** Shims listen below /run/containerd/s, whatever the state folder is; each writes its address beside its bundle. */
+/**
+ * Returns the sockets of shims, which are in /run/containerd/s whatever the state folder is; each shim writes the
+ * address beside its bundle.
+ */
 function shimSockets(paths: ContainerdPaths): string[] {
   const bundles = join(paths.state, "io.containerd.runtime.v2.task", CRI_NAMESPACE)
   return entriesOf(bundles).flatMap((id) => {
@@ -100,20 +106,20 @@ function shimSockets(paths: ContainerdPaths): string[] {
   })
 }
 
-/** Takes off every mount below the folders. */
+/** Unmounts everything below the folders. */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
   for (const mount of mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), folders))
     await run("umount", ["-l", mount])
 }
 
 /**
- * The mount points below the folders, in the order in which they come off: the newest stands last in mountinfo and may
- * lie on an older one.
+ * Returns the mount points below the folders in the order in which they must be unmounted: the newest is last in
+ * mountinfo and may be on top of an older one.
  */
 export const mountsBelow = (mountinfo: string, folders: readonly string[]): string[] =>
   mountinfo
     .split("\n")
-    // Blanks and their like are written as octal escapes. Source: proc(5).
+    // White space is written as octal escapes. Source: proc(5).
     .map((line) =>
       (line.split(" ")[4] ?? "").replace(/\\([0-7]{3})/g, (_, code: string) =>
         String.fromCharCode(Number.parseInt(code, 8)),

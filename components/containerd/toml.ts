@@ -3,7 +3,10 @@ export interface TomlTable {
   readonly [key: string]: TomlValue
 }
 
-/** Writes a table as TOML 1.0. Of each table the plain values come first, since a header ends its parent. */
+/**
+ * Formats a table as TOML 1.0. The plain values of a table come before its subtables, since a header ends the parent
+ * table.
+ */
 export function toml(table: TomlTable): string {
   return lines(table, []).join("\n") + "\n"
 }
@@ -23,5 +26,6 @@ const isTable = (value: TomlValue): value is TomlTable => typeof value === "obje
 
 const quoted = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))
 
-// JSON's strings, numbers, booleans and arrays of strings are TOML's too, but for DEL, which no path of ours has.
+// Strings, numbers, booleans and arrays of strings are written in TOML as in JSON, except for the character DEL, which
+// no path here contains.
 const literal = (value: Exclude<TomlValue, TomlTable>) => JSON.stringify(value)

@@ -30,7 +30,10 @@ export async function holdAddresses(addresses: readonly string[]): Promise<void>
   await ip("link", "set", DNS_INTERFACE, "up")
 }
 
-/** A dummy, or where the kernel has none a bridge without ports: pods need bridges anyway. */
+/**
+ * Adds a dummy interface, or a bridge without ports when the kernel has no dummy module; bridges are needed for pods
+ * anyway.
+ */
 async function addInterface(): Promise<void> {
   try {
     await ip("link", "add", DNS_INTERFACE, "type", "dummy")

@@ -2,7 +2,7 @@ import type { Answer, Packet, Question } from "dns-packet"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { Data, Records } from "./records.ts"
 
-/** Seconds for which answers about the cluster may be kept. Source: CoreDNS kubernetes plugin's default. */
+/** The TTL of answers about the cluster, in seconds. Source: CoreDNS kubernetes plugin's default. */
 const TTL = 5
 /** Bits of a message's flags. Source: RFC 1035 4.1.1. */
 export const FLAG = {
@@ -48,7 +48,7 @@ export function answerOwn(
   const wanted = found.filter(({ type }) => type === question.type || (question.type as string) === "ANY")
   if (wanted.length === 0) return { packet: { ...base, authorities: [soa(domain)] } }
   const answers = shuffled(wanted, random).map((data) => recordOf(question.name, data))
-  // What the targets of SRV records are, so that nobody has to ask again.
+  // Adds the addresses of SRV targets, so that clients need no second query.
   const targets = new Set(wanted.flatMap((each) => (each.type === "SRV" ? [each.data.target] : [])))
   const additionals = [...targets].flatMap((target) =>
     (records.find(target) ?? [])
@@ -62,7 +62,7 @@ function recordOf(name: string, data: Data): Answer {
   return { name, ttl: TTL, class: "IN", ...data } as Answer
 }
 
-/** Says for how long "there is none" may be kept. */
+/** Returns the record that says how long a negative answer may be cached. */
 export const soa = (domain: string): Answer => ({
   type: "SOA",
   name: domain,
@@ -79,7 +79,7 @@ export const soa = (domain: string): Answer => ({
   },
 })
 
-/** Clients mostly take the first address: another order each time spreads them. */
+/** Shuffles addresses: most clients take the first one, so this spreads them. */
 function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   const result = [...items]
   for (let i = result.length - 1; i > 0; i--) {
@@ -99,7 +99,7 @@ export function reverseAddress(name: string): string | undefined {
   return compressed(hex.match(/.{4}/g)!.map((group) => group.replace(/^0+(?=.)/, "")))
 }
 
-/** Eight groups as RFC 5952 writes them: the longest run of zeros becomes `::`. */
+/** Formats eight groups as RFC 5952 does: the longest run of zeros becomes `::`. */
 function compressed(groups: readonly string[]): string {
   const runs = [...groups.join(":").matchAll(/(?:^|:)(0(?::0)+)(?=:|$)/g)].map(([, run]) => run!)
   const longest = runs.sort((a, b) => b.length - a.length)[0]

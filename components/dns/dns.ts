@@ -11,24 +11,24 @@ export interface DnsConfig {
   /** Where pods ask: the cluster IPs of the Service kube-dns, one of each family. */
   readonly addresses: readonly string[]
   readonly port?: number
-  /** e.g. cluster.local */
+  /** Such as cluster.local. */
   readonly domain: string
-  /** Servers for all other names, as the host uses them. */
+  /** Servers for all other names, those of the host. */
   readonly upstreams: readonly string[]
   /** Puts `addresses` on a network interface of the host first; not where they are there already, as in tests. */
   readonly holdAddresses: boolean
 }
 
 /**
- * Largest UDP answer to a client that does not say what it takes, and to one that does. Sources: RFC 1035 4.2.1, DNS
- * flag day 2020.
+ * The largest UDP response to a client that does not announce a size, and to one that does. Sources: RFC 1035 4.2.1,
+ * DNS flag day 2020.
  */
 const PLAIN_UDP = 512
 const MAX_UDP = 1232
-/** A TCP client that says nothing for so long is let go. */
+/** A TCP client that sends nothing for this long is disconnected. */
 const TCP_IDLE_MS = 10_000
 
-/** Answers DNS questions of pods: names of the cluster from informers, all others by asking on. */
+/** Answers DNS queries of pods: for names of the cluster from informers, for others by forwarding. */
 export function createDns(context: ComponentContext, config: DnsConfig): Component {
   const { informers, random, clock } = context
   const log = context.log.child({ component: "dns" })
@@ -60,13 +60,15 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
     return { ...own.packet, answers: [...(own.packet.answers ?? []), ...(outside?.answers ?? [])] }
   }
 
-  /** The answer's bytes; one that does not fit is cut off and marked, so that the client asks again over TCP. */
+  /**
+   * Returns the response. One that is too large is truncated and marked, so that the client repeats the query over TCP.
+   */
   async function respond(bytes: Buffer, overUdp: boolean): Promise<Buffer | undefined> {
     let query: Packet
     try {
       query = decode(bytes)
     } catch {
-      return undefined // garbage gets no answer
+      return undefined // invalid queries get no response
     }
     if (query.type !== "query") return undefined
     const answered = await answer(query)

@@ -17,9 +17,9 @@ interface Cached {
 }
 
 /**
- * Passes questions about names outside the cluster on to the servers that the host uses, one after the other until one
- * answers, and keeps the answers for their time to live. Without servers every such question fails at once. `ask` never
- * rejects: undefined means nobody answered.
+ * Forwards queries for names outside of the cluster to the host's servers, one after the other until one responds, and
+ * caches responses for their TTL. Without servers every such query fails at once. `ask` never rejects: undefined means
+ * that no server responded.
  */
 export function createForwarder(
   servers: readonly string[],
@@ -118,6 +118,6 @@ function parse(bytes: Buffer): Packet | undefined {
   try {
     return decode(bytes)
   } catch {
-    return undefined // not a DNS message: as if nothing had come
+    return undefined // not a DNS message: treated as no response
   }
 }

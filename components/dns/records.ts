@@ -36,8 +36,8 @@ const byClusterIp: Index<Service> = {
 }
 
 /**
- * The names of a cluster, answered from informers. Source: the Kubernetes DNS specification 1.1.0 (kubernetes/dns
- * docs/specification.md). `domain` without a dot at the end, e.g. cluster.local; names are asked in lower case.
+ * Looks up names of a cluster in informers. Source: the Kubernetes DNS specification 1.1.0 (kubernetes/dns
+ * docs/specification.md). `domain` has no dot at the end, e.g. cluster.local; names must be in lower case.
  */
 export class Records {
   readonly #services: Informer<Service>
@@ -52,7 +52,7 @@ export class Records {
     this.#domain = domain
   }
 
-  /** Is the name ours to answer? Everything else is forwarded. */
+  /** Whether the cluster answers the name; all others are forwarded. */
   owns(name: string): boolean {
     return name === this.#domain || name.endsWith(`.${this.#domain}`)
   }
@@ -72,7 +72,7 @@ export class Records {
     return kind === "svc" ? this.#ofService(namespace, rest) : podAddress(rest)
   }
 
-  /** The name behind an address: of a Service, or of an endpoint of a headless one. */
+  /** Returns the name of an address: of a Service, or of an endpoint of a headless Service. */
   reverse(ip: string): Found {
     const [service] = this.#services.by(byClusterIp, ip)
     if (service !== undefined) return [{ type: "PTR", data: this.#nameOf(service) }]
@@ -86,7 +86,7 @@ export class Records {
     return names.length === 0 ? undefined : [...new Set(names)].map((data) => ({ type: "PTR", data }))
   }
 
-  /** `rest` is what stands before the namespace, nearest first: service, then host or _protocol, then _port. */
+  /** `rest` has the labels before the namespace, nearest first: service, then host or _protocol, then _port. */
   #ofService(namespace: string, [name = "", first, second, ...more]: readonly string[]): Found {
     const service = this.#services.get(`${namespace}/${name}`)
     if (service === undefined || more.length > 0) return undefined
@@ -104,7 +104,10 @@ export class Records {
     return hosts.length === 0 ? undefined : hosts.map(({ ip }) => address(ip))
   }
 
-  /** SRV records of a named port; `port` undefined asks for the protocol alone, which exists but has no records. */
+  /**
+   * Returns the SRV records of a named port; `port` undefined stands for the protocol alone, which exists but has no
+   * records.
+   */
   #ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Found {
     const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) =>
       (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
@@ -149,12 +152,12 @@ export class Records {
 const address = (ip: string): Data => ({ type: isIPv6(ip) ? "AAAA" : "A", data: ip })
 const addressesOf = ({ spec }: Service): readonly Data[] => (spec.clusterIPs ?? []).map(address)
 
-/** `10-42-0-7` names the endpoint 10.42.0.7 where it has no hostname. */
+/** Returns the name of an endpoint without a hostname: `10-42-0-7` for 10.42.0.7. */
 const dashed = (ip: string): string => ip.replaceAll(/[.:]/g, "-")
 
 /**
- * `10-42-0-7.default.pod.cluster.local` is 10.42.0.7, whether or not such a pod is there. Source: CoreDNS kubernetes
- * plugin, `pods insecure`.
+ * Returns the address in a name such as `10-42-0-7.default.pod.cluster.local`: 10.42.0.7, whether or not such a pod
+ * exists. Source: CoreDNS kubernetes plugin, `pods insecure`.
  */
 function podAddress([label = "", ...more]: readonly string[]): Found {
   if (more.length > 0) return undefined

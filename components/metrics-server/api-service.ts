@@ -1,6 +1,7 @@
 /**
- * Registers the metrics API. Its spec is that of an installed metrics-server but for the Service, so that applying the
- * manifests of one leads there, and deleting this leaves no metrics API. Source: metrics-server manifests/base.
+ * Registers the metrics API. Except for the Service, the spec is that of metrics-server's manifests, so that applying
+ * these replaces the built-in server; when the APIService is deleted, there is no metrics API. Source: metrics-server
+ * manifests/base.
  */
 export const METRICS_API_SERVICE = {
   metadata: { name: "v1beta1.metrics.k8s.io", labels: { "k8s-app": "metrics-server" } },

@@ -9,23 +9,26 @@ import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { tableOf } from "./table.ts"
 
 export interface MetricsServerParts {
-  /** Acts as the metrics server: it reads nodes and pods. */
+  /** The client of the metrics server, with the right to read nodes and pods. */
   readonly client: Client
-  /** The kubelets, which read the kernel's counts when they are asked. */
+  /** Connections to kubelets, which read usage from the kernel on request. */
   readonly connectors: NodeConnectors
   readonly clock: Clock
 }
 
 const ROOT = "/apis/metrics.k8s.io/v1beta1"
 const API_VERSION = "metrics.k8s.io/v1beta1"
-/** A rate is over the time since somebody last asked, this at least where there is more. See kubelet/stats/cpu-rates. */
+/**
+ * The window that responses show. The real one is the time since the last request, at least this if that is longer. See
+ * kubelet/stats/cpu-rates.
+ */
 const WINDOW = "10s"
 
 interface Measured {
   readonly cpu?: { readonly usageNanoCores?: number }
   readonly memory?: { readonly workingSetBytes: number }
 }
-/** The part of a kubelet's summary that is read here. */
+/** The fields of a kubelet's summary that are read here. */
 interface Summary {
   readonly node: Measured
   readonly pods: readonly {
@@ -55,9 +58,9 @@ interface Usage {
 }
 
 /**
- * The metrics API: what nodes and pods use now, for `kubectl top` and autoscalers. It answers from the kubelets' own
- * summaries, asked when somebody asks it, and does nothing in between. Source of names and forms:
- * kubernetes-sigs/metrics-server pkg/api. Requests have been authorized.
+ * The metrics API: the current usage of nodes and pods, for `kubectl top` and autoscalers. It requests summaries from
+ * the kubelets only when a client requests metrics. Source of names and forms: kubernetes-sigs/metrics-server pkg/api.
+ * Requests were authorized before.
  */
 export function createMetricsServer(parts: MetricsServerParts): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -163,7 +166,7 @@ async function ofNodes(nodes: readonly Node[], parts: MetricsServerParts): Promi
   return metrics.filter((one) => one !== undefined)
 }
 
-/** A pod is left out while one of its containers has not been measured. */
+/** A pod is left out while one of its containers was not measured yet. */
 async function ofPods(pods: readonly Pod[], parts: MetricsServerParts): Promise<readonly Metrics[]> {
   const running = pods.filter(({ spec, status }) => (spec.nodeName ?? "") !== "" && status.phase === "Running")
   const nodes = [...new Set(running.map(({ spec }) => spec.nodeName!))]
@@ -195,7 +198,7 @@ function base({ metadata }: KubeObject, clock: Clock): Omit<Metrics, "kind"> {
   }
 }
 
-/** What a kubelet measures now; undefined for one that cannot be asked. */
+/** Returns the kubelet's current summary; undefined when it cannot be reached. */
 async function summaryOf(node: string, { connectors }: MetricsServerParts): Promise<Summary | undefined> {
   try {
     const request = new Request("http://kubelet/stats/summary?only_cpu_and_memory=true")

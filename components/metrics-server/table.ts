@@ -9,7 +9,7 @@ const COLUMNS = ["Name", "cpu", "memory", "Window"].map((name) => ({
   priority: 0,
 }))
 
-/** Metrics as `kubectl get` shows them. Source: metrics-server pkg/api/table.go. */
+/** Returns metrics as a table for `kubectl get`. Source: metrics-server pkg/api/table.go. */
 export function tableOf(answer: Metrics | MetricsList): object {
   const items = "items" in answer ? answer.items : [answer]
   return {

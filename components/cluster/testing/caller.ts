@@ -39,8 +39,8 @@ const OURS = dirname(fileURLToPath(import.meta.url))
 const isOurs = (line: string): boolean => line.includes(OURS) && !line.includes(".test.ts")
 
 /**
- * Returns the stack without the frames of this folder. Error.captureStackTrace is not used to leave frames out: it finds
- * none when the function that it looks for ended with a tail call.
+ * Returns the stack without the frames of this folder. Error.captureStackTrace is not used to leave frames out, since
+ * it finds none when the function that it looks for ended with a tail call.
  */
 export function callerOf(): Caller {
   const lines = (new Error().stack ?? "").split("\n").filter((line) => /^\s*at /.test(line))

@@ -5,7 +5,7 @@ import { archivesToImport, importImages } from "./images.ts"
 import { Imported } from "./imported.ts"
 import type { ContainerdPaths } from "../paths.ts"
 
-/** Until the CRI must show what was imported. */
+/** How long to wait until the CRI shows an imported image. */
 const SHOWN_WITHIN_MS = 30_000
 
 export interface ArchivesParts {
@@ -16,13 +16,13 @@ export interface ArchivesParts {
 }
 
 /**
- * Imports the archives that users have laid down, one after the other, while the node starts: unpacking takes seconds,
- * and only pods with these images have to wait. An archive that is in the store already, as it is now, is passed over.
+ * Imports the archives in the images folder one after the other while the node starts: unpacking takes seconds, and
+ * only pods with these images have to wait. An archive that was imported and has not changed since is skipped.
  */
 export class Archives {
   readonly #parts: ArchivesParts
   #runs: Promise<void> = Promise.resolve()
-  /** Under way now; resolved when the next archive is in or was passed over. */
+  /** Exists while an import is in progress; resolves when the next archive is imported or skipped. */
   #arrival: PromiseWithResolvers<void> | undefined
 
   constructor(parts: ArchivesParts) {
@@ -30,20 +30,20 @@ export class Archives {
   }
 
   /**
-   * Begins at once, or when an earlier run has ended. Never throws: a bad archive is told in the log, and must not keep
-   * the node down.
+   * Begins at once, or when an earlier run has ended. Never throws: a bad archive is logged, and must not prevent the
+   * node from starting.
    */
   start(signal: AbortSignal): void {
     this.#arrival ??= Promise.withResolvers()
     this.#runs = this.#runs.then(() => this.#run(signal))
   }
 
-  /** Resolves when there may be more images than now; undefined when none are under way. */
+  /** Returns a promise that resolves when there may be more images; undefined when no import is in progress. */
   more(): Promise<void> | undefined {
     return this.#arrival?.promise
   }
 
-  /** Resolves when nothing is being imported, which is soon after the signal given to `start` has aborted. */
+  /** Resolves when no import is in progress, which is soon after the signal given to `start` aborts. */
   ended(): Promise<void> {
     return this.#runs
   }
@@ -62,7 +62,7 @@ export class Archives {
         arrived?.resolve()
       }
     } catch (err) {
-      log.error("Cannot look for archives of images", { path: paths.images, err })
+      log.error("Failed to list the archives of images", { path: paths.images, err })
     } finally {
       this.#arrival?.resolve()
       this.#arrival = undefined
@@ -78,11 +78,11 @@ export class Archives {
       log.info("Imported images", { path: archive, images: names })
       imported.note(archive, names, archives)
     } catch (err) {
-      if (!signal.aborted) log.error("Passed over an archive of images", { path: archive, err })
+      if (!signal.aborted) log.error("Failed to import an archive of images; skipping it", { path: archive, err })
     }
   }
 
-  /** Whether the store has all of the images, which were known to be in it once. */
+  /** Whether the store still has all of the images. */
   async #has(names: readonly string[] | undefined): Promise<boolean> {
     if (names === undefined) return false
     for (const name of names) if ((await this.#parts.images.imageStatus(name)) === undefined) return false
@@ -91,8 +91,8 @@ export class Archives {
 }
 
 /**
- * Resolves when the CRI shows the images. It follows containerd's events, and would try to pull a pause image it has
- * not heard of yet.
+ * Resolves when the CRI shows the images. The CRI learns of images by containerd's events, and would try to pull a
+ * pause image that it does not know yet.
  */
 export async function shown(
   images: ImageService,

@@ -7,24 +7,24 @@ import { CRI_NAMESPACE } from "../../../pkg/cri/containerd-events.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { run, type RunOptions } from "../../../pkg/process/run.ts"
 
-/** What counts as an archive in the folder of those to import. */
+/** Matches the names of archives that are imported at start. */
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst)$/
 
 /**
  * Imports archives (OCI layout or `docker save`; plain, gzip or zstd), each a path or the bytes, into the containerd of
- * `paths`, which must run. Resolves with the names of their images when they are unpacked. The CRI may show them a few
- * milliseconds later: it follows containerd's events.
- * @throws Error that names the archive's fault in containerd's words
+ * `paths`, which must run. Returns the names of the images after they are unpacked. The CRI may show them a few
+ * milliseconds later, since it follows containerd's events.
+ * @throws Error with the archive and containerd's message
  */
 export async function importImages(
   archives: readonly (string | Uint8Array)[],
   paths: ContainerdPaths,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  // Its configuration tells what it was started with, also to another process than the one that supervises it.
+  // The daemon's settings, which this process may not know otherwise: another one may supervise the daemon.
   const config = readFileSync(paths.config, "utf8")
   const snapshotter = /^snapshotter = "(\w+)"$/m.exec(config)?.[1] ?? "overlayfs"
-  // From 2.0 on ctr lets the daemon read the archive, and does not tell the names.
+  // From 2.0 on, ctr without `--local` does not print the names of the images.
   const local = /^version = 2$/m.test(config) ? [] : ["--local"]
   const names: string[] = []
   for (const archive of archives) {
@@ -43,12 +43,12 @@ export async function importImages(
   return names
 }
 
-/** `unpacking docker.io/library/busybox:1 (sha256:…)...done` */
+/** Parses lines such as `unpacking docker.io/library/busybox:1 (sha256:…)...done`. */
 function importedNames(output: string): string[] {
   return [...output.matchAll(/^unpacking (\S+) \(/gm)].map((match) => match[1]!)
 }
 
-/** The archives users have laid down for import at start, in the order of their names. */
+/** Returns the archives in the images folder, in the order of their names. */
 export const archivesToImport = (paths: ContainerdPaths): string[] =>
   readdirSync(paths.images)
     .filter((name) => ARCHIVE.test(name))
@@ -59,8 +59,8 @@ const ctr = ({ socket }: ContainerdPaths, args: readonly string[], options: RunO
   run("ctr", ["--address", socket, "--namespace", CRI_NAMESPACE, ...args], options)
 
 /**
- * The archive as a stream of tar, decompressed if its first bytes say so: ctr does not. The bytes are judged, not the
- * name.
+ * Returns the archive as a stream of tar, decompressed if its first bytes show a compression, which ctr does not do.
+ * The name of the file does not matter.
  */
 async function openArchive(archive: string | Uint8Array): Promise<Readable> {
   const head = typeof archive === "string" ? await firstBytes(archive, 4) : archive.subarray(0, 4)
@@ -70,7 +70,7 @@ async function openArchive(archive: string | Uint8Array): Promise<Readable> {
     : startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])
       ? createZstdDecompress()
       : undefined
-  // A fault of either ends the stream with that fault, which the reader of the result sees.
+  // An error of either stream ends the result with that error, which its reader sees.
   return decompressor === undefined ? raw : pipeline(raw, decompressor, () => undefined)
 }
 

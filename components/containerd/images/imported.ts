@@ -9,8 +9,8 @@ interface Entry {
 }
 
 /**
- * Which archives are in the store already, so that a restart does not unpack gigabytes again. Kept beside the store:
- * who removes that removes the notes too. An archive counts as the same while its size and its time of change are.
+ * Records which archives were imported, so that a restart does not unpack gigabytes again. The file is beside the
+ * store, and so is removed with it. An archive counts as unchanged while its size and modification time are the same.
  */
 export class Imported {
   readonly #file: string
@@ -21,14 +21,14 @@ export class Imported {
     this.#entries = read(this.#file)
   }
 
-  /** The images of an archive that was imported as it is now; undefined when it was not. */
+  /** Returns the images of an archive that was imported and has not changed; undefined otherwise. */
   images(archive: string): readonly string[] | undefined {
     const entry = this.#entries[archive]
     const { size, mtimeMs } = statSync(archive)
     return entry !== undefined && entry.size === size && entry.modified === mtimeMs ? entry.images : undefined
   }
 
-  /** Notes an import; archives that are not in the folder any more are forgotten. */
+  /** Records an import, and removes the records of archives that are no longer in the folder. */
   note(archive: string, images: readonly string[], there: readonly string[]): void {
     const { size, mtimeMs } = statSync(archive)
     const kept = Object.entries(this.#entries).filter(([path]) => there.includes(path))
@@ -38,7 +38,7 @@ export class Imported {
   }
 }
 
-/** What cannot be read counts as nothing: the archives are then imported again. */
+/** A file that cannot be read counts as empty: the archives are imported again. */
 function read(file: string): Record<string, Entry> {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Record<string, Entry>

@@ -1,13 +1,11 @@
 /**
- * The program that holds a pod's namespaces, as the machine code it is: nothing has to be compiled, downloaded or found
- * on the host.
- *
- * It ignores SIGCHLD, so that the kernel itself reaps what becomes its child when a pod shares its process namespace;
- * ends with 0 on SIGTERM and SIGINT, which as process 1 it would not even notice without a handler; and sleeps. Same
- * behaviour as upstream's build/pause/linux/pause.c, which reaps in a handler.
- *
- * Formats: System V ABI, ELF-64; Linux' struct sigaction of the kernel (handler, flags, restorer, mask: 8 bytes each on
- * both machines).
+ * The pause program, which holds the namespaces of a pod, as machine code: nothing has to be compiled, downloaded or
+ * found on the host.
+ * It ignores SIGCHLD, so that the kernel reaps its children in pods that share a process namespace; exits with 0 on
+ * SIGTERM and SIGINT, which process 1 would ignore without a handler; and sleeps. This is the behaviour of upstream's
+ * build/pause/linux/pause.c, which reaps children in a handler.
+ * Formats: System V ABI, ELF-64; the kernel's struct sigaction on Linux (handler, flags, restorer, mask: 8 bytes each
+ * on both architectures).
  */
 
 export type PauseArchitecture = "amd64" | "arm64"
@@ -16,7 +14,7 @@ const SIGINT = 2
 const SIGTERM = 15
 const SIGCHLD = 17
 const SIG_IGN = 1n
-/** x86-64 refuses a handler without a restorer. Ours does not return, so any address will do. */
+/** x86-64 refuses a handler without a restorer. This handler does not return, so any address will do. */
 const SA_RESTORER = 0x0400_0000n
 
 const LOAD_ADDRESS = 0x40_0000n
@@ -28,11 +26,11 @@ interface Program {
   /** e_machine */
   readonly machine: number
   readonly code: Uint8Array
-  /** Where in the code the signal handler begins. */
+  /** The offset of the signal handler in the code. */
   readonly handler: number
 }
 
-/** The two sigactions follow the code: first the one that ignores, then the one that quits. */
+/** Two sigaction structs follow the code: for the ignored signal, and for those that end the program. */
 const SIGACTION = 32
 
 function amd64(): Program {

@@ -1,10 +1,10 @@
 import { buildImageArchive } from "../../../pkg/oci/archive.ts"
 import { pauseExecutable, type PauseArchitecture } from "./pause-elf.ts"
 
-/** The image of every sandbox, unless `--pause-image` names another. The tag changes when the program does. */
+/** The image of all sandboxes, unless `--pause-image` names another. Its tag changes when the program changes. */
 export const PAUSE_IMAGE = "k3ts.local/pause:1"
 
-/** The pause image as an archive for `importImages`. */
+/** Returns the pause image as an archive for `importImages`. */
 export function pauseImageArchive(architecture: PauseArchitecture): Uint8Array {
   return buildImageArchive({
     name: PAUSE_IMAGE,
@@ -15,7 +15,10 @@ export function pauseImageArchive(architecture: PauseArchitecture): Uint8Array {
   })
 }
 
-/** This machine's, or undefined where we have no pause program: then an image must be given. */
+/**
+ * Returns the architecture of this machine; undefined when there is no pause program for it, and `--pause-image` is
+ * needed.
+ */
 export function pauseArchitecture(arch: string = process.arch): PauseArchitecture | undefined {
   return arch === "x64" ? "amd64" : arch === "arm64" ? "arm64" : undefined
 }

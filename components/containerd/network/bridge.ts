@@ -2,13 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { run } from "../../../pkg/process/run.ts"
 import { BRIDGE } from "./cni.ts"
 
-/** Tells whose a bridge is that has no address yet. */
+/** Marks a bridge that was made here. */
 const ALIAS = "k3ts"
 
 /**
- * Makes the bridge of the pods, if there is none, so that its address of IPv6 is in use as soon as the CNI plugin gives
- * it one. The kernel would else wait a second for others on the link that have the same address (duplicate address
- * detection, RFC 4862), while the first pods ask in vain for their gateway.
+ * Creates the pods' bridge if it does not exist, so that its IPv6 address can be used as soon as the CNI plugin adds
+ * it. Otherwise the kernel would check for a second whether another host has the address (duplicate address detection,
+ * RFC 4862), while the first pods look for their gateway in vain.
  */
 export async function makeBridge(): Promise<void> {
   if (existsSync(`/sys/class/net/${BRIDGE}`)) return
@@ -17,7 +17,7 @@ export async function makeBridge(): Promise<void> {
   writeFileSync(`/proc/sys/net/ipv6/conf/${BRIDGE}/accept_dad`, "0")
 }
 
-/** Whether `makeBridge` made the bridge that is there. */
+/** Whether `makeBridge` created the existing bridge. */
 export function isMadeHere(): boolean {
   try {
     return readFileSync(`/sys/class/net/${BRIDGE}/ifalias`, "utf8").trim() === ALIAS

@@ -5,26 +5,25 @@ import type { ContainerdPaths } from "../paths.ts"
 
 export interface PodNetwork {
   /**
-   * This node's addresses for pods, `10.42.0.0/24`, one range of each family of the cluster; the first address of each
-   * is the node's own on the bridge.
+   * The ranges of pod addresses of this node, such as `10.42.0.0/24`, one for each address family; the first address of
+   * each is the bridge's own.
    */
   readonly podCidrs: readonly string[]
-  /** Bytes a packet may have: not more than the way out of the host takes. */
+  /** The largest size of a packet in bytes: not more than the host's uplink supports. */
   readonly mtu: number
   /** At most 15 characters. */
   readonly bridge?: string
 }
 
 export const CONFIG_NAME = "10-k3ts.conflist"
-/** The bridge of the pods of a node. */
+/** The name of the bridge of a node's pods. */
 export const BRIDGE = "cni0"
 
 /**
- * The pod network: one bridge on the node, an address from each of the node's ranges for each pod, host ports.
- * `cniVersion` 1.0.0 is what the plugins 1.0 and libcni in containerd 1.6 began with.
- *
- * The bridge does not masquerade, though it could: it would add rules for each pod, a good part of the time a pod takes
- * to start. One rule for all pods does the same, see egress.ts.
+ * Returns the CNI configuration: one bridge, an address from each of the node's ranges for each pod, and host ports.
+ * `cniVersion` 1.0.0 is the first of plugins 1.0 and of libcni in containerd 1.6.
+ * The bridge plugin does not masquerade, although it can: it would add rules for each pod, which takes a large part of
+ * a pod's start time. One rule for all pods does the same, see egress.ts.
  */
 export function cniConfig({ podCidrs, mtu, bridge = BRIDGE }: PodNetwork, addresses: string): string {
   const config = {
@@ -35,8 +34,8 @@ export function cniConfig({ podCidrs, mtu, bridge = BRIDGE }: PodNetwork, addres
         type: "bridge",
         bridge,
         isGateway: true,
-        // A pod reaches itself through its Service: the packet goes back out of the port it came in by. It also keeps
-        // the plugin from waiting a second for another pod that has the same IPv6 address.
+        // Lets a pod reach itself through its Service: the packet leaves by the port on which it arrived. It also keeps
+        // the plugin from waiting a second for other pods with the same IPv6 address.
         hairpinMode: true,
         ipMasq: false,
         mtu,
@@ -47,19 +46,19 @@ export function cniConfig({ podCidrs, mtu, bridge = BRIDGE }: PodNetwork, addres
           dataDir: addresses,
         },
       },
-      // `snat` lets a pod reach its own host port, and 127.0.0.1:hostPort work on the node.
+      // `snat` lets a pod reach its own host port, and makes 127.0.0.1:hostPort work on the node.
       { type: "portmap", capabilities: { portMappings: true }, snat: true },
     ],
   }
   return JSON.stringify(config, undefined, 2) + "\n"
 }
 
-/** Writes the network's configuration if it differs. containerd watches the folder and takes it up at once. */
+/** Writes the configuration if it differs. containerd watches the folder and applies it at once. */
 export function writeCniConfig(paths: ContainerdPaths, network: PodNetwork): void {
   const path = join(paths.cniConfig, CONFIG_NAME)
   const text = cniConfig(network, paths.cniAddresses)
   if (readIfThere(path) === text) return
-  // By rename, lest containerd reads half of it. The other ending keeps it from reading the new file.
+  // By rename, so that containerd never reads half of it; it ignores files with the other ending.
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
 }
@@ -72,7 +71,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** The least MTU of the devices with a default route, or Ethernet's. */
+/** Returns the smallest MTU of the devices with a default route; Ethernet's without one. */
 export function uplinkMtu(): number {
   const mtus = defaultDevices(readIfThere("/proc/net/route") ?? "", readIfThere("/proc/net/ipv6_route") ?? "")
     .map((device) => Number(readIfThere(`/sys/class/net/${device}/mtu`)))
@@ -81,8 +80,8 @@ export function uplinkMtu(): number {
 }
 
 /**
- * The devices that default routes lead out of. The arguments are the kernel's tables of IPv4, `<device> <destination>
- * <gateway> …`, and of IPv6, `<destination> <prefix length> … <flags> <device>`, all numbers in hexadecimal.
+ * Returns the devices of default routes. The arguments are the kernel's tables for IPv4, `<device> <destination>
+ * <gateway> …`, and for IPv6, `<destination> <prefix length> … <flags> <device>`, with all numbers in hexadecimal.
  */
 export function defaultDevices(ipv4: string, ipv6: string): readonly string[] {
   const rows = (text: string) => text.split("\n").map((line) => line.trim().split(/\s+/))

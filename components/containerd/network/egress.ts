@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { FAMILIES, familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
 import { run } from "../../../pkg/process/run.ts"
 
-/** Our own chains, so that they can be rewritten and removed without touching a rule of anybody else. */
+/** Chains of our own, which can be rewritten and removed without touching other rules. */
 const NAT_CHAIN = "K3TS-EGRESS"
 const FILTER_CHAIN = "K3TS-FORWARD"
 
@@ -10,9 +10,9 @@ const IPTABLES: Readonly<Record<Family, string>> = { IPv4: "iptables", IPv6: "ip
 const MULTICAST: Readonly<Record<Family, string>> = { IPv4: "224.0.0.0/4", IPv6: "ff00::/8" }
 
 /**
- * Lets pods out: forwarding is on and allowed for their range, and what leaves the cluster has the node's address,
- * since nobody outside knows the way to a pod. Packets between pods keep their source, as Kubernetes promises. May be
- * called again. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
+ * Lets pods reach the world: enables forwarding, allows it for the pods' range, and gives packets that leave the
+ * cluster the node's address, since no other host has a route to pods. Packets between pods keep their source, as
+ * Kubernetes promises. May be called again. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
  */
 export async function allowPodEgress(clusterCidr: string): Promise<void> {
   const family = familyOf(clusterCidr)
@@ -35,7 +35,7 @@ export async function allowPodEgress(clusterCidr: string): Promise<void> {
   await ensureJump(family, "filter", "FORWARD", FILTER_CHAIN)
 }
 
-/** Takes away what `allowPodEgress` made. Forwarding stays on: others may have come to need it. */
+/** Removes the rules of `allowPodEgress`. Forwarding stays enabled, since other programs may need it by now. */
 export async function removePodEgress(families: readonly Family[] = FAMILIES): Promise<void> {
   for (const family of families)
     for (const [table, parent, chain] of [
@@ -52,7 +52,7 @@ export async function removePodEgress(families: readonly Family[] = FAMILIES): P
         ["-F", chain],
         ["-X", chain],
       ]) {
-        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // this part of it is not there
+        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // this part does not exist
       }
     }
 }
@@ -60,8 +60,8 @@ export async function removePodEgress(families: readonly Family[] = FAMILIES): P
 const INTERFACES = "/proc/sys/net/ipv6/conf"
 
 /**
- * Turns forwarding on. With it, an interface of IPv6 no longer takes its routes from routers' advertisements, by which
- * most machines have their way out, unless `accept_ra` is 2: interfaces that take them now go on to. Source:
+ * Enables forwarding. An IPv6 interface then ignores router advertisements, from which most machines get their default
+ * route, unless `accept_ra` is 2; so it is set on interfaces that accept them now. Source:
  * Documentation/networking/ip-sysctl.rst of Linux.
  */
 function forward(family: Family): void {
@@ -81,7 +81,7 @@ async function ensureJump(family: Family, table: string, parent: string, chain: 
   await change("-C").catch(() => change("-A"))
 }
 
-/** Chains that are named are emptied first, all others stay: `--noflush`. */
+/** Empties the chains that are named in `lines`, and keeps all others: `--noflush`. */
 async function restore(family: Family, lines: readonly string[]): Promise<void> {
   await run(`${IPTABLES[family]}-restore`, ["-w", "--noflush"], { input: lines.join("\n") + "\n" })
 }

@@ -12,11 +12,13 @@ import type { ContainerdPaths } from "../paths.ts"
 export interface PodNetworkConfig {
   readonly paths: ContainerdPaths
   readonly nodeName: string
-  /** Pod addresses of the whole cluster, a range of each of its families. */
+  /** The ranges of pod addresses of the whole cluster, one for each address family. */
   readonly clusterCidrs: readonly string[]
 }
 
-/** Writes the network's configuration for the ranges that the cluster has given this node, and lets pods out. */
+/**
+ * Writes the network's configuration for the ranges that were allocated to this node, and lets pods reach the world.
+ */
 export function createPodNetwork(
   { informers, log }: ComponentContext,
   { paths, nodeName, clusterCidrs }: PodNetworkConfig,
@@ -28,7 +30,7 @@ export function createPodNetwork(
     try {
       writeCniConfig(paths, { podCidrs: podCIDRs, mtu: uplinkMtu() })
     } catch (err) {
-      log.error("Cannot write the configuration of the pod network", { path: paths.cniConfig, err })
+      log.error("Failed to write the configuration of the pod network", { path: paths.cniConfig, err })
     }
   }
   return {
@@ -39,12 +41,12 @@ export function createPodNetwork(
         prepareKernel(families, log),
         families.includes("IPv6") ? makeBridge() : undefined,
         ...clusterCidrs.map(allowPodEgress),
-        // An earlier start may have served both families.
+        // An earlier start may have used both address families.
         removePodEgress(FAMILIES.filter((family) => !families.includes(family))),
       ])
       unsubscribe = informers.of(Node).on({ added: configure, updated: configure })
     },
-    /** Rules stay: pods go on. */
+    /** The rules stay, since pods keep running. */
     stop() {
       unsubscribe()
       return Promise.resolve()
@@ -53,9 +55,9 @@ export function createPodNetwork(
 }
 
 /**
- * A configuration before the cluster has said what this node's range is, so that containerd finds a network when it
- * starts and the first pod does not wait for one. `firstRanges` are what the only node of a new cluster gets; where
- * others are given, they are written before a pod can be bound here.
+ * Writes a configuration before this node's ranges are known, so that containerd finds a network when it starts and the
+ * first pod need not wait for one. `firstRanges` are those of the only node of a new cluster; if the node gets others,
+ * they are written before a pod can be bound here.
  */
 export function presumeNetwork(paths: ContainerdPaths, firstRanges: readonly string[]): void {
   if (!existsSync(join(paths.cniConfig, CONFIG_NAME)))
