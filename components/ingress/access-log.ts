@@ -6,19 +6,19 @@ import type { Logger } from "../../pkg/log/log.ts"
 import type { Finished } from "./proxy/exchange.ts"
 import { serviceOf } from "./routing/target.ts"
 
-/** Lines are written together, at most this much later. */
+/** Lines are collected and written together after this time. */
 const FLUSH_MS = 100
 const LONGEST_TEXT = 1024
 
 export interface AccessLog {
   write(exchange: Finished): void
-  /** Writes what is still held back. */
+  /** Writes the lines that are still collected. */
   close(): void
 }
 
 /**
- * One JSON object a line for each request that is over. The query of a request is left out, since it may hold secrets.
- * `path`: a file, or `-` for standard output. @throws Error when the file cannot be written
+ * Writes a line of JSON for each finished request. The query of a request is left out, since it may contain secrets.
+ * `path` is a file, or `-` for standard output. @throws Error when the file cannot be written
  */
 export function createAccessLog(
   path: string,
@@ -32,10 +32,10 @@ export function createAccessLog(
     lines = []
     if (path === "-") return void process.stdout.write(text)
     try {
-      // Opened each time, so that a file that was moved away by log rotation is begun anew.
+      // Opened for each write, so that a new file is created after log rotation has moved the old one.
       appendFileSync(path, text, { mode: 0o600 })
     } catch (err) {
-      log.error("Could not write the access log", { path, err })
+      log.error("Failed to write the access log", { path, err })
     }
   }
   return {
@@ -68,7 +68,7 @@ export function createAccessLog(
 
 const cut = (text: string): string => text.slice(0, LONGEST_TEXT)
 
-/** Opens the file for a moment, so that a server that cannot keep its access log does not start. */
+/** Checks that the file can be opened, so that a server that cannot write its access log does not start. */
 function ensureFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

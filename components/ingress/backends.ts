@@ -18,14 +18,17 @@ interface Backend {
   readonly protocol: BackendProtocol | undefined
   /** A client stays with an endpoint: `sessionAffinity: ClientIP`. */
   readonly isSticky: boolean
-  /** Index of the endpoint whose turn it is. */
+  /** The index of the next endpoint. */
   next: number
 }
 
 export interface BackendsParts {
   readonly informers: Informers
   readonly random: Random
-  /** Addresses of this machine with ports that no request may be sent to: the API server's and the proxy's own. */
+  /**
+   * Whether an address and port of this machine belong to the API server or the proxy itself, to which no request may
+   * be sent.
+   */
   readonly isOwn: (address: string, port: number) => boolean
 }
 
@@ -42,12 +45,12 @@ const PROTOCOLS: ReadonlyMap<string, BackendProtocol> = new Map([
 ])
 
 /**
- * The endpoints behind Services, straight from EndpointSlices and worked out when a request asks for them. Requests are
- * spread over the endpoints in turn, or by client where the Service asks for affinity.
+ * Finds the endpoints of Services in EndpointSlices, when a request needs them. Requests are distributed round-robin,
+ * or by client when the Service has session affinity.
  */
 export class Backends {
   readonly #parts: BackendsParts
-  /** By Service, and by port. */
+  /** By Service, and then by port. */
   readonly #known = new Map<Key, Map<string | number, Backend>>()
   readonly #off: readonly (() => void)[]
 
@@ -69,7 +72,7 @@ export class Backends {
     ]
   }
 
-  /** The next endpoint for a client that is not among `tried`; undefined when there is none. */
+  /** Returns the next endpoint for a client that is not in `tried`; undefined when there is none. */
   pick(ref: BackendRef, tried: readonly Endpoint[], client: string): Picked | undefined {
     const backend = this.#backendOf(ref)
     const { endpoints, protocol, isSticky } = backend
@@ -117,13 +120,13 @@ export class Backends {
       protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? ""),
       // Source of the exception: `spec.SessionAffinity is ignored for headless services`, a warning of the API.
       isSticky: service?.spec.sessionAffinity === "ClientIP" && service.spec.clusterIP !== "None",
-      // Not always the first, which would get the first request after each change.
+      // Starts at a random endpoint, since the first one would otherwise get the first request after each change.
       next: endpoints.length === 0 ? 0 : Math.floor(random.next() * endpoints.length),
     }
   }
 }
 
-/** Ready endpoints; when none is, those that still serve while they end (KEP-1669). */
+/** Returns the ready endpoints; when none is ready, those that still serve while they terminate (KEP-1669). */
 function endpointsOf(portName: string, slices: readonly EndpointSlice[]): readonly Endpoint[] {
   const ready = new Map<string, Endpoint>()
   const ending = new Map<string, Endpoint>()

@@ -63,7 +63,7 @@ const pairOf = (secret: Secret): CertificatePair => ({
   keyPem: textOf(secret, "tls.key"),
 })
 
-/** Why TLS cannot use the certificate of a Secret; undefined when it can. */
+/** Returns why TLS cannot use the certificate of a Secret; undefined when it can. */
 function faultOf(secret: Secret): string | undefined {
   const pair = pairOf(secret)
   try {

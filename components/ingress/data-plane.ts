@@ -20,11 +20,11 @@ import { Tunnels } from "./tls/tunnels.ts"
 export interface DataPlaneConfig {
   /** Addresses of this machine. */
   readonly nodeIps: readonly string[]
-  /** Port of the API server, to which no request is sent. */
+  /** The port of the API server, to which no request is sent. */
   readonly apiPort: number
   readonly httpPort: number
   readonly httpsPort: number
-  /** Address to listen on; all of this machine unless given. */
+  /** The address to listen on; all addresses of this machine by default. */
   readonly host?: string
   readonly limits?: Partial<FrontLimits>
   readonly metrics: IngressMetrics
@@ -111,7 +111,10 @@ export class DataPlane {
     })
   }
 
-  /** Resolves when Services, endpoints and Secrets are known. `changed`: a certificate or who holds a port may have. */
+  /**
+   * Resolves when Services, endpoints and Secrets are known. `changed` is called when a certificate or the Service that
+   * holds a port may have changed.
+   */
   static async start(context: ComponentContext, config: DataPlaneConfig, changed: () => void): Promise<DataPlane> {
     const { informers } = context
     await Promise.all(FOLLOWED.map((resource) => informers.of(resource as typeof Secret).whenSynced()))

@@ -13,11 +13,11 @@ import type { Watchdog, Watched } from "./proxy/watchdog.ts"
 import { readClientHello } from "./tls/client-hello.ts"
 
 export interface FrontLimits extends ServerLimits {
-  /** Connections of clients at once. */
+  /** The most connections of clients. */
   readonly connections: number
 }
 
-/** An eighth of the files that may be open: each connection may have one to a backend beside it. */
+/** An eighth of the files that this process may open: each connection may need another one to a backend. */
 export const defaultFrontLimits = (): FrontLimits => ({
   headMs: 15_000,
   idleMs: 75_000,
@@ -31,14 +31,14 @@ export type Secured =
   | { readonly handOn: (socket: Socket, client: string) => void }
 
 export interface FrontParts {
-  /** Address to listen on; all of this machine unless given. */
+  /** The address to listen on; all addresses of this machine by default. */
   readonly host?: string
   readonly watchdog: Watchdog
   readonly limits: FrontLimits
   /** For a connection to this port and address of the machine whose client asks for `name`. */
   readonly secure: (port: number, address: string, name: string) => Secured
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
-  /** A request was answered that is not understood. */
+  /** Called when an invalid request was answered. */
   readonly refused: (status: number) => void
 }
 
@@ -55,7 +55,7 @@ const ALPN = ["h2", "http/1.1"]
 /** The beginning of HTTP/2 without TLS. Source: RFC 9113, 3.4. */
 const PREFACE = "PRI"
 
-/** The listeners for clients. Each is opened and closed by itself. */
+/** The listeners for clients. Each is opened and closed independently. */
 export class Front {
   readonly #parts: FrontParts
   readonly #share: FairShare
@@ -103,9 +103,9 @@ export class Front {
     await closed
   }
 
-  /** One client address may not take all connections. */
+  /** Refuses a connection when one client address has too many. */
   #admit(socket: Socket): boolean {
-    socket.on("error", () => socket.destroy()) // a connection cut by the client
+    socket.on("error", () => socket.destroy()) // the client closed the connection abruptly
     const owner = ownerOf(socket.remoteAddress)
     if (this.#isStopping || !this.#share.take(owner)) {
       socket.destroy()
@@ -206,10 +206,10 @@ class Handshake implements Watched {
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
-/** An IPv4 address that a socket for both families tells as IPv6 is written as IPv4. */
+/** Returns an IPv4 address in IPv4 form; a socket for both families reports it as IPv6. */
 const plainAddress = (address = ""): string => (/^::ffff:[\d.]+$/i.test(address) ? address.slice(7) : address)
 
-/** Who counts as one client: an IPv4 address, or the 64 bits of an IPv6 address that one network has. */
+/** Returns what counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
 function ownerOf(address: string | undefined): string {
   const plain = plainAddress(address)
   const parsed = parseAddress(plain)

@@ -9,7 +9,7 @@ import type { Source } from "./source.ts"
 export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "accessLog"> {
   /** The program's metrics. */
   readonly metrics?: Registry
-  /** File for a line a request, or `-` for standard output; absent for none. */
+  /** A file for one line per request, or `-` for standard output; undefined for none. */
   readonly accessLog?: string
   /** Whether Ingresses are served; they are unless this is false. */
   readonly ingresses?: boolean
@@ -27,8 +27,8 @@ const FIRST_RETRY_MS = 5000
 const LAST_RETRY_MS = 60_000
 
 /**
- * Serves the Ingresses whose class names this controller. While there is none, nothing listens and only Ingresses and
- * their classes are followed.
+ * Serves the Ingresses whose class names this controller. While there is none, it does not listen, and only watches
+ * Ingresses and IngressClasses.
  */
 export function createIngress(context: ComponentContext, config: IngressConfig): IngressComponent {
   const { clock } = context

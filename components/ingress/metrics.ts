@@ -78,7 +78,7 @@ export class IngressMetrics {
     let counted = series.byCode.get(status)
     if (counted === undefined) series.byCode.set(status, (counted = this.#counter(target.owner, backend, status)))
     counted.inc()
-    // An upgraded connection is open for as long as somebody likes.
+    // An upgraded connection may stay open for any time, so its duration is not recorded.
     if (status !== 101) series.seconds.observe(ms / 1000)
   }
 

@@ -14,12 +14,18 @@ export interface PortFault {
   readonly message: string
 }
 
-/** So long a Service may hold a port before it is told: the load balancers of this program give ports back at once. */
+/**
+ * How long a Service must hold a port before that is reported: this program's load balancers release such ports at
+ * once.
+ */
 const STANDS_MS = 2000
-/** What another proxy than ours looks after. */
+/** A Service with this label is handled by another proxy. */
 const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
 
-/** By port, the field of a Service by which kube-proxy leads packets for this machine's addresses to the Service. */
+/**
+ * Returns, by port, the field of a Service because of which kube-proxy sends packets for this machine's addresses to
+ * the Service.
+ */
 export function heldPorts(
   { metadata, spec, status }: Service,
   nodeIps: readonly string[],
@@ -47,7 +53,7 @@ export class PortHolders {
   #since = new Map<string, { readonly fault: PortFault; readonly at: number }>()
   #timer: Timer | undefined
 
-  /** `again` is called when a Service has held a port long enough to be told. */
+  /** `again` is called when a Service has held a port long enough to be reported. */
   constructor(clock: Clock, again: () => void) {
     this.#clock = clock
     this.#again = again

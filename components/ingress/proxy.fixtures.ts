@@ -18,14 +18,14 @@ import { Certificates } from "./certificates.ts"
 export interface TestProxyOptions {
   readonly policy?: Partial<Policy>
   readonly limits?: Partial<FrontLimits>
-  /** Ports of the endpoints of the one backend, asked in this order. */
+  /** Ports of the endpoints of the one backend, in the order in which they are tried. */
   readonly endpoints: readonly number[]
   readonly protocol?: BackendProtocol
-  /** Exchanges that are over are not kept: for benchmarks. */
+  /** For benchmarks: does not keep finished exchanges. */
   readonly forgets?: boolean
 }
 
-/** Sends all requests for hosts other than `unknown` to the endpoints. */
+/** Starts a proxy that sends all requests, for hosts other than `unknown`, to the endpoints. */
 export async function startProxy({ policy, limits, endpoints, protocol = "http1", forgets = false }: TestProxyOptions) {
   const clock = realClock
   const watchdog = new Watchdog(clock)
@@ -97,7 +97,7 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
     port,
     tlsPort,
     finished,
-    /** Resolves when so many exchanges are over. */
+    /** Resolves when this many exchanges have finished. */
     whenFinished: (count: number) =>
       new Promise<void>((resolve) => (finished.length >= count ? resolve() : void waiting.push({ count, resolve }))),
     async [Symbol.asyncDispose]() {
@@ -108,7 +108,7 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
   }
 }
 
-/** One side of a connection whose bytes a test looks at. */
+/** One side of a connection whose bytes a test checks. */
 export class Peer {
   readonly socket: Socket
   received = ""
@@ -135,7 +135,7 @@ export class Peer {
     this.socket.write(Buffer.from(text, "latin1"))
   }
 
-  /** Resolves when the text has come; gives all that came up to its end, and forgets it. */
+  /** Resolves when the text has arrived. Returns all that arrived up to its end, and discards it. */
   async until(text: string): Promise<string> {
     await this.#when(() => this.received.includes(text) || this.ended)
     const at = this.received.indexOf(text)
@@ -146,7 +146,7 @@ export class Peer {
     return found
   }
 
-  /** Resolves when the other side has ended; gives all that had come. */
+  /** Resolves when the other side has ended. Returns all that arrived. */
   async untilEnd(): Promise<string> {
     await this.#when(() => this.ended)
     return this.received
@@ -180,7 +180,10 @@ export function tlsClient(port: number): Promise<Peer> {
   })
 }
 
-/** A server whose connections, over TLS if given a certificate, the test answers by hand, in the order of their coming. */
+/**
+ * Starts a server, over TLS if a certificate is given, whose connections the test answers itself, in the order of their
+ * arrival.
+ */
 export async function backend(certificate?: CertificatePair) {
   const arrived: Peer[] = []
   const asked: ((peer: Peer) => void)[] = []
@@ -199,7 +202,7 @@ export async function backend(certificate?: CertificatePair) {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    /** The next connection. */
+    /** Returns the next connection. */
     connection: (): Promise<Peer> => {
       const peer = arrived.shift()
       return peer === undefined ? new Promise((resolve) => asked.push(resolve)) : Promise.resolve(peer)
@@ -214,7 +217,7 @@ export async function backend(certificate?: CertificatePair) {
   }
 }
 
-/** A port on which nobody listens. */
+/** Returns a port on which nothing listens. */
 export async function deadPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

@@ -5,23 +5,23 @@ import type { Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller } from "../../pkg/controller/controller.ts"
 import type { Problem } from "./routing/compile.ts"
 
-/** What the owner of an Ingress is told. */
+/** What is reported about an Ingress. */
 export interface Told {
-  /** Where its requests are taken. */
+  /** The addresses at which it is served. */
   readonly addresses: readonly string[]
   readonly problems: readonly (Pick<Problem, "message"> & { readonly reason: string })[]
 }
 
 export interface StatusParts {
-  /** Undefined for an Ingress that is not served here. */
+  /** Returns undefined for an Ingress that is not served here. */
   readonly told: (key: Key) => Told | undefined
 }
 
 /** Writes the addresses of Ingresses into their status, and their problems as Events, each once. */
 export function statusController({ told }: StatusParts): Controller<Ingress> {
-  /** By Ingress, what it has been told. */
+  /** The problems that were reported, by Ingress. */
   const known = new Map<Key, ReadonlySet<string>>()
-  /** Ingresses whose status has been written here. */
+  /** Ingresses whose status was written here. */
   const written = new Set<Key>()
   return defineController<Ingress>({
     name: "ingress-controller",
@@ -44,7 +44,7 @@ export function statusController({ told }: StatusParts): Controller<Ingress> {
         if (before?.has(text) !== true) events.event(ingress, "Warning", reason, text.slice(reason.length + 1))
 
       const present = ingress.status.loadBalancer.ingress ?? []
-      // An Ingress that has got another class is cleared once; after that its status is that of somebody else.
+      // The status of an Ingress that got another class is cleared once; then it belongs to another controller.
       const isOurs = now !== undefined || written.delete(key)
       const wanted = (now?.addresses ?? []).map((ip) => ({ ip }))
       if (!isOurs || deepEqual(present, wanted)) return
@@ -55,7 +55,7 @@ export function statusController({ told }: StatusParts): Controller<Ingress> {
           status: { loadBalancer: wanted.length === 0 ? {} : { ingress: wanted } },
         })
       } catch (err) {
-        // The informer brings the newer object.
+        // The informer will deliver the newer object.
         if (!isConflict(err)) throw err
       }
     },

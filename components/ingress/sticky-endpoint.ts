@@ -1,9 +1,9 @@
 import type { Endpoint } from "./proxy/messages.ts"
 
 /**
- * The endpoint with which a client stays, of those that are not among `tried`; undefined when there is none. Of all
- * pairs of the client and an endpoint the one with the greatest hash wins, so that a client moves only when its
- * endpoint goes or a new one wins, and nothing is kept by client. Source: rendezvous hashing (Thaler and Ravishankar,
+ * Returns the endpoint of a client among those not in `tried`; undefined when there is none. It is the endpoint for
+ * which the hash of client and endpoint is greatest, so a client changes its endpoint only when that disappears or a
+ * new one has a greater hash, and no state per client is needed. Source: rendezvous hashing (Thaler and Ravishankar,
  * 1998).
  */
 export function stickyEndpoint(
@@ -24,8 +24,8 @@ export function stickyEndpoint(
 }
 
 /**
- * A number of 32 bits. Texts that differ in their last digit only differ in all bits. Source: FNV-1a, ended as
- * MurmurHash3 ends (fmix32).
+ * Returns a 32-bit hash, in which a difference of one digit changes all bits. Source: FNV-1a with the finalizer of
+ * MurmurHash3 (fmix32).
  */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5

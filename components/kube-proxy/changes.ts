@@ -11,7 +11,10 @@ const byService = (family: Family): Index<EndpointSlice> => ({
   name: `kube-proxy/service/${family}`,
   of: (slice) => (concerns(slice, family) ? [serviceKeyOf(slice)] : []),
 })
-/** When what the slice tells of began to change. Source: k8s.io/api core/v1 annotation_key_constants.go. */
+/**
+ * The annotation with the time of the change that the slice reflects. Source: k8s.io/api core/v1
+ * annotation_key_constants.go.
+ */
 const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
 /** Source: k8s.io/api core/v1 well_known_labels.go. */
@@ -22,14 +25,14 @@ export interface ChangesParts {
   readonly nodeName: string
   readonly family: Family
   readonly metrics: ProxyMetrics
-  /** Milliseconds since the epoch; changes that were triggered before are not measured. */
+  /** In milliseconds since the epoch; the latency of earlier changes is not recorded. */
   readonly startedAt: number
-  /** Something changed that rules follow from. */
+  /** Called when something changed that affects the rules. */
   changed(): void
 }
 
 /**
- * The ports that all Services have in one family, worked out anew only for Services that changed. Source:
+ * The ports of all Services in one address family, computed again only for Services that changed. Source:
  * pkg/proxy/servicechangetracker.go, endpointschangetracker.go.
  */
 export class Changes {
@@ -37,7 +40,7 @@ export class Changes {
   readonly #byService: Index<EndpointSlice>
   readonly #dirty = new Set<string>()
   readonly #ports = new Map<string, readonly ServicePort[]>()
-  /** By Service, when the changes were triggered that no rules follow from yet, in milliseconds since the epoch. */
+  /** The times of changes that are not in the rules yet, by Service, in milliseconds since the epoch. */
   #triggers = new Map<string, number[]>()
 
   constructor(parts: ChangesParts) {
@@ -45,7 +48,7 @@ export class Changes {
     this.#byService = byService(parts.family)
   }
 
-  /** Follows Services and their endpoints. Returns what ends that. */
+  /** Watches Services and their endpoints. Returns a function that ends this. */
   follow(): () => void {
     const { informers, metrics, family } = this.#parts
     const ofService = ({ metadata }: Service) => {
@@ -72,7 +75,7 @@ export class Changes {
     return () => off.forEach((end) => end())
   }
 
-  /** All ports as they are now: as they were when `take` was last called. */
+  /** Returns all ports as of the last call of `take`. */
   all(): readonly ServicePort[] {
     return [...this.#ports.values()].flat()
   }
@@ -81,7 +84,7 @@ export class Changes {
     return this.#ports.get(key) ?? []
   }
 
-  /** What has changed since this was last called, by Service, and when it was triggered. */
+  /** Returns the changes since the last call by Service, and the times that triggered them. */
   take(): { readonly changes: ReadonlyMap<string, ServiceChange>; readonly triggers: readonly number[] } {
     const { informers, nodeName, family, metrics } = this.#parts
     const changes = new Map<string, ServiceChange>()
@@ -106,7 +109,7 @@ export class Changes {
     return informers.of(Node).get(nodeName)?.metadata.labels?.[ZONE]
   }
 
-  /** Which endpoints are near depends on where this node is. */
+  /** The node's zone decides which endpoints are near. */
   #noteZone(old: Node | undefined, node: Node): void {
     const { informers, nodeName } = this.#parts
     if (node.metadata.name !== nodeName || old?.metadata.labels?.[ZONE] === node.metadata.labels?.[ZONE]) return
@@ -118,7 +121,7 @@ export class Changes {
     this.#parts.changed()
   }
 
-  /** The time that stands in a slice which is deleted is that of the change before. */
+  /** The time in a slice that is deleted is that of an earlier change. */
   #trigger(slice: EndpointSlice, isGone: boolean): void {
     const key = serviceKeyOf(slice)
     if (isGone) return void this.#triggers.delete(key)

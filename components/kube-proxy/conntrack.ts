@@ -2,9 +2,8 @@ import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
 import { endpointsOf, type Endpoint, type ServicePort } from "./service-ports.ts"
 
 /**
- * Connections the kernel remembers that no longer hold, as `conntrack -D` arguments. Only UDP: TCP clients notice by
- * themselves, but a UDP "connection" to an endpoint that is gone goes on for as long as the client sends. Source:
- * pkg/proxy/conntrack/cleanup.go.
+ * Returns arguments of `conntrack -D` for UDP flows to endpoints that are gone. TCP clients notice that by themselves,
+ * but the kernel keeps a UDP flow for as long as the client sends. Source: pkg/proxy/conntrack/cleanup.go.
  */
 export function staleConnections(
   before: readonly ServicePort[],
@@ -28,7 +27,7 @@ export function staleConnections(
   for (const port of after) {
     if (port.protocol !== "udp" || port.cluster.length === 0 || (previous.get(port.name)?.cluster.length ?? 0) > 0)
       continue
-    // Packets from before there was an endpoint are remembered as going nowhere.
+    // Flows that began while there was no endpoint are remembered without a destination.
     for (const address of addressesOf(port)) remove(port, "--orig-dst", address)
     if (port.nodePort !== undefined) remove(port, "--dport", String(port.nodePort))
   }

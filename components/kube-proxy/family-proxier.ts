@@ -18,25 +18,25 @@ export interface FamilyProxierOptions {
   readonly family: Family
   readonly mode: ProxyMode
   readonly nodeName: string
-  /** Pod addresses of the whole cluster, of the family. */
+  /** The range of the cluster's pod addresses in this family. */
   readonly clusterCidr: string
   readonly host: Host
   readonly metrics: Registry
 }
 
 /**
- * How often to see whether somebody has flushed our rules: the kernel does not tell. Source: --iptables-sync-period.
+ * How often to check whether another program has flushed the rules, which the kernel does not report. Source:
+ * --iptables-sync-period.
  */
 const CHECK_MS = 30_000
-/** Wait before another try after a failure, e.g. while another program holds the lock. */
+/** The delay before another attempt after a failure, for example while another program holds the lock. */
 const RETRY_MS = 1000
-/** A synchronisation that takes longer is worth a line in the log. */
+/** A synchronization that takes longer is logged. */
 const LONG_MS = 5000
 
 /**
- * Keeps the rules of one family in step with Services and their endpoints. Only what differs is written. A
- * synchronisation waits for nft or iptables-restore and for nothing else; the families of a cluster do not wait for
- * each other.
+ * Keeps the rules of one address family up to date with Services and their endpoints. Only differences are written. A
+ * synchronization waits only for nft or iptables-restore, and address families do not wait for each other.
  */
 export class FamilyProxier {
   readonly #context: ComponentContext
@@ -46,9 +46,9 @@ export class FamilyProxier {
   readonly #cleaner: FlowCleaner
   readonly #writer: RuleWriter
   readonly #runner: SyncRunner
-  /** By Service, the ports that the rules in the kernel were made of, where these are others now. */
+  /** By Service, the ports of the kernel's rules where these differ from the current ones. */
   readonly #before = new Map<string, readonly ServicePort[]>()
-  /** When the changes were triggered that no rules in the kernel follow from yet. */
+  /** The times of changes that are not in the kernel's rules yet. */
   #triggers: readonly number[] = []
   #check: Timer | undefined
   #unsubscribe: readonly (() => void)[] = []
@@ -75,7 +75,7 @@ export class FamilyProxier {
       clock,
       sync: () => this.#measured(),
       failed: (err) => {
-        log.error("Could not write Service rules; will retry", { family, mode: options.mode, err })
+        log.error("Failed to write Service rules; will retry", { family, mode: options.mode, err })
         return RETRY_MS
       },
     })
@@ -85,7 +85,10 @@ export class FamilyProxier {
     return this.#runner.problem
   }
 
-  /** Resolves when the kernel has the rules. The informers are synced. @throws Error where they cannot be written */
+  /**
+   * Resolves when the kernel has the rules. Must be called after the informers have synced. @throws Error when they
+   * cannot be written
+   */
   async start(): Promise<void> {
     const request = () => this.#request()
     this.#unsubscribe = [
@@ -99,7 +102,7 @@ export class FamilyProxier {
     if (!this.#stopped) this.#watchForFlushes()
   }
 
-  /** Rules stay. */
+  /** The rules stay. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#check?.cancel()
@@ -159,13 +162,13 @@ export class FamilyProxier {
     const { family, mode } = this.#options
     this.#check = clock.setTimeout(() => {
       const looked = this.#writer.intact().catch((err: unknown) => {
-        log.warn("Cannot see whether the Service rules are there; will look again", { family, mode, err })
+        log.warn("Failed to check the Service rules; will retry", { family, mode, err })
         return true
       })
       void looked.then((fine) => {
         if (this.#stopped) return
         if (!fine && !this.#runner.isRunning) {
-          log.warn("The Service rules were removed by somebody; writing them again", { family, mode })
+          log.warn("Another program removed the Service rules; writing them again", { family, mode })
           this.#writer.forget()
           this.#request()
         }

@@ -10,14 +10,13 @@ export interface FlowCleanerParts {
   readonly metrics: Pick<ProxyMetrics, "conntrackSync" | "conntrackDeleted">
 }
 
-/** `conntrack` ends with this code when nothing matched, which is fine. */
+/** The exit code of `conntrack` when no flow matched, which is not an error. */
 const NOTHING_MATCHED = 1
 
 /**
- * Has the kernel forget connections, one call of `conntrack` after the other, beside the synchronisation of rules and
- * never in its way: a call takes milliseconds on an idle machine and much more on a loaded one. What is asked for twice
- * is done once. It does no harm when an endpoint has come back in the meantime: the flow's next packet is led by the
- * rules that hold then.
+ * Makes the kernel forget flows, with one call of `conntrack` after the other, independently of the synchronization of
+ * rules: a call takes milliseconds on an idle machine and much more on a busy one. Duplicate requests are merged. It
+ * does no harm if an endpoint has returned meanwhile, since the flow's next packet follows the current rules.
  */
 export class FlowCleaner {
   readonly #parts: FlowCleanerParts
@@ -30,13 +29,13 @@ export class FlowCleaner {
     this.#parts = parts
   }
 
-  /** `stale` are arguments of `conntrack`. */
+  /** `stale` has the arguments of `conntrack`. */
   forget(stale: readonly (readonly string[])[]): void {
     for (const args of stale) this.#waiting.set(args.join(" "), args)
     if (this.#waiting.size > 0) this.#working ??= this.#work().finally(() => (this.#working = undefined))
   }
 
-  /** What has not been begun is left out. */
+  /** Calls that have not begun are left out. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#waiting.clear()
@@ -57,16 +56,16 @@ export class FlowCleaner {
   async #call(args: readonly string[]): Promise<void> {
     const { host, log, metrics } = this.#parts
     try {
-      // It prints a line for each.
+      // `conntrack` prints a line for each flow.
       const deleted = (await host.run("conntrack", args)).split("\n").filter((line) => line !== "").length
       metrics.conntrackDeleted.inc(deleted)
     } catch (err) {
       if (err instanceof Error && "code" in err && err.code === NOTHING_MATCHED) return
       const complaint = err instanceof Error ? err.message : String(err)
-      // A machine without the program would complain at each Service.
+      // Logged once, since a machine without the program would log it for every Service.
       if (complaint === this.#complaint) return
       this.#complaint = complaint
-      log.warn("Cannot have the kernel forget connections that lead nowhere any more", { err })
+      log.warn("Failed to remove connections to endpoints that are gone", { err })
     }
   }
 }

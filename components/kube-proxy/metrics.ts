@@ -12,7 +12,7 @@ const counter = (registry: Registry, family: Family, rest: string, help: string)
   registry.counter(name(rest), help, "ip_family").with(family)
 
 /**
- * What the proxy of a family tells of itself in every mode, by upstream's names. Times are in seconds. Source:
+ * Metrics of every mode for one family, with upstream's names. Times are in seconds. Source:
  * pkg/proxy/metrics/metrics.go.
  */
 export function proxyMetrics(registry: Registry, family: Family) {
@@ -78,7 +78,7 @@ export function proxyMetrics(registry: Registry, family: Family) {
 }
 export type ProxyMetrics = ReturnType<typeof proxyMetrics>
 
-/** The same in the iptables mode alone. */
+/** Metrics of the iptables mode. */
 export function iptablesMetrics(registry: Registry, family: Family) {
   const perTable = (rest: string, help: string) => {
     const each = registry.gauge(name(rest), help, "table", "ip_family")
@@ -102,7 +102,7 @@ export function iptablesMetrics(registry: Registry, family: Family) {
   }
 }
 
-/** The same in the nftables mode alone. */
+/** Metrics of the nftables mode. */
 export const nftablesMetrics = (registry: Registry, family: Family) => ({
   syncFailures: counter(
     registry,

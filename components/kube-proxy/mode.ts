@@ -7,9 +7,9 @@ import { TABLE } from "./nftables/names.ts"
 import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
 
 /**
- * The mode that is asked for, or else nftables where `nft` and the kernel allow it for all families, and iptables where not.
- *
- * @throws Error where nftables is asked for and cannot be
+ * Returns the configured mode; without one nftables if `nft` and the kernel support it for all families, otherwise
+ * iptables.
+ * @throws Error when nftables is configured and not supported
  */
 export async function chooseMode(
   asked: ProxyMode | undefined,
@@ -29,11 +29,11 @@ export async function chooseMode(
   return "iptables"
 }
 
-/** Removes all rules that the proxy wrote in a mode for a family, and nothing else; nothing where there are none. */
+/** Removes all rules that kube-proxy wrote in a mode for a family; nothing else. */
 export const cleanUpMode = (mode: ProxyMode, family: Family, host: Host): Promise<void> =>
   mode === "iptables" ? cleanUpIptables(host, family) : removeTable(host, FAMILY_WORD[family], TABLE)
 
-/** Removes all rules of the proxy, whatever wrote them. */
+/** Removes all rules of kube-proxy in all modes and families. */
 export async function cleanUp(host: Host): Promise<void> {
   for (const mode of PROXY_MODES) for (const family of FAMILIES) await cleanUpMode(mode, family, host)
 }

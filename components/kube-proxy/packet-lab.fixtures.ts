@@ -1,6 +1,6 @@
 /**
- * A node, its pods, a pod of another node and a machine outside the cluster, each a network namespace: for tests that
- * send real packets.
+ * A node, its pods, a pod of another node and a machine outside of the cluster, each a network namespace, for tests
+ * that send real packets.
  */
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process"
 import { createInterface } from "node:readline"
@@ -19,11 +19,11 @@ export interface LabAddresses {
   readonly pods: Readonly<Record<LabPod, string>>
   readonly clusterCidr: string
   readonly outside: string
-  /** The node's address outside, and the one that pods see it by. */
+  /** The node's address outside, and the one by which pods reach it. */
   readonly node: string
   readonly nodeForPods: string
 }
-/** Every member has an address of each family. */
+/** Every member has an address in each family. */
 export const LAB: Readonly<Record<Family, LabAddresses>> = {
   IPv4: {
     pods: { "pod-a": "10.42.0.2", "web-1": "10.42.0.5", "web-2": "10.42.0.6", "web-3": "10.42.1.7" },
@@ -41,15 +41,15 @@ export const LAB: Readonly<Record<Family, LabAddresses>> = {
   },
 }
 
-/** Answer and close; or send back what comes, for as long as the client stays. */
+/** The servers respond and close; or echo what they get for as long as the client stays. */
 export const ANSWER_PORT = 8080
 export const ECHO_PORT = 9090
-/** What has not answered by then counts as dropped. */
+/** A connection without a response in this time counts as dropped. */
 const PATIENCE_MS = 700
 
 /**
- * What runs in every namespace. It says who answers, and from which address it was asked; and it asks others: a line
- * of JSON on its input is a question, and a line on its output the answer.
+ * The program in every namespace. Its servers respond with their name and the client's address. It also connects on
+ * request: each line of JSON on its input is a request, each line on its output the response.
  */
 const AGENT = `
 const net = require("node:net"), dgram = require("node:dgram")
@@ -124,7 +124,7 @@ export class PacketLab {
     this.#prefix = prefix
   }
 
-  /** @param name tells labs of one process apart */
+  /** @param name distinguishes labs of one process */
   static async start(name: string): Promise<PacketLab> {
     const lab = new PacketLab(`k3ts-lab-${process.pid}-${name}`)
     const node = lab.#netns("node")
@@ -149,7 +149,7 @@ export class PacketLab {
     const script = [
       "set -e",
       ...members.map((member) => `ip netns add ${lab.#netns(member)}`),
-      // Addresses of IPv6 are in use at once, not after a second in which nobody else has answered for them.
+      // Without duplicate address detection IPv6 addresses can be used at once, instead of after a second.
       ...members.map((member) => `ip netns exec ${lab.#netns(member)} sh -c "${WITHOUT_DETECTION}"`),
       `ip netns exec ${node} sh -ec '
         ip link set lo up
@@ -174,22 +174,22 @@ export class PacketLab {
     return lab
   }
 
-  /** Where a proxy of the node writes its rules. */
+  /** The host on which a proxy writes the node's rules. */
   get host(): Host {
     return hostIn(this.#netns("node"))
   }
 
-  /** One connection. Gives what the server said, such as `web-1 as 10.42.0.2`, or `refused`, or `dropped`. */
+  /** Opens one connection. Returns the server's response, such as `web-1 as 10.42.0.2`, or `refused`, or `dropped`. */
   ask(from: LabMember, address: string, port: number, protocol: "tcp" | "udp" = "tcp"): Promise<string> {
     return this.#request(from, { address, port, udp: protocol === "udp" })
   }
 
-  /** Tries until somebody answers. */
+  /** Tries until a server responds. */
   reach(from: LabMember, address: string, port: number): Promise<string> {
     return this.#request(from, { address, port, reach: true })
   }
 
-  /** All answers that come, of as many connections as it takes to hear `count` different ones, but at most 80. */
+  /** Returns the responses of as many connections as needed for `count` different ones, but at most 80. */
   async askAll(from: LabMember, address: string, port: number, count: number): Promise<readonly string[]> {
     const answers = new Set<string>()
     for (let round = 0; round < 5 && (round === 0 || answers.size < count); round++)
@@ -198,7 +198,7 @@ export class PacketLab {
     return [...answers].sort()
   }
 
-  /** A connection that stays open, or a UDP socket that does; `say` gives what comes back. */
+  /** Opens a connection, or a UDP socket, that stays open; `say` returns what comes back. */
   connect(
     from: LabMember,
     address: string,

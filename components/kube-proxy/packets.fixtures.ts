@@ -1,4 +1,4 @@
-/** What packets to Services are to do: one table for both families. */
+/** What should happen to packets to Services: one table for both address families. */
 import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { LAB, type LabMember } from "./packet-lab.fixtures.ts"
@@ -9,7 +9,7 @@ interface Ask {
   readonly to: string
   readonly port?: number
   readonly protocol?: "udp"
-  /** Who may answer, seeing which address; or what happens instead. */
+  /** The servers that may respond, with the client's address that they see; or what happens instead. */
   readonly wants: readonly string[]
 }
 
@@ -22,7 +22,7 @@ export const NODE_PORT_SPEC: Spec = { type: "NodePort", ports: [{ port: 80, node
 export interface PacketCase {
   readonly title: string
   readonly spec?: Spec
-  /** Ready ones. */
+  /** The ready endpoints. */
   readonly endpoints: readonly Web[]
   readonly ending?: readonly Web[]
   /** Addresses of the load balancer in the Service's status. */
@@ -31,7 +31,7 @@ export interface PacketCase {
 }
 
 interface ServiceAddresses {
-  /** The cluster IP of the Service, and an address of the same range that no Service has. */
+  /** The cluster IP of the Service, and an address of the same range without a Service. */
   readonly vip: string
   readonly unused: string
   readonly serviceCidr: string
@@ -43,7 +43,7 @@ export const SERVICE: Readonly<Record<Family, ServiceAddresses>> = {
   IPv6: { vip: "fd43::7:7", unused: "fd43::7:8", serviceCidr: "fd43::/108", external: "2001:db8:5::5" },
 }
 
-/** The cases with the addresses of a family. */
+/** Returns the cases with the addresses of a family. */
 export function casesFor(family: Family): readonly PacketCase[] {
   const { vip, unused, external } = SERVICE[family]
   const { pods, node, outside, nodeForPods } = LAB[family]
@@ -67,7 +67,7 @@ export function casesFor(family: Family): readonly PacketCase[] {
       asks: [{ from: "web-1", to: vip, wants: as(nodeForPods, "web-1") }],
     },
     {
-      title: "refuses a port that the Service does not have, and drops what goes to an address that no Service has",
+      title: "refuses a port that the Service does not have, and drops packets to an address without a Service",
       endpoints: ["web-1"],
       asks: [
         { from: "pod-a", to: vip, port: 81, wants: ["refused"] },
@@ -88,7 +88,8 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "keeps what comes from outside here, with its address, under externalTrafficPolicy Local",
+      title:
+        "under externalTrafficPolicy Local, sends connections from outside to endpoints of this node with their source address",
       spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local", externalIPs: [external] },
       endpoints: ["web-1", "web-3"],
       asks: [
@@ -100,7 +101,7 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "drops what comes from outside where no endpoint is here, under externalTrafficPolicy Local",
+      title: "under externalTrafficPolicy Local, drops connections from outside when no endpoint is on this node",
       spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local", externalIPs: [external] },
       endpoints: ["web-3"],
       asks: [
@@ -110,19 +111,19 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "stays on the node under internalTrafficPolicy Local",
+      title: "under internalTrafficPolicy Local, uses endpoints of this node only",
       spec: { internalTrafficPolicy: "Local" },
       endpoints: ["web-1", "web-3"],
       asks: [{ from: "pod-a", to: vip, wants: as(pod, "web-1") }],
     },
     {
-      title: "drops what may not leave a node without endpoints, under internalTrafficPolicy Local",
+      title: "under internalTrafficPolicy Local, drops connections when no endpoint is on this node",
       spec: { internalTrafficPolicy: "Local" },
       endpoints: ["web-3"],
       asks: [{ from: "pod-a", to: vip, wants: ["dropped"] }],
     },
     {
-      title: "refuses at every address while nobody serves",
+      title: "refuses connections at every address while there is no endpoint",
       spec: { ...NODE_PORT_SPEC, externalIPs: [external] },
       endpoints: [],
       asks: [
@@ -133,19 +134,20 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "lets endpoints serve that end, while none is ready",
+      title: "uses terminating endpoints while none is ready",
       endpoints: [],
       ending: ["web-2"],
       asks: [{ from: "pod-a", to: vip, wants: as(pod, "web-2") }],
     },
     {
-      title: "prefers ready endpoints to those that end",
+      title: "prefers ready endpoints to terminating ones",
       endpoints: ["web-1"],
       ending: ["web-2"],
       asks: [{ from: "pod-a", to: vip, wants: as(pod, "web-1") }],
     },
     {
-      title: "lets an endpoint here serve that ends, under externalTrafficPolicy Local, though another node's is ready",
+      title:
+        "under externalTrafficPolicy Local, uses a terminating endpoint of this node even if another node has a ready one",
       spec: { ...NODE_PORT_SPEC, externalTrafficPolicy: "Local" },
       endpoints: ["web-3"],
       ending: ["web-1"],
@@ -155,14 +157,14 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "answers at a load balancer's address",
+      title: "serves the address of a load balancer",
       spec: { type: "LoadBalancer" },
       endpoints: ["web-1"],
       loadBalancer: node,
       asks: [{ from: "outside", to: node, wants: as(nodeForPods, "web-1") }],
     },
     {
-      title: "lets only sources of loadBalancerSourceRanges to a load balancer, and all to the cluster IP",
+      title: "allows only loadBalancerSourceRanges at a load balancer's address, and all sources at the cluster IP",
       spec: { type: "LoadBalancer", loadBalancerSourceRanges: sources },
       endpoints: ["web-1"],
       loadBalancer: external,
@@ -173,7 +175,7 @@ export function casesFor(family: Family): readonly PacketCase[] {
       ],
     },
     {
-      title: "leads UDP",
+      title: "forwards UDP",
       spec: { ports: [{ port: 80, protocol: "UDP" }] },
       endpoints: ["web-1"],
       asks: [{ from: "pod-a", to: vip, protocol: "udp", wants: as(pod, "web-1") }],

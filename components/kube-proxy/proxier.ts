@@ -15,24 +15,24 @@ import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
 export interface KubeProxyConfig {
   readonly nodeName: string
   /**
-   * Pod addresses of the whole cluster, one range of each family that is served: what comes from elsewhere and enters a
-   * Service is masqueraded.
+   * The ranges of the cluster's pod addresses, one for each address family. Traffic to a Service from other addresses
+   * is masqueraded.
    */
   readonly clusterCidrs: readonly string[]
-  /** By what rules are written; unless given nftables where the machine allows it, and iptables where not. */
+  /** How rules are written; by default nftables if the machine supports it, otherwise iptables. */
   readonly mode?: ProxyMode
-  /** Where nft, iptables and conntrack act; the machine itself unless given. */
+  /** Where nft, iptables and conntrack run; the machine itself by default. */
   readonly host?: Host
-  /** The program's metrics, for what the proxy tells of itself. */
+  /** The registry for the proxy's metrics. */
   readonly metrics?: Registry
 }
 
-/** Wait before rules of another mode are tried to be removed again. */
+/** The delay before another attempt to remove the rules of another mode. */
 const RETRY_MS = 1000
 
 /**
- * Keeps the kernel's NAT rules in step with Services and their endpoints, each family of the cluster by itself. Source:
- * pkg/proxy/nftables/proxier.go, pkg/proxy/iptables/proxier.go, pkg/proxy/metaproxier/meta_proxier.go.
+ * Keeps the kernel's NAT rules up to date with Services and their endpoints, separately for each address family.
+ * Source: pkg/proxy/nftables/proxier.go, pkg/proxy/iptables/proxier.go, pkg/proxy/metaproxier/meta_proxier.go.
  */
 export function createKubeProxy(context: ComponentContext, config: KubeProxyConfig): Component {
   const { clock, informers } = context
@@ -45,8 +45,8 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   let stopped = false
 
   /**
-   * Rules that an earlier start wrote in another mode, or for a family that is no more of the cluster, go once ours are
-   * there, so that Services are always served.
+   * Removes rules that an earlier start wrote in another mode, or for an address family that the cluster no longer has.
+   * This happens after the new rules were written, so that Services are always served.
    */
   async function leaveOthers(mode: ProxyMode): Promise<void> {
     const families = new Set(clusterCidrs.map(familyOf))
@@ -56,7 +56,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
     let isLeft = true
     for (const other of others)
       await cleanUpMode(other.mode, other.family, host).catch((err: unknown) => {
-        log.warn("Cannot remove the rules of another mode; will retry", { ...other, err })
+        log.warn("Failed to remove the rules of another mode; will retry", { ...other, err })
         isLeft = false
       })
     if (!isLeft && !stopped) leavingTimer = clock.setTimeout(() => void (leaving = leaveOthers(mode)), RETRY_MS)
@@ -77,8 +77,8 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       const mode = await chooseMode(config.mode, clusterCidrs.map(familyOf), host, log)
       signal.throwIfAborted()
       stopped = false
-      // Lets node ports answer on loopback; the rules keep others out. Not writable in some containers, where it is
-      // then left alone.
+      // Makes node ports reachable on loopback; the rules keep other hosts out. In some containers the setting cannot
+      // be written and is left alone.
       if (config.host === undefined)
         await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch(() => undefined)
       proxiers = clusterCidrs.map(
@@ -92,7 +92,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       isStarted = true
       leaving = leaveOthers(mode)
     },
-    /** Rules stay, so that traffic goes on while k3ts restarts. */
+    /** The rules stay, so that Services are served while k3ts restarts. */
     async stop() {
       stopped = true
       leavingTimer?.cancel()

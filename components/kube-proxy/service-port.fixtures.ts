@@ -1,10 +1,10 @@
 import { familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { Endpoint, ServicePort } from "./service-ports.ts"
 
-/** An endpoint at port 8080, for tests. */
+/** Returns an endpoint at port 8080. */
 export const sampleEndpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, local })
 
-/** Port `http` of a Service `default/web` with an endpoint here and one elsewhere, for tests. */
+/** Returns port `http` of a Service `default/web` with an endpoint on this node and one elsewhere. */
 export function samplePort(more: Partial<ServicePort> = {}): ServicePort {
   const cluster = more.cluster ?? [sampleEndpoint("10.42.0.5"), sampleEndpoint("10.42.1.6", false)]
   return {

@@ -3,17 +3,20 @@ import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"
 
-/** Where a connection to a Service port may end. */
+/** A possible destination of connections to a Service port. */
 export interface Endpoint {
   readonly ip: string
   readonly port: number
-  /** On this node. */
+  /** Whether it is on this node. */
   readonly local: boolean
 }
 
-/** One port of one Service with all that rules of one family are made of; addresses are in their canonical form. Source: pkg/proxy/serviceport.go, topology.go. */
+/**
+ * One port of a Service, with all that the rules of one family need; addresses are in canonical form. Source:
+ * pkg/proxy/serviceport.go, topology.go.
+ */
 export interface ServicePort {
-  /** `namespace/name:port`, as it stands in rule comments. */
+  /** `namespace/name:port`, as in the comments of rules. */
   readonly name: string
   readonly family: Family
   readonly protocol: "tcp" | "udp" | "sctp"
@@ -23,7 +26,7 @@ export interface ServicePort {
   readonly externalIps: readonly string[]
   readonly loadBalancerIps: readonly string[]
   readonly sourceRanges: readonly string[]
-  /** Seconds for which a client stays with an endpoint. */
+  /** The seconds for which a client stays with an endpoint. */
   readonly affinitySeconds: number | undefined
   readonly internalLocal: boolean
   readonly externalLocal: boolean
@@ -34,7 +37,7 @@ export interface ServicePort {
   readonly local: readonly Endpoint[]
 }
 
-/** Every endpoint to which traffic may go from this node. */
+/** Returns every endpoint to which traffic may go from this node. */
 export const endpointsOf = ({ cluster, local }: ServicePort): readonly Endpoint[] => [
   ...new Map([...cluster, ...local].map((endpoint) => [joinHostPort(endpoint.ip, endpoint.port), endpoint])).values(),
 ]
@@ -42,7 +45,7 @@ export const endpointsOf = ({ cluster, local }: ServicePort): readonly Endpoint[
 const PROXY_NAME = "service.kubernetes.io/service-proxy-name"
 const HEADLESS = "service.kubernetes.io/headless"
 
-/** Is the slice one that a proxy of the family acts on? */
+/** Whether the proxy of a family handles the slice. */
 export const concerns = ({ metadata, addressType }: EndpointSlice, family: Family): boolean =>
   addressType === family &&
   metadata.labels?.[SERVICE_NAME] !== undefined &&
@@ -50,8 +53,8 @@ export const concerns = ({ metadata, addressType }: EndpointSlice, family: Famil
   metadata.labels[HEADLESS] === undefined
 
 /**
- * The ports of a Service that the proxy of a family programs, with `slices` of that family; none for Services without
- * an address of the family, headless ones, ExternalName and those of another proxy.
+ * Returns the ports of a Service that the proxy of a family programs, with `slices` of that family; none for Services
+ * without an address of the family, headless ones, ExternalName and those of another proxy.
  */
 export function servicePorts(
   service: Service,
@@ -78,7 +81,7 @@ export function servicePorts(
         (status.loadBalancer.ingress ?? []).flatMap(({ ip, ipMode }) => (ipMode === "Proxy" ? [] : (ip ?? []))),
         family,
       ),
-      // Ranges of the other family say nothing about ours.
+      // Ranges of the other family do not matter here.
       sourceRanges: (spec.loadBalancerSourceRanges ?? [])
         .map((range) => range.trim())
         .filter((range) => familyOf(range) === family),
@@ -95,12 +98,15 @@ export function servicePorts(
   })
 }
 
-/** The addresses of the family, each once: what is written in two ways would be two entries for one key. */
+/**
+ * Returns the distinct addresses of the family in canonical form: one address in two notations would be two entries for
+ * one key.
+ */
 const addressesOf = (texts: readonly string[], family: Family): readonly string[] => [
   ...new Set(texts.filter((text) => parseAddress(text)?.family === family).map(canonicalAddress)),
 ]
 
-/** Sorted, so that equal sets give equal rules. */
+/** Returns the endpoints sorted, so that equal endpoints give equal rules. */
 function candidatesOf(
   name: string,
   protocol: string,
@@ -117,7 +123,7 @@ function candidatesOf(
       const ip = canonicalAddress(address)
       const isReady = conditions?.ready !== false
       const key = joinHostPort(ip, port)
-      // While a pod's endpoint moves from one slice to another it is in both.
+      // While the endpoint of a pod moves from one slice to another it is in both.
       if (found.get(key)?.isReady === true) continue
       found.set(key, {
         ip,

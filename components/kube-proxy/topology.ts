@@ -1,26 +1,26 @@
 import type { Endpoint } from "./service-ports.ts"
 
-/** An endpoint with all that says whether it is used. */
+/** An endpoint with all that decides whether it is used. */
 export interface Candidate extends Endpoint {
   readonly isReady: boolean
-  /** It ends, and still serves meanwhile. */
+  /** Whether it is terminating, and still serves. */
   readonly isEnding: boolean
-  /** The zones and nodes that it is meant for by its hints; none where it has no hints. */
+  /** The zones and nodes in its hints; empty when it has none. */
   readonly zones: readonly string[]
   readonly nodes: readonly string[]
 }
 
-/** The node of a proxy. */
+/** Node and zone of a proxy. */
 export interface Place {
   readonly nodeName: string
   readonly zone: string | undefined
 }
 
 /**
- * The endpoints for traffic that may go to any node, and those for traffic that must stay on this one: ready ones, or,
- * for each of the two by itself, where none is ready those that still serve while they end (KEP-1669). Of all nodes'
- * only those that hints mean for this node, or else for its zone, where every ready one has such hints and one is meant
- * (KEP-2433, KEP-3015). Source: pkg/proxy/topology.go CategorizeEndpoints.
+ * Returns the endpoints for traffic that may go to any node, and those for traffic that must stay on this node. Each
+ * has the ready endpoints, or when there are none, those that still serve while they terminate (KEP-1669). The former
+ * has only endpoints with hints for this node, or else for its zone, if every ready endpoint has such hints and at
+ * least one is for it (KEP-2433, KEP-3015). Source: pkg/proxy/topology.go CategorizeEndpoints.
  */
 export function categorize(
   candidates: readonly Candidate[],

@@ -1,29 +1,30 @@
 /**
- * Which pod has which address. Addresses are used again as soon as a pod's sandbox is gone, while the API may still
- * show the pod that had them before: so what the kubelet says of a sandbox that it has just made holds against any
- * status, and of two statuses that of the younger pod. A pod that has lost an address does not get it back by a
- * status.
+ * Records which pod has which address. An address is reused as soon as a pod's sandbox is gone, while the API may still
+ * show the previous pod with it. So the kubelet's report about a new sandbox has precedence over any status, and of two
+ * statuses that of the younger pod. A pod that has lost an address does not get it back by its status.
  */
 export class AddressOwners {
   readonly #owners = new Map<string, Owner>()
   readonly #owned = new Map<string, readonly string[]>()
-  /** Pods whose addresses the kubelet has said: their status is not asked any more. */
+  /** Pods whose addresses the kubelet has reported; their status is ignored. */
   readonly #claimed = new Set<string>()
 
   of(pod: string): readonly string[] {
     return this.#owned.get(pod) ?? []
   }
 
-  /** The kubelet has made a sandbox with these addresses. @returns the pods that had one of them until now */
+  /**
+   * Called when the kubelet has created a sandbox with these addresses. @returns the pods that had one of them before
+   */
   claim(pod: string, addresses: readonly string[]): readonly string[] {
     this.#claimed.add(pod)
     return this.#set(pod, addresses, { pod, since: Infinity })
   }
 
   /**
-   * A pod's status shows these addresses; `since` is when the pod was created, in milliseconds since the epoch.
-   *
-   * @returns the pods that had one of them until now
+   * Called when a pod's status shows these addresses; `since` is when the pod was created, in milliseconds since the
+   * epoch.
+   * @returns the pods that had one of them before
    */
   report(pod: string, addresses: readonly string[], since: number): readonly string[] {
     if (this.#claimed.has(pod)) return []
@@ -34,7 +35,7 @@ export class AddressOwners {
     return this.#set(pod, free, { pod, since })
   }
 
-  /** The pod has ended, or is gone. */
+  /** Called when the pod has ended, or was deleted. */
   release(pod: string): void {
     this.#claimed.delete(pod)
     for (const address of this.of(pod)) this.#owners.delete(address)

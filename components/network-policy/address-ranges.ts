@@ -9,8 +9,8 @@ export interface AddressRange {
 }
 
 /**
- * The addresses of a block without those of its `except`, in rising order and apart from each other; none where `cidr`
- * is no range, which validation does not let in.
+ * Returns the addresses of a block without those of its `except`, as separate ranges in ascending order; none when
+ * `cidr` is invalid, which validation prevents.
  */
 export function rangesOf({ cidr, except = [] }: IPBlock): readonly AddressRange[] {
   const block = parseNetwork(cidr)
@@ -30,7 +30,7 @@ export function rangesOf({ cidr, except = [] }: IPBlock): readonly AddressRange[
   return ranges
 }
 
-/** The same addresses with overlapping and touching ranges made one, in rising order: an nft set refuses overlaps. */
+/** Merges overlapping and adjacent ranges, in ascending order, since an nft set refuses overlaps. */
 export function merged(ranges: readonly AddressRange[]): readonly AddressRange[] {
   const result: AddressRange[] = []
   for (const range of ranges.toSorted(inOrder)) {
@@ -44,7 +44,7 @@ export function merged(ranges: readonly AddressRange[]): readonly AddressRange[]
 const inOrder = (a: AddressRange, b: AddressRange): number =>
   a.family !== b.family ? (a.family === "IPv4" ? -1 : 1) : a.first < b.first ? -1 : a.first > b.first ? 1 : 0
 
-/** As nft reads it: `10.0.0.0-10.0.0.255`, or one address alone. */
+/** Formats a range for nft: `10.0.0.0-10.0.0.255`, or a single address. */
 export const rangeText = ({ family, first, last }: AddressRange): string =>
   first === last ? addressText(family, first) : `${addressText(family, first)}-${addressText(family, last)}`
 

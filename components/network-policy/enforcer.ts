@@ -13,43 +13,45 @@ import { isolated, TABLE } from "./base-chains.ts"
 import { PolicyTable, type PolicyTableOptions } from "./policy-table.ts"
 import { filterBridges, unenforceable } from "./support.ts"
 
-/** A pod's start waits no longer than this for its rules. */
+/** The longest time that the start of a pod waits for its rules. */
 const GATE_MS = 10_000
-/** Wait before another try after a failure. */
+/** The delay before another attempt after a failure. */
 const RETRY_MS = 1000
-/** How often to see whether somebody has flushed the table: the kernel does not tell. As for kube-proxy's rules. */
+/**
+ * How often to check whether another program has flushed the table, which the kernel does not report. The same as for
+ * kube-proxy's rules.
+ */
 const CHECK_MS = 30_000
 
 export interface EnforcerParts extends PolicyTableOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly host: Host
-  /** Whether `host` is the machine whose kernel settings are here under /proc. */
+  /** Whether `host` is the machine whose kernel settings are in this process's /proc. */
   readonly ownsMachine: boolean
-  /** All that a table follows from. */
+  /** Returns everything from which a table is made. */
   everything(): {
     readonly namespaces: readonly Namespace[]
     readonly policies: readonly NetworkPolicy[]
     readonly pods: readonly PodFacts[]
   }
-  /** Told once when it is found that policies cannot be enforced. */
+  /** Called once when it turns out that policies cannot be enforced. */
   unenforceable(why: string): void
 }
 
 /**
- * Keeps the kernel's table in step with policies, namespaces and pods. There is a table while there is a policy, and
- * without one nothing is kept and nothing is run.
- *
- * One transaction runs at a time; what changes meanwhile is in the next. After one that failed the whole table is
- * written anew, since it is not known what is there.
+ * Keeps the kernel's table up to date with policies, namespaces and pods. There is a table only while there is a
+ * policy; without one, nothing is kept in memory and no program is run.
+ * One transaction runs at a time; later changes are in the next one. After a failed transaction the whole table is
+ * written again, since its content is unknown.
  */
 export class Enforcer {
   readonly #parts: EnforcerParts
   readonly #policies = new Map<string, NetworkPolicy>()
   #table: PolicyTable | undefined
-  /** What was written last is in the kernel as it was written. */
+  /** Whether the kernel has what was written last. */
   #isWritten = false
-  /** A table may be in the kernel that this process has not written. */
+  /** Whether the kernel may have a table from an earlier process. */
   #isLeftOver = true
   #unenforceable: string | undefined
   #filtersBridges = false
@@ -64,28 +66,28 @@ export class Enforcer {
       clock: parts.clock,
       sync: () => this.#syncForWaiting(),
       failed(err) {
-        parts.log.error("Cannot write the rules of network policies; will retry", { err })
+        parts.log.error("Failed to write the rules of network policies; will retry", { err })
         return RETRY_MS
       },
     })
   }
 
-  /** Why the kernel does not have what it should, or nothing. */
+  /** Why the kernel's table is out of date; undefined when it is not. */
   get problem(): string | undefined {
     return this.#runner.problem
   }
 
-  /** Why policies cannot be enforced on this machine, or nothing. */
+  /** Why policies cannot be enforced on this machine; undefined when they can. */
   get unenforceable(): string | undefined {
     return this.#unenforceable
   }
 
-  /** Begins to write, and resolves after the first try where there is a policy. What fails is tried again. */
+  /** Begins to write. Resolves after the first attempt if there is a policy; a failed attempt is repeated. */
   async start(): Promise<void> {
     this.#stopped = false
     this.#runner.request()
     const tried = this.#runner.start()
-    // Nobody needs to wait for a table that is left to go.
+    // Without a policy there is no need to wait until an old table is removed.
     if (this.#table !== undefined) await tried
   }
 
@@ -127,7 +129,7 @@ export class Enforcer {
     this.#requestIfChanged()
   }
 
-  /** Resolves when the kernel has all that was said until now. @throws Error where that takes too long */
+  /** Resolves when the kernel has everything that was changed until now. @throws Error when that takes too long */
   async inForce(): Promise<void> {
     if (this.#table === undefined || this.#unenforceable !== undefined) return
     if (this.#isWritten && !this.#table.table.isChanged && !this.#runner.isRunning) return
@@ -164,7 +166,7 @@ export class Enforcer {
     if (this.#table?.table.isChanged === true) this.#runner.request()
   }
 
-  /** Writes what is to be written, and tells those who wait for that. */
+  /** Writes the changes, and resolves the promises of those who wait for them. */
   async #syncForWaiting(): Promise<void> {
     const waiting = this.#waiting.splice(0)
     try {
@@ -196,7 +198,7 @@ export class Enforcer {
     try {
       await transact(host, table.table.whole())
     } catch (err) {
-      // Whether the machine can do it at all is asked only where it has not done it.
+      // Whether the machine supports the rules is only checked after an attempt has failed.
       const why = await unenforceable(host)
       if (why === undefined) throw err
       this.#unenforceable = why
@@ -208,7 +210,7 @@ export class Enforcer {
     await this.#filterBridges()
   }
 
-  /** Once. With pods of other nodes, and with the world, policies hold without. */
+  /** Once. Without it policies still apply to traffic with pods of other nodes and with the world. */
   async #filterBridges(): Promise<void> {
     if (this.#filtersBridges || !this.#parts.ownsMachine) return
     this.#filtersBridges = true
@@ -222,8 +224,8 @@ export class Enforcer {
   }
 
   /**
-   * Addresses of pods that were isolated when the program stopped. What the API does not show of them may run
-   * nevertheless: a pod whose address was not yet written into its status.
+   * Returns addresses of pods that were isolated when the program stopped. Such a pod may run without being visible in
+   * the API, if its address was not written into its status yet.
    */
   async #leftOver(): Promise<readonly string[]> {
     const { host, families } = this.#parts
@@ -243,7 +245,7 @@ export class Enforcer {
       void this.#isIntact().then((fine) => {
         if (this.#stopped || this.#table === undefined || !this.#isWritten) return
         if (fine || this.#runner.isRunning) return this.#watchForFlushes()
-        this.#parts.log.warn("The rules of network policies were removed by somebody; writing them again")
+        this.#parts.log.warn("Another program removed the rules of network policies; writing them again")
         this.#isWritten = false
         this.#runner.request()
       })

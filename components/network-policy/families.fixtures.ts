@@ -1,8 +1,8 @@
-/** Tests are written with addresses of IPv4; here they get those of IPv6, or of both. */
+/** Converts tests, which are written with IPv4 addresses, to IPv6 or to both families. */
 import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import type { PeerInput, PolicyInput } from "./is-allowed.fixtures.ts"
 
-/** The same with `fd42::7` for `10.42.0.7`, `fd43::7` for `10.43.0.7`, and `f000::/4` for `0.0.0.0/4` around them. */
+/** Replaces `10.42.0.7` by `fd42::7`, `10.43.0.7` by `fd43::7`, and `0.0.0.0/4` around them by `f000::/4`. */
 export const inFamily = <T>(family: Family, value: T): T =>
   family === "IPv4"
     ? value
@@ -13,7 +13,7 @@ export const inFamily = <T>(family: Family, value: T): T =>
           .replaceAll('"0.0.0.0/4"', '"f000::/4"'),
       ) as T)
 
-/** The policy with its blocks of addresses in each of the families. */
+/** Returns the policy with its address blocks in each of the families. */
 export function inFamilies(families: readonly Family[], policy: PolicyInput): PolicyInput {
   const each = (peer: PeerInput) =>
     peer.ipBlock === undefined ? [peer] : families.map((family) => inFamily(family, peer))

@@ -1,6 +1,6 @@
 /**
- * What NetworkPolicies allow, by the words of k8s.io/api networking/v1/types.go and without any table: what the rules
- * of the kernel are held against.
+ * Decides what NetworkPolicies allow directly by k8s.io/api networking/v1/types.go, without any table; the kernel's
+ * rules are compared with it.
  */
 import { isIPv6 } from "node:net"
 import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
@@ -38,7 +38,7 @@ export interface World {
   readonly namespaces: Readonly<Record<string, Labels>>
 }
 
-/** A pod, or an address that is no pod's. */
+/** A pod, or an address outside of the cluster. */
 export type End = PodInput | { readonly address: string }
 
 export function isAllowed(world: World, from: End, to: End, port: number, protocol: Protocol): boolean {
@@ -107,7 +107,7 @@ function inRange(cidr: string, address: string): boolean {
   return bits(network).slice(0, Number(length)) === bits(address).slice(0, Number(length))
 }
 
-/** The address as a text of zeros and ones. */
+/** Returns the bits of an address as a text of zeros and ones. */
 function bits(address: string): string {
   if (!isIPv6(address))
     return address

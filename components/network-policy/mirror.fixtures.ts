@@ -1,4 +1,4 @@
-/** Takes commands as the kernel's table does, and refuses those that it would refuse. */
+/** Applies commands as the kernel's table does, and refuses those that the kernel would refuse. */
 export class Mirror {
   readonly #sets = new Map<string, Map<string, string>>()
   readonly #chains = new Map<string, string[]>()
@@ -7,7 +7,7 @@ export class Mirror {
     for (const line of commands.split("\n").filter(Boolean)) this.#command(line)
   }
 
-  /** All sets with their elements and all chains with their rules, in an order of their own. */
+  /** Returns all sets with their elements and all chains with their rules, sorted. */
   content(): object {
     const sorted = <T>(of: Iterable<readonly [string, T]>) => [...of].sort(([a], [b]) => (a < b ? -1 : 1))
     return {

@@ -18,7 +18,7 @@ export interface NetworkPolicyConfig {
   readonly nodeName: string
   /** Families of pods' addresses. */
   readonly families: readonly Family[]
-  /** The bridge that the pods of this node are on. */
+  /** The bridge of this node's pods. */
   readonly bridge: string
   /** Addresses of the cluster's DNS, which has no pod: policies see one that CoreDNS would have. */
   readonly dnsAddresses?: readonly string[]
@@ -26,16 +26,15 @@ export interface NetworkPolicyConfig {
   readonly host?: Host
 }
 
-/** What the kubelet asks of whoever enforces policies. */
+/** The methods that the kubelet calls. */
 export interface NetworkPolicyComponent extends Component {
   /**
-   * Resolves when the kernel has what policies say of a pod that is about to start with these addresses; at once where
-   * there are no policies, or where they cannot be enforced.
-   *
-   * @throws Error where that takes longer than ten seconds
+   * Resolves when the kernel has the rules for a pod that is about to start with these addresses; at once when there
+   * are no policies, or when they cannot be enforced.
+   * @throws Error when that takes longer than ten seconds
    */
   admit(pod: Pod, addresses: readonly string[]): Promise<void>
-  /** Resolves when the kernel has all that the component has heard of. @throws Error as `admit` does */
+  /** Resolves when the kernel has all changes that the component knows. @throws Error as `admit` */
   inForce(): Promise<void>
 }
 
@@ -43,19 +42,19 @@ export interface NetworkPolicyComponent extends Component {
 const MIRROR = "kubernetes.io/config.mirror"
 
 /**
- * Enforces NetworkPolicies in the kernel: policy-table.ts says as what, enforcer.ts writes it. Rules stay when the
- * program stops, so that a restart opens nothing.
+ * Enforces NetworkPolicies in the kernel: policy-table.ts makes the rules, enforcer.ts writes them. The rules stay when
+ * the program stops, so that a restart leaves no gap.
  */
 export function createNetworkPolicy(context: ComponentContext, config: NetworkPolicyConfig): NetworkPolicyComponent {
   return new NetworkPolicies(context, config)
 }
 
-/** Stands in place of the component where policies are not to be enforced: removes what an earlier run has left. */
+/** Takes the place of the component when policies are not to be enforced: removes the rules of an earlier run. */
 export const removeNetworkPolicies = (log: Logger, host: Host = hostIn()): Component => ({
   name: "network-policy",
   start: () =>
     removeTable(host, "inet", TABLE).catch((err: unknown) =>
-      log.warn("Cannot remove the rules of network policies", { err }),
+      log.warn("Failed to remove the rules of network policies", { err }),
     ),
   stop: () => Promise.resolve(),
 })
@@ -111,7 +110,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
         },
         deleted: (pod) => this.#forget(pod),
       }),
-      // Last, since a table is made with the first of them.
+      // Last, since the first policy creates the table.
       policies.on({
         added: (policy) => {
           this.#enforcer.setPolicy(policy)
@@ -126,7 +125,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
     this.#started = true
   }
 
-  /** Rules stay. */
+  /** The rules stay. */
   async stop(): Promise<void> {
     this.#started = false
     for (const off of this.#unsubscribe) off()
@@ -138,7 +137,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
     if (!isSubject(pod)) return
     const key = keyFrom(pod.metadata)
     for (const loser of this.#owners.claim(key, addresses)) this.#place(loser)
-    // Of two versions of the pod the newer one is that of the informer, which may not have heard of it yet.
+    // The informer's version of the pod may be newer, or may not exist yet.
     const known = this.#context.informers.of(Pod).get(key)
     const newest = known !== undefined && known.metadata.uid === pod.metadata.uid ? known : pod
     this.#enforcer.setPod(podFacts(newest, addresses))
@@ -162,7 +161,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
     for (const loser of this.#owners.report(keyFrom(pod.metadata), reportedAddresses(pod), since)) this.#place(loser)
   }
 
-  /** A static pod goes on without the object that mirrors it; its addresses are free when another pod has them. */
+  /** A static pod continues to run without its mirror pod; its addresses are released when another pod gets them. */
   #forget({ metadata }: Pod): void {
     if (metadata.annotations?.[MIRROR] !== undefined) return
     this.#owners.release(keyFrom(metadata))
@@ -175,7 +174,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
     else this.#enforcer.setPod(podFacts(pod, this.#owners.of(key)))
   }
 
-  /** All that rules follow from: what a table is made of with the first policy. */
+  /** Returns everything from which the table is made with the first policy. */
   #everything() {
     const { informers } = this.#context
     return {
@@ -209,7 +208,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
     ]
   }
 
-  /** Says it of every policy there is. */
+  /** Records an event for every policy. */
   #tell(why: string): void {
     for (const policy of this.#context.informers.of(NetworkPolicy).list()) this.#tellOf(policy, why)
   }

@@ -1,20 +1,20 @@
 /**
- * The wanted content of one table of nftables, and the text for `nft -f` that leads there from what was written last.
- * Nothing of this asks the kernel: what was written is remembered, element by element, for as long as it differs.
- *
- * A chain must not be removed before the elements and rules that lead to it, nor be led to before it is there; the
- * order in `changes` follows from that. All of it is one transaction: the kernel takes it whole or not at all.
+ * The wanted content of an nftables table, and the input of `nft -f` that turns what was written last into it. The
+ * kernel is not asked: for every change, what was written before is remembered until it is written.
+ * A chain must not be removed before the elements and rules that refer to it, and must exist before they are added;
+ * this gives the order in `changes`. All commands are one transaction, which the kernel applies as a whole or not at
+ * all.
  */
 export class NftTable {
   readonly #name: string
   readonly #sets = new Map<string, NftSet>()
   readonly #chains = new Map<string, NftChain>()
-  /** As it was written, of what has changed since; `undefined` for what was not there. */
+  /** The written state of sets that have changed since; `undefined` for those that did not exist. */
   #oldSets = new Map<string, NftSet | undefined>()
   #oldChains = new Map<string, NftChain | undefined>()
   #oldElements = new Map<string, Map<string, string | undefined>>()
 
-  /** `name`: family and name, `inet k3ts-network-policy`. */
+  /** `name` has family and name: `inet k3ts-network-policy`. */
   constructor(name: string) {
     this.#name = name
   }
@@ -23,19 +23,19 @@ export class NftTable {
     return this.#oldSets.size > 0 || this.#oldChains.size > 0 || this.#oldElements.size > 0
   }
 
-  /** Adds a set or a map. `type` is what stands in its declaration: `type ipv4_addr : verdict`. */
+  /** Adds a set or a map. `type` is the content of its declaration: `type ipv4_addr : verdict`. */
   addSet(name: string, type: string): void {
     this.#noteSet(name)
     this.#sets.set(name, { type, elements: new Map() })
   }
 
-  /** Removes a set, which has no elements any more. */
+  /** Removes a set without elements. */
   removeSet(name: string): void {
     this.#noteSet(name)
     this.#sets.delete(name)
   }
 
-  /** Puts an element in; `verdict` where the set is a map of verdicts. */
+  /** Adds an element, with a `verdict` if the set is a map of verdicts. */
   put(set: string, element: string, verdict = ""): void {
     const { elements } = this.#sets.get(set)!
     if (elements.get(element) === verdict) return
@@ -50,7 +50,9 @@ export class NftTable {
     elements.delete(element)
   }
 
-  /** Sets the rules of a chain. `hook` makes it one that the kernel calls: `type filter hook forward priority -10`. */
+  /**
+   * Sets the rules of a chain. `hook` makes it a chain that the kernel calls: `type filter hook forward priority -10`.
+   */
   setChain(name: string, rules: readonly string[], hook?: string): void {
     if (!this.#oldChains.has(name)) this.#oldChains.set(name, this.#chains.get(name))
     this.#chains.set(name, { rules, hook })
@@ -61,7 +63,7 @@ export class NftTable {
     this.#chains.delete(name)
   }
 
-  /** The elements of a set with their verdicts. */
+  /** Returns the elements of a set with their verdicts. */
   elements(set: string): ReadonlyMap<string, string> {
     return this.#sets.get(set)?.elements ?? new Map()
   }
@@ -70,7 +72,7 @@ export class NftTable {
     return this.#chains.get(chain)?.rules ?? []
   }
 
-  /** The commands that lead from what was written last to what is wanted now, which then counts as written. */
+  /** Returns the commands that turn what was written last into what is wanted now, which then counts as written. */
   changes(): string {
     const [sets, chains, elements] = [this.#oldSets, this.#oldChains, this.#oldElements]
     this.#forgetOld()
@@ -85,7 +87,7 @@ export class NftTable {
     }
     for (const [name] of changed) text.push(...this.#rules(name))
     for (const [set, olds] of elements) {
-      if (!this.#sets.has(set)) continue // its elements go with it
+      if (!this.#sets.has(set)) continue // removing a set removes its elements
       const now = this.elements(set)
       const differing = [...olds].filter(([element, old]) => now.get(element) !== old)
       const gone = differing.filter(([, old]) => old !== undefined).map(([element]) => element)
@@ -101,7 +103,7 @@ export class NftTable {
     return lines(text)
   }
 
-  /** The commands that make the table as it is wanted, whatever was there; it then counts as written. */
+  /** Returns the commands that create the wanted table, whatever existed before; it then counts as written. */
   whole(): string {
     this.#forgetOld()
     const text = [`add table ${this.#name}`, `delete table ${this.#name}`, `add table ${this.#name}`]
@@ -146,7 +148,7 @@ export class NftTable {
 
 interface NftSet {
   readonly type: string
-  /** By element its verdict, or "". */
+  /** The verdicts by element; "" in a set. */
   readonly elements: Map<string, string>
 }
 interface NftChain {

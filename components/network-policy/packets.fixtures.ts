@@ -13,7 +13,10 @@ import { keyOf, podOf } from "./world.fixtures.ts"
 
 export const NODE = "node-0"
 
-/** The component over a cluster's API, on the machine of a pod network whose pods have addresses of these families. */
+/**
+ * Starts the component for a cluster's API, on the machine of a pod network whose pods have addresses of these
+ * families.
+ */
 export async function enforcing(network: PodNetwork, families: readonly Family[] = ["IPv4"]) {
   const cluster = await startCluster({
     clock: "real",
@@ -32,7 +35,7 @@ export async function enforcing(network: PodNetwork, families: readonly Family[]
   let component = await start()
   /** Resolves when the kernel has all that was written until now. */
   const settled = async (): Promise<void> => {
-    // Informers of this process hear of a write in the turn of its commit.
+    // Informers of this process get a write in the turn of its commit.
     await new Promise((resolve) => setImmediate(resolve))
     await component.inForce()
   }
@@ -65,7 +68,7 @@ export async function enforcing(network: PodNetwork, families: readonly Family[]
       const object = { metadata: { ...known?.metadata, namespace, name }, spec } as never
       await (known === undefined ? client.create(NetworkPolicy, object) : client.update(NetworkPolicy, object))
     },
-    /** Writes what a world has. */
+    /** Creates pods and namespaces of a world. */
     async write({ pods, namespaces }: World): Promise<void> {
       for (const [name, labels] of Object.entries(namespaces))
         await client.create(Namespace, { metadata: { name, labels } })
@@ -85,7 +88,7 @@ export async function enforcing(network: PodNetwork, families: readonly Family[]
         await client.patch(Pod, { namespace, name }, { type: "merge", body: { metadata: { labels: change.labels } } })
       }
     },
-    /** Back to no policies, and to the labels of a world. */
+    /** Removes all policies, and restores the labels of a world. */
     async reset(world: World): Promise<void> {
       for (const namespace of Object.keys(world.namespaces)) await client.deleteCollection(NetworkPolicy, { namespace })
       const over = (labels: Record<string, string> | undefined, wanted: Readonly<Record<string, string>>) => ({
@@ -126,7 +129,7 @@ export const podObject = ({ namespace, name, labels, ports }: PodInput) => ({
   },
 })
 
-/** All connections of a world's pods that are not as `wanted` has it. */
+/** Returns all connections between a world's pods that differ from `wanted`. */
 export async function misled(
   network: PodNetwork,
   world: World,
@@ -142,7 +145,7 @@ export async function misled(
               address: to.address,
               port,
               protocol,
-              // What is let through is waited for as long as a busy machine may take.
+              // A connection that should succeed may take as long as a busy machine needs.
               timeoutMs: expected ? 10_000 : 250,
             })
             const really = said === undefined ? false : said === keyOf(to)

@@ -5,9 +5,9 @@ import { keyFrom } from "../../pkg/client/informer.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Protocol } from "./policy-rules.ts"
 
-/** What policies ask of a pod. */
+/** What policies need to know of a pod. */
 export interface PodFacts {
-  /** `<namespace>/<name>`: a static pod and its mirror have different uids, and are one. */
+  /** `<namespace>/<name>`, since a static pod and its mirror pod have different uids. */
   readonly key: string
   readonly namespace: string
   readonly labels: Labels | undefined
@@ -21,10 +21,10 @@ export interface PodPort {
   readonly number: number
 }
 
-/** Has traffic of its own that policies are about: not one that shares the node's network, nor one that has ended. */
+/** Whether policies apply to the pod: not to one that uses the node's network, nor to one that has ended. */
 export const isSubject = (pod: Pod): boolean => pod.spec.hostNetwork !== true && !isPodTerminal(pod)
 
-/** `addresses` are those the pod has now, which its status may not show yet. */
+/** `addresses` are those that the pod has now; its status may not show them yet. */
 export const podFacts = (pod: Pod, addresses: readonly string[]): PodFacts => ({
   key: keyFrom(pod.metadata),
   namespace: pod.metadata.namespace ?? "",
@@ -33,14 +33,14 @@ export const podFacts = (pod: Pod, addresses: readonly string[]): PodFacts => ({
   ports: namedPorts(pod),
 })
 
-/** Addresses that the pod's status shows; what is no address is left out, since it would stand among commands. */
+/** Returns the addresses in the pod's status. Invalid ones are left out, since addresses become part of commands. */
 export const reportedAddresses = ({ status }: Pod): readonly string[] => {
   const { podIPs = [], podIP } = status
   const all = podIPs.flatMap(({ ip }) => (ip ? [ip] : []))
   return (all.length > 0 ? all : podIP ? [podIP] : []).filter((address) => parseAddress(address) !== undefined)
 }
 
-/** Ports with a name, of the containers that run as long as the pod. Source: pkg/api/v1/pod/util.go FindPort. */
+/** Returns the named ports of containers that run for the pod's whole life. Source: pkg/api/v1/pod/util.go FindPort. */
 function namedPorts({ spec }: Pod): readonly PodPort[] {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
   return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>

@@ -1,6 +1,6 @@
 /**
- * A machine and its pods as network namespaces: one with the bridge and the rules, and one for each pod, joined to the
- * bridge as CNI's plugin does it. Needs root, `ip` and `nft`.
+ * A machine and its pods as network namespaces: one with the bridge and the rules, and one for each pod, connected to
+ * the bridge as the CNI plugin does it. Needs root, `ip` and `nft`.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -27,7 +27,9 @@ export class PodNetwork {
   readonly #namespaces = [this.machine]
   readonly #pods: TestPod[] = []
 
-  /** `pods`: addresses of IPv4 by name; each pod has that of IPv6, too. All of them listen on `ports`. */
+  /**
+   * `pods` has IPv4 addresses by name; each pod also has the corresponding IPv6 address. All of them listen on `ports`.
+   */
   static async make(pods: Readonly<Record<string, string>>, ports: readonly number[]): Promise<PodNetwork> {
     const network = new PodNetwork()
     ip("netns", "add", network.machine)
@@ -52,7 +54,7 @@ export class PodNetwork {
     return ip("netns", "exec", this.machine, program, ...args)
   }
 
-  /** Something on the machine that says `machine` to whoever connects. */
+  /** Starts a server on the machine that sends `machine` to every client. */
   listenOnMachine(address: string, port: number): { readonly ready: Promise<unknown> } & AsyncDisposable {
     const code = `require("node:net").createServer((s) => s.end("machine")).listen(${port}, "${address}", () => console.log(1))`
     const child = spawn("ip", ["netns", "exec", this.machine, process.execPath, "-e", code])
@@ -65,7 +67,7 @@ export class PodNetwork {
     }
   }
 
-  /** Addresses of a pod that begin so. */
+  /** Returns the addresses of a pod with this prefix. */
   addressesOf(pod: string, start: string): readonly string[] {
     const text = ip("-n", this.pod(pod).namespace, "-o", "addr", "show", "dev", "eth0")
     return [...text.matchAll(/ inet6? ([^/]+)/g)].map(([, address]) => address!).filter((one) => one.startsWith(start))
@@ -75,7 +77,7 @@ export class PodNetwork {
     return this.#pods.find((pod) => pod.name === name && !pod.isGone)!
   }
 
-  /** Makes the pod's network, as a runtime makes a sandbox; then starts what runs in it. */
+  /** Creates the pod's network, as a runtime creates a sandbox, and then starts its program. */
   async add(name: string, address: string, ports: readonly number[]): Promise<TestPod> {
     const pod = this.sandbox(name, address)
     await pod.start(ports)
@@ -145,7 +147,7 @@ export class TestPod {
     await ready
   }
 
-  /** What the pod hears from the other end; undefined where nothing comes. */
+  /** Returns what the pod gets from the other end; undefined when nothing comes. */
   async tell(command: WithoutId<Command>): Promise<string | undefined> {
     const id = ++this.#last
     const answer = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve))
@@ -153,7 +155,7 @@ export class TestPod {
     return (await answer).said
   }
 
-  /** Ends what runs in it; its network goes with the last of it. */
+  /** Ends the pod's program; its network disappears with it. */
   stop(): void {
     this.isGone = true
     this.#process?.kill("SIGKILL")

@@ -1,6 +1,6 @@
 /**
- * Stands for the containers of one pod in tests with real packets: listens on ports over TCP and UDP, answers each with
- * its own name, and connects where it is told. Run in the pod's network namespace; speaks lines of JSON.
+ * Takes the place of a pod's containers in tests with real packets: listens on TCP and UDP ports, responds with its own
+ * name, and connects on request. Runs in the pod's network namespace and exchanges lines of JSON.
  */
 import { createSocket, type RemoteInfo } from "node:dgram"
 import { connect, createServer, type Socket } from "node:net"
@@ -13,17 +13,17 @@ export interface Probe {
   readonly protocol: "TCP" | "UDP"
   readonly timeoutMs: number
 }
-/** Opens a connection that stays, on which both sides say something again and again; or ends it. */
+/** Opens a connection on which both sides send repeatedly; or closes it. */
 export interface Hold {
   readonly id: number
   readonly hold: { readonly address: string; readonly port: number } | "ask" | "listen" | "end"
 }
-/** Sends a datagram to all (by broadcast, or to a group of IPv6), and tells the names of who answered. */
+/** Sends a datagram to all (by broadcast, or to an IPv6 group), and returns the names of those who responded. */
 export interface Broadcast {
   readonly id: number
   readonly broadcast: { readonly address: string; readonly port: number }
 }
-/** Connects again and again, from the very first moment, until it is told to end. */
+/** Connects repeatedly, from the first moment on, until it is told to stop. */
 export interface Hammer {
   readonly id: number
   readonly hammer: { readonly address: string; readonly port: number } | "end"
@@ -31,7 +31,7 @@ export interface Hammer {
 export type Command = Probe | Hold | Hammer | Broadcast
 export interface Answer {
   readonly id: number
-  /** What the other end said; absent when it said nothing in time. */
+  /** What the other end sent; undefined when nothing came in time. */
   readonly said?: string | undefined
 }
 
@@ -47,7 +47,7 @@ for (const port of ports.map(Number)) {
   createServer(serve).listen({ host: "::", port })
   const udp = createSocket({ type: "udp6", ipv6Only: false })
   udp.on("message", (_: Buffer, { port: from, address }: RemoteInfo) => udp.send(name, from, address))
-  udp.on("error", () => undefined) // the asker is gone
+  udp.on("error", () => undefined) // the client is gone
   udp.bind(port)
 }
 
@@ -71,7 +71,7 @@ function probe({ id, address, port, protocol, timeoutMs }: Probe): void {
     const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
     socket.on("message", (bytes) => done(bytes.toString()))
     socket.on("error", () => done())
-    // What is lost on a busy machine is sent again.
+    // Repeated, since a busy machine may lose a datagram.
     const send = () => socket.send("?", port, address, () => undefined)
     const again = setInterval(send, 50)
     send()

@@ -6,11 +6,11 @@ import { merged, rangesOf, type AddressRange } from "./address-ranges.ts"
 export type Direction = "ingress" | "egress"
 export type Protocol = "TCP" | "UDP" | "SCTP"
 
-/** Pods by the labels of their namespaces and their own. */
+/** Selects pods by the labels of their namespaces and their own. */
 export interface PodSelection {
-  /** Equal for selections that have the same pods by the same words, whichever policy they stand in. */
+  /** Equal for selections that are written alike and so have the same pods, whichever policy they are in. */
   readonly key: string
-  /** The one namespace, or a matcher of namespaces' labels. */
+  /** The name of one namespace, or a matcher of namespaces' labels. */
   readonly namespaces: string | LabelMatcher
   readonly pods: LabelMatcher
 }
@@ -22,29 +22,29 @@ export interface PortRange {
   readonly last: number
 }
 
-/** The port that a container of the destination has under this name. */
+/** A named port of a container of the destination. */
 export interface NamedPort {
   readonly protocol: Protocol
   readonly name: string
 }
 
-/** One rule of a policy: allows what has one of the peers and one of the ports. */
+/** One rule of a policy: allows connections with one of the peers on one of the ports. */
 export interface PolicyRule {
-  /** `undefined` for any. One that is there and empty matches nobody. */
+  /** Undefined for any peer. Empty lists match none. */
   readonly peers: { readonly pods: readonly PodSelection[]; readonly ranges: readonly AddressRange[] } | undefined
-  /** `undefined` for any, and for protocols without ports. */
+  /** Undefined for any port, and for protocols without ports. */
   readonly ports: { readonly ranges: readonly PortRange[]; readonly names: readonly NamedPort[] } | undefined
 }
 
-/** What a NetworkPolicy says, apart from how it is written. */
+/** The content of a NetworkPolicy, independent of its notation. */
 export interface PolicyRules {
   readonly namespace: string
   readonly subjects: LabelMatcher
-  /** Directions in which the subjects are isolated, each with what is allowed nevertheless. */
+  /** The directions in which the selected pods are isolated, each with the rules that allow connections. */
   readonly rules: Readonly<Partial<Record<Direction, readonly PolicyRule[]>>>
 }
 
-/** Source: k8s.io/api networking/v1/types.go. */
+/** Returns the rules of a NetworkPolicy. Source: k8s.io/api networking/v1/types.go. */
 export function policyRules({ metadata, spec }: NetworkPolicy): PolicyRules {
   const { namespace = "" } = metadata
   const { policyTypes = [], ingress = [], egress = [] } = spec
@@ -71,7 +71,10 @@ function peersOf(namespace: string, peers: readonly NetworkPolicyPeer[]): NonNul
   }
 }
 
-/** Without a selector of pods all of the namespaces' are meant; without one of namespaces the policy's own. */
+/**
+ * Without podSelector all pods of the namespaces are selected; without namespaceSelector those of the policy's own
+ * namespace.
+ */
 function podSelection(namespace: string, { podSelector, namespaceSelector }: NetworkPolicyPeer): PodSelection {
   const pods = fromLabelSelector(podSelector ?? {})
   if (namespaceSelector === undefined) return { key: `${namespace}|${keyOf(pods)}`, namespaces: namespace, pods }

@@ -7,36 +7,36 @@ import { NftTable } from "./nft-table.ts"
 import type { PodFacts } from "./pod-facts.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRules, PortRange } from "./policy-rules.ts"
 
-/** For addresses of which it is not known yet whose they are. */
+/** The chain for addresses whose pod is not known yet. */
 const UNKNOWN_CHAIN = "unknown-pod"
 
 export interface PolicyTableOptions {
   readonly families: readonly Family[]
-  /** The bridge that pods of this node are on. */
+  /** The bridge of this node's pods. */
   readonly bridge: string
 }
 
-/** A policy, with the number that its chains are named by. */
+/** A policy, with the number in the names of its chains. */
 interface Policy {
   readonly id: number
   readonly rules: PolicyRules
 }
-/** What a pod has in the table. */
+/** The state of a pod in the table. */
 interface PlacedPod {
   readonly facts: PodFacts
-  /** Policies that select it. */
+  /** The policies that select it. */
   readonly policies: Set<Policy>
-  /** Elements, by set. */
+  /** Its elements, by set. */
   readonly elements: Map<string, readonly string[]>
   readonly groups: Partial<Record<Direction, Group>>
 }
-/** Pods that are isolated in a direction by the very same policies share a chain. */
+/** Pods that are isolated in a direction by exactly the same policies share a chain. */
 interface Group {
   readonly key: string
   readonly chain: string
   pods: number
 }
-/** A set of pods, or of pods' ports, and how many chains refer to it. */
+/** A set of pods, or of pods' ports, with the number of chains that refer to it. */
 interface SharedSet<T> {
   readonly of: T
   readonly number: number
@@ -44,16 +44,14 @@ interface SharedSet<T> {
 }
 
 /**
- * Policies, namespaces and pods as the content of a table of nftables:
- *
- *     map  ingress-ip      address of an isolated pod → its group's chain
- *     chain group-7        jump to the chain of each policy that selects the group's pods, then drop
- *     chain ingress-3      one policy: accept what each of its rules allows
- *     set  pods-ip-4       addresses of the pods that one selection of peers has
- *     set  port-ip-5       address . number of the pods that have a port of one name
- *
- * A pod that comes or goes is a matter of elements only. What a change costs grows with what it concerns: a pod with
- * the number of policies in its namespace and of selections, a policy with the number of pods.
+ * Turns policies, namespaces and pods into the content of an nftables table:
+ * map  ingress-ip      address of an isolated pod → its group's chain
+ * chain group-7        jump to the chain of each policy that selects the group's pods, then drop
+ * chain ingress-3      one policy: accept what each of its rules allows
+ * set  pods-ip-4       addresses of the pods that one selection of peers has
+ * set  port-ip-5       address . number of the pods that have a port of one name
+ * A pod that is added or removed changes elements only. The cost of a change depends on what it affects: for a pod, the
+ * number of policies in its namespace and of selections; for a policy, the number of pods.
  */
 export class PolicyTable {
   readonly table = new NftTable(`inet ${TABLE}`)
@@ -64,7 +62,7 @@ export class PolicyTable {
   readonly #pods = new Map<string, PlacedPod>()
   readonly #selections = new Map<string, SharedSet<PodSelection>>()
   readonly #namedPorts = new Map<string, SharedSet<NamedPort>>()
-  /** Sets of numbers that each policy's chains refer to. */
+  /** The sets of port numbers to which each policy's chains refer. */
   readonly #portSets = new Map<Policy, string[]>()
   readonly #groups = new Map<string, Group>()
   #last = 0
@@ -80,7 +78,7 @@ export class PolicyTable {
     for (const { name, rules, hook } of baseChains(families, bridge)) this.table.setChain(name, rules, hook)
   }
 
-  /** `undefined` for a policy that is gone. */
+  /** `rules` is undefined for a deleted policy. */
   setPolicy(key: string, rules: PolicyRules | undefined): void {
     const before = this.#policies.get(key)
     const after = rules === undefined ? undefined : { id: before?.id ?? ++this.#last, rules }
@@ -108,7 +106,7 @@ export class PolicyTable {
     this.#portSets.delete(before)
   }
 
-  /** `undefined` for a namespace that is gone. */
+  /** `labels` is undefined for a deleted namespace. */
   setNamespace(name: string, labels: Labels | undefined): void {
     const before = this.#namespaces.get(name)
     if (labels === undefined) this.#namespaces.delete(name)
@@ -146,7 +144,7 @@ export class PolicyTable {
     for (const [set, elements] of pod.elements) for (const element of elements) this.table.take(set, element)
   }
 
-  /** Lets nothing to or from an address until a pod has it. */
+  /** Drops all packets to and from an address until a pod has it. */
   closeUnknown(address: string): void {
     const family = familyOf(address)
     if (!this.#families.includes(family)) return
@@ -203,7 +201,7 @@ export class PolicyTable {
     for (const pod of this.#pods.values()) this.#fillNamedPort(pod, shared)
   }
 
-  /** Lets go of the sets that a policy's rules referred to. */
+  /** Releases the sets to which a policy's rules referred. */
   #release({ rules }: Policy, direction: Direction): void {
     for (const { peers, ports } of rules.rules[direction] ?? []) {
       for (const { key } of peers?.pods ?? []) this.#releaseSet(this.#selections, key, podsSet)
@@ -226,7 +224,7 @@ export class PolicyTable {
     }
   }
 
-  /** Puts the pod into the sets that it belongs to, and takes it out of the others. */
+  /** Adds the pod to the sets that it belongs to, and removes it from the others. */
   #fill(pod: PlacedPod): void {
     for (const shared of this.#selections.values()) this.#fillSelection(pod, shared)
     for (const shared of this.#namedPorts.values()) this.#fillNamedPort(pod, shared)
@@ -263,7 +261,7 @@ export class PolicyTable {
     else pod.elements.set(set, elements)
   }
 
-  /** Leads the pod's addresses to the chains of the policies that isolate it, in each direction. */
+  /** Maps the pod's addresses to the chain of the policies that isolate it, in each direction. */
   #isolate(pod: PlacedPod): void {
     for (const direction of DIRECTIONS) {
       const policies = [...pod.policies].filter(({ rules }) => rules.rules[direction] !== undefined)

@@ -1,24 +1,24 @@
 /**
- * Rules as nft reads them. What is judged is the connection that a packet belongs to, never the packet: its client is
- * `ct original saddr`, its server `ct reply saddr` and the port of the server `ct reply proto-src`, in packets of both
- * directions. So an answer is allowed exactly as long as its question is, a change of policies holds for connections
- * that are established at their next packet, without telling the connection tracker; and what a Service has led to a
- * pod is judged by that pod and by the true client, whatever address the packet shows.
+ * Formats rules for nft. Rules check the connection to which a packet belongs, not the packet: in packets of both
+ * directions its client is `ct original saddr`, its server `ct reply saddr` and the server's port `ct reply proto-src`.
+ * So a response is allowed exactly as long as its request is, and a change of policies applies to established
+ * connections at their next packet, without a change in the connection tracker. Connections through a Service are
+ * checked for the pod that serves them and for the real client, whatever addresses the packet has.
  */
 import { type Family } from "../../pkg/apimachinery/cidr.ts"
 import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 import { rangeText } from "./address-ranges.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protocol } from "./policy-rules.ts"
 
-/** Names of the sets that a rule needs. */
+/** Returns the names of the sets that a rule needs. */
 export interface SetNames {
   pods(selection: PodSelection, family: Family): string
   namedPort(port: NamedPort, family: Family): string
-  /** A set of these numbers. */
+  /** Returns the name of a set of these port numbers. */
   ports(ranges: readonly PortRange[]): string
 }
 
-/** The rules that accept what a policy's rule allows, each in one family. */
+/** Returns the nft rules for one rule of a policy, each for one family. */
 export function ruleText(
   direction: Direction,
   { peers, ports }: PolicyRule,
@@ -60,16 +60,17 @@ function byProtocol(ranges: readonly PortRange[]): readonly (readonly [Protocol,
 }
 
 /**
- * One number stands in the rule itself; more are a set, since nft cannot print such numbers of a set without a name.
+ * A single number is part of the rule; several are a named set, since nft cannot print such numbers in an anonymous
+ * set.
  */
 function portMatch(ranges: readonly PortRange[], names: SetNames): string {
   const [first] = ranges
-  if (first!.first === 0) return "" // all ports: one range is left that begins at 0
+  if (first!.first === 0) return "" // all ports: the one range that is left begins at 0
   if (ranges.length === 1 && first!.first === first!.last) return `ct reply proto-src ${first!.first} `
   return `ct reply proto-src @${names.ports(ranges)} `
 }
 
-/** The same numbers, with overlapping and touching ranges made one, in rising order. */
+/** Merges overlapping and adjacent ranges, in ascending order. */
 function mergedPorts(ranges: readonly PortRange[]): readonly PortRange[] {
   const result: PortRange[] = []
   for (const range of ranges.toSorted((a, b) => a.first - b.first)) {

@@ -3,7 +3,10 @@ import type { Host } from "../../pkg/netfilter/host.ts"
 import { judgeNft } from "../../pkg/netfilter/nft.ts"
 import { release } from "node:os"
 
-/** What policies are made of: verdict maps, sets with two keys and sets of ranges, the tuples of a connection. */
+/**
+ * A table with everything that policies need: verdict maps, sets with two keys and sets of ranges, the addresses of a
+ * connection.
+ */
 const TRIAL = `add table inet k3ts-trial
 add chain inet k3ts-trial hooked { type filter hook forward priority -10 ; }
 add chain inet k3ts-trial group
@@ -16,7 +19,7 @@ add rule inet k3ts-trial hooked meta l4proto tcp ct reply proto-src @numbers ct 
 add element inet k3ts-trial pods { 192.0.2.1 : goto group }
 `
 
-/** Why NetworkPolicies cannot be enforced on the machine, or nothing. */
+/** Returns why NetworkPolicies cannot be enforced on the machine; undefined when they can. */
 export async function unenforceable(host: Host): Promise<string | undefined> {
   const version = await host.run("nft", ["--version"]).catch(() => undefined)
   const judged = judgeNft(version, release())
@@ -32,8 +35,8 @@ export async function unenforceable(host: Host): Promise<string | undefined> {
 const BRIDGE_FILTER = "/proc/sys/net/bridge/bridge-nf-call-"
 
 /**
- * Has packets between pods on one bridge pass the rules. Returns why that cannot be, or nothing: without it a policy
- * holds between pods and the world, but not between two pods of this node.
+ * Makes packets between pods on one bridge pass the rules. Returns why that is impossible, or undefined: without it
+ * policies apply to traffic between pods and the world, but not between two pods of this node.
  */
 export async function filterBridges(): Promise<string | undefined> {
   try {

@@ -7,24 +7,25 @@ import type { Labels, PeerInput, PolicyInput, PortInput, Protocol } from "./is-a
 
 export type Change =
   | { readonly policy: PolicyInput }
-  /** Of all policies. */
+  /** Removes all policies. */
   | { readonly remove: "policies" }
   | { readonly namespace: string; readonly labels: Labels }
-  /** `pod` as `x/a`; the labels are added to those it has. */
+  /** `pod` is written `x/a`; the labels are added to those it has. */
   | { readonly pod: string; readonly labels: Labels }
 
 export interface Check {
   readonly port: number
   readonly protocol: Protocol
   /**
-   * From whom, to whom, whether they connect; a later one overrides an earlier one, and all else connects. `*` is any.
+   * Source, destination, and whether they connect; a later entry overrides an earlier one, and all others connect. `*`
+   * is any.
    */
   readonly expect: readonly (readonly [from: string, to: string, connects: boolean])[]
 }
 
 export interface Case {
   readonly title: string
-  /** The pods that the expectations speak of. */
+  /** The pods in the expectations. */
   readonly pods: readonly string[]
   readonly steps: readonly { readonly changes: readonly Change[]; readonly checks: readonly Check[] }[]
 }
@@ -43,7 +44,7 @@ interface Rules {
   readonly ingress?: PolicyInput["ingress"]
   readonly egress?: PolicyInput["egress"]
 }
-/** A policy that isolates in the directions that it has rules for, be it none. */
+/** Returns a policy that isolates in the directions for which it has rules, even if the list is empty. */
 const policy = (name: string, podSelector: LabelSelector, { ingress, egress }: Rules, in_ = "x"): Change => ({
   policy: {
     namespace: in_,
@@ -72,7 +73,7 @@ const steps = (title: string, pods: string, ...of: readonly (readonly [readonly 
   steps: of.map(([changes, ...checks]) => ({ changes, checks })),
 })
 
-/** Upstream's ports have names like `serve-80-tcp`. */
+/** Upstream's ports have names such as `serve-80-tcp`. */
 const onPort = (port: number | string, protocol?: Protocol): PortInput => ({
   port,
   ...(protocol === undefined ? {} : { protocol }),
@@ -81,7 +82,7 @@ const TO_XA = ["*/*", "x/a", false] as const
 const INTO_X = ["*/*", "x/*", false] as const
 const OUT_OF_X = ["x/*", "*/*", false] as const
 
-/** Where every pod is: its address follows from its name. */
+/** The pods of the tests; their addresses follow from their names. */
 export const NAMESPACES = ["x", "y", "z"] as const
 export const PODS = ["a", "b", "c"] as const
 export const PORTS = [80, 81] as const
@@ -90,7 +91,7 @@ export const addressOf = (name: string): string => {
   const [space = "", own = ""] = name.split("/")
   return `10.42.0.${10 + NAMESPACES.findIndex((one) => one === space) * 3 + PODS.findIndex((one) => one === own)}`
 }
-/** A large range about an address, as upstream makes it. */
+/** A large range around an address, as upstream uses it. */
 const AROUND = "0.0.0.0/4"
 
 const perProtocol = (protocol: Protocol): readonly Case[] => [
@@ -450,7 +451,7 @@ export const CASES: readonly Case[] = [
   ...perProtocol("SCTP"),
 ]
 
-/** Whether a check expects the connection. */
+/** Whether a check expects the connection to succeed. */
 export function expects({ expect }: Check, from_: string, to_: string): boolean {
   const is = (pattern: string, name: string) => {
     const [space, own] = [pattern.split("/"), name.split("/")]

@@ -1,6 +1,6 @@
 /**
- * What a table says of a connection that is forwarded: reads the rules as nft would, those words of its language that
- * the rules of policies use, and throws for any other.
+ * Evaluates a table for a forwarded connection: reads rules as nft would, as far as policies use them, and throws for
+ * any other.
  */
 import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
 import type { NftTable } from "./nft-table.ts"
@@ -31,7 +31,7 @@ function run(table: NftTable, chain: string, connection: Connection): Verdict {
   return undefined
 }
 
-/** The verdict of a rule whose matches all hold. */
+/** Returns the verdict of a rule whose matches are all true; undefined otherwise. */
 function match(table: NftTable, words: readonly string[], c: Connection): readonly string[] | undefined {
   const family = c.client.includes(":") ? "ipv6" : "ipv4"
   const ip = family === "ipv4" ? "ip" : "ip6"
@@ -41,7 +41,7 @@ function match(table: NftTable, words: readonly string[], c: Connection): readon
     const word = next()
     if (word === "accept" || word === "drop") return [word]
     if (word === "jump" || word === "goto") return [word, next()]
-    // Of the link, of errors and of untracked packets: none of them is a connection between pods.
+    // Rules about the link, errors and untracked packets do not concern connections between pods.
     if (word === "iifname" || word === "icmpv6") return undefined
     if (word === "meta") {
       const [key, value] = [next(), next()]
@@ -63,7 +63,7 @@ function match(table: NftTable, words: readonly string[], c: Connection): readon
   throw new Error(`no verdict in "${words.join(" ")}"`)
 }
 
-/** A field of the connection; undefined where it has none. */
+/** Returns a field of the connection; undefined when it has none. */
 function field(next: () => string, ip: string, c: Connection): string | undefined {
   const direction = next()
   if (direction === "state") return "state"

@@ -6,7 +6,7 @@ import { policyRules } from "./policy-rules.ts"
 import type { PolicyTable } from "./policy-table.ts"
 import { addressOf, NAMESPACES, PODS, PORTS, PROTOCOLS, type Change } from "./truth-tables.fixtures.ts"
 
-/** Upstream's nine pods in three namespaces, without policies. */
+/** Returns upstream's nine pods in three namespaces, without policies. */
 export const ninePods = (): World => ({
   policies: [],
   pods: NAMESPACES.flatMap((namespace) =>
@@ -27,7 +27,7 @@ export const keyOf = ({ namespace, name }: { readonly namespace: string; readonl
   `${namespace}/${name}`
 export const podOf = ({ pods }: World, key: string): PodInput => pods.find((pod) => keyOf(pod) === key)!
 
-/** The world after a change. */
+/** Returns the world after a change. */
 export function changed(world: World, change: Change): World {
   if ("policy" in change) {
     const key = keyOf(change.policy)
@@ -53,12 +53,12 @@ export const factsOf = ({ address, name, ...pod }: PodInput): PodFacts => ({
 
 export const rulesOf = (policy: PolicyInput) => policyRules(objectOf(policy))
 
-/** The policy as the API has it. */
+/** Returns the policy as an API object. */
 export function objectOf({ namespace, name, ...spec }: PolicyInput): NetworkPolicy {
   return decodeObject(NetworkPolicy, { metadata: { namespace, name }, spec }).object
 }
 
-/** Leads a table from one world to another by what differs. */
+/** Changes a table from one world to another by their differences. */
 export function applyTo(table: PolicyTable, before: World, after: World): void {
   for (const [name, labels] of Object.entries(after.namespaces))
     if (before.namespaces[name] !== labels) table.setNamespace(name, labels)

@@ -2,27 +2,29 @@ import { isValue, MalformedMessage, parseFields, type Field, type Framing } from
 
 export interface BodyHandlers {
   data(chunk: Buffer): void
-  /** The body is complete. */
+  /** Called when the body is complete. */
   end(trailers: readonly Field[]): void
 }
 
-/** Of a line that tells the size of a chunk, with its extensions, which are dropped; and of all trailers together. */
+/**
+ * The longest line with the size of a chunk, including extensions, which are dropped; and the longest trailers in all.
+ */
 const LONGEST_SIZE_LINE = 1024
 const LONGEST_TRAILERS = 16 * 1024
 
 type Step = "size" | "data" | "after data" | "trailers" | "done"
 
 /**
- * Finds the end of a body in the bytes of a connection, and takes chunks apart. Source: RFC 9112, 6 and 7. A body of
- * the kind `close` ends with `closed`.
+ * Finds the end of a body in the bytes of a connection, and decodes chunks. Source: RFC 9112, 6 and 7. A body with the
+ * framing `close` ends with a call of `closed`.
  */
 export class BodyReader {
   readonly #framing: Framing
   readonly #handlers: BodyHandlers
   #step: Step
-  /** Bytes that are left of the body or of the chunk. */
+  /** Bytes that remain of the body or of the chunk. */
   #left: number
-  /** The beginning of a line whose end has not come. */
+  /** The beginning of a line whose end has not arrived. */
   #line = ""
   #trailers = ""
 
@@ -37,19 +39,19 @@ export class BodyReader {
     return this.#step === "done"
   }
 
-  /** Tells of a body that has no bytes at all. Call it once, before the first bytes. */
+  /** Reports the end of a body without bytes. Must be called once, before the first bytes. */
   begin(): void {
     if (this.#framing.kind === "none" || (this.#framing.kind === "length" && this.#left === 0)) this.#end([])
   }
 
-  /** Takes bytes of the connection; gives how many of them belonged to the body. @throws MalformedMessage */
+  /** Reads bytes of the connection. Returns how many of them belong to the body. @throws MalformedMessage */
   take(bytes: Buffer): number {
     let at = 0
     while (at < bytes.length && this.#step !== "done") at = this.#next(bytes, at)
     return at
   }
 
-  /** The connection was ended by the other side. Gives whether the body is complete. */
+  /** Called when the other side has ended the connection. Returns whether the body is complete. */
   closed(): boolean {
     if (this.#framing.kind === "close" && this.#step === "data") this.#end([])
     return this.done

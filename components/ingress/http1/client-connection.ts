@@ -8,7 +8,7 @@ import { fieldLines, Output } from "./output.ts"
 const LONGEST_HEAD = 64 * 1024
 const END_OF_HEAD = "\r\n\r\n"
 
-/** A connection to a backend, which serves one request after another. */
+/** A connection to a backend, which handles one request after another. */
 export class ClientConnection implements Upstream, Watched {
   due = Infinity
   place = -1
@@ -19,14 +19,14 @@ export class ClientConnection implements Upstream, Watched {
   readonly #closed: (connection: ClientConnection) => void
   #request: OutgoingRequest | undefined
   #handlers: UpstreamHandlers | undefined
-  /** The beginning of a head whose end has not come. */
+  /** The beginning of a head whose end has not arrived. */
   #head: Buffer | undefined
   #reader: BodyReader | undefined
   #requestComplete = false
   #keepAlive = false
   #isTunnel = false
 
-  /** `released`: another request may be sent. `closed`: none can. The socket is connected. */
+  /** `released` is called when another request may be sent, `closed` when none can be. The socket is connected. */
   constructor(
     socket: Socket,
     released: (connection: ClientConnection) => void,
@@ -45,7 +45,7 @@ export class ClientConnection implements Upstream, Watched {
     })
   }
 
-  /** The socket has failed; `close` follows. */
+  /** Called when the socket has failed; `close` follows. */
   error(message: string): void {
     this.#fail(message)
   }
@@ -101,7 +101,7 @@ export class ClientConnection implements Upstream, Watched {
     return !this.#socket.destroyed
   }
 
-  /** Closes a connection that nobody uses. */
+  /** Closes an unused connection. */
   close(): void {
     this.#socket.destroy()
   }
@@ -111,7 +111,7 @@ export class ClientConnection implements Upstream, Watched {
   }
 
   #take(bytes: Buffer): void {
-    // A backend that speaks without being asked is not understood.
+    // A backend that sends data without a request is not valid HTTP.
     if (this.#handlers === undefined) return this.close()
     try {
       let rest: Buffer | undefined = bytes
@@ -122,7 +122,7 @@ export class ClientConnection implements Upstream, Watched {
     }
   }
 
-  /** Works on the bytes, and gives those that are left for another step. */
+  /** Processes the bytes of one step, and returns those that remain for the next one. */
   #next(bytes: Buffer): Buffer | undefined {
     if (this.#isTunnel) {
       this.#handlers!.data(bytes)
@@ -130,7 +130,7 @@ export class ClientConnection implements Upstream, Watched {
     }
     if (this.#reader === undefined) return this.#readHead(bytes)
     const taken = this.#reader.take(bytes)
-    // More than the answer: nobody asked for it.
+    // Bytes after the response belong to no request.
     if (taken < bytes.length) this.close()
     return undefined
   }

@@ -4,9 +4,9 @@ import type { Endpoint, Upstream } from "../proxy/messages.ts"
 import type { Watchdog } from "../proxy/watchdog.ts"
 import { ClientConnection } from "./client-connection.ts"
 
-/** How long a connection waits for another request; shorter than servers usually let it. */
+/** How long a connection waits for another request; shorter than most servers keep one open. */
 const IDLE_MS = 30_000
-/** So long after a request a backend hardly closes the connection. */
+/** Within this time after a request a backend hardly ever closes the connection. */
 const SURELY_OPEN_MS = 1000
 const MOST_IDLE_PER_ENDPOINT = 64
 const MOST_IDLE = 1024
@@ -17,12 +17,13 @@ interface Waiting {
 }
 
 /**
- * Connections of HTTP/1.1 to backends, with TLS where a backend asks for it, kept for further requests. Certificates of
- * backends are not verified, and no name is sent, as ingress-nginx does without `proxy-ssl-…` annotations.
+ * Keeps HTTP/1.1 connections to backends for further requests, with TLS when the backend's protocol needs it.
+ * Certificates of backends are not verified, and no server name is sent, as ingress-nginx does without `proxy-ssl-…`
+ * annotations.
  */
 export class Http1Connector {
   readonly #watchdog: Watchdog
-  /** By protocol and endpoint, the one that was used last at the end. */
+  /** By protocol and endpoint; the connection used most recently is last. */
   readonly #idle = new Map<string, Waiting[]>()
   readonly #open = new Set<Socket>()
   #idleCount = 0
@@ -81,7 +82,7 @@ export class Http1Connector {
     }
   }
 
-  /** Closes all connections, also those in use. */
+  /** Closes all connections, including those in use. */
   stop(): void {
     for (const socket of this.#open) socket.destroy()
     this.#idle.clear()

@@ -1,13 +1,13 @@
 /** A header of HTTP/1.1 or HTTP/2, or a trailer. */
 export interface Field {
-  /** As it came. */
+  /** The name as it was sent. */
   readonly name: string
   /** The name in lower case. */
   readonly key: string
   readonly value: string
 }
 
-/** How the end of a body is found. `close`: it ends with the connection, which only answers may do. */
+/** How the end of a body is found. `close`: the body ends with the connection, which is only allowed for responses. */
 export type Framing =
   | { readonly kind: "none" | "chunked" | "close" }
   | { readonly kind: "length"; readonly length: number }
@@ -16,15 +16,15 @@ export interface RequestHead {
   readonly method: string
   /** Path and query; `*` for OPTIONS of the whole server. */
   readonly target: string
-  /** As the client named it, with its port. */
+  /** The host as the client sent it, with its port. */
   readonly authority: string
-  /** In lower case, without port and without a dot at its end. */
+  /** The host in lower case, without port and without a dot at its end. */
   readonly host: string
   readonly minorVersion: 0 | 1
   readonly fields: readonly Field[]
   readonly framing: Framing
   readonly keepAlive: boolean
-  /** The protocol that the client wants to change to. */
+  /** The protocol to which the client wants to switch. */
   readonly upgrade: string | undefined
   readonly expectsContinue: boolean
 }
@@ -37,7 +37,7 @@ export interface ResponseHead {
   readonly keepAlive: boolean
 }
 
-/** A message that does not follow the protocol, with the status that its sender is answered with. */
+/** A message that violates the protocol, with the status of the response to its sender. */
 export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage"
   readonly status: number
@@ -48,7 +48,7 @@ export class MalformedMessage extends Error {
 }
 const bad = (message: string): MalformedMessage => new MalformedMessage(400, message)
 
-/** A character that may stand nowhere in a head, or half of a line's end. */
+/** Matches characters that are not allowed in a head, and incomplete line ends. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 const TARGET = /^[\x21-\x7e\x80-\xff]+$/
@@ -56,9 +56,9 @@ const AUTHORITY = /^(?:[\w.~-]*|\[[\da-f:.]+\])(?::\d{0,5})?$/i
 const MOST_FIELDS = 200
 
 /**
- * Reads the head of a request: the text before the empty line, as latin1. Strict where leniency lets two servers
- * disagree on where a request ends: two Hosts, a Content-Length that is doubled, odd or beside a Transfer-Encoding,
- * continued lines, space before a colon, a lone CR or LF. Source: RFC 9112. @throws MalformedMessage
+ * Parses the head of a request: the text before the empty line, as latin1. It is strict where lenient servers could
+ * disagree on where a request ends: two Host headers, a Content-Length that is duplicate, invalid or beside a
+ * Transfer-Encoding, continued lines, space before a colon, a lone CR or LF. Source: RFC 9112. @throws MalformedMessage
  */
 export function parseRequestHead(text: string): RequestHead {
   if (FORBIDDEN.test(text)) throw bad("the head has a character that may not stand there")
@@ -94,7 +94,7 @@ export function parseRequestHead(text: string): RequestHead {
   }
 }
 
-/** Reads the head of an answer to a request with `method`. @throws MalformedMessage */
+/** Parses the head of a response to a request with `method`. @throws MalformedMessage */
 export function parseResponseHead(text: string, method: string): ResponseHead {
   if (FORBIDDEN.test(text)) throw bad("the head has a character that may not stand there")
   const lineEnd = endOfLine(text)
@@ -114,13 +114,13 @@ export function parseResponseHead(text: string, method: string): ResponseHead {
   }
 }
 
-/** The end of the first line. */
+/** Returns the end of the first line. */
 function endOfLine(text: string): number {
   const end = text.indexOf("\r\n")
   return end < 0 ? text.length : end
 }
 
-/** The fields of a head from `start` on, or those of a trailer. @throws MalformedMessage */
+/** Parses the fields of a head after `start`, or those of a trailer. @throws MalformedMessage */
 export function parseFields(text: string, start: number): readonly Field[] {
   const fields: Field[] = []
   for (let at = start; at < text.length;) {
@@ -145,7 +145,7 @@ interface About {
   expectsContinue: boolean
 }
 
-/** What the fields say about the message and its connection. */
+/** Reads what the fields say about the message and its connection. */
 function readFields(fields: readonly Field[], minorVersion: 0 | 1): About {
   const about: About = {
     host: undefined,
@@ -192,8 +192,8 @@ function readFields(fields: readonly Field[], minorVersion: 0 | 1): About {
 }
 
 /**
- * The protocols of an Upgrade without other versions of HTTP: a backend that changed to one of these would be asked past
- * the rules of all Ingresses.
+ * Returns the protocols of an Upgrade header without versions of HTTP: after a switch to one of these, requests could
+ * reach the backend past the rules of all Ingresses.
  */
 function passedOn(upgrade: string): string | undefined {
   const protocols = upgrade.split(",").map((each) => each.trim())
@@ -201,7 +201,10 @@ function passedOn(upgrade: string): string | undefined {
   return kept.length === 0 ? undefined : kept.join(", ")
 }
 
-/** Absolute form is for proxies and names the host anew. @throws MalformedMessage for CONNECT and what is no target */
+/**
+ * Splits a request target. The absolute form, which is for proxies, names the host again. @throws MalformedMessage for
+ * CONNECT and invalid targets
+ */
 function splitTarget(method: string, target: string): { readonly target: string; readonly authority?: string } {
   if (!TARGET.test(target)) throw bad("the target of the request has a character that may not stand there")
   if (target.startsWith("/")) return { target }
@@ -211,7 +214,7 @@ function splitTarget(method: string, target: string): { readonly target: string;
   return { authority, target: rest.startsWith("/") ? rest : `/${rest}` }
 }
 
-/** The name in an authority, as routes have it. */
+/** Returns the host in an authority, in the form of routes. */
 export function hostOf(authority: string): string {
   const end = authority.startsWith("[") ? authority.indexOf("]") + 1 : authority.indexOf(":")
   const name = (end > 0 || authority.startsWith(":") ? authority.slice(0, end) : authority).toLowerCase()
@@ -219,6 +222,6 @@ export function hostOf(authority: string): string {
 }
 
 export const isToken = (text: string): boolean => TOKEN.test(text)
-/** Whether a text may be the value of a field. */
+/** Whether a text is valid as the value of a field. */
 export const isValue = (text: string): boolean => !/[\0-\x08\x0a-\x1f\x7f]/.test(text)
 export const isAuthority = (text: string): boolean => AUTHORITY.test(text)

@@ -2,11 +2,11 @@ import type { Socket } from "node:net"
 import { DirectSocket } from "../../../pkg/runtime/direct-socket.ts"
 import type { Field, Framing } from "./head.ts"
 
-/** Up to here the parts of a message are joined, so that they are one write and one TLS record or few. */
+/** Up to this size the parts of a message are joined, so that they are one write and few TLS records. */
 const JOINED_BYTES = 64 * 1024
 const CRLF = Buffer.from("\r\n")
 
-/** Gathers the parts of messages of HTTP/1.1, and writes them to a connection together. */
+/** Collects the parts of HTTP/1.1 messages, and writes them to a connection together. */
 export class Output {
   readonly #socket: Socket
   readonly #direct: DirectSocket
@@ -19,7 +19,7 @@ export class Output {
     this.#direct = new DirectSocket(socket)
   }
 
-  /** Begins a message; its parts are sent as chunks where its framing is that. */
+  /** Begins a message; its parts are sent as chunks when the framing is chunked. */
   head(text: string, framing: Framing["kind"]): void {
     this.#isChunked = framing === "chunked"
     this.#push(Buffer.from(text, "latin1"))
@@ -39,7 +39,7 @@ export class Output {
     this.#isChunked = false
   }
 
-  /** Writes all. False when the other side is behind: the socket's `drain` comes after that. */
+  /** Writes everything. Returns false when the socket's buffer is full: its `drain` follows. */
   flush(): boolean {
     const parts = this.#parts
     if (parts.length > 0) {
@@ -58,7 +58,7 @@ export class Output {
   }
 }
 
-/** Fields as they stand in a head or a trailer. */
+/** Formats the fields of a head or a trailer. */
 export function fieldLines(fields: readonly Field[]): string {
   let text = ""
   for (const { name, value } of fields) text += `${name}: ${value}\r\n`

@@ -18,24 +18,24 @@ export interface ServerConnectionParts {
   readonly isStopping: () => boolean
 }
 
-/** Times in milliseconds. */
+/** Time limits in milliseconds. */
 export interface ServerLimits {
   /** From the first byte of a request to the end of its head, and for the TLS handshake. */
   readonly headMs: number
-  /** From the end of an answer to the first byte of the next request. */
+  /** From the end of a response to the first byte of the next request. */
   readonly idleMs: number
-  /** In which a client may read an answer after which the connection is closed though the client still sends. */
+  /** How long a client may read a response after which the connection is closed while the client is still sending. */
   readonly lingerMs: number
 }
 
 const LONGEST_HEAD = 32 * 1024
-/** Bytes that wait while nobody takes them, before the connection is not read any more. */
+/** The most bytes that wait for the exchange; beyond it the connection is not read. */
 const MOST_WAITING = 64 * 1024
-/** What is left of a body after its answer is read and dropped up to here. */
+/** After a response up to this many bytes of the request's body are read and dropped, to keep the connection. */
 const MOST_DROPPED = 64 * 1024
 const END_OF_HEAD = "\r\n\r\n"
 
-/** A client's connection of HTTP/1.1, which brings one request after another. */
+/** A client's HTTP/1.1 connection, which carries one request after another. */
 export class ServerConnection implements Downstream, Watched {
   due = Infinity
   place = -1
@@ -43,15 +43,15 @@ export class ServerConnection implements Downstream, Watched {
   readonly #origin: Origin
   readonly #parts: ServerConnectionParts
   readonly #output: Output
-  /** What has come and not been taken. */
+  /** Bytes that have arrived and were not used yet. */
   #input: Buffer | undefined
-  /** So much of it holds no end of a head. */
+  /** How much of the input was searched for the end of a head. */
   #searched = 0
   #request: RequestHead | undefined
   #exchange: Exchange | undefined
   #reader: BodyReader | undefined
   #isReceiving = false
-  /** The client sends its body when it is told to. */
+  /** Whether the client waits for 100 Continue before it sends the body. */
   #isAwaited = false
   #isPaused = false
   #isAdvancing = false
@@ -75,7 +75,7 @@ export class ServerConnection implements Downstream, Watched {
     })
   }
 
-  /** Ends the connection when no request is under way. */
+  /** Ends the connection when no request is in progress. */
   stop(): void {
     if (this.#exchange === undefined && this.#state === "http") this.#socket.destroy()
   }
@@ -86,7 +86,7 @@ export class ServerConnection implements Downstream, Watched {
     else this.#socket.destroy()
   }
 
-  // ---- the side of the exchange ----
+  // ---- called by the exchange ----
 
   receive(wanted: boolean): void {
     this.#isReceiving = wanted
@@ -145,7 +145,7 @@ export class ServerConnection implements Downstream, Watched {
     this.#socket.destroy()
   }
 
-  // ---- the side of the socket ----
+  // ---- called by the socket ----
 
   #take(bytes: Buffer): void {
     if (this.#state === "closing") return
@@ -159,7 +159,7 @@ export class ServerConnection implements Downstream, Watched {
     }
   }
 
-  /** Takes what can be taken of the input. */
+  /** Processes the input as far as possible. */
   #advance(): void {
     if (this.#isAdvancing) return
     this.#isAdvancing = true
@@ -169,7 +169,8 @@ export class ServerConnection implements Downstream, Watched {
       if (!(err instanceof MalformedMessage)) throw err
       if (this.#exchange === undefined) this.#refuse(err.status, err.message)
       else {
-        // The answer may have begun: the backend is told by the end of its connection, the client by that of this one.
+        // The response may have begun, so both the backend and the client learn of the fault by the end of their
+        // connections.
         const exchange = this.#exchange
         this.abort()
         exchange.clientGone()
@@ -183,7 +184,7 @@ export class ServerConnection implements Downstream, Watched {
     }
   }
 
-  /** Does one thing with the input. False when nothing can be done with it now. */
+  /** Does one step with the input. Returns false when nothing can be done now. */
   #step(input: Buffer): boolean {
     if (this.#state === "tunnel") {
       if (!this.#isReceiving) return false
@@ -202,7 +203,7 @@ export class ServerConnection implements Downstream, Watched {
   }
 
   #begin(input: Buffer): boolean {
-    // Empty lines before a request are passed over. Source: RFC 9112, 2.2.
+    // Empty lines before a request are skipped. Source: RFC 9112, 2.2.
     if (this.#searched === 0 && input.length >= 2 && input[0] === 13 && input[1] === 10) {
       this.#input = input.length === 2 ? undefined : input.subarray(2)
       return true
@@ -241,10 +242,10 @@ export class ServerConnection implements Downstream, Watched {
     })
   }
 
-  /** Whether what is left of the request's body is little, or nothing. */
+  /** Whether little or nothing is left of the request's body. */
   #canDrop(): boolean {
     if (this.#reader === undefined) return true
-    // A client that was not told to send its body may send another request in its place.
+    // A client that was not told to send its body may send another request instead.
     if (this.#isAwaited) return false
     const { framing } = this.#request!
     return framing.kind === "length" && framing.length <= MOST_DROPPED
@@ -267,7 +268,10 @@ export class ServerConnection implements Downstream, Watched {
     this.#close()
   }
 
-  /** The client gets the time to read, which a reset would take from it: what it still sends is dropped. */
+  /**
+   * Closes the connection after the client had time to read the response: what it still sends is dropped, since a reset
+   * would discard the response.
+   */
   #close(): void {
     this.#state = "closing"
     this.#input = undefined

@@ -17,10 +17,10 @@ import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import { cutOff, headersOf, trailersOf } from "./server-stream.ts"
 
 const IDLE_MS = 30_000
-/** Requests at once on one connection; further ones open another. */
+/** The most concurrent requests on one connection; more open another connection. */
 const MOST_STREAMS = 100
 
-/** A connection of HTTP/2 to a backend, which serves many requests at once. */
+/** An HTTP/2 connection to a backend, which handles many requests at once. */
 class Session implements Watched {
   due = Infinity
   place = -1
@@ -28,7 +28,7 @@ class Session implements Watched {
   readonly #watchdog: Watchdog
   isConnected = false
   streams = 0
-  /** It has served a request. */
+  /** Whether it has handled a request. */
   isUsed = false
 
   constructor(session: ClientHttp2Session, watchdog: Watchdog) {
@@ -58,7 +58,7 @@ class Session implements Watched {
   }
 }
 
-/** Connections of HTTP/2 without TLS to backends that ask for it, gRPC servers among them. */
+/** HTTP/2 connections without TLS to backends whose protocol is h2c, such as gRPC servers. */
 export class Http2Connector {
   readonly #watchdog: Watchdog
   readonly #sessions = new Map<string, Set<Session>>()
@@ -115,7 +115,7 @@ export class Http2Connector {
   }
 }
 
-/** One request on a connection of HTTP/2. */
+/** One request on an HTTP/2 connection. */
 class ClientStream implements Upstream {
   readonly isReused: boolean
   readonly #session: Session
@@ -157,7 +157,7 @@ class ClientStream implements Upstream {
     })
     stream.on("trailers", (trailers) => (received = trailersOf(trailers)))
     stream.on("end", () => {
-      // The end of a stream that was reset is none.
+      // A stream that was reset has not ended properly.
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR || stream.rstCode === undefined) this.#complete(received)
     })
     stream.on("drain", () => this.#handlers?.drained())

@@ -10,7 +10,7 @@ import type { Exchange } from "../proxy/exchange.ts"
 import type { Origin } from "../proxy/fields.ts"
 import type { Answer, Downstream, IncomingRequest } from "../proxy/messages.ts"
 
-/** Begins the exchange of a request that came on a stream. */
+/** Begins the exchange of a request on a stream. */
 export function serveStream(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -18,7 +18,7 @@ export function serveStream(
   begin: (request: IncomingRequest, client: Downstream) => Exchange,
   refused: (status: number) => void,
 ): void {
-  // A client that resets its stream is no error of ours: `close` tells.
+  // A client that resets its stream is not an error; `close` reports it.
   stream.on("error", () => undefined)
   const request = requestOf(stream, headers, origin)
   if (request === undefined) {
@@ -32,7 +32,9 @@ export function serveStream(
   client.exchange.start()
 }
 
-/** Undefined for one that a backend of HTTP/1.1 could understand otherwise. Source: RFC 9113, 8.2 and 8.3. */
+/**
+ * Returns undefined for a request that an HTTP/1.1 backend could interpret differently. Source: RFC 9113, 8.2 and 8.3.
+ */
 function requestOf(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -74,11 +76,11 @@ function framingOf({ endAfterHeaders }: ServerHttp2Stream, headers: IncomingHttp
   return length === undefined ? { kind: "chunked" } : { kind: "length", length: Number(length) }
 }
 
-/** A client's stream of HTTP/2. */
+/** An HTTP/2 stream of a client. */
 class ServerStream implements Downstream {
   exchange: Exchange | undefined
   readonly #stream: ServerHttp2Stream
-  /** Bytes of the body that must still come, where their number was said. */
+  /** Bytes of the body that must still come, when a content-length was sent. */
   #left: number | undefined
   #listens = false
   #bodyEnded = false
@@ -124,7 +126,7 @@ class ServerStream implements Downstream {
     this.#trailers = trailers
     this.exchange = undefined
     this.#stream.end()
-    // What is left of the body is not wanted. Source: RFC 9113, 8.1.
+    // The rest of the body is not needed. Source: RFC 9113, 8.1.
     if (!this.#bodyEnded && !this.#stream.endAfterHeaders) {
       if (this.#stream.writableFinished) this.#stream.close(constants.NGHTTP2_NO_ERROR)
       else this.#stream.once("finish", () => this.#stream.close(constants.NGHTTP2_NO_ERROR))
@@ -152,7 +154,7 @@ class ServerStream implements Downstream {
     })
   }
 
-  /** The body is not as long as was said. */
+  /** Ends a request whose body is not as long as its content-length. */
   #breakOff(): void {
     const exchange = this.exchange
     this.exchange = undefined
@@ -162,12 +164,12 @@ class ServerStream implements Downstream {
 }
 
 /**
- * Resets a stream. Bun's `close` with an error code ends the message in order before it does, so that the other side
- * takes a part for the whole; `destroy` with an error does not.
+ * Resets a stream. Bun's `close` with an error code first ends the message properly, so that the other side takes a
+ * part for the whole; `destroy` with an error does not.
  */
 export const cutOff = (stream: Http2Stream): void => void stream.destroy(new Error("the other side is gone"))
 
-/** Several fields of one name stand as a list. */
+/** Returns fields as an object; several fields with one name become a list. */
 export function headersOf(fields: readonly Field[]): OutgoingHttpHeaders {
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   for (const { key, value } of fields) {
@@ -179,7 +181,7 @@ export function headersOf(fields: readonly Field[]): OutgoingHttpHeaders {
   return headers
 }
 
-/** Fields that may stand after a body. */
+/** Returns the fields that are allowed after a body. */
 export const trailersOf = (headers: IncomingHttpHeaders): readonly Field[] =>
   Object.entries(headers).flatMap(([key, value]) =>
     (Array.isArray(value) ? value : [value ?? ""]).flatMap((each) =>

@@ -15,10 +15,10 @@ export interface SessionsParts {
 }
 
 const MOST_STREAMS = 100
-/** A client that gives up so many more requests than it finishes only makes work (CVE-2023-44487). */
+/** How many more requests a client may cancel than it finishes; beyond that it only causes work (CVE-2023-44487). */
 const MOST_RESETS = 200
 
-/** The clients' connections of HTTP/2. */
+/** The clients' HTTP/2 connections. */
 export class Sessions {
   readonly #open = new Set<Session>()
   readonly #server = createServer({ settings: { maxConcurrentStreams: MOST_STREAMS } })
@@ -43,7 +43,7 @@ export class Sessions {
     socket.resume()
   }
 
-  /** Takes no more requests; those under way go on. */
+  /** Accepts no more requests; those in progress continue. */
   stop(): void {
     this.#isStopping = true
     for (const session of this.#open) session.close()

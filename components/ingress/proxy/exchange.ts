@@ -24,13 +24,13 @@ import {
 } from "./messages.ts"
 import type { Watchdog, Watched } from "./watchdog.ts"
 
-/** An exchange that is over, for metrics and the access log. */
+/** A finished exchange, for metrics and the access log. */
 export interface Finished {
   readonly request: IncomingRequest
   readonly target: Target | undefined
   readonly backend: Backend | undefined
   readonly endpoint: Endpoint | undefined
-  /** 499 where the client went away before there was an answer. */
+  /** 499 when the client disconnected before there was a response. */
   readonly status: number
   /** Bytes of the bodies. */
   readonly received: number
@@ -44,13 +44,13 @@ export interface ProxyParts {
   /** At least 0 and less than 1. */
   readonly chance: () => number
   /**
-   * The next endpoint of a backend that is not among `tried`; undefined when there is none, and so when all were tried.
-   * `client` is the address that asks.
+   * Returns the next endpoint of a backend that is not in `tried`; undefined when there is none. `client` is the
+   * address of the client.
    */
   readonly pick: (to: BackendRef, tried: readonly Endpoint[], client: string) => Picked | undefined
   readonly connector: Connector
   readonly watchdog: Watchdog
-  /** The port to which requests without TLS are sent. */
+  /** The port to which requests without TLS are redirected. */
   readonly httpsPort: number
   readonly finished: (exchange: Finished) => void
 }
@@ -60,7 +60,7 @@ export interface Picked {
   readonly protocol: BackendProtocol
 }
 
-/** Methods that mean the same when they come twice. Source: RFC 9110, 9.2.2. */
+/** Methods that have the same effect when they are sent twice. Source: RFC 9110, 9.2.2. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -89,9 +89,8 @@ const NO_BACKEND: Refusal = { status: 500, reason: "the rule has no backend" }
 export const reasonOf = (status: number): string => REASONS[status] ?? "Error"
 
 /**
- * One request and its answer, on the way between a client and a backend. Bodies go through part by part: while one side
- * is behind, the other is not read. Each method is called from an event of a socket and runs to its end without an
- * await.
+ * One request and its response, between a client and a backend. Bodies are passed on part by part: while one side is
+ * slow, the other is not read. Each method is called from an event of a socket and runs to its end without an await.
  */
 export class Exchange implements Watched {
   due = Infinity
@@ -146,9 +145,9 @@ export class Exchange implements Watched {
     this.#try()
   }
 
-  // ---- what the client does ----
+  // ---- called by the client's side ----
 
-  /** A part of the request's body. */
+  /** A part of the request's body has arrived. */
   data(chunk: Buffer): void {
     if (this.#isOver || this.#upstream === undefined) return
     this.#received += chunk.length
@@ -170,19 +169,19 @@ export class Exchange implements Watched {
     if (this.#answerComplete) this.#finish()
   }
 
-  /** The client reads on. */
+  /** The client can take more data. */
   clientDrained(): void {
     if (!this.#isOver) this.#upstream?.receive(true)
   }
 
-  /** The client is gone: the backend is told by the end of its connection. */
+  /** The client has disconnected; the backend's connection is ended. */
   clientGone(): void {
     if (this.#isOver) return
     if (this.#status === 0) this.#status = 499
     this.#finish()
   }
 
-  // ---- what the backend does ----
+  // ---- called by the backend's side ----
 
   readonly #handlers: UpstreamHandlers = {
     head: (head) => {
@@ -198,7 +197,7 @@ export class Exchange implements Watched {
       if (this.#isOver) return
       this.#client.end(trailers)
       this.#answerComplete = true
-      // Each side of an upgraded connection ends on its own.
+      // The two directions of an upgraded connection end independently.
       if (this.#status !== 101 || this.#requestComplete) this.#finish()
     },
     flush: () => {
@@ -231,13 +230,13 @@ export class Exchange implements Watched {
     this.#upstream = undefined
     if (this.#status !== 0) this.#breakOff()
     else if (this.#mayRepeat()) {
-      // The backend may be well, and have closed the connection in the moment in which it was used again.
+      // The backend may be healthy, and have closed the connection at the moment when it was used again.
       if (upstream?.isReused === true) this.#tried = this.#tried.filter((one) => one !== this.#endpoint)
       this.#retryOr(502, reason)
     } else this.#refuse(502, reason)
   }
 
-  // ---- time ----
+  // ---- called by the watchdog ----
 
   overdue(): void {
     if (this.#isOver) return
@@ -312,7 +311,10 @@ export class Exchange implements Watched {
     } else this.bodyEnd([])
   }
 
-  /** Whether a request that a backend may have seen may be sent again: its body is gone. */
+  /**
+   * Whether a request that a backend may have received can be sent again: that is impossible once its body was passed
+   * on.
+   */
   #mayRepeat(): boolean {
     const { method, framing, upgrade } = this.#request
     return !hasBody(framing) && upgrade === undefined && IDEMPOTENT.has(method)
@@ -335,7 +337,7 @@ export class Exchange implements Watched {
     this.#refuse(redirect.status, "this is found elsewhere", [fieldOf("Location", location)])
   }
 
-  /** Answers in the place of a backend. */
+  /** Responds in place of a backend. */
   #refuse(status: number, reason: string, fields: readonly Field[] = []): void {
     this.#status = status
     const body = Buffer.from(`${reason}\n`)

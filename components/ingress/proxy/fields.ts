@@ -1,6 +1,6 @@
 import type { Field } from "../http1/head.ts"
 
-/** Fields that are about one connection and are not passed on. Source: RFC 9110, 7.6.1. */
+/** Fields of a single connection, which are not passed on. Source: RFC 9110, 7.6.1. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -12,11 +12,11 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "upgrade",
   "http2-settings",
 ])
-/** What Connection may not take from a message. */
+/** Fields that a Connection header may not remove from a message. */
 const KEPT: ReadonlySet<string> = new Set(["host", "content-length", "content-type", "cookie", "authorization"])
 /**
- * What only the proxy says to a backend, so that a client cannot claim it; `proxy` would become HTTP_PROXY of CGI
- * programs. Also in spellings with underscores, which CGI and WSGI take for the same.
+ * Fields that only the proxy sets, so that a client cannot forge them; `proxy` would become HTTP_PROXY in CGI programs.
+ * Spellings with underscores are included, which CGI and WSGI treat as the same.
  */
 const OURS: ReadonlySet<string> = new Set([
   "forwarded",
@@ -37,10 +37,10 @@ export const isFraming = (key: string): boolean =>
 
 /** Who asked, and where. */
 export interface Origin {
-  /** The client's address. */
+  /** The address of the client. */
   readonly client: string
   readonly isSecure: boolean
-  /** The port on which the request came. */
+  /** The port at which the request arrived. */
   readonly port: number
   /** The number by which the port was asked for: `port`, or 0 for any. */
   readonly listener: number
@@ -50,7 +50,7 @@ export interface Origin {
   readonly serverName: string | undefined
 }
 
-/** The fields of a request for a backend, without those that frame its body and without Host. */
+/** Returns the fields of a request for a backend, without Host and those that frame the body. */
 export function requestFields(fields: readonly Field[], authority: string, origin: Origin): Field[] {
   const named = namedByConnection(fields)
   const kept: Field[] = []
@@ -71,7 +71,7 @@ export function requestFields(fields: readonly Field[], authority: string, origi
   return kept
 }
 
-/** The fields of an answer for a client. The length of its body stays, for answers to HEAD. */
+/** Returns the fields of a response for a client. The length of the body is kept, for responses to HEAD. */
 export function answerFields(fields: readonly Field[]): Field[] {
   const named = namedByConnection(fields)
   return fields.filter(({ key }) => !HOP_BY_HOP.has(key) && named?.has(key) !== true)

@@ -15,25 +15,27 @@ export interface IncomingRequest {
   readonly origin: Origin
 }
 
-/** An answer to a client; the fields are those that it is sent. */
+/** A response to a client, with its final fields. */
 export type Answer = Pick<ResponseHead, "status" | "reason" | "fields" | "framing">
 
 /** The client's side of an exchange. */
 export interface Downstream {
-  /** Whether parts of the request's body may come, to `data` and `bodyEnd` of the exchange. At first none may. */
+  /**
+   * Sets whether parts of the request's body are passed to `data` and `bodyEnd` of the exchange. At first they are not.
+   */
   receive(wanted: boolean): void
-  /** With status 101 all bytes that follow belong to the upgraded protocol. */
+  /** After status 101 all bytes belong to the upgraded protocol. */
   respond(answer: Answer): void
   write(chunk: Buffer): void
-  /** Ends the answer and sends all of it; after an upgrade: nothing more comes from the backend. */
+  /** Ends the response and sends all of it; after an upgrade: the backend sends nothing more. */
   end(trailers: readonly Field[]): void
-  /** Sends what has been written. False when the client is behind; `drained` of the exchange is called after that. */
+  /** Sends what has been written. Returns false when the client is slow; `drained` of the exchange is called later. */
   flush(): boolean
-  /** Breaks the answer off, so that the client sees that it is not complete. */
+  /** Breaks off the response, so that the client sees that it is incomplete. */
   abort(): void
 }
 
-/** A request for a backend. The fields are those that it is sent, without Host and what frames the body. */
+/** A request for a backend, with its final fields except Host and those that frame the body. */
 export interface OutgoingRequest {
   readonly method: string
   readonly target: string
@@ -44,31 +46,31 @@ export interface OutgoingRequest {
   readonly isSecure: boolean
 }
 
-/** What a backend's side tells. */
+/** Events of a backend's side. */
 export interface UpstreamHandlers {
   head(head: ResponseHead): void
   data(chunk: Buffer): void
   end(trailers: readonly Field[]): void
-  /** All that came at once has been told. */
+  /** All data that arrived together was passed on. */
   flush(): void
   /** More of the request may be written. */
   drained(): void
-  /** Nothing more comes. */
+  /** The request failed; no more events follow. */
   failed(reason: string): void
 }
 
 /** The backend's side of an exchange: a connection, or a stream of one. */
 export interface Upstream {
-  /** It has served another request: the backend may have closed it in the same moment. */
+  /** Whether it has handled another request, so that the backend may have just closed it. */
   readonly isReused: boolean
-  /** Sends the head, with `flush` at the latest. */
+  /** Sends the head, at the latest with `flush`. */
   send(request: OutgoingRequest, handlers: UpstreamHandlers): void
   flush(): void
-  /** False when the backend is behind; `drained` is called after that. */
+  /** Returns false when the backend is slow; `drained` is called later. */
   write(chunk: Buffer): boolean
   end(trailers: readonly Field[]): void
   receive(wanted: boolean): void
-  /** Gives the exchange up; no handler is called any more. Does nothing after the end of both messages. */
+  /** Cancels the exchange; no event follows. Does nothing after both messages have ended. */
   abort(): void
 }
 
@@ -76,21 +78,21 @@ export interface Upstream {
 export interface Endpoint {
   readonly address: string
   readonly port: number
-  /** Both, as one text. */
+  /** Address and port as one text. */
   readonly key: string
 }
 
-/** How a backend is spoken to: in HTTP/1.1, in HTTP/1.1 over TLS, or in HTTP/2 without TLS. */
+/** The protocol of a backend: HTTP/1.1, HTTP/1.1 over TLS, or HTTP/2 without TLS. */
 export type BackendProtocol = "http1" | "https1" | "h2c"
 
-/** Whether the message has a body with any bytes, as far as its head tells. */
+/** Whether the message may have a body with any bytes, according to its head. */
 export const hasBody = (framing: Framing): boolean =>
   framing.kind !== "none" && !(framing.kind === "length" && framing.length === 0)
 
 export interface Connector {
   /**
-   * Gives a connection to `connected`, or why there is none, perhaps before it returns. `isFresh`: not one that may
-   * just be closed. The result gives up.
+   * Calls `connected` with a connection, or with the reason why there is none; perhaps before it returns. With
+   * `isFresh` no connection is reused. Returns a function that cancels this.
    */
   connect(
     endpoint: Endpoint,

@@ -1,17 +1,17 @@
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 
-/** Something that must have gone on by a time. */
+/** Something with a deadline. */
 export interface Watched {
-  /** Milliseconds of the monotonic clock; Infinity for any time. Set by `Watchdog.expect`. */
+  /** The deadline in milliseconds of the monotonic clock; Infinity for none. Set by `Watchdog.expect`. */
   due: number
-  /** Where the watchdog keeps it. */
+  /** The index in the watchdog's list. */
   place: number
   overdue(now: number): void
 }
 
 /**
- * Watches over connections and exchanges with one timer, which runs only while there are any. A time that moves further
- * away costs an assignment: the timer then finds nothing overdue and is set anew.
+ * Watches the deadlines of connections and exchanges with one timer, which runs only while there are any. To extend a
+ * deadline costs an assignment: the timer then finds nothing overdue and is set again.
  */
 export class Watchdog {
   readonly #clock: Clock
@@ -32,13 +32,13 @@ export class Watchdog {
     this.expect(watched, ms)
   }
 
-  /** Gives it `ms` from now on. */
+  /** Sets the deadline to `ms` from now. */
   expect(watched: Watched, ms: number): void {
     watched.due = this.#clock.monotonic() + ms
     if (watched.due < this.#wakesAt) this.#wakeAt(watched.due)
   }
 
-  /** Safe to call twice. */
+  /** May be called twice. */
   remove(watched: Watched): void {
     const { place } = watched
     if (this.#watched[place] !== watched) return

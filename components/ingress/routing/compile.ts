@@ -5,7 +5,7 @@ import { policyOf } from "./policy.ts"
 import { RoutingTable, type PathMatch, type Route } from "./table.ts"
 import type { BackendRef, Refusal, Target } from "./target.ts"
 
-/** Something about an Ingress that its owner should know, shown as an Event. */
+/** A problem with an Ingress that its owner should know, shown as an Event. */
 export interface Problem {
   readonly ingress: Ingress
   readonly reason: "HostConflict" | "PathConflict" | "ResourceBackend" | "InvalidAnnotation" | "InvalidTLS"
@@ -26,10 +26,10 @@ export interface Compiled {
 }
 
 /**
- * The routes of all Ingresses. A host belongs to the namespace of the oldest Ingress that names it, so that nobody
- * takes requests from another namespace; rules of others for it are left out. An Ingress without rules names every
- * host. Its default backend gets what no path of its hosts matches, and what no host matches where no other Ingress is
- * for that.
+ * Returns the routes of all Ingresses. A host belongs to the namespace of the oldest Ingress that names it, so that no
+ * namespace can take requests of another; rules of other namespaces for it are ignored. An Ingress without rules
+ * applies to every host. The default backend of an Ingress gets requests that match none of the paths of its hosts, and
+ * requests for hosts without a rule unless another Ingress applies to these.
  */
 export function compile(ingresses: readonly Ingress[]): Compiled {
   const problems: Problem[] = []

@@ -1,7 +1,7 @@
 /**
- * The path by which a request is routed: without its query, with `.` and `..` resolved and with octets of unreserved
- * characters decoded, so that `/public/../admin` and `/%61dmin` go where `/admin` goes. `%2F` stays as it is.
- * Undefined for a path that leaves its root. The backend is sent the path as it came. Source: RFC 3986, 6.2.2.
+ * Returns the path by which a request is routed: without its query, with `.` and `..` resolved and with unreserved
+ * characters decoded, so that `/public/../admin` and `/%61dmin` are routed like `/admin`. `%2F` stays as it is.
+ * Undefined for a path that leaves the root. The backend gets the original path. Source: RFC 3986, 6.2.2.
  */
 export function normalPath(target: string): string | undefined {
   const query = target.indexOf("?")

@@ -1,21 +1,21 @@
 import { compareQuantities, fromUnits, parseQuantity, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
 import { parseDuration } from "../../../pkg/apimachinery/time.ts"
 
-/** What the annotations of an Ingress say about its requests. Times in milliseconds. */
+/** The settings in the annotations of an Ingress. Times in milliseconds. */
 export interface Policy {
-  /** Longest time for a connection to an endpoint. */
+  /** The longest time to connect to an endpoint. */
   readonly connectMs: number
-  /** Longest time from the end of the request, or from its last part, to the head of the answer. */
+  /** The longest time from the last part of the request to the head of the response. */
   readonly responseMs: number
   /** Longest time for a request and its answer; Infinity for any. No annotation sets it. */
   readonly requestMs: number
   /** Longest time in which neither side of a body or of an upgraded connection sends anything. */
   readonly idleMs: number
-  /** The largest body of a request, in bytes; Infinity for any. */
+  /** The largest body of a request, in bytes; Infinity for no limit. */
   readonly maxBodyBytes: number
-  /** How many further endpoints are tried where that is safe. */
+  /** How many more endpoints are tried when that is safe. */
   readonly retries: number
-  /** Requests that came without TLS are sent to `https` with status 308. */
+  /** Whether requests without TLS are redirected to `https` with status 308. */
   readonly redirectToHttps: boolean
 }
 
@@ -62,7 +62,7 @@ const SETTINGS: Readonly<Record<string, { readonly read: Setting; readonly form:
   },
 }
 
-/** The policy of an Ingress, and what is wrong with its annotations; a wrong one counts as absent. */
+/** Returns the policy of an Ingress, and the problems with its annotations; an invalid one is ignored. */
 export function policyOf(annotations: Readonly<Record<string, string>> = {}): {
   readonly policy: Policy
   readonly problems: readonly string[]

@@ -1,4 +1,4 @@
-/** How the path of a request is compared. `Prefix` compares element by element: `/foo` covers `/foo/bar`, not `/foobar`. */
+/** How the path of a request is compared. `Prefix` compares path elements: `/foo` matches `/foo/bar`, not `/foobar`. */
 export interface PathMatch {
   readonly type: "Exact" | "Prefix"
   readonly value: string
@@ -6,9 +6,9 @@ export interface PathMatch {
 
 /** Where the requests for a host and a path go. */
 export interface Route<T> {
-  /** In lower case. `*.` at the start stands for exactly one label; empty for every host. */
+  /** In lower case. `*.` at the start matches exactly one label; empty matches every host. */
   readonly host: string
-  /** Absent for requests of the host that no path matches. */
+  /** Undefined for requests to the host that match no path. */
   readonly path?: PathMatch
   readonly target: T
 }
@@ -17,18 +17,18 @@ export interface Route<T> {
 interface Paths<T> {
   readonly host: string
   readonly exact: Map<string, T>
-  /** By path without slashes at its end: `/` is the empty text. */
+  /** By path without slashes at its end: `/` is the empty string. */
   readonly prefixes: Map<string, T>
-  /** Length of the longest prefix. */
+  /** The length of the longest prefix. */
   longest: number
   fallback: T | undefined
 }
 
 /**
- * Finds the target of a request by host and path. The host is chosen first: the exact name before the wildcard before
- * every host. Within it an exact path wins, then the longest prefix, then the target without a path; paths of less
- * specific hosts are not looked at. Of two equal routes the earlier one counts. Source of the precedence: the comments
- * on IngressRule and HTTPIngressPath in k8s.io/api networking/v1/types.go.
+ * Finds the target of a request by host and path. First the host is chosen: the exact name before the wildcard, and
+ * that before every host. For this host an exact path has precedence, then the longest prefix, then the target without
+ * a path; paths of less specific hosts are not considered. Of two equal routes the first is used. Source of the
+ * precedence: the comments on IngressRule and HTTPIngressPath in k8s.io/api networking/v1/types.go.
  */
 export class RoutingTable<T> {
   readonly #hosts = new Map<string, Paths<T>>()
@@ -73,7 +73,7 @@ function addOnce<T>(map: Map<string, T>, key: string, target: T): void {
   if (!map.has(key)) map.set(key, target)
 }
 
-/** Tries the path and what is left of it when elements are taken off its end. */
+/** Looks up the path, and then its prefixes with fewer and fewer elements. */
 function longestPrefix<T>({ prefixes, longest }: Paths<T>, path: string): T | undefined {
   if (prefixes.size === 0) return undefined
   let end = path.length

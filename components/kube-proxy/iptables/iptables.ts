@@ -2,17 +2,17 @@ import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
 import { JUMPS, OUR_CHAIN } from "./restore.ts"
 
-/** Seconds to wait for the lock that other users of iptables may hold. */
+/** Waits up to this many seconds for the lock that other users of iptables may hold. */
 const WAIT = ["-w", "5"]
 
-/** The program for a family, such as `ip6tables-save`. */
+/** Returns the name of a family's program, such as `ip6tables-save`. */
 const program = (family: Family, verb: "" | "-save" | "-restore"): string =>
   `${family === "IPv6" ? "ip6tables" : "iptables"}${verb}`
 
 export const restore = (host: Host, family: Family, text: string): Promise<void> =>
   host.feed(program(family, "-restore"), [...WAIT, "--noflush"], text)
 
-/** Puts in the jumps that are missing, before all other rules, so that no earlier ACCEPT passes them by. */
+/** Inserts missing jumps before all other rules, so that no earlier ACCEPT bypasses them. */
 export async function ensureJumps(host: Host, family: Family): Promise<void> {
   const present = {
     nat: await host.run(program(family, "-save"), ["-t", "nat"]),
@@ -30,7 +30,7 @@ export async function ensureJumps(host: Host, family: Family): Promise<void> {
         ),
   )
   for (const table of ["filter", "nat"] as const) {
-    const rules = missing.filter(([of]) => of === table).reverse() // each goes to the top: the last one first
+    const rules = missing.filter(([of]) => of === table).reverse() // inserted at the top: the last one first
     if (rules.length > 0)
       await restore(
         host,
@@ -40,7 +40,7 @@ export async function ensureJumps(host: Host, family: Family): Promise<void> {
   }
 }
 
-/** iptables-save may order the matches of a rule otherwise: compare them as sets. */
+/** Normalizes a rule for comparison, since iptables-save may print its matches in another order. */
 const normalized = (line: string): string =>
   line
     .replaceAll('"', "")
@@ -48,7 +48,7 @@ const normalized = (line: string): string =>
     .sort()
     .join(" ")
 
-/** Are our rules still there? Somebody may have flushed the tables. */
+/** Whether the jumps and chains still exist; another program may have flushed the tables. */
 export async function intact(host: Host, family: Family): Promise<boolean> {
   try {
     const rulesOf = (chain: string) => host.run(program(family, ""), [...WAIT, "-t", "nat", "-S", chain])
@@ -62,8 +62,8 @@ export async function intact(host: Host, family: Family): Promise<boolean> {
 }
 
 /**
- * Removes every chain of ours in the tables of a family, and every rule that leads into one; other rules stay as they
- * are. Without iptables there is nothing to remove.
+ * Removes every kube-proxy chain in the tables of a family, and every rule that jumps to one; other rules stay. Without
+ * iptables there is nothing to remove.
  */
 export async function cleanUp(host: Host, family: Family): Promise<void> {
   for (const table of ["filter", "nat"]) {

@@ -1,9 +1,9 @@
 import type { Chains, Ruleset } from "./rules.ts"
 
 /**
- * Input for `iptables-restore --noflush` that leads from one ruleset to another and touches only chains that differ;
- * undefined when none does. A chain that is named is emptied and filled anew in the one transaction of its table; one
- * that is not is left alone.
+ * Returns the input of `iptables-restore --noflush` that turns one ruleset into another and only touches chains that
+ * differ; undefined when none does. Chains that are named are emptied and filled again in one transaction per table;
+ * others are left alone.
  */
 export function transition(before: Ruleset | undefined, after: Ruleset): string | undefined {
   const tables = (["filter", "nat"] as const)
@@ -27,7 +27,7 @@ function tableText(table: string, before: Chains, after: Chains): string | undef
   ].join("\n")
 }
 
-/** How many rules of each table a text for `iptables-restore` has. */
+/** Counts the rules of each table in the input of `iptables-restore`. */
 export function writtenRules(text: string): Readonly<Record<"nat" | "filter", number>> {
   const counts = { nat: 0, filter: 0 }
   let table: keyof typeof counts = "nat"
@@ -41,7 +41,9 @@ export function writtenRules(text: string): Readonly<Record<"nat" | "filter", nu
 const same = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
   a !== undefined && a.length === b.length && a.every((rule, i) => rule === b[i])
 
-/** How the kernel's own chains lead into ours: table, chain, rule. The filter rules look at new connections only. */
+/**
+ * The jumps from the kernel's own chains: table, chain, rule. The rules in table filter apply to new connections only.
+ */
 export const JUMPS: readonly (readonly [table: "nat" | "filter", chain: string, rule: string])[] = [
   ["nat", "PREROUTING", '-m comment --comment "kubernetes service portals" -j KUBE-SERVICES'],
   ["nat", "OUTPUT", '-m comment --comment "kubernetes service portals" -j KUBE-SERVICES'],
@@ -85,6 +87,6 @@ export const JUMPS: readonly (readonly [table: "nat" | "filter", chain: string, 
   ["filter", "OUTPUT", "-j KUBE-FIREWALL"],
 ]
 
-/** Chains of ours, by name: what `killall` removes. */
+/** Matches the names of kube-proxy's chains, which `killall` removes. */
 export const OUR_CHAIN =
   /^KUBE-(SERVICES|CLUSTER-IPS|EXTERNAL-SERVICES|NODEPORTS|PROXY-FIREWALL|FORWARD|FIREWALL|POSTROUTING|MARK-MASQ|SVC-|SVL-|EXT-|FW-|SEP-)/

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { joinHostPort, type Family } from "../../../pkg/apimachinery/cidr.ts"
 import { endpointsOf, type Endpoint, type ServicePort } from "../service-ports.ts"
 
-/** The chains of one table, each with its rules as iptables-restore takes them, without `-A CHAIN`. */
+/** The chains of one table, each with its rules as iptables-restore reads them, without `-A CHAIN`. */
 export type Chains = Map<string, string[]>
 export interface Ruleset {
   readonly nat: Chains
@@ -11,9 +11,11 @@ export interface Ruleset {
 
 export interface RulesConfig {
   readonly family: Family
-  /** Pod addresses of the whole cluster, of the family: what comes from elsewhere and enters a Service is masqueraded. */
+  /**
+   * The range of the cluster's pod addresses in the family. Traffic to a Service from other addresses is masqueraded.
+   */
   readonly clusterCidr: string
-  /** Where the addresses of Services come from, of the family. */
+  /** The ranges of Services' cluster IPs in the family. */
   readonly serviceCidrs: readonly string[]
 }
 
@@ -21,8 +23,8 @@ export interface RulesConfig {
 const MASQUERADE = "0x4000/0x4000"
 
 /**
- * Packets to the node's addresses that have node ports: not ::1, because the kernel drops what comes back from
- * elsewhere for it.
+ * Matches packets to the node's addresses, at which node ports are served; ::1 is left out, since the kernel drops
+ * packets that return to it from elsewhere.
  */
 const OF_NODE: Readonly<Record<Family, string>> = {
   IPv4: "-m addrtype --dst-type LOCAL",
@@ -32,9 +34,9 @@ const OF_NODE: Readonly<Record<Family, string>> = {
 const comment = (text: string): string => `-m comment --comment "${text}"`
 
 /**
- * All rules for these Service ports, which are of the one family. A connection goes KUBE-SERVICES → (KUBE-EXT-… from
- * outside →) KUBE-SVC-… or KUBE-SVL-… (local endpoints only) → KUBE-SEP-…, which rewrites its destination. Source:
- * pkg/proxy/iptables/proxier.go syncProxyRules; names of chains are upstream's, since other programs look for them.
+ * Returns all rules for these Service ports, which must be of one family. A connection goes KUBE-SERVICES → (KUBE-EXT-…
+ * from outside →) KUBE-SVC-… or KUBE-SVL-… (local endpoints only) → KUBE-SEP-…, which rewrites its destination. Source:
+ * pkg/proxy/iptables/proxier.go syncProxyRules; the chains have upstream's names, for which other programs search.
  */
 export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ruleset {
   const nat: Chains = new Map([
@@ -63,8 +65,8 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
         `${comment("kubernetes forwarding conntrack rule")} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
       ],
     ],
-    // Node ports are reached on loopback too, for which route_localnet is set; this keeps others from using that. The
-    // kernel itself drops what comes for ::1 from elsewhere.
+    // Node ports can also be reached on loopback, which needs route_localnet; this rule keeps other hosts from using
+    // that. For ::1 the kernel itself drops such packets.
     [
       "KUBE-FIREWALL",
       config.family === "IPv6"
@@ -95,8 +97,8 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   const outsideIps = [...new Set([...port.externalIps, ...port.loadBalancerIps])]
   const outside = port.nodePort !== undefined || outsideIps.length > 0
 
-  // What has nowhere to go is refused (nobody serves) or dropped (somebody does, but not here), and so never leaves the
-  // node by mistake.
+  // Packets without a usable endpoint are refused (there is none at all) or dropped (there are some, but not on this
+  // node), so that they never leave the node by mistake.
   const inside = port.internalLocal ? port.local : port.cluster
   const nowhere = (none: "endpoints" | "local endpoints") => `${comment(`${port.name} has no ${none}`)}`
   if (inside.length === 0)
@@ -129,7 +131,8 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
   if (outside) {
     for (const ip of port.externalIps)
       nat.get("KUBE-SERVICES")!.push(`${comment(`${port.name} external IP`)} ${to(ip)} -j ${ext}`)
-    // What loadBalancerSourceRanges do not let in keeps its destination, by which the filter table knows it.
+    // Packets that loadBalancerSourceRanges do not allow keep their destination, by which the filter table recognizes
+    // them.
     const isFirewalled = port.sourceRanges.length > 0
     for (const ip of port.loadBalancerIps) {
       nat
@@ -158,11 +161,12 @@ function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, f
 }
 
 /**
- * What still goes to a Service's address after all of them had their turn goes to a port that it does not have, and is
- * refused; what goes to an address that no Service has is dropped: it may get one in an instant, and who asks, tries
- * again. Without this both would leave by the default route. An address that the machine itself has, as the cluster's
- * DNS, is none of ours. Only such packets enter the chain, so it costs others one comparison for each range. Source:
- * the chains cluster-ips-check of pkg/proxy/nftables/proxier.go; upstream's iptables mode has nothing of the kind.
+ * Adds rules for packets to addresses of Services that no other rule has handled. Those to a port that the Service does
+ * not have are refused. Those to an address without a Service are dropped: it may get one in a moment, and the client
+ * tries again. Without these rules both would leave by the default route. Addresses of the machine itself, such as that
+ * of the cluster's DNS, are left alone. Only packets to these ranges enter the chain, so others cost one comparison per
+ * range. Source: the chains cluster-ips-check of pkg/proxy/nftables/proxier.go; upstream's iptables mode has no such
+ * rules.
  */
 function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig, filter: Chains): void {
   for (const range of serviceCidrs)
@@ -180,15 +184,15 @@ function addStrays(ports: readonly ServicePort[], { serviceCidrs }: RulesConfig,
 }
 
 /**
- * Differs from upstream, which refuses TCP by ICMP too: a client on this node gets that while it still sends, does not
- * see it, and is refused a second later only.
+ * Differs from upstream, which refuses TCP by ICMP too: a client on this node gets the ICMP message while it is still
+ * sending, does not notice it, and is refused only a second later.
  */
 const refuse = ({ cluster, protocol }: ServicePort): string =>
   cluster.length > 0 ? "-j DROP" : protocol === "tcp" ? "-j REJECT --reject-with tcp-reset" : "-j REJECT"
 
 /**
- * Traffic from outside: masqueraded and spread over all, or (externalTrafficPolicy Local) kept here with its source
- * address.
+ * Returns the rules for traffic from outside: masqueraded and distributed to all endpoints, or (externalTrafficPolicy
+ * Local) only to those of this node, with its source address.
  */
 function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl: string): string[] {
   const what = port.name
@@ -203,7 +207,10 @@ function externalChain(port: ServicePort, clusterCidr: string, svc: string, svl:
   ]
 }
 
-/** First those a client is bound to, then each with an equal chance: the i-th of n takes 1/(n-i) of what reaches it. */
+/**
+ * Returns the rules that choose an endpoint: first by the client's affinity, then at random, where the i-th of n rules
+ * takes 1/(n-i) of the packets that reach it.
+ */
 function balance(port: ServicePort, endpoints: readonly Endpoint[]): string[] {
   const chains = endpoints.map((endpoint) => ({
     name: endpointChain(port, endpoint),
@@ -225,7 +232,10 @@ function balance(port: ServicePort, endpoints: readonly Endpoint[]): string[] {
   return [...sticky, ...random]
 }
 
-/** A pod that reaches itself through the Service is masqueraded (hairpin), since its answer would not find back. */
+/**
+ * Returns the rules of an endpoint. A pod that reaches itself through the Service is masqueraded (hairpin), since the
+ * response would not be translated back otherwise.
+ */
 function endpointRules(port: ServicePort, { ip, port: number }: Endpoint): string[] {
   const set =
     port.affinitySeconds === undefined
@@ -240,7 +250,7 @@ function endpointRules(port: ServicePort, { ip, port: number }: Endpoint): strin
 const endpointChain = (port: ServicePort, { ip, port: number }: Endpoint): string =>
   `KUBE-SEP-${hashOf(port.name, port.protocol, joinHostPort(ip, number))}`
 
-/** 16 characters of base32, since chain names may have 28. Source: portProtoHash. */
+/** Returns 16 characters of base32, since names of chains have at most 28. Source: portProtoHash. */
 function hashOf(...parts: readonly string[]): string {
   const digest = createHash("sha256").update(parts.join("")).digest()
   let bits = 0n

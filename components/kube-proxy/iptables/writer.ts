@@ -11,7 +11,7 @@ export interface IptablesWriterConfig extends Pick<RulesConfig, "family" | "clus
   readonly metrics: Registry
 }
 
-/** Services of one family as iptables rules: works out all of them, and writes the chains that differ. */
+/** Writes the Services of one family as iptables rules: computes all of them, and writes the chains that differ. */
 export class IptablesWriter implements RuleWriter {
   readonly mode = "iptables"
   readonly #config: IptablesWriterConfig
@@ -39,7 +39,7 @@ export class IptablesWriter implements RuleWriter {
       } catch (err) {
         this.#metrics.restoreFailures.inc()
         if (!isFull) this.#metrics.partialRestoreFailures.inc()
-        this.forget() // unknown what was written
+        this.forget() // it is unknown what was written
         throw err
       }
       this.#applied = rules

@@ -1,19 +1,21 @@
 import type { Element, Parts } from "./parts.ts"
 
-/** Somebody who asks for an entry of a map, and for what. */
+/** The value that an owner wants for an entry of a map. */
 interface Wish {
   readonly owner: string
   readonly value: string
   readonly next: Wish | undefined
 }
 
-/** How often something is asked for, and for what. */
+/** A value and the number of its users. */
 interface Shared<T> {
   readonly value: T
   count: number
 }
 
-/** What changed since the table was last written, with what it had before; undefined where that was nothing. */
+/**
+ * What changed since the table was last written, with the previous values; undefined for entries that did not exist.
+ */
 export interface Delta {
   readonly elements: readonly {
     readonly container: string
@@ -25,9 +27,9 @@ export interface Delta {
 }
 
 /**
- * What the table is to hold, of all Services together. A change costs as much as the Services that change have parts,
- * however many others there are. Where two Services ask for different values under one key, as with the same external
- * IP and port, the one that comes first by namespace and name gets it.
+ * The wanted content of the table, for all Services together. The cost of a change depends only on the Services that
+ * change. When two Services want different values for one key, as with the same external IP and port, the one that is
+ * first by namespace and name gets it.
  */
 export class Desired {
   readonly #elements = new Map<string, Map<string, Wish>>()
@@ -65,12 +67,12 @@ export class Desired {
     return this.#affinities
   }
 
-  /** All entries of a set or map. */
+  /** Returns all entries of a set or map. */
   *entries(container: string): Generator<readonly [key: string, value: string]> {
     for (const [key, { value }] of this.#elements.get(container) ?? []) yield [key, value]
   }
 
-  /** What changed since this was last called. */
+  /** Returns what changed since the last call. */
   takeDelta(): Delta {
     const delta: Delta = {
       elements: [...this.#touched.values()].filter(
@@ -103,7 +105,7 @@ function without(wish: Wish | undefined, owner: string): Wish | undefined {
   return wish.owner === owner ? wish.next : { ...wish, next: without(wish.next, owner) }
 }
 
-/** In the order of owners; of one owner's wishes for a key the first holds. */
+/** Keeps wishes in the order of owners; of several wishes of one owner for a key the first counts. */
 function withWish(wish: Wish | undefined, owner: string, value: string): Wish {
   if (wish === undefined || owner < wish.owner) return { owner, value, next: wish }
   return wish.owner === owner ? wish : { ...wish, next: withWish(wish.next, owner, value) }

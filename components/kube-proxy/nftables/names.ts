@@ -3,9 +3,9 @@ import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import type { ServicePort } from "../service-ports.ts"
 
-/** The table, one for each family, that is ours alone: nobody else writes to it, and it goes as a whole. */
+/** The name of kube-proxy's own table in each family; no other program writes to it, and it is removed as a whole. */
 export const TABLE = "k3ts-proxy"
-/** As `nft` takes it in commands, with the family before the name. */
+/** Returns the table as `nft` commands name it, with the family before the name. */
 export const tableOf = (family: Family): string => `${FAMILY_WORD[family]} ${TABLE}`
 
 /** The mark on packets that POSTROUTING has to masquerade. Source: --nftables-masquerade-bit 14. */
@@ -15,31 +15,31 @@ export type Protocol = ServicePort["protocol"]
 export const PROTOCOLS: readonly Protocol[] = ["tcp", "udp", "sctp"]
 
 /**
- * What packets ask for: an address with a port, or a port of the node. Each has maps of its own, since a node port has
- * no address in its key. Keys and names are those of upstream where upstream has them.
+ * What packets are addressed to: an address with a port, or a node port. Each has its own maps, since the key of a node
+ * port has no address. Keys and names are upstream's where upstream has them.
  */
 export interface Frontends {
-  /** What the key of every map is made of, and the types of its parts. */
+  /** The expressions of the key in all maps, and their types. */
   readonly key: string
   readonly type: string
-  /** Map: which chain a connection goes to. */
+  /** A map to the chain that handles a connection. */
   readonly services: string
-  /** Map: which chain spreads over the endpoints of all nodes, and which over those of this node. */
+  /** A map to the chains that choose among the endpoints of all nodes, and among those of this node. */
   readonly clusterPolicy: string
   readonly localPolicy: string
   /**
-   * Maps, one for each protocol: the address (none for node ports), port and a number give an endpoint. `nft` takes
-   * numbers by chance as part of a key only where the map's types are named by example, and an example of a port is of
+   * Maps for each protocol: the address (none for node ports), port and an index give an endpoint. `nft` accepts a
+   * random number in a key only if the map's types are declared by example expressions, and an example of a port has
    * one protocol.
    */
   readonly endpoints: (protocol: Protocol) => string
   readonly endpointKey: (protocol: Protocol) => string
-  /** Map: what happens to packets that nobody serves. */
+  /** A map to what happens to packets of a Service port without endpoints. */
   readonly noEndpoints: string
-  /** Chains for traffic from outside, under either externalTrafficPolicy. */
+  /** Chains for traffic from outside, one for each externalTrafficPolicy. */
   readonly externalCluster: string
   readonly externalLocal: string
-  /** Begins the names of the chains that pick an endpoint by chance. */
+  /** The prefix of the chains that choose an endpoint at random. */
   readonly spread: string
 }
 
@@ -75,25 +75,28 @@ export const NODE_PORTS: Frontends = {
   spread: "spread-nodeports",
 }
 
-/** Map: the addresses and ports that only some sources may reach. Sets: all cluster IPs; endpoints that call themselves. */
+/**
+ * A map of the addresses and ports that only some sources may reach; sets of all cluster IPs, and of endpoints that
+ * connect to themselves.
+ */
 export const FIREWALL_IPS = "firewall-ips"
 export const CLUSTER_IPS = "cluster-ips"
 export const HAIRPINS = "hairpin-connections"
-/** Chain: refuses, as a verdict of a map cannot do by itself. */
+/** A chain that refuses packets, which a verdict in a map cannot do. */
 export const REJECT_CHAIN = "reject-chain"
-/** Begins the names of the sets that remember which client went to which endpoint. */
+/** The prefix of the sets that remember which client uses which endpoint. */
 export const AFFINITY = "affinity-"
 
-/** Endpoints of this node are numbered from here, beside those of all nodes, which are numbered from 0. */
+/** The index of the first endpoint of this node in the maps; those of all nodes begin at 0. */
 export const LOCAL_OFFSET = 65_536
 
 /**
- * A name that is told apart at its beginning, as `PREFIX-HASH-name`; shortened to what the kernel takes. Source:
+ * Returns a name with a hash before it, `PREFIX-HASH-name`, truncated to the length that the kernel allows. Source:
  * hashAndTruncate in pkg/proxy/nftables/proxier.go.
  */
 export function hashedName(prefix: string, name: string): string {
   const whole = `${prefix}${createHash("sha256").update(name).digest("hex").slice(0, 8).toUpperCase()}-${name}`
   return whole.length > MAX_NAME ? `${whole.slice(0, MAX_NAME - 3)}...` : whole
 }
-/** Source: NFT_NAME_MAXLEN in linux/netfilter/nf_tables.h, with room for a prefix. */
+/** Source: NFT_NAME_MAXLEN in linux/netfilter/nf_tables.h, less room for a prefix. */
 const MAX_NAME = 240

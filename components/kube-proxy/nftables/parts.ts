@@ -14,20 +14,20 @@ import {
   type Frontends,
 } from "./names.ts"
 
-/** An entry of a set (its value is empty) or of a map. */
+/** An entry of a map, or of a set when the value is empty. */
 export interface Element {
   readonly container: string
   readonly key: string
-  /** As `nft` writes it, with the colon before it, and with a comment where there is one. */
+  /** The value as `nft` writes it, with a colon before it, and with a comment if there is one. */
   readonly value: string
 }
 
-/** What Service ports ask of the table of their family. */
+/** What Service ports need in the table of their family. */
 export interface Parts {
   readonly elements: readonly Element[]
-  /** By name, the rules of chains. A name stands for the same rules whoever asks, or is asked for by one Service only. */
+  /** The rules of chains by name. A name that several Services use always has the same rules. */
   readonly chains: ReadonlyMap<string, readonly string[]>
-  /** Sets of clients, with the seconds for which a client stays in one. */
+  /** Sets of clients, with the seconds for which a client stays in the set. */
   readonly affinities: ReadonlyMap<string, number>
 }
 
@@ -38,10 +38,10 @@ interface Builder {
 }
 
 /**
- * What the ports of a Service, all of one family, ask of its table: entries of maps, and no chain of its own but for
- * session affinity. The kernel and `nft` look at all chains of a table whenever rules change, so that chains for each
- * Service, which upstream has, make each change the dearer the more Services there are. Source of the behaviour:
- * syncProxyRules in pkg/proxy/nftables/proxier.go.
+ * Returns what the ports of a Service, all of one family, need in the table: entries of maps, and chains only for
+ * session affinity. The kernel and `nft` examine all chains of a table at every change of rules, so upstream's chains
+ * for each Service make a change more expensive the more Services there are. Source of the behaviour: syncProxyRules in
+ * pkg/proxy/nftables/proxier.go.
  */
 export function partsOf(ports: readonly ServicePort[]): Parts {
   const builder: Builder = { elements: [], chains: new Map(), affinities: new Map() }
@@ -49,12 +49,12 @@ export function partsOf(ports: readonly ServicePort[]): Parts {
   return builder
 }
 
-/** One way into a Service port: an address and a port, or a node port. */
+/** One way to reach a Service port: an address and a port, or a node port. */
 interface Entrance {
   readonly of: Frontends
-  /** In maps of services and policies. */
+  /** The key in the maps of services and policies. */
   readonly key: string
-  /** In maps of endpoints, before the number. */
+  /** The key in the maps of endpoints, without the index. */
   readonly endpointKey: string
 }
 
@@ -106,7 +106,10 @@ function addPort(builder: Builder, port: ServicePort): void {
     elements.push({ container: HAIRPINS, key: `${ip} . ${ip} . ${port.protocol} . ${number}`, value: "" })
 }
 
-/** What has nowhere to go is refused (nobody serves) or dropped (somebody does, but not here). */
+/**
+ * Returns the entry for packets without a usable endpoint: they are refused (there is none at all) or dropped (there
+ * are some, but not on this node).
+ */
 const nowhere = (port: ServicePort, { of, key }: Entrance): Element => ({
   container: of.noEndpoints,
   key,
@@ -116,12 +119,15 @@ const nowhere = (port: ServicePort, { of, key }: Entrance): Element => ({
       : `${comment(`${port.name} has no endpoints`)} : goto ${REJECT_CHAIN}`,
 })
 
-/** Tells people whose an entry is; cut to what `nft` takes. Source: NFTNL_UDATA_COMMENT_MAXLEN in libnftnl. */
+/**
+ * Returns a comment that shows to which Service an entry belongs, truncated to the length that `nft` allows. Source:
+ * NFTNL_UDATA_COMMENT_MAXLEN in libnftnl.
+ */
 const comment = (text: string): string =>
   `comment "${text.length > MAX_COMMENT ? `${text.slice(0, MAX_COMMENT - 3)}...` : text}"`
 const MAX_COMMENT = 127
 
-/** The chain that brings a connection to an endpoint; what it needs is added. */
+/** Returns the chain that sends a connection to an endpoint; adds what it needs. */
 function spread(builder: Builder, port: ServicePort, { of, endpointKey }: Entrance, isLocal: boolean): string {
   const endpoints = isLocal ? port.local : port.cluster
   if (port.affinitySeconds !== undefined) return sticky(builder, port, endpoints, isLocal)
@@ -138,8 +144,9 @@ function spread(builder: Builder, port: ServicePort, { of, endpointKey }: Entran
 }
 
 /**
- * By chance one of `count` endpoints. A packet that comes while the maps change may look for an endpoint that is just
- * gone: it gets the first, or, where there is none any more, is dropped, so that its sender tries again.
+ * Returns rules that choose one of `count` endpoints at random. If the maps change at the same moment, a packet may
+ * choose an endpoint that was just removed: it then gets the first endpoint, or is dropped when there is none, so that
+ * its sender tries again.
  */
 function spreadRules(
   of: Frontends,
@@ -153,7 +160,10 @@ function spreadRules(
   return count === 1 ? [to(1), "drop"] : [to(count), to(1), "drop"]
 }
 
-/** First the endpoint that a client went to before, else one by chance, which is remembered. */
+/**
+ * Returns the chain for session affinity: the endpoint that the client used before, otherwise a random one, which is
+ * remembered.
+ */
 function sticky(builder: Builder, port: ServicePort, endpoints: readonly Endpoint[], isLocal: boolean): string {
   const [service = "", portName = ""] = port.name.split(":")
   const base = `${service}/${port.protocol}/${portName}`
@@ -182,7 +192,10 @@ function sticky(builder: Builder, port: ServicePort, endpoints: readonly Endpoin
   return chain
 }
 
-/** Lets in the sources of loadBalancerSourceRanges only. Named by what it lets in, so that Services may share it. */
+/**
+ * Returns the chain that only accepts the sources in loadBalancerSourceRanges. Its name is made from these, so that
+ * Services with the same ranges share it.
+ */
 function firewallChain(builder: Builder, port: ServicePort): string {
   const ranges = [...port.sourceRanges].sort().join(", ")
   const chain = hashedName("firewall-", ranges.replaceAll(":", "_").replaceAll(/[^0-9a-f_]+/g, "."))

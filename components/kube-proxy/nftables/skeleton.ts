@@ -15,23 +15,27 @@ import {
 
 export interface SkeletonConfig {
   readonly family: Family
-  /** Pod addresses of the whole cluster, of the family: what comes from elsewhere to a Service is masqueraded. */
+  /**
+   * The range of the cluster's pod addresses in the family. Traffic to a Service from other addresses is masqueraded.
+   */
   readonly clusterCidr: string
-  /** Where the addresses of Services come from, of the family. */
+  /** The ranges of Services' cluster IPs in the family. */
   readonly serviceCidrs: readonly string[]
 }
 
-/** What is in the table whatever Services there are. */
+/** The part of the table that does not depend on Services. */
 export interface Skeleton {
-  /** By name, the hook of chains that the kernel enters by itself. */
+  /** The hooks of chains that the kernel calls, by name of the chain. */
   readonly hooks: ReadonlyMap<string, string>
   readonly chains: ReadonlyMap<string, readonly string[]>
-  /** By name, what `nft` is told of sets and maps. */
+  /** The declarations of sets and maps, by name. */
   readonly sets: ReadonlyMap<string, string>
   readonly maps: ReadonlyMap<string, string>
 }
 
-/** Priorities by number, since `nft` has no name for them in every hook: dstnat is -100, srcnat 100, filter 0. */
+/**
+ * Priorities as numbers, since `nft` does not have names for them in every hook: dstnat is -100, srcnat 100, filter 0.
+ */
 const HOOKS = new Map([
   ["filter-prerouting-pre-dnat", "type filter hook prerouting priority -110"],
   ["filter-output-pre-dnat", "type filter hook output priority -110"],
@@ -46,9 +50,9 @@ const HOOKS = new Map([
 const MARK = `meta mark set meta mark or ${MASQUERADE_MARK}`
 
 /**
- * Hooks, priorities, chains and maps as upstream's nftables mode has them, and in their order; different are the maps
- * of endpoints and policies, in place of chains for each Service. Node ports answer on loopback, too, as in the
- * iptables mode, but not on ::1, because the kernel drops what comes back from elsewhere for it. Source: setupNFTables
+ * Returns hooks, priorities, chains and maps in the order of upstream's nftables mode; the maps of endpoints and
+ * policies are our own, in place of chains for each Service. Node ports can also be reached on loopback, as in the
+ * iptables mode, except on ::1, since the kernel drops packets that return to it from elsewhere. Source: setupNFTables
  * in pkg/proxy/nftables/proxier.go and the README beside it.
  */
 export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig): Skeleton {
@@ -97,11 +101,12 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig
       ["firewall-check", [`${addresses.key} vmap @${FIREWALL_IPS}`]],
       ["service-endpoints-check", [`${addresses.key} vmap @${addresses.noEndpoints}`]],
       ["nodeport-endpoints-check", [`${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
-      // Differs from upstream, which sends ICMP to all: a client on this node gets that while it still sends, does not
-      // see it, and is refused a second later only.
+      // Differs from upstream, which sends ICMP for all protocols: a client on this node gets the ICMP message while it
+      // is still sending, does not notice it, and is refused only a second later.
       [REJECT_CHAIN, ["meta l4proto tcp reject with tcp reset", "reject"]],
-      // What still goes to a cluster IP asks for a port that it does not have; an address that no Service has may get
-      // one in an instant, and who asks tries again. The machine's own addresses, such as the DNS's, are no strays.
+      // Packets that still have a cluster IP as destination are for a port that the Service does not have. An address
+      // without a Service may get one in a moment, and the client tries again. Addresses of the machine itself, such as
+      // that of the DNS server, are left alone.
       [
         "cluster-ips-check",
         [
@@ -111,8 +116,8 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig
             : []),
         ],
       ],
-      // Node ports are reached on loopback, for which route_localnet is set; this keeps others from using that. The
-      // kernel itself drops what comes for ::1 from elsewhere.
+      // Node ports can be reached on loopback, which needs route_localnet; this rule keeps other hosts from using that.
+      // For ::1 the kernel itself drops such packets.
       [
         "loopback-check",
         family === "IPv6"
@@ -133,7 +138,8 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig
       ],
       ...frontends.flatMap((of): [string, readonly string[]][] => [
         [of.externalCluster, [MARK, `${of.key} vmap @${of.clusterPolicy}`]],
-        // What comes from a pod or from the node itself may go to any node; all else stays here with its source.
+        // Connections from pods and from the node itself may go to endpoints of any node; all others stay on this node
+        // and keep their source.
         [
           of.externalLocal,
           [
@@ -148,7 +154,8 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig
         "masquerading",
         [
           `meta mark and ${MASQUERADE_MARK} != 0 meta mark set meta mark xor ${MASQUERADE_MARK} masquerade fully-random`,
-          // A pod that reaches itself through the Service: its answer would not find back.
+          // A pod that reaches itself through the Service: without masquerading the response would not be translated
+          // back.
           `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @${HAIRPINS} masquerade fully-random`,
         ],
       ],

@@ -4,16 +4,16 @@ import type { Delta, Desired } from "./desired.ts"
 import { AFFINITY, tableOf } from "./names.ts"
 import type { Skeleton } from "./skeleton.ts"
 
-/** What is in our table, by name. */
+/** The chains and sets that exist in the table, by name. */
 export interface Existing {
   readonly chains: ReadonlySet<string>
   readonly affinities: ReadonlySet<string>
 }
 
-/** Entries that one command names: `nft` takes any number, but its messages quote the whole command. */
+/** The most entries in one command: `nft` allows any number, but its error messages quote the whole command. */
 const BATCH = 500
 
-/** Commands for `nft` that bring the table from what it held at the last success to what is desired now. */
+/** Returns the `nft` commands that turn the table as it was last written into the wanted one. */
 export function partialTransaction(family: Family, desired: Desired, { elements, chains, affinities }: Delta): string {
   const table = tableOf(family)
   const gone = [...chains.keys()].filter((name) => desired.chain(name) === undefined)
@@ -35,7 +35,7 @@ export function partialTransaction(family: Family, desired: Desired, { elements,
         return value === undefined ? [] : [[container, key, value] as const]
       }),
     ),
-    // A chain goes later: see `staleChains` in writer.ts.
+    // A chain is only emptied here, and removed later: see `staleChains` in writer.ts.
     ...gone.map((name) => `flush chain ${table} ${name}`),
     ...[...affinities.keys()]
       .filter((name) => desired.affinity(name) === undefined)
@@ -44,8 +44,8 @@ export function partialTransaction(family: Family, desired: Desired, { elements,
 }
 
 /**
- * Commands that write all of the table, whatever of ours it holds; which clients have gone where stays known. Without
- * `existing` the table is made anew.
+ * Returns the commands that write the whole table, whatever it contains; the sets of session affinity are kept. Without
+ * `existing` the table is created.
  */
 export function fullTransaction(
   family: Family,
@@ -83,7 +83,7 @@ export function fullTransaction(
   ])
 }
 
-/** Chains that the table has and nobody asks for any more. */
+/** Returns the commands that remove the chains of the table that are no longer wanted. */
 export const staleChainsOf = (
   skeleton: Skeleton,
   desired: Desired,
@@ -94,7 +94,7 @@ export const staleChainsOf = (
 export const deletionOf = (family: Family, chains: Iterable<string>): string =>
   lines([...chains].map((name) => `delete chain ${tableOf(family)} ${name}`))
 
-/** Chains and sets of clients in what `nft list table` prints. */
+/** Parses chains and sets of clients in the output of `nft list table`. */
 export function existingIn(listed: string): Existing {
   const named = (kind: string) =>
     new Set([...listed.matchAll(new RegExp(`^\\t${kind} (\\S+) \\{`, "gm"))].map(([, name]) => name!))
@@ -112,7 +112,10 @@ const emptyChain = (table: string, name: string): readonly string[] => [
 const rules = (table: string, chain: string, of: readonly string[]): readonly string[] =>
   of.map((rule) => `add rule ${table} ${chain} ${rule}`)
 
-/** `dynamic`, since some kernels add that flag by themselves and then find another set than they are asked for. */
+/**
+ * `dynamic` is given explicitly: some kernels add that flag by themselves, and then the existing set differs from the
+ * declaration.
+ */
 const newSets = (family: Family, desired: Desired, names: Iterable<string>): readonly string[] =>
   [...names].flatMap((name) => {
     const seconds = desired.affinity(name)
@@ -124,7 +127,10 @@ const newSets = (family: Family, desired: Desired, names: Iterable<string>): rea
         ]
   })
 
-/** Entries as container, key and value (none to delete), with as few commands as can be. */
+/**
+ * Returns commands for entries given as container, key and value (undefined to delete), with as few commands as
+ * possible.
+ */
 function elementCommands(
   table: string,
   verb: "add" | "delete",

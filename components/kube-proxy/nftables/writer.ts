@@ -21,7 +21,7 @@ import {
 
 export interface NftablesWriterConfig {
   readonly family: Family
-  /** Pod addresses of the whole cluster, of the family. */
+  /** The range of the cluster's pod addresses in the family. */
   readonly clusterCidr: string
   readonly host: Host
   readonly clock: Clock
@@ -30,20 +30,23 @@ export interface NftablesWriterConfig {
 }
 
 /**
- * Before 6.2 the kernel notices only a while after an entry of a map is gone that nothing leads to the entry's chain
- * any more, and refuses to remove the chain. Source: syncProxyRules in pkg/proxy/nftables/proxier.go.
+ * Kernels before 6.2 notice with a delay that a deleted map entry no longer refers to a chain, and refuse to remove the
+ * chain until then. Source: syncProxyRules in pkg/proxy/nftables/proxier.go.
  */
 const STALE_MS = 1000
 
-/** Services of one family as entries of nftables maps: writes what differs, in one transaction. */
+/** Writes the Services of one family as entries of nftables maps: only differences, in one transaction. */
 export class NftablesWriter implements RuleWriter {
   readonly mode = "nftables"
   readonly #config: NftablesWriterConfig
   readonly #metrics: ReturnType<typeof nftablesMetrics>
   readonly #desired = new Desired()
-  /** By name, when chains were emptied that are still to be removed. */
+  /** When the chains that are still to be removed were emptied, by name. */
   readonly #stale = new Map<string, number>()
-  /** As it was written last; undefined when it is unknown what the table holds. */
+  /**
+   * The part that does not depend on Services as it was last written; undefined when the content of the table is
+   * unknown.
+   */
   #skeleton: Skeleton | undefined
   #serviceCidrs = ""
 
@@ -103,13 +106,16 @@ export class NftablesWriter implements RuleWriter {
       for (const name of staleChainsOf(skeleton, this.#desired, existing)) this.#noteStale(name)
     } catch (err) {
       if (existing === undefined) throw err
-      log.warn("The table of Service rules cannot be taken over; making it anew", { table: tableOf(family), err })
+      log.warn("Failed to update the existing table of Service rules; creating it again", {
+        table: tableOf(family),
+        err,
+      })
       await transact(host, fullTransaction(family, skeleton, this.#desired, undefined))
     }
     this.#skeleton = skeleton
   }
 
-  /** What the table holds; undefined where there is none. */
+  /** Returns what exists in the table; undefined when there is no table. */
   async #existing(): Promise<Existing | undefined> {
     if (!(await this.intact())) return undefined
     const { host, family } = this.#config
@@ -121,7 +127,9 @@ export class NftablesWriter implements RuleWriter {
     else this.#stale.delete(chain)
   }
 
-  /** What cannot be removed yet is tried again with a later change: empty chains do no harm. */
+  /**
+   * Removes emptied chains. One that cannot be removed yet is tried again at a later change; empty chains do no harm.
+   */
   async #removeStale(): Promise<void> {
     const { clock, host, log, family } = this.#config
     const until = clock.monotonic() - STALE_MS
@@ -138,7 +146,7 @@ export class NftablesWriter implements RuleWriter {
       for (const [chain] of old) this.#stale.delete(chain)
     } catch (err) {
       this.#metrics.cleanupFailures.inc()
-      log.warn("Cannot remove unused chains; will retry", { chains: old.length, err })
+      log.warn("Failed to remove unused chains; will retry", { chains: old.length, err })
       for (const [chain] of old) this.#stale.set(chain, clock.monotonic())
     }
   }
