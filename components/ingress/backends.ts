@@ -111,10 +111,18 @@ export class Backends {
     )
     const slices = informers.of(EndpointSlice).by(byService, key)
     const isReachable = ({ address, port }: Endpoint) => isGlobalUnicast(address) && !isOwn(address, port)
+    // A pod of both families is one endpoint: that of the first family of the Service in which any is.
     const endpoints =
       port === undefined || service!.spec.type === "ExternalName"
         ? []
-        : endpointsOf(port.name ?? "", slices).filter(isReachable)
+        : ((service!.spec.ipFamilies ?? [])
+            .map((family) =>
+              endpointsOf(
+                port.name ?? "",
+                slices.filter(({ addressType }) => addressType === family),
+              ).filter(isReachable),
+            )
+            .find((all) => all.length > 0) ?? [])
     return {
       endpoints,
       protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? ""),

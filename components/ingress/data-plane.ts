@@ -1,7 +1,9 @@
+import { networkInterfaces } from "node:os"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
+import { canonicalAddress } from "../../pkg/apimachinery/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { AccessLog } from "./access-log.ts"
 import { Backends } from "./backends.ts"
@@ -75,7 +77,7 @@ export class DataPlane {
     this.#backends = new Backends({
       informers,
       random,
-      isOwn: (address, port) => nodeIps.includes(address) && (port === apiPort || this.#isOpen(port)),
+      isOwn: (address, port) => (port === apiPort || this.#isOpen(port)) && isOfThisMachine(address, nodeIps),
     })
     this.certificates = new Certificates(clock)
     this.#holders = new PortHolders(clock, changed)
@@ -219,4 +221,10 @@ export class DataPlane {
   #isOpen(port: number): boolean {
     return this.#open().some((open) => open.port === port)
   }
+}
+
+/** Whether an address is one of `nodeIps`, or of any device: the API server listens at all of them. */
+function isOfThisMachine(address: string, nodeIps: readonly string[]): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map((one) => one.address))
+  return [...nodeIps, ...own].some((one) => canonicalAddress(one) === canonicalAddress(address))
 }

@@ -248,6 +248,7 @@ describe("Ingresses", () => {
     { title: "loopback", address: "127.0.0.1" },
     { title: "link-local", address: "169.254.169.254" },
     { title: "the node's own API", address: "192.0.2.1", port: 6443 },
+    { title: "the node's own API at an address of a device", address: OWN_ADDRESS ?? "192.0.2.1", port: 6443 },
   ])("never reach an endpoint that is $title", async ({ address, port = 8080 }) => {
     await using given = await serving()
     const ports = [{ port: 80 }]

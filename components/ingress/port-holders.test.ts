@@ -31,6 +31,11 @@ test.each([
     wants: [told("status.loadBalancer.ingress", "web", 443, "--ingress-https-port")],
   },
   {
+    title: "a Service with the node's address of IPv6, in another spelling, is told",
+    given: [service("web", [80], { externalIPs: ["2001:DB8:0::1"] })],
+    wants: [told("spec.externalIPs", "web", 80, "--ingress-http-port").replace(NODE, "2001:DB8:0::1")],
+  },
+  {
     title: "of several Services with one port the first by name is told",
     given: [service("b", [80], { externalIPs: [NODE] }), service("a", [80], { externalIPs: [NODE] })],
     wants: [told("spec.externalIPs", "a", 80, "--ingress-http-port")],
@@ -63,9 +68,9 @@ test.each([
 ])("$title", async ({ given, wants }) => {
   const clock = new VirtualClock(0)
   const holders = new PortHolders(clock, () => undefined)
-  holders.tell(given, [NODE], PORTS)
+  holders.tell(given, [NODE, "2001:db8::1"], PORTS)
   await clock.advance(2000)
-  expect(messagesOf(holders.tell(given, [NODE], PORTS))).toEqual([...wants])
+  expect(messagesOf(holders.tell(given, [NODE, "2001:db8::1"], PORTS))).toEqual([...wants])
 })
 
 test("a Service that gives the port back within two seconds is not told, and a longer one once they are over", async () => {

@@ -1,3 +1,4 @@
+import { canonicalAddress } from "../../pkg/apimachinery/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
@@ -30,7 +31,8 @@ export function heldPorts(
   { metadata, spec, status }: Service,
   nodeIps: readonly string[],
 ): ReadonlyMap<number, { readonly field: string; readonly address: string }> {
-  const isOfNode = (ip: string | undefined): ip is string => ip !== undefined && nodeIps.includes(ip)
+  const own = new Set(nodeIps.map(canonicalAddress))
+  const isOfNode = (ip: string | undefined): ip is string => ip !== undefined && own.has(canonicalAddress(ip))
   const external = (spec.externalIPs ?? []).find(isOfNode)
   const balanced = (status.loadBalancer.ingress ?? []).find(({ ip, ipMode }) => ipMode !== "Proxy" && isOfNode(ip))?.ip
   const address = external ?? balanced

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
 import { buildDate } from "../../../pkg/version/version.ts"
 import { bindAddress } from "../cluster-config.ts"
 import { findServer } from "../pid-file.ts"
 import { SIMULATED, type ServerFlags } from "../server-flags.ts"
 import { checkCgroups } from "./cgroups.ts"
 import { found, missing, type Finding } from "./finding.ts"
-import { checkKernel, judgeRoot } from "./kernel.ts"
+import { checkIPv6, checkKernel, judgeRoot } from "./kernel.ts"
 import { checkMounts } from "./mounts.ts"
 import { checkNetfilter } from "./netfilter.ts"
 import { askPrograms, findPrograms } from "./programs.ts"
@@ -32,6 +33,7 @@ export async function preflight(needs: Needs, pid?: number): Promise<Finding[]> 
     : [
         judgeRoot(process.getuid?.()),
         ...checkCgroups(),
+        ...checkIPv6(needs["cluster-cidr"].map(familyOf)),
         ...findPrograms(needs["container-runtime-endpoint"] === undefined),
         ...runtimeEndpoint(needs),
       ]
@@ -49,10 +51,11 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
     ...(await checkResources(needs["data-dir"], now, Date.parse(buildDate))),
   ]
   if (hasNoRealNode(needs)) return common
+  const families = needs["cluster-cidr"].map(familyOf)
   const [kernel, programs, netfilter, mounts] = await Promise.all([
-    checkKernel(),
+    checkKernel(families),
     askPrograms(needs["container-runtime-endpoint"] === undefined),
-    checkNetfilter(),
+    checkNetfilter(families),
     checkMounts(needs["default-local-storage-path"] ?? join(needs["data-dir"], "storage")),
   ])
   return [

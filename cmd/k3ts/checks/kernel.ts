@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import { release } from "node:os"
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { found, missing, warning, type Finding } from "./finding.ts"
 import { onPath, run } from "./programs.ts"
 
@@ -84,6 +85,17 @@ export const judgeForwarding = (setting: string | undefined): Finding =>
     ? missing("ip_forward", "/proc/sys/net/ipv4/ip_forward is not there", "start a kernel with CONFIG_INET")
     : found("ip_forward", setting === "1" ? "on" : "off; k3ts server turns it on")
 
+/** `disabled` is /proc/sys/net/ipv6/conf/all/disable_ipv6; undefined where the kernel has no IPv6. */
+export const judgeIPv6 = (disabled: string | undefined): Finding =>
+  disabled === undefined
+    ? missing("IPv6", "the kernel has none", "boot without ipv6.disable=1, or a kernel with CONFIG_IPV6")
+    : disabled === "1"
+      ? missing("IPv6", "it is switched off", "sysctl -w net.ipv6.conf.all.disable_ipv6=0")
+      : found("IPv6", "there")
+
+export const checkIPv6 = (families: readonly Family[]): readonly Finding[] =>
+  families.includes("IPv6") ? [judgeIPv6(setting("/proc/sys/net/ipv6/conf/all/disable_ipv6"))] : []
+
 export const judgeConntrack = (max: string | undefined, loadable: boolean): Finding =>
   max !== undefined
     ? found("nf_conntrack", `up to ${max} connections`)
@@ -103,7 +115,7 @@ export const judgeNamespaces = (has: (name: string) => boolean): Finding => {
     : missing("namespaces", `the kernel lacks ${lacking.join(", ")}`, "start a kernel with CONFIG_NAMESPACES")
 }
 
-export async function checkKernel(): Promise<Finding[]> {
+export async function checkKernel(families: readonly Family[]): Promise<Finding[]> {
   const [overlay, bridge, conntrack] = await Promise.all(["overlay", "br_netfilter", "nf_conntrack"].map(isLoadable))
   return [
     judgeKernel(release()),
@@ -112,6 +124,7 @@ export async function checkKernel(): Promise<Finding[]> {
     judgeOverlay(readFileSync("/proc/filesystems", "utf8"), overlay!),
     judgeBridgeFilter(setting("/proc/sys/net/bridge/bridge-nf-call-iptables"), bridge!),
     judgeForwarding(setting("/proc/sys/net/ipv4/ip_forward")),
+    ...checkIPv6(families),
     judgeConntrack(setting("/proc/sys/net/netfilter/nf_conntrack_max"), conntrack!),
   ]
 }

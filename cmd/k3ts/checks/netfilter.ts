@@ -1,10 +1,14 @@
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { unenforceable } from "../../../components/network-policy/support.ts"
 import { hostIn } from "../../../pkg/netfilter/host.ts"
 import { findNft, type NftSupport } from "../../../pkg/netfilter/nft.ts"
 import { found, missing, warning, type Finding } from "./finding.ts"
 import { onPath, run } from "./programs.ts"
 
-/** One rule for each match and target that Services need, as kube-proxy writes them. */
+/**
+ * One rule for each match and target that Services need, as kube-proxy writes them; `LOOPBACK` stands for that address
+ * of a family with a port.
+ */
 const RULES: readonly (readonly [what: string, table: "nat" | "filter", rule: string])[] = [
   ["match comment", "nat", "-m comment --comment x -j RETURN"],
   ["match conntrack", "filter", "-m conntrack --ctstate INVALID -j DROP"],
@@ -13,14 +17,17 @@ const RULES: readonly (readonly [what: string, table: "nat" | "filter", rule: st
   ["match statistic", "nat", "-m statistic --mode random --probability 0.5 -j RETURN"],
   ["match recent", "nat", "-m recent --name x --rcheck --seconds 10 -j RETURN"],
   ["target MARK", "nat", "-j MARK --or-mark 0x4000"],
-  ["target DNAT", "nat", "-p tcp -m tcp -j DNAT --to-destination 127.0.0.1:1"],
+  ["target DNAT", "nat", "-p tcp -m tcp -j DNAT --to-destination LOOPBACK"],
   ["target MASQUERADE", "nat", "-j MASQUERADE --random-fully"],
   ["target REJECT", "filter", "-j REJECT"],
 ]
 const DEVICES = ["bridge", "veth"] as const
 
+const IPTABLES: Readonly<Record<Family, string>> = { IPv4: "iptables", IPv6: "ip6tables" }
+const LOOPBACK: Readonly<Record<Family, string>> = { IPv4: "127.0.0.1:1", IPv6: "[::1]:1" }
+
 /** Tries each rule in a network namespace that ends with the check, so that no rule of the host changes. */
-export async function checkNetfilter(): Promise<Finding[]> {
+export async function checkNetfilter(families: readonly Family[]): Promise<Finding[]> {
   if (onPath("iptables") === undefined || onPath("unshare") === undefined || process.getuid?.() !== 0) return []
   const mode = judgeMode(
     await run("iptables", ["--version"]).then(
@@ -28,24 +35,7 @@ export async function checkNetfilter(): Promise<Finding[]> {
       () => "",
     ),
   )
-  const tried = await Promise.all(
-    RULES.map(async ([what, table, rule]) => {
-      // MASQUERADE is allowed in POSTROUTING only, and a user-defined chain may be called from anywhere.
-      const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
-      const script =
-        `${chain === "TRIAL" ? `iptables -w -t ${table} -N TRIAL && ` : ""}iptables -w -t ${table} -A ${chain} ` +
-        `${rule}`
-      const fault = await trial(script)
-      return fault === undefined
-        ? found(`iptables ${what}`, "there")
-        : missing(
-            `iptables ${what}`,
-            fault,
-            "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent " +
-              "xt_addrtype xt_conntrack xt_mark), or start a kernel that has them",
-          )
-    }),
-  )
+  const tried = await Promise.all(families.flatMap((family) => RULES.map((rule) => tryRule(family, ...rule))))
   const devices = await Promise.all(
     DEVICES.map(async (type) => {
       const fault = await trial(`ip link add trial type ${type}`)
@@ -55,7 +45,25 @@ export async function checkNetfilter(): Promise<Finding[]> {
     }),
   )
   const policies = judgeNetworkPolicies(await unenforceable(hostIn()))
-  return [mode, judgeNftables(await findNft(hostIn())), policies, ...tried, ...devices]
+  return [mode, judgeNftables(await findNft(hostIn(), families)), policies, ...tried, ...devices]
+}
+
+async function tryRule(family: Family, what: string, table: string, rule: string): Promise<Finding> {
+  const iptables = IPTABLES[family]
+  // MASQUERADE is allowed in POSTROUTING only, and a user-defined chain may be called from anywhere.
+  const chain = rule.includes("MASQUERADE") ? "POSTROUTING" : "TRIAL"
+  const begin = `${iptables} -w -t ${table}`
+  const fault = await trial(
+    `${chain === "TRIAL" ? `${begin} -N TRIAL && ` : ""}${begin} -A ${chain} ${rule.replace("LOOPBACK", LOOPBACK[family])}`,
+  )
+  return fault === undefined
+    ? found(`${iptables} ${what}`, "there")
+    : missing(
+        `${iptables} ${what}`,
+        fault,
+        "load the kernel's netfilter modules (modprobe -a nf_nat xt_comment xt_statistic xt_recent " +
+          "xt_addrtype xt_conntrack xt_mark), or start a kernel that has them",
+      )
 }
 
 /** Parses `iptables v1.8.9 (nf_tables)`; versions before 1.8 have no parentheses. */

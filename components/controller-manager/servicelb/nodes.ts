@@ -19,9 +19,9 @@ export const digestOf = (node: Node): string =>
   ])
 
 /**
- * The addresses at which a Service of type LoadBalancer is reached, sorted: those of ready nodes, external ones where a
- * node has any. Under externalTrafficPolicy Local of nodes with a ready endpoint only, as other nodes drop what comes.
- * Source: k3s pkg/cloudprovider/servicelb.go getStatus.
+ * The addresses at which a Service of type LoadBalancer is reached, sorted within each of its families in their order:
+ * those of ready nodes, external ones where a node has any. Under externalTrafficPolicy Local of nodes with a ready
+ * endpoint only, as other nodes drop what comes. Source: k3s pkg/cloudprovider/servicelb.go getStatus.
  */
 export function addressesFor(
   service: Service,
@@ -38,25 +38,25 @@ export function addressesFor(
             .map(({ nodeName }) => nodeName),
         )
       : undefined
-  const families = service.spec.ipFamilies ?? ["IPv4"]
-  const addresses = nodes
-    .filter(
-      (node) =>
-        isReady(node) &&
-        node.metadata.labels?.[EXCLUDE_LABEL] === undefined &&
-        (!isChosen || node.metadata.labels?.[ENABLE_LABEL] === "true") &&
-        (pool === undefined || node.metadata.labels?.[POOL_LABEL] === pool) &&
-        (serving === undefined || serving.has(node.metadata.name)),
-    )
-    .flatMap(({ status }) => {
+  const chosen = nodes.filter(
+    (node) =>
+      isReady(node) &&
+      node.metadata.labels?.[EXCLUDE_LABEL] === undefined &&
+      (!isChosen || node.metadata.labels?.[ENABLE_LABEL] === "true") &&
+      (pool === undefined || node.metadata.labels?.[POOL_LABEL] === pool) &&
+      (serving === undefined || serving.has(node.metadata.name)),
+  )
+  return (service.spec.ipFamilies ?? ["IPv4"]).flatMap((family) => {
+    const addresses = chosen.flatMap(({ status }) => {
       const of = (type: string) =>
         (status.addresses ?? [])
-          .filter((each) => each.type === type && families.includes(familyOf(each.address)))
+          .filter((each) => each.type === type && familyOf(each.address) === family)
           .map(({ address }) => address)
       const external = of("ExternalIP")
       return external.length > 0 ? external : of("InternalIP")
     })
-  return [...new Set(addresses)].sort()
+    return [...new Set(addresses)].sort()
+  })
 }
 
 const isReady = ({ metadata, status }: Node): boolean =>
