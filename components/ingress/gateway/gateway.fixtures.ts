@@ -119,13 +119,21 @@ export const routeOf = (name: string, spec: RouteSpec, namespace = "default") =>
 })
 
 /** A Service whose one endpoint answers with its name, and with what it was asked. */
-export async function serviceOf({ client }: Pick<Served, "client">, name: string, namespace = "default") {
+export async function serviceOf(
+  { client }: Pick<Served, "client">,
+  name: string,
+  namespace = "default",
+  spec: Partial<Service["spec"]> = {},
+) {
   const server = createServer((request: IncomingMessage, answer: ServerResponse) => {
     answer.setHeader("x-of", name)
     answer.end(JSON.stringify({ service: name, url: request.url, headers: request.headers }))
   })
   await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve))
-  await client.create(Service, { metadata: { name, namespace }, spec: { ports: [{ port: 80, name: "http" }] } })
+  await client.create(Service, {
+    metadata: { name, namespace },
+    spec: { ...spec, ports: [{ port: 80, name: "http" }] },
+  })
   await client.create(EndpointSlice, {
     metadata: { name, namespace, labels: { "kubernetes.io/service-name": name } },
     addressType: "IPv4",

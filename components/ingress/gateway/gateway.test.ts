@@ -3,6 +3,7 @@ import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/cust
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { DEFINITIONS } from "../../../pkg/gateway-api/definitions.ts"
 import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
+import { GatewayClass } from "../../../pkg/gateway-api/gatewayclass.ts"
 import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import type { Filter } from "./filters.ts"
 import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
@@ -22,6 +23,17 @@ describe("the definitions of Gateway API", () => {
     await using given = await servingGateways()
     await given.installed()
     expect(await given.definitions()).toEqual(new Set(DEFINITIONS.map(({ metadata }) => metadata.name)))
+  })
+
+  test("GatewayClassObservedGenerationBump: each generation of a class is accepted", async () => {
+    await using given = await servingGateways()
+    await given.installed()
+    const found = await given.client.get(GatewayClass, { name: "k3ts" })
+    await given.client.update(GatewayClass, { ...found, spec: { ...found.spec, description: "another" } })
+    await given.cluster.eventually(async () => {
+      const { metadata, status } = await given.client.get(GatewayClass, { name: "k3ts" })
+      return status?.conditions?.[0]?.observedGeneration === 2 && metadata.generation === 2
+    })
   })
 
   test("are left as they are where somebody else has made one of them", async () => {
@@ -67,6 +79,38 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
       const { status } = await given.client.get(HTTPRoute, { namespace: "default", name: "shop" })
       return status?.parents.length === 0
     })
+  })
+
+  test("GatewayModifyListeners: follows changes of its listeners", async () => {
+    // given
+    await using given = await servingGateways()
+    await given.installed()
+    const [first, second] = [await freePort(), await freePort()]
+    await given.client.create(Gateway, gatewayOf("web", [http(first)]))
+    const gateway = await given.gatewayWith("web", "Programmed", "Programmed")
+    expect((await get(first, "any.example")).status).toBe(404)
+
+    // when
+    const changed = { ...gateway, spec: { ...gateway.spec, listeners: [{ ...http(second), name: "second" }] } }
+    const { metadata } = await given.client.update(Gateway, changed)
+    expect(metadata.generation).toBe(2)
+    const { status } = await given.gatewayWith("web", "Programmed", "Programmed")
+
+    // then
+    expect(status?.listeners?.map(({ name }) => name)).toEqual(["second"])
+    expect((await get(second, "any.example")).status).toBe(404)
+    await given.cluster.eventually(async () => (await get(first, "any.example").catch(() => "closed")) === "closed")
+  })
+
+  test("HTTPRouteServiceTypes: sends requests to Services without selector and without cluster IP", async () => {
+    await using given = await servingGateways()
+    await given.installed()
+    using _headless = await serviceOf(given, "headless", "default", { clusterIP: "None" })
+    const port = await freePort()
+    await given.client.create(Gateway, gatewayOf("web", [http(port)]))
+    await given.client.create(HTTPRoute, routeOf("route", { rules: [to("headless")] }))
+    await given.routeWith("route", "Accepted", "Accepted")
+    expect((await get(port, "any.example")).asked?.service).toBe("headless")
   })
 
   test("lets only the namespaces attach routes that it names, and takes Services of others only with their grant", async () => {

@@ -1,0 +1,473 @@
+/**
+ * The tests of upstream's core profiles that are about where requests go, in our own words: `stands` names the test of
+ * sigs.k8s.io/gateway-api conformance/tests. The ledger of all of them is test/conformance/ledger/gateway.
+ */
+import { expect, test } from "bun:test"
+import { gateway, grant, grpc, http, listener, to, tls, worldOf, type Asked, type World } from "./translate.fixtures.ts"
+
+interface Row {
+  readonly stands: string
+  readonly title: string
+  readonly given: () => World
+  readonly wants: readonly (Asked & { readonly gets: string | number })[]
+}
+
+const web = () => gateway("web", [listener()])
+const parents = [{ name: "web" }]
+const path = (value: string, type = "PathPrefix") => ({ path: { type, value } })
+const header = (...pairs: readonly (readonly [string, string])[]) => ({
+  headers: pairs.map(([name, value]) => ({ name, value })),
+})
+const rule = (service: string, ...matches: readonly object[]) => ({
+  backendRefs: [to(service)],
+  ...(matches.length === 0 ? {} : { matches }),
+})
+/** A route of every host at the Gateway `web`. */
+const routed = (...rules: readonly object[]) => ({ gateways: [web()], routes: [http("route", parents, { rules })] })
+
+const BY_HEADER = [
+  rule("one", header(["version", "one"])),
+  rule("two", header(["version", "two"])),
+  rule("one", header(["version", "two"], ["color", "orange"])),
+  rule("one", header(["color", "blue"]), header(["color", "green"])),
+]
+const BY_HEADER_WANTS = [
+  { headers: { Version: "one" }, gets: "one" },
+  { headers: { Version: "two" }, gets: "two" },
+  { headers: { Version: "two", Color: "orange" }, gets: "one" },
+  { headers: { Version: "two", Color: "blue" }, gets: "two" },
+  { headers: { Color: "green" }, gets: "one" },
+  { headers: { Color: "orange" }, gets: 404 },
+  { headers: { "Some-Other": "one" }, gets: 404 },
+]
+
+const ROWS: readonly Row[] = [
+  {
+    stands: "HTTPRouteSimpleSameNamespace",
+    title: "a route without matches gets all requests",
+    given: () => routed(rule("one")),
+    wants: [{ gets: "one" }, { path: "/any", host: "other", gets: "one" }],
+  },
+  {
+    stands: "HTTPRouteExactPathMatching",
+    title: "an exact path is that path alone",
+    given: () => routed(rule("one", path("/one", "Exact")), rule("two", path("/two", "Exact"))),
+    wants: [
+      { path: "/one", gets: "one" },
+      { path: "/two", gets: "two" },
+      { path: "/", gets: 404 },
+      { path: "/one/example", gets: 404 },
+      { path: "/two/", gets: 404 },
+      { path: "/Two", gets: 404 },
+    ],
+  },
+  {
+    stands: "HTTPRoutePathMatchOrder",
+    title: "an exact path goes before a prefix, and the longer prefix before the shorter one",
+    given: () =>
+      routed(
+        rule("one", path("/match", "Exact")),
+        rule("two", path("/match/exact", "Exact")),
+        rule("three", path("/match/")),
+        rule("one", path("/match/prefix/")),
+        rule("two", path("/match/prefix/one")),
+        rule("three", path("/any")),
+        rule("one", path("/any/prefix")),
+      ),
+    wants: [
+      { path: "/match", gets: "one" },
+      { path: "/match/exact", gets: "two" },
+      { path: "/match/other", gets: "three" },
+      { path: "/match/prefix/x", gets: "one" },
+      { path: "/match/prefix/one/any", gets: "two" },
+      { path: "/any/prefix/x", gets: "one" },
+      { path: "/anything", gets: 404 },
+    ],
+  },
+  {
+    stands: "HTTPRouteMatching",
+    title: "a rule has the requests of each of its matches",
+    given: () =>
+      routed(rule("one", path("/"), header(["version", "one"])), rule("two", path("/v2"), header(["version", "two"]))),
+    wants: [
+      { gets: "one" },
+      { path: "/example", gets: "one" },
+      { headers: { Version: "one" }, gets: "one" },
+      { path: "/v2", gets: "two" },
+      { path: "/v2/example", gets: "two" },
+      { headers: { Version: "two" }, gets: "two" },
+      { path: "/v2/", headers: { Version: "two" }, gets: "two" },
+      { path: "/v2example", gets: "one" },
+    ],
+  },
+  {
+    stands: "HTTPRouteMatchingAcrossRoutes",
+    title: "of two routes for a host the more specific match has a request",
+    given: () => ({
+      gateways: [web()],
+      routes: [
+        http("part1", parents, {
+          hostnames: ["a.example", "b.example"],
+          rules: [rule("one", path("/"), header(["version", "one"]))],
+        }),
+        http("part2", parents, {
+          hostnames: ["a.example"],
+          rules: [rule("two", path("/v2"), header(["version", "two"]))],
+        }),
+      ],
+    }),
+    wants: [
+      { host: "a.example", gets: "one" },
+      { host: "a.example", path: "/v2", gets: "two" },
+      { host: "a.example", headers: { Version: "two" }, gets: "two" },
+      { host: "b.example", path: "/v2", gets: "one" },
+      { host: "b.example", headers: { Version: "two" }, gets: "one" },
+    ],
+  },
+  {
+    stands: "HTTPRouteHeaderMatching",
+    title: "all headers of a match must be there",
+    given: () => routed(...BY_HEADER),
+    wants: BY_HEADER_WANTS,
+  },
+  {
+    stands: "HTTPRouteHostnameIntersection",
+    title: "a route is for the hosts that it and the listener have in common",
+    given: () => ({
+      gateways: [
+        gateway("web", [
+          listener({ name: "exact", hostname: "very.specific.com" }),
+          listener({ name: "wildcard", hostname: "*.wildcard.io" }),
+          listener({ name: "other", hostname: "*.anotherwildcard.io" }),
+        ]),
+      ],
+      routes: [
+        http("exact", parents, {
+          hostnames: ["non.matching.com", "*.nonmatching.io", "very.specific.com"],
+          rules: [rule("one", path("/s1"))],
+        }),
+        http("several", parents, {
+          hostnames: ["non.matching.com", "wildcard.io", "foo.wildcard.io", "foo.bar.wildcard.io"],
+          rules: [rule("two", path("/s2"))],
+        }),
+        http("covering", parents, { hostnames: ["*.specific.com"], rules: [rule("three", path("/s3"))] }),
+        http("same", parents, { hostnames: ["*.anotherwildcard.io"], rules: [rule("one", path("/s4"))] }),
+      ],
+    }),
+    wants: [
+      { host: "very.specific.com", path: "/s1", gets: "one" },
+      { host: "very.specific.com:1234", path: "/s1", gets: "one" },
+      { host: "non.matching.com", path: "/s1", gets: 404 },
+      { host: "foo.wildcard.io", path: "/s1", gets: 404 },
+      { host: "foo.wildcard.io", path: "/s2", gets: "two" },
+      { host: "foo.bar.wildcard.io", path: "/s2", gets: "two" },
+      { host: "bar.wildcard.io", path: "/s2", gets: 404 },
+      { host: "wildcard.io", path: "/s2", gets: 404 },
+      { host: "very.specific.com", path: "/s3", gets: "three" },
+      { host: "foo.specific.com", path: "/s3", gets: 404 },
+      { host: "foo.bar.anotherwildcard.io", path: "/s4", gets: "one" },
+      { host: "anotherwildcard.io", path: "/s4", gets: 404 },
+    ],
+  },
+  {
+    stands: "HTTPRouteListenerHostnameMatching",
+    title: "a listener has its hosts, and the more specific one goes first",
+    given: () => ({
+      gateways: [
+        gateway("web", [
+          listener({ name: "l1", hostname: "bar.com" }),
+          listener({ name: "l2", hostname: "foo.bar.com" }),
+          listener({ name: "l3", hostname: "*.bar.com" }),
+          listener({ name: "l4", hostname: "*.foo.com" }),
+        ]),
+      ],
+      routes: [
+        http("one", [{ name: "web", sectionName: "l1" }], { rules: [rule("one")] }),
+        http("two", [{ name: "web", sectionName: "l2" }], { rules: [rule("two")] }),
+        http(
+          "three",
+          [
+            { name: "web", sectionName: "l3" },
+            { name: "web", sectionName: "l4" },
+          ],
+          { rules: [rule("three")] },
+        ),
+      ],
+    }),
+    wants: [
+      { host: "bar.com", gets: "one" },
+      { host: "foo.bar.com", gets: "two" },
+      { host: "baz.bar.com", gets: "three" },
+      { host: "boo.bar.com", gets: "three" },
+      { host: "multiple.prefixes.foo.com", gets: "three" },
+      { host: "foo.com", gets: 404 },
+      { host: "no.matching.host", gets: 404 },
+    ],
+  },
+  {
+    stands: "HTTPRouteMultipleGateways",
+    title: "Gateways with addresses of their own have routes of their own",
+    given: () => ({
+      gateways: [gateway("first", [listener()]), gateway("second", [listener()])],
+      routes: [
+        http("shared", [{ name: "first" }, { name: "second" }], { rules: [rule("one", path("/shared"))] }),
+        http("to-first", [{ name: "first" }], { rules: [rule("two")] }),
+        http("to-second", [{ name: "second" }], { rules: [rule("three")] }),
+      ],
+      ownAddresses: true,
+    }),
+    wants: [
+      { gateway: "first", path: "/shared", gets: "one" },
+      { gateway: "first", gets: "two" },
+      { gateway: "second", path: "/shared", gets: "one" },
+      { gateway: "second", gets: "three" },
+    ],
+  },
+  {
+    stands: "HTTPRouteWeight",
+    title: "backends share requests by weight, and one without weight gets none",
+    given: () =>
+      routed({ backendRefs: [to("one", { weight: 70 }), to("two", { weight: 30 }), to("three", { weight: 0 })] }),
+    wants: [{ gets: "one or two" }],
+  },
+  {
+    stands: "HTTPRouteNoBackendRefs",
+    title: "a rule without backends, or whose backends have no weight, is answered with 500",
+    given: () =>
+      routed({ matches: [path("/none")] }, { matches: [path("/zero")], backendRefs: [to("one", { weight: 0 })] }),
+    wants: [
+      { path: "/none", gets: 500 },
+      { path: "/zero", gets: 500 },
+    ],
+  },
+  {
+    stands: "HTTPRouteRedirectHostAndStatus",
+    title: "a redirect names another host, with the status that it wants",
+    given: () =>
+      routed(
+        {
+          matches: [path("/host")],
+          filters: [{ type: "RequestRedirect", requestRedirect: { hostname: "example.org" } }],
+        },
+        {
+          matches: [path("/status")],
+          filters: [{ type: "RequestRedirect", requestRedirect: { statusCode: 301, hostname: "example.org" } }],
+        },
+      ),
+    wants: [
+      { path: "/host", gets: "302 http://example.org/host" },
+      { path: "/status?a=b", gets: "301 http://example.org/status?a=b" },
+    ],
+  },
+  {
+    stands: "HTTPRouteHTTPSListener",
+    title: "routes are served at listeners for HTTPS by the name of the connection",
+    given: () => ({
+      gateways: [
+        gateway("web", [
+          listener({ name: "any", port: 443, protocol: "HTTPS", tls: { certificateRefs: [{ name: "good" }] } }),
+          listener({
+            name: "own",
+            port: 443,
+            protocol: "HTTPS",
+            hostname: "own.example",
+            tls: { certificateRefs: [{ name: "good" }] },
+          }),
+        ]),
+      ],
+      routes: [
+        http("any", [{ name: "web", sectionName: "any" }], { hostnames: ["any.example"], rules: [rule("one")] }),
+        http("own", [{ name: "web", sectionName: "own" }], { rules: [rule("two")] }),
+      ],
+    }),
+    wants: [
+      { port: 443, serverName: "any.example", host: "any.example", gets: "one" },
+      { port: 443, serverName: "own.example", host: "own.example", gets: "two" },
+      { port: 443, serverName: "unknown.example", host: "unknown.example", gets: 404 },
+      { port: 443, serverName: "any.example", host: "own.example", gets: 421 },
+    ],
+  },
+  {
+    stands: "HTTPRouteCrossNamespace",
+    title: "a listener lets routes of the namespaces attach that its selector chooses",
+    given: () => ({
+      gateways: [
+        gateway("web", [
+          listener({
+            allowedRoutes: { namespaces: { from: "Selector", selector: { matchLabels: { purpose: "backend" } } } },
+          }),
+        ]),
+      ],
+      routes: [
+        http("other/route", [{ name: "web", namespace: "infra" }], { rules: [rule("one", path("/other"))] }),
+        http("backend/route", [{ name: "web", namespace: "infra" }], { rules: [rule("one", path("/backend"))] }),
+      ],
+    }),
+    wants: [
+      { path: "/backend", gets: "one" },
+      { path: "/other", gets: 404 },
+    ],
+  },
+  {
+    stands: "HTTPRouteReferenceGrant",
+    title: "a Service of another namespace gets requests where a ReferenceGrant permits it",
+    given: () => ({
+      ...routed({ backendRefs: [to("one", { namespace: "other" })] }),
+      grants: [
+        grant(
+          "other",
+          [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }],
+          [{ group: "", kind: "Service", name: "one" }],
+        ),
+      ],
+    }),
+    wants: [{ gets: "one" }],
+  },
+  {
+    stands: "HTTPRoutePartiallyInvalidViaInvalidReferenceGrant",
+    title: "a rule with a backend that is not permitted is answered with 500, and the others work",
+    given: () => ({
+      ...routed(
+        { matches: [path("/bad")], backendRefs: [to("one", { namespace: "other" })] },
+        rule("one", path("/good")),
+      ),
+      grants: [
+        grant(
+          "other",
+          [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "backend" }],
+          [{ group: "", kind: "Service" }],
+        ),
+        grant(
+          "other",
+          [{ group: "gateway.networking.k8s.io", kind: "GRPCRoute", namespace: "infra" }],
+          [{ group: "", kind: "Service" }],
+        ),
+        grant(
+          "backend",
+          [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }],
+          [{ group: "", kind: "Service" }],
+        ),
+        grant(
+          "other",
+          [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }],
+          [{ group: "", kind: "Service", name: "two" }],
+        ),
+      ],
+    }),
+    wants: [
+      { path: "/bad", gets: 500 },
+      { path: "/good", gets: "one" },
+    ],
+  },
+  {
+    stands: "GRPCExactMethodMatching",
+    title: "methods of gRPC are told apart",
+    given: () => ({
+      gateways: [web()],
+      routes: [
+        grpc("route", parents, {
+          rules: [
+            rule("one", { method: { service: "pkg.Echo", method: "One" } }),
+            rule("two", { method: { service: "pkg.Echo", method: "Two" } }),
+            rule("three", { method: { service: "pkg.Other" } }),
+          ],
+        }),
+      ],
+    }),
+    wants: [
+      { path: "/pkg.Echo/One", method: "POST", gets: "one" },
+      { path: "/pkg.Echo/Two", method: "POST", gets: "two" },
+      { path: "/pkg.Echo/Three", method: "POST", gets: 404 },
+      { path: "/pkg.Other/Any", method: "POST", gets: "three" },
+    ],
+  },
+  {
+    stands: "GRPCRouteHeaderMatching",
+    title: "headers of gRPC are told apart",
+    given: () => ({ gateways: [web()], routes: [grpc("route", parents, { rules: BY_HEADER })] }),
+    wants: BY_HEADER_WANTS,
+  },
+  {
+    stands: "GRPCRouteListenerHostnameMatching",
+    title: "routes of gRPC are at the listeners that they name",
+    given: () => ({
+      gateways: [
+        gateway("web", [
+          listener({ name: "l1", hostname: "bar.com" }),
+          listener({ name: "l2", hostname: "*.bar.com" }),
+        ]),
+      ],
+      routes: [
+        grpc("one", [{ name: "web", sectionName: "l1" }], { rules: [rule("one")] }),
+        grpc("two", [{ name: "web", sectionName: "l2" }], { rules: [rule("two")] }),
+      ],
+    }),
+    wants: [
+      { host: "bar.com", gets: "one" },
+      { host: "foo.bar.com", gets: "two" },
+      { host: "foo.com", gets: 404 },
+    ],
+  },
+  {
+    stands: "GRPCRouteWeight",
+    title: "backends of gRPC share requests by weight",
+    given: () => ({
+      gateways: [web()],
+      routes: [
+        grpc("route", parents, {
+          rules: [{ backendRefs: [to("one", { weight: 70 }), to("two", { weight: 30 }), to("three", { weight: 0 })] }],
+        }),
+      ],
+    }),
+    wants: [{ gets: "one or two" }],
+  },
+]
+
+test.each([...ROWS])("$stands: $title", ({ given, wants }) => {
+  const world = worldOf(given())
+  expect(wants.map(({ gets: _gets, ...asked }) => ({ ...asked, gets: world.ask(asked) }))).toEqual([...wants])
+})
+
+test("HTTPRouteRequestHeaderModifier: headers are set, added and removed for the backend", () => {
+  const requestHeaderModifier = {
+    set: [{ name: "X-Set", value: "1" }],
+    add: [{ name: "X-Add", value: "2" }],
+    remove: ["X-Remove"],
+  }
+  const filters = [{ type: "RequestHeaderModifier", requestHeaderModifier }]
+  const { request } = worldOf(routed({ ...rule("one"), filters })).target({})
+  expect(request?.set).toMatchObject([{ name: "X-Set", value: "1" }])
+  expect(request?.add).toMatchObject([{ name: "X-Add", value: "2" }])
+  expect([...(request?.remove ?? [])]).toEqual(["x-remove"])
+})
+
+test("TLSRouteHostnameIntersection: connections are handed on for the hosts that route and listener have in common", () => {
+  const handsOn = (name: string, hostname: string) =>
+    listener({ name, port: 443, protocol: "TLS", hostname, tls: { mode: "Passthrough" } })
+  const world = worldOf({
+    gateways: [gateway("web", [handsOn("exact", "abc.example.com"), handsOn("wildcard", "*.less.com")])],
+    routes: [
+      tls("exact", parents, { hostnames: ["*.example.com"], rules: [{ backendRefs: [to("one")] }] }),
+      tls("wildcard", parents, { hostnames: ["*.more.less.com"], rules: [{ backendRefs: [to("two")] }] }),
+    ],
+  })
+  const names = ["abc.example.com", "other.example.com", "a.more.less.com", "a.less.com", "non.matching.com"]
+  expect(names.map((name) => world.connect(name))).toEqual(["one", undefined, "two", undefined, undefined])
+})
+
+test("TLSRouteSimpleSameNamespace: connections are handed on by the name that the client asks for", () => {
+  const passthrough = listener({
+    name: "tls",
+    port: 443,
+    protocol: "TLS",
+    hostname: "*.example.com",
+    tls: { mode: "Passthrough" },
+  })
+  const world = worldOf({
+    gateways: [gateway("web", [passthrough])],
+    routes: [tls("route", parents, { hostnames: ["a.example.com"], rules: [{ backendRefs: [to("one")] }] })],
+  })
+  expect(world.connect("a.example.com")).toBe("one")
+  expect(world.connect("b.example.com")).toBeUndefined()
+  expect(world.isDecrypted("a.example.com")).toBe(false)
+})

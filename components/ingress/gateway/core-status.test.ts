@@ -1,0 +1,345 @@
+/**
+ * The tests of upstream's core profiles that are about conditions, in our own words: `stands` names the test of
+ * sigs.k8s.io/gateway-api conformance/tests.
+ */
+import { expect, test } from "bun:test"
+import { gateway, grant, grpc, http, listener, tls, to, worldOf, type World } from "./translate.fixtures.ts"
+import type { AnyRoute } from "./objects.ts"
+
+const parents = [{ name: "web" }]
+const web = (...listeners: readonly object[]) => gateway("web", listeners.length === 0 ? [listener()] : listeners)
+const all = { namespaces: { from: "All" } }
+const https = (certificateRef: object, more: object = {}) =>
+  listener({ name: "https", port: 443, protocol: "HTTPS", tls: { certificateRefs: [certificateRef] }, ...more })
+
+/** What the Gateway `web` and its listeners are told, as far as a row names it. */
+interface GatewayRow {
+  readonly stands: string
+  readonly title: string
+  readonly given: World
+  readonly wants: readonly string[]
+  readonly listeners?: readonly {
+    readonly kinds?: readonly string[]
+    readonly attachedRoutes?: number
+    readonly has: string
+  }[]
+}
+
+const foreign = { name: "good", namespace: "other" }
+const secretGrant = (from: object, to: object) => [
+  grant(
+    "other",
+    [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "infra", ...from }],
+    [{ group: "", kind: "Secret", ...to }],
+  ),
+]
+const NOT_PERMITTED = [{ has: "ResolvedRefs False RefNotPermitted" }, { has: "Programmed False Invalid" }]
+
+test.each<GatewayRow>([
+  {
+    stands: "GatewayObservedGenerationBump",
+    title: "a Gateway whose listeners are well is accepted and programmed",
+    given: { gateways: [web()] },
+    wants: ["Accepted True Accepted", "Programmed True Programmed"],
+    listeners: [{ has: "Accepted True Accepted" }],
+  },
+  {
+    stands: "GatewayListenerUnsupportedProtocol",
+    title: "a Gateway with a listener of an unknown protocol is accepted for the others",
+    given: { gateways: [web(listener(), listener({ name: "odd", port: 81, protocol: "invalid.io/protocol" }))] },
+    wants: ["Accepted True ListenersNotValid", "Programmed True Programmed"],
+    listeners: [{ has: "Accepted True Accepted" }, { kinds: [], has: "Accepted False UnsupportedProtocol" }],
+  },
+  {
+    stands: "GatewayListenerUnsupportedProtocol",
+    title: "a Gateway without another listener than one of an unknown protocol is not accepted",
+    given: { gateways: [web(listener({ protocol: "invalid.io/protocol" }))] },
+    wants: ["Accepted False ListenersNotValid", "Programmed False Invalid"],
+  },
+  {
+    stands: "GatewayInvalidParametersRef",
+    title: "a Gateway with parameters is not accepted",
+    given: {
+      gateways: [
+        gateway("web", [listener()], {
+          infrastructure: { parametersRef: { group: "", kind: "ConfigMap", name: "x" } },
+        }),
+      ],
+    },
+    wants: ["Accepted False InvalidParameters", "Programmed False Invalid"],
+  },
+  {
+    stands: "GatewayInvalidRouteKind",
+    title: "a listener for routes of an unknown kind supports the others that it names",
+    given: {
+      gateways: [
+        web(
+          listener({ allowedRoutes: { kinds: [{ kind: "InvalidRoute" }] } }),
+          listener({
+            name: "both",
+            port: 81,
+            allowedRoutes: { kinds: [{ kind: "InvalidRoute" }, { kind: "HTTPRoute" }] },
+          }),
+        ),
+      ],
+    },
+    wants: ["Accepted True Accepted", "Programmed False Invalid"],
+    listeners: [
+      { kinds: [], has: "ResolvedRefs False InvalidRouteKinds" },
+      { kinds: ["HTTPRoute"], has: "ResolvedRefs False InvalidRouteKinds" },
+    ],
+  },
+  ...[
+    { name: "missing" },
+    { name: "broken" },
+    { name: "good", kind: "ConfigMap" },
+    { name: "good", group: "wrong.group.io" },
+  ].map((ref) => ({
+    stands: "GatewayInvalidTLSConfiguration",
+    title: `the certificate ${JSON.stringify(ref)} is none`,
+    given: { gateways: [web(https(ref))] },
+    wants: ["Accepted True Accepted", "Programmed False Invalid"],
+    listeners: [{ has: "ResolvedRefs False InvalidCertificateRef" }],
+  })),
+  {
+    stands: "GatewaySecretMissingReferenceGrant",
+    title: "a Secret of another namespace is not permitted",
+    given: { gateways: [web(https(foreign))] },
+    wants: ["Accepted True Accepted", "Programmed False Invalid"],
+    listeners: NOT_PERMITTED.slice(0, 1),
+  },
+  ...[
+    { from: { kind: "HTTPRoute" }, to: {} },
+    { from: { namespace: "backend" }, to: {} },
+    { from: {}, to: { kind: "Service" } },
+    { from: {}, to: { name: "another" } },
+  ].map(({ from, to: referent }) => ({
+    stands: "GatewaySecretInvalidReferenceGrant",
+    title: `a grant from ${JSON.stringify(from)} to ${JSON.stringify(referent)} is for others`,
+    given: { gateways: [web(https(foreign))], grants: secretGrant(from, referent) },
+    wants: ["Accepted True Accepted", "Programmed False Invalid"],
+    listeners: NOT_PERMITTED.slice(0, 1),
+  })),
+  {
+    stands: "GatewaySecretReferenceGrantAllInNamespace",
+    title: "a grant for all Secrets permits one",
+    given: { gateways: [web(https(foreign))], grants: secretGrant({}, {}) },
+    wants: ["Accepted True Accepted", "Programmed True Programmed"],
+    listeners: [{ has: "ResolvedRefs True ResolvedRefs" }],
+  },
+  {
+    stands: "GatewaySecretReferenceGrantSpecific",
+    title: "a grant for a Secret permits it",
+    given: { gateways: [web(https(foreign))], grants: secretGrant({}, { name: "good" }) },
+    wants: ["Accepted True Accepted", "Programmed True Programmed"],
+    listeners: [{ has: "Programmed True Programmed" }],
+  },
+  {
+    stands: "GatewayWithAttachedRoutes",
+    title: "routes are counted at each listener that has one of their hosts, also while its certificate is missing",
+    given: {
+      gateways: [web(listener({ allowedRoutes: all, hostname: "a.example" }), https({ name: "missing" }))],
+      routes: [
+        http("first", parents, { hostnames: ["a.example"], rules: [{ backendRefs: [to("one")] }] }),
+        http("second", parents, { hostnames: ["b.example"], rules: [{ backendRefs: [to("missing")] }] }),
+      ],
+    },
+    wants: ["Accepted True Accepted", "Programmed True Programmed"],
+    listeners: [
+      { attachedRoutes: 1, has: "Programmed True Programmed" },
+      { attachedRoutes: 2, has: "ResolvedRefs False InvalidCertificateRef" },
+    ],
+  },
+  {
+    stands: "TLSRouteListenerPassthroughSupportedKinds",
+    title: "a listener that hands connections on is for TLSRoutes",
+    given: { gateways: [web(listener({ protocol: "TLS", tls: { mode: "Passthrough" } }))] },
+    wants: ["Accepted True Accepted", "Programmed True Programmed"],
+    listeners: [{ kinds: ["TLSRoute"], has: "Accepted True Accepted" }],
+  },
+  {
+    stands: "TLSRouteListenerTerminateNotSupported",
+    title: "a listener of protocol TLS that decrypts is refused",
+    given: {
+      gateways: [web(listener({ protocol: "TLS", tls: { mode: "Terminate", certificateRefs: [{ name: "good" }] } }))],
+    },
+    wants: ["Accepted False ListenersNotValid", "Programmed False Invalid"],
+    listeners: [{ attachedRoutes: 0, has: "Accepted False UnsupportedValue" }],
+  },
+  {
+    stands: "",
+    title: "the verification of clients' certificates is refused, since nobody does it",
+    given: {
+      gateways: [
+        gateway("web", [https({ name: "good" })], {
+          tls: {
+            frontend: {
+              default: { validation: { caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "ca" }] } },
+            },
+          },
+        }),
+      ],
+    },
+    wants: ["Accepted False Invalid", "Programmed False Invalid"],
+  },
+])("$stands: $title", ({ given, wants, listeners = [] }) => {
+  const world = worldOf(given)
+  expect(world.gateway("web")).toEqual([...wants])
+  for (const [i, { has, ...more }] of listeners.entries()) {
+    const told = world.listeners("web")[i]!
+    expect(told.conditions).toContain(has)
+    expect(told).toMatchObject(more)
+  }
+})
+
+interface RouteRow {
+  readonly stands: string
+  readonly title: string
+  readonly given: Omit<World, "routes">
+  readonly route: AnyRoute
+  readonly wants: readonly string[]
+  /** What a request to the Gateway `web` gets. */
+  readonly gets?: number
+}
+
+const plain = { gateways: [web()] }
+const handedOn = { gateways: [web(listener({ protocol: "TLS", tls: { mode: "Passthrough" } }))] }
+const backends = (...refs: readonly object[]) => ({ rules: [{ backendRefs: refs }] })
+const ACCEPTED = "Accepted True Accepted"
+const RESOLVED = "ResolvedRefs True ResolvedRefs"
+
+test.each<RouteRow>([
+  {
+    stands: "HTTPRouteObservedGenerationBump",
+    title: "a route whose references are well is accepted",
+    given: plain,
+    route: http("route", parents, backends(to("one"))),
+    wants: [ACCEPTED, RESOLVED],
+  },
+  {
+    stands: "HTTPRouteInvalidBackendRefUnknownKind",
+    title: "a backend of an unknown kind",
+    given: plain,
+    route: http("route", parents, backends({ group: "unknown.io", kind: "Unknown", name: "one" })),
+    wants: [ACCEPTED, "ResolvedRefs False InvalidKind"],
+    gets: 500,
+  },
+  {
+    stands: "HTTPRouteInvalidNonExistentBackendRef",
+    title: "a Service that does not exist",
+    given: plain,
+    route: http("route", parents, backends(to("missing"))),
+    wants: [ACCEPTED, "ResolvedRefs False BackendNotFound"],
+    gets: 500,
+  },
+  {
+    stands: "HTTPRouteInvalidCrossNamespaceBackendRef",
+    title: "a Service of another namespace",
+    given: plain,
+    route: http("route", parents, backends(to("one", { namespace: "other" }))),
+    wants: [ACCEPTED, "ResolvedRefs False RefNotPermitted"],
+    gets: 500,
+  },
+  {
+    stands: "HTTPRouteInvalidReferenceGrant",
+    title: "a grant in the namespace of the route",
+    given: {
+      ...plain,
+      grants: [
+        grant(
+          "infra",
+          [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }],
+          [{ group: "", kind: "Service" }],
+        ),
+      ],
+    },
+    route: http("route", parents, backends(to("one", { namespace: "other" }))),
+    wants: [ACCEPTED, "ResolvedRefs False RefNotPermitted"],
+    gets: 500,
+  },
+  {
+    stands: "HTTPRouteInvalidCrossNamespaceParentRef",
+    title: "a route of another namespace",
+    given: plain,
+    route: http("other/route", [{ name: "web", namespace: "infra" }], backends(to("one"))),
+    wants: ["Accepted False NotAllowedByListeners", RESOLVED],
+    gets: 404,
+  },
+  {
+    stands: "HTTPRouteInvalidParentRefNotMatchingSectionName",
+    title: "a listener that does not exist",
+    given: plain,
+    route: http("route", [{ name: "web", sectionName: "missing" }], backends(to("one"))),
+    wants: ["Accepted False NoMatchingParent", RESOLVED],
+    gets: 404,
+  },
+  {
+    stands: "HTTPRouteDisallowedKind",
+    title: "a route of HTTP at a listener for TLSRoutes",
+    given: handedOn,
+    route: http("route", parents, backends(to("one"))),
+    wants: ["Accepted False NotAllowedByListeners", RESOLVED],
+  },
+  {
+    stands: "GatewayWithAttachedRoutes",
+    title: "hosts that no listener has",
+    given: { gateways: [web(listener({ hostname: "a.example" }))] },
+    route: http("route", parents, { hostnames: ["b.example"], ...backends(to("one")) }),
+    wants: ["Accepted False NoMatchingListenerHostname", RESOLVED],
+    gets: 404,
+  },
+  {
+    stands: "TLSRouteInvalidNoMatchingListener",
+    title: "a TLSRoute at a listener for HTTP",
+    given: plain,
+    route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("one")) }),
+    wants: ["Accepted False NotAllowedByListeners", RESOLVED],
+  },
+  {
+    stands: "TLSRouteInvalidBackendRefNonexistent",
+    title: "a Service of a TLSRoute that does not exist",
+    given: handedOn,
+    route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("missing")) }),
+    wants: [ACCEPTED, "ResolvedRefs False BackendNotFound"],
+  },
+  {
+    stands: "TLSRouteInvalidBackendRefUnknownKind",
+    title: "a backend of a TLSRoute of an unknown kind",
+    given: handedOn,
+    route: tls("route", parents, { hostnames: ["a.example"], ...backends({ group: "x.io", kind: "X", name: "x" }) }),
+    wants: [ACCEPTED, "ResolvedRefs False InvalidKind"],
+  },
+  {
+    stands: "TLSRouteInvalidReferenceGrant",
+    title: "a Service of another namespace of a TLSRoute",
+    given: handedOn,
+    route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("one", { namespace: "other" })) }),
+    wants: [ACCEPTED, "ResolvedRefs False RefNotPermitted"],
+  },
+  {
+    stands: "TLSRouteInvalidNoMatchingListenerHostname",
+    title: "a TLSRoute for hosts that no listener has",
+    given: { gateways: [web(listener({ protocol: "TLS", hostname: "b.example", tls: { mode: "Passthrough" } }))] },
+    route: tls("route", parents, { hostnames: ["a.example"], ...backends(to("one")) }),
+    wants: ["Accepted False NoMatchingListenerHostname", RESOLVED],
+  },
+  {
+    stands: "",
+    title: "a GRPCRoute with a filter that is not supported",
+    given: plain,
+    route: grpc("route", parents, {
+      rules: [
+        {
+          backendRefs: [to("one")],
+          filters: [{ type: "ExtensionRef", extensionRef: { group: "x.io", kind: "X", name: "x" } }],
+        },
+      ],
+    }),
+    wants: ["Accepted False UnsupportedValue", RESOLVED],
+    gets: 500,
+  },
+])("$stands: $title is told, and answered", ({ given, route, wants, gets }) => {
+  const world = worldOf({ ...given, routes: [route] })
+  expect(world.route(route)).toEqual([[...wants]])
+  if (gets !== undefined) expect(world.ask({})).toBe(gets)
+})
