@@ -22,10 +22,10 @@ function meaning(value: Json): Json {
       .filter(([key, each]) => !(key === "description" && typeof each === "string"))
       .filter(([key, each]) => !(key === "x-kubernetes-list-type" && each === "atomic"))
       .filter(([key, each]) => !(key === "subresources" && Object.keys(each ?? {}).length === 0))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, each]) => {
-        const inOrder = key === "required" || key === "x-kubernetes-validations"
-        const json = (one: Json) => JSON.stringify(one)
-        return [key, inOrder ? (each as readonly Json[]).map(json).toSorted() : meaning(each)]
+        const isSet = (key === "required" || key === "x-kubernetes-validations") && Array.isArray(each)
+        return [key, isSet ? each.map((one: Json) => JSON.stringify(meaning(one))).toSorted() : meaning(each)]
       }),
   )
 }
