@@ -13,7 +13,7 @@
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
 import { RecentEvents } from "./recent-events.ts"
-import { SortedKeys } from "./sorted-keys.ts"
+import { LiveObjects } from "./live-objects.ts"
 import { StoredObject } from "./stored-object.ts"
 import { StorageError, type Storage, type StorageEvent, type Stored, type Write } from "./storage.ts"
 
@@ -43,7 +43,7 @@ interface Waiting {
 export abstract class LogStorage implements Storage {
   protected readonly clock: Clock
   protected readonly frozen: boolean
-  protected readonly live = new SortedKeys<StoredObject>()
+  protected readonly live: LiveObjects
   protected readonly recent = new RecentEvents()
   /**
    * How many turns of the event loop a commit may wait while each turn brings another write: where one commit costs as
@@ -66,6 +66,7 @@ export abstract class LogStorage implements Storage {
   constructor({ clock, frozen = false, onProblem }: LogStorageOptions) {
     this.clock = clock
     this.frozen = frozen
+    this.live = new LiveObjects(frozen)
     this.#onProblem = onProblem
   }
 
@@ -179,7 +180,8 @@ export abstract class LogStorage implements Storage {
     const { key, object, time, author, highChurn = false, checkSize } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
     check(write, current)
-    current?.hold() // the row of the old revision may go with this write, so its JSON must stay in memory
+    // The row of the old revision may go with this write, so its JSON must stay in memory.
+    if (current !== undefined) this.live.hold(current)
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)
     checkSize?.(this.makesJson ? stored.json : undefined)

@@ -89,7 +89,7 @@ function sorted({ leaves, added }: Keys): Keys["leaves"] {
 }
 
 /** Returns `/registry/core/pods/` of `/registry/core/pods/default/web`; undefined for a shorter text. */
-function resourceOf(text: string): string | undefined {
+export function resourceOf(text: string): string | undefined {
   const group = text.indexOf("/", 1)
   const plural = group === -1 ? -1 : text.indexOf("/", group + 1)
   const end = plural === -1 ? -1 : text.indexOf("/", plural + 1)

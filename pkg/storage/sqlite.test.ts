@@ -193,6 +193,32 @@ describe("a store in a file", () => {
     again.close()
   })
 
+  test("gives the content of a list that was read before a write took the rows away", async () => {
+    // given objects that are on disk only, of which only the newest revision is kept, and a reader that has not come to
+    // their content yet
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const store = new SqliteStorage({ clock, frozen: true, file: newFile() })
+    const write = (name: string, value: KubeObject | null): Write => ({
+      ...put(`/registry/core/events/a/${name}`, value, undefined, true),
+      seldomRead: true,
+    })
+    const names = Array.from({ length: 300 }, (_, i) => `event-${1000 + i}`)
+    await Promise.all(names.map((name) => store.write(write(name, object(name)))))
+    await clock.advance(61_000)
+    const listed = [store.list("/registry/core/events/"), store.list("/registry/core/events/a/")]
+    const got = store.get("/registry/core/events/a/event-1000")!
+    // when they are changed and deleted
+    await Promise.all(names.map((name, i) => store.write(write(name, i % 2 === 0 ? null : object("new")))))
+    // then the reader gets what was there, and others get what is there now
+    for (const list of listed) expect(list.map((stored) => stored.object.metadata.name)).toEqual(names)
+    expect(got.object).toMatchObject(object("event-1000"))
+    expect(store.list("/registry/core/events/").map((stored) => stored.object.metadata.name)).toEqual(
+      Array.from({ length: 150 }, () => "new"),
+    )
+    store.close()
+  })
+
   test("tells watchers the state before of what is seldom read, though memory is trimmed by the very write", async () => {
     // given an object of that sort, and so many writes staged after the next one to it that memory is trimmed with them
     const store = open(newFile())

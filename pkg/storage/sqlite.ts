@@ -91,15 +91,9 @@ export class SqliteStorage extends LogStorage {
       this.#objects = state.objects
       this.#revisions = state.revisions
       this.#live = new LiveList(db, state)
-      this.restore(
-        state.rows.map((row) => {
-          const stored = this.#stored(row)
-          if (stored.seldomRead) stored.letGo(this.#elsewhere)
-          return stored
-        }),
-        state.revision,
-        state.compacted,
-      )
+      const objects = state.rows.map((row) => this.#stored(row))
+      this.restore(objects, state.revision, state.compacted)
+      this.#shelve(objects)
       this.#acknowledged = new AcknowledgedFile(file, state.revision)
       this.#history = new SqliteHistory({
         db,
@@ -240,11 +234,19 @@ export class SqliteStorage extends LogStorage {
       bytes += stored.json.length
       kept++
     }
-    for (const { key, stored } of this.recent.keepNewest(kept)) {
-      const live = this.live.get(key)
-      if (live === stored && live.seldomRead) live.letGo(this.#elsewhere)
-    }
+    const dropped = this.recent.keepNewest(kept)
+    this.#shelve(
+      dropped.flatMap(({ key, stored }) => {
+        const live = this.live.get(key)
+        return live === stored ? [live] : []
+      }),
+    )
     this.#recentBytes = bytes
+  }
+
+  #shelve(objects: readonly StoredObject[]): void {
+    const seldomRead = objects.filter((stored) => stored.seldomRead)
+    if (seldomRead.length > 0) this.live.shelve(seldomRead, this.#elsewhere)
   }
 
   /** Drops recent events once they are old, so that the writes of a busy time do not stay in memory afterwards. */

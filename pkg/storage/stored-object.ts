@@ -29,7 +29,10 @@ export interface Identity {
   readonly seldomRead: boolean
 }
 
-type Content = { readonly object: KubeObject } | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
+type Content =
+  | { readonly object: KubeObject }
+  | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
+  | { readonly elsewhere: Elsewhere }
 
 /**
  * An object as it was written. It has its value, its JSON, or both; the other is made when first asked for, and kept.
@@ -56,7 +59,10 @@ export class StoredObject implements Stored, Identity {
     this.seldomRead = seldomRead
     this.#frozen = frozen
     if ("object" in content) this.#object = frozen ? deepFreeze(content.object) : content.object
-    else {
+    else if ("elsewhere" in content) {
+      this.#elsewhere = content.elsewhere
+      this.#parse = content.elsewhere.parse ?? parsePlain
+    } else {
       this.#json = content.json
       this.#parse = content.parse ?? parsePlain
     }
@@ -75,18 +81,14 @@ export class StoredObject implements Stored, Identity {
     return (this.#json ??= encoder.encode(objectJson(this.#object!)))
   }
 
-  /** Leaves the content to where it can be read again, unless it is about to be gone there. */
-  letGo(elsewhere: Elsewhere): void {
-    if (this.#held) return
-    this.#elsewhere = elsewhere
-    this.#parse = elsewhere.parse ?? parsePlain
-    this.#object = undefined
-    this.#json = undefined
+  /** Whether a staged write supersedes this revision. */
+  get isHeld(): boolean {
+    return this.#held
   }
 
   /**
    * Keeps the content from now on: a write has been staged that supersedes it, with which it may be gone elsewhere.
-   * What is staged waits a few turns for its commit, in which others would let go of it again.
+   * What is staged waits a few turns for its commit, in which the content must not be left to elsewhere.
    */
   hold(): void {
     this.#held = true

@@ -1,0 +1,86 @@
+import { Loans } from "./loans.ts"
+import { Shelf } from "./shelf.ts"
+import { resourceOf, SortedKeys } from "./sorted-keys.ts"
+import type { Elsewhere, StoredObject } from "./stored-object.ts"
+
+/** The live objects of a store by key, and in the order of their keys. */
+export class LiveObjects {
+  readonly #here = new SortedKeys<StoredObject>()
+  /** By resource, the objects of which only the key is in memory. */
+  readonly #shelves = new Map<string, Shelf>()
+  readonly #loans: Loans
+  #elsewhere: Elsewhere | undefined
+
+  constructor(frozen: boolean) {
+    this.#loans = new Loans(frozen)
+  }
+
+  get(key: string): StoredObject | undefined {
+    const here = this.#here.get(key)
+    if (here !== undefined || this.#shelves.size === 0) return here
+    const shelved = this.#shelfOf(key)?.get(key)
+    return shelved && this.#loans.lend([shelved], this.#elsewhere!)[0]
+  }
+
+  set(stored: StoredObject): void {
+    this.#here.set(stored)
+    // An object that is new was not on a shelf.
+    if (this.#shelves.size > 0 && stored.created !== stored.revision) this.#unshelve(stored.key)
+  }
+
+  delete(key: string): void {
+    this.#here.delete(key)
+    if (this.#shelves.size > 0) this.#unshelve(key)
+  }
+
+  /** Returns the objects whose keys start with `prefix`, in the order of their keys. */
+  startingWith(prefix: string): readonly StoredObject[] {
+    const here = this.#here.startingWith(prefix)
+    if (this.#shelves.size === 0) return here
+    const shelves = [...this.#shelves].sort(([one], [other]) => (one < other ? -1 : 1))
+    const shelved = shelves.flatMap(([, shelf]) => shelf.startingWith(prefix))
+    return shelved.length === 0 ? here : merged(here, this.#loans.lend(shelved, this.#elsewhere!))
+  }
+
+  /** Has the object, and what was read of it earlier, keep its content: a staged write supersedes it. */
+  hold(stored: StoredObject): void {
+    stored.hold()
+    if (this.#shelves.size > 0) this.#loans.hold(stored.key)
+  }
+
+  /**
+   * Keeps only the keys of these objects in memory from now on; their content is read elsewhere. Objects that a staged
+   * write supersedes stay, because their content may soon be gone there.
+   */
+  shelve(objects: readonly StoredObject[], elsewhere: Elsewhere): void {
+    this.#elsewhere = elsewhere
+    for (const [prefix, group] of Map.groupBy(objects, ({ key }) => resourceOf(key) ?? "")) {
+      const shelf = this.#shelves.get(prefix) ?? new Shelf(prefix)
+      const added = group.filter((stored) => !stored.isHeld && shelf.holds(stored.key))
+      for (const { key } of added) this.#here.delete(key)
+      shelf.add(added)
+      if (!shelf.isEmpty) this.#shelves.set(prefix, shelf)
+    }
+  }
+
+  #shelfOf(key: string): Shelf | undefined {
+    return this.#shelves.get(resourceOf(key) ?? "")
+  }
+
+  #unshelve(key: string): void {
+    const shelf = this.#shelfOf(key)
+    if (shelf?.delete(key) === true && shelf.isEmpty) this.#shelves.delete(resourceOf(key) ?? "")
+  }
+}
+
+/** Merges two lists that are in the order of their keys. */
+function merged(a: readonly StoredObject[], b: readonly StoredObject[]): readonly StoredObject[] {
+  const all: StoredObject[] = []
+  let i = 0
+  for (const stored of b) {
+    while (i < a.length && a[i]!.key < stored.key) all.push(a[i++]!)
+    all.push(stored)
+  }
+  while (i < a.length) all.push(a[i++]!)
+  return all
+}
