@@ -4,8 +4,10 @@ const SIMILAR_WINDOW_MS = 600_000
 const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 const CACHE_SIZE = 4096
-/** Number of objects whose recent events are kept unpacked. */
+/** Least number of objects whose recent events are kept unpacked. */
 const FRESH = 128
+/** So many are packed together. */
+const PACKED_AT_ONCE = 64
 
 /** An event that is reported again and again. */
 export interface Told {
@@ -45,7 +47,8 @@ export class ToldEvents {
   readonly #fresh = new Map<string, About>()
   /**
    * Earlier objects, as JSON. After a busy time there are thousands, most of which are never reported again. As small
-   * objects they would keep ten times their size in memory, because they lie between garbage.
+   * objects they would keep ten times their size in memory, because they lie between garbage. For the same reason many
+   * are packed together, with copies of their uids: what is made at once lies at one place.
    */
   readonly #packed = new Map<string, string>()
 
@@ -79,13 +82,17 @@ export class ToldEvents {
     this.#packed.delete(uid)
     this.#fresh.delete(uid)
     this.#fresh.set(uid, about)
-    if (this.#fresh.size > FRESH) {
+    if (this.#fresh.size >= FRESH + PACKED_AT_ONCE) this.#pack()
+    return about
+  }
+
+  #pack(): void {
+    for (let i = 0; i < PACKED_AT_ONCE; i++) {
       const [oldest, told] = firstOf(this.#fresh)
       this.#fresh.delete(oldest)
-      this.#packed.set(oldest, JSON.stringify(told))
+      this.#packed.set(Buffer.from(oldest).toString(), JSON.stringify(told))
+      if (this.#packed.size > CACHE_SIZE) this.#packed.delete(firstOf(this.#packed)[0])
     }
-    if (this.#packed.size > CACHE_SIZE) this.#packed.delete(firstOf(this.#packed)[0])
-    return about
   }
 }
 
