@@ -10,7 +10,8 @@
  *       expect(await cluster.list(Job)).toHaveLength(3)
  *     })
  */
-export { startCluster, type Cluster, type Listening } from "./cluster.ts"
+export { startCluster, type Cluster } from "./cluster.ts"
+export type { Listening } from "./listening.ts"
 export { TestClusterError, type TestClusterReason } from "./caller.ts"
 export type { ClusterOptions, NodeOptions } from "./options.ts"
 export type { FeatureName } from "../../../pkg/component/features.ts"

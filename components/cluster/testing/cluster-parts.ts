@@ -1,0 +1,149 @@
+import { ImageBehaviours } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import { seededRandom, type Random } from "../../../pkg/clock/random.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import { silent } from "../../../pkg/log/log.ts"
+import { MemoryStorage } from "../../../pkg/storage/memory.ts"
+import { boundMemory } from "./bounded-memory.ts"
+import { TestClusterError } from "./caller.ts"
+import { Driver } from "./time/driver.ts"
+import { instant, milliseconds } from "./time/duration.ts"
+import { watchRevisions } from "./end-checks.ts"
+import { endlessInstant } from "./time/endless.ts"
+import { Faults } from "./faults/faults.ts"
+import { Nodes } from "./nodes/nodes.ts"
+import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeSpec } from "./options.ts"
+import { frozenFrom, type Frozen } from "./own-objects.ts"
+import { Assembly } from "./assembly.ts"
+import { RequestRules } from "./faults/request-rules.ts"
+import { turns } from "./time/turns.ts"
+import { defaultSeed, parseSeed, replay } from "./seed.ts"
+
+const DEFAULT_START = "2026-01-01T00:00:00Z"
+/** The range of k3ts server; replaced by a larger one for more nodes than it has pod ranges. */
+const CLUSTER_CIDR = "10.42.0.0/16"
+const LARGE_CLUSTER_CIDR = "10.128.0.0/9"
+const RANGES = 250
+/** The user that tests act as unless they say otherwise. */
+export const ADMIN = { name: "system:admin", groups: ["system:masters"] }
+/** The most turns of the event loop at one instant of virtual time: some two seconds for a loop without end. */
+const TURNS = 10_000
+const TURNS_OF_NODE = 20
+
+/** What a test cluster is made of. */
+export interface ClusterParts {
+  readonly seed: number
+  readonly clock: Clock
+  readonly random: Random
+  /** The same clock if a test can move it. */
+  readonly virtual: VirtualClock | undefined
+  readonly driver: Driver
+  readonly storage: MemoryStorage
+  readonly frozen: Frozen
+  readonly assembly: Assembly
+  readonly rules: RequestRules
+  readonly nodes: Nodes
+  readonly faults: Faults
+  readonly images: ImageBehaviours
+  /** The nodes that the cluster starts with. */
+  readonly specs: readonly NodeSpec[]
+  /** Aborts when the cluster ends. */
+  readonly ending: AbortController
+  /** Errors of the test's functions that no call with that nobody has been told of yet. */
+  readonly thrown: Error[]
+  /** Ends the watching of revisions, and returns what was wrong with them. */
+  readonly endRevisions: () => readonly string[]
+  /** Whether the test was told of an instant that does not end. */
+  isEndless(): boolean
+}
+
+/**
+ * Makes the parts of a cluster; nothing is started. `alive` throws once the cluster has ended.
+ * @throws TestClusterError for an option that makes no sense
+ */
+export function clusterParts(options: ClusterOptions, alive: () => void): ClusterParts {
+  const ending = new AbortController()
+  const thrown: Error[] = []
+  let isEndless = false
+  // The limit of turns at one instant grows with the number of nodes, each of which has some turns of its own.
+  const mostTurns = () => TURNS + TURNS_OF_NODE * nodes.count
+  const { clock: kind = "virtual", startTime = DEFAULT_START, history = "all", log = silent } = options
+  const specs = nodeSpecs(options.nodes)
+  if (kind !== "virtual" && kind !== "real")
+    throw new TestClusterError(`Cannot use clock: ${JSON.stringify(kind)}: expected "virtual" or "real"`)
+  const seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
+  const turn = turns.join()
+  const virtual = kind === "virtual" ? new VirtualClock(instant(startTime), { mostTurns, turn: turn.take }) : undefined
+  const clock: Clock = virtual ?? realClock
+  const driver: Driver = new Driver({
+    clock,
+    virtual,
+    replay: replay(seed),
+    moved: turn.pass,
+    hindrances: () => faults.inWords(),
+    endless: (err) => {
+      isEndless = true
+      return endlessInstant(err, storage, clock.now(), replay(seed))
+    },
+  })
+  const random = seededRandom(seed)
+  const frozen = frozenFrom(options.frozen)
+  const storage: MemoryStorage = new MemoryStorage({ clock, frozen: frozen === "all" })
+  const endRevisions = watchRevisions(storage)
+  if (history === "none") boundMemory(storage)
+  const rules = new RequestRules(clock, () => virtual?.asked())
+  const assembly = new Assembly({
+    clock,
+    random,
+    log,
+    storage,
+    rules,
+    frozen,
+    options,
+    features: featuresFrom(options.features),
+    signal: ending.signal,
+    historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
+    clusterCidrs: [specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR],
+    nodeMasks: [24],
+  })
+  const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))
+  const nodes: Nodes = new Nodes({
+    assembly,
+    clock,
+    driver,
+    images,
+    kubelets: options.components?.kubelet !== false,
+    client: assembly.clientFor(ADMIN.name, ADMIN.groups),
+    signal: ending.signal,
+  })
+  const faults: Faults = new Faults({
+    nodes: nodes.simulated,
+    rules,
+    driver,
+    components: assembly.components,
+    signal: ending.signal,
+    alive,
+    kinds: () => assembly.apiServer.scheme.resources,
+    forgetHistory: () => storage.compact(storage.revision),
+  })
+  return {
+    seed,
+    clock,
+    random,
+    virtual,
+    driver,
+    storage,
+    frozen,
+    assembly,
+    rules,
+    nodes,
+    faults,
+    images,
+    specs,
+    ending,
+    thrown,
+    endRevisions,
+    isEndless: () => isEndless,
+  }
+}

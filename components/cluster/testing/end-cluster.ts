@@ -1,0 +1,48 @@
+import { TestClusterError } from "./caller.ts"
+import type { ClusterParts } from "./cluster-parts.ts"
+import { orphans } from "./end-checks.ts"
+import { replay } from "./seed.ts"
+
+export interface EndOptions {
+  /** Whether controllers ran, so that no object may have outlived its owner. */
+  readonly hasControllers: boolean
+  /** What the test has started on top of the cluster; it ends in reverse order. */
+  readonly stops: readonly (() => unknown)[]
+}
+
+/**
+ * Ends all parts of a cluster and checks what they leave.
+ * @throws TestClusterError when background work failed, a watch or timer was left, revisions did not rise, or an object
+ * outlived its owner
+ */
+export async function endCluster(parts: ClusterParts, { hasControllers, stops }: EndOptions): Promise<void> {
+  const { seed, virtual, driver, storage, assembly, rules, nodes, ending, thrown, endRevisions, isEndless } = parts
+  const problems: string[] = []
+  if (!isEndless()) await driver.move((clock) => clock.settle())
+  if (hasControllers && virtual !== undefined && !virtual.exact)
+    problems.push(...orphans(storage, assembly.apiServer.scheme.resources))
+  ending.abort(new Error("the cluster is being stopped"))
+  rules.clear()
+  for (const stop of stops.toReversed()) await stop()
+  await nodes.stop()
+  await assembly.components.scheduler.crash()
+  await assembly.components["controller-manager"].crash()
+  nodes.close()
+  problems.push(...assembly.watches.left.map((watch) => `a watch was left open: ${watch}`))
+  await assembly.components.apiserver.crash()
+  await virtual?.quiet()
+  const { pending = 0 } = virtual ?? {}
+  if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)
+  problems.push(
+    ...endRevisions(),
+    ...thrown.map(({ message }) => message),
+    ...assembly.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`),
+  )
+  storage.close()
+  // The endless instant was reported already, and no cluster that is stuck in one ends without faults.
+  if (problems.length > 0 && !isEndless())
+    throw new TestClusterError(`The cluster ended with faults (${replay(seed)}):\n  ${problems.join("\n  ")}`, {
+      cause: assembly.failures[0],
+      reason: "UncleanEnd",
+    })
+}
