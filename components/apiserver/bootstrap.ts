@@ -12,18 +12,11 @@ import { dayOf, startOfDay, TRACKED_SINCE, TRACKING } from "../../pkg/api/core/v
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
-import { FlowSchema } from "../../pkg/api/flowcontrol/v1/flowschema.ts"
 import { IPAddress } from "../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
-import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
-import { Role } from "../../pkg/api/rbac/v1/role.ts"
-import { RoleBinding } from "../../pkg/api/rbac/v1/rolebinding.ts"
-import type { PolicyRule, Subject } from "../../pkg/api/rbac/v1/rules.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { PriorityClass, SYSTEM_PRIORITIES } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { addressAt, familyOf, parseNetwork } from "../../pkg/apimachinery/cidr.ts"
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
 import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
@@ -31,7 +24,7 @@ import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import { applyConfiguration } from "../../pkg/apimachinery/patch/apply/apply.ts"
 import { trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
-import { asKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
 import type { Storage, Write } from "../../pkg/storage/storage.ts"
@@ -39,20 +32,9 @@ import type { OwnExtension } from "./aggregator/extension-server.ts"
 import { PASSED } from "./aggregator/availability-check.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
 import { AUTHENTICATION_CONFIG, authenticationData, type Authorities } from "./authentication-config.ts"
-import { aggregatedRules, AGGREGATION } from "./authorization/aggregation.ts"
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./authorization/bootstrap-cluster-roles.ts"
-import { CONTROLLER_ROLES } from "./authorization/bootstrap-controller-roles.ts"
-import { ROLE_BINDINGS, ROLES } from "./authorization/bootstrap-namespace-roles.ts"
-import { notCovered } from "./authorization/rules.ts"
-import { storageKey } from "./cacher/view.ts"
-import {
-  CONSUMER,
-  danglingCondition,
-  ENSURED,
-  PRODUCER,
-  revised,
-  type EnsuredObject,
-} from "./flowcontrol/ensured-objects.ts"
+import { want, type Wanted } from "./bootstrap-object.ts"
+import { rbacObjects } from "./authorization/bootstrap-rbac.ts"
+import { flowControlObjects } from "./flowcontrol/bootstrap-flowcontrol.ts"
 import { ipAddressOf } from "./registry/core/service/ip-address.ts"
 import { firstGeneration } from "./registry/generation.ts"
 
@@ -78,11 +60,6 @@ export interface BootstrapOptions extends Authorities {
 const AUTHOR = "system:apiserver"
 /** The server's own user agent up to the first slash. */
 const MANAGER = "kube-apiserver"
-const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
-const RBAC_METADATA = {
-  labels: { "kubernetes.io/bootstrapping": "rbac-defaults" },
-  annotations: { [AUTOUPDATE]: "true" },
-}
 
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { storage } = options
@@ -95,24 +72,6 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       : writeOf(options, wanted, kept, current.revision)
   }
   await storage.writeAll(wantedObjects(options).flatMap((wanted) => missing(wanted) ?? []))
-}
-
-/** An object that the server creates when it starts. `reconcile`, if given, changes one that is stored already. */
-interface Wanted {
-  readonly key: string
-  readonly resource: Resource
-  readonly object: KubeObject
-  reconcile?(stored: KubeObject, wanted: KubeObject): KubeObject
-  /** The manager in managedFields; the API server unless given. */
-  readonly manager?: string
-  /** A field that another manager applies, through a subresource if one is named. */
-  readonly applied?: Applied
-}
-
-interface Applied {
-  readonly manager: string
-  readonly field: "status" | "rules"
-  readonly subresource?: string
 }
 
 /**
@@ -128,7 +87,7 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
   return [
     ...namespaces,
     ...(sameEverywhere ??= [...rbacObjects(), ...priorityClasses()]),
-    ...flowControlObjects(options),
+    ...flowControlObjects(options.clock),
     ...kubernetesService(options),
     ...authenticationConfig(options),
     tokenTracking(options),
@@ -146,22 +105,6 @@ const ownApi = ({ apiService }: OwnExtension, { clock }: BootstrapOptions): Want
     ...apiService,
     status: { conditions: [{ type: "Available", lastTransitionTime, ...PASSED }] },
   })
-}
-
-function want<T extends KubeObject>(
-  resource: Resource<T>,
-  object: object,
-  reconcile?: (stored: T, wanted: T) => T,
-  by: Pick<Wanted, "manager" | "applied"> = {},
-): Wanted {
-  const decoded = decodeObject(resource, object).object
-  return {
-    key: storageKey(resource, decoded.metadata),
-    resource,
-    object: decoded,
-    ...(reconcile === undefined ? {} : { reconcile }),
-    ...by,
-  }
 }
 
 function newObject({ clock, random }: BootstrapOptions, wanted: Wanted): KubeObject {
@@ -195,125 +138,6 @@ const writeOf = ({ clock }: BootstrapOptions, { key }: Wanted, object: KubeObjec
   time: clock.now(),
   author: AUTHOR,
 })
-
-/** The objects of priority and fairness that the server creates, decoded once per process. */
-let ensuredEverywhere: readonly Wanted[] | undefined
-
-function flowControlObjects({ clock }: BootstrapOptions): readonly Wanted[] {
-  const lastTransitionTime = timestamp(clock)
-  ensuredEverywhere ??= ENSURED.map((ensured) => wantFlowObject(ensured))
-  return ensuredEverywhere.map((wanted) => {
-    if (wanted.resource.kind !== FlowSchema.kind) return wanted
-    const schema = asKind(FlowSchema, wanted.object)
-    const status = { ...schema.status, conditions: [{ ...danglingCondition(schema, true), lastTransitionTime }] }
-    const applied: Applied = { manager: CONSUMER, field: "status", subresource: "status" }
-    return { ...wanted, applied, object: { ...schema, status } }
-  })
-}
-
-const wantFlowObject = (ensured: EnsuredObject): Wanted =>
-  want(ensured.resource, ensured.object, (stored) => revised(stored, ensured), { manager: PRODUCER })
-
-function rbacObjects(): readonly Wanted[] {
-  const controllers = Object.entries(CONTROLLER_ROLES)
-  const clusterRoles: ClusterRole[] = [
-    ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
-    ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
-    // sorted by name, as the roles are when the aggregation reads them from the store
-  ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
-  // Aggregated roles may aggregate other roles, so they are computed from view, the innermost, to admin.
-  for (const name of ["view", "edit", "admin"]) {
-    const index = clusterRoles.findIndex(({ metadata }) => metadata.name === name)
-    const role = clusterRoles[index]!
-    clusterRoles[index] = { ...role, rules: aggregatedRules(role, clusterRoles) ?? [] }
-  }
-  const bindings: readonly (BootstrapBinding & { readonly name?: string })[] = [
-    ...CLUSTER_ROLE_BINDINGS,
-    ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] })),
-  ]
-  return [
-    ...clusterRoles.map((role) =>
-      want(
-        ClusterRole,
-        role,
-        reconcileRole,
-        role.aggregationRule === undefined ? {} : { applied: { manager: AGGREGATION, field: "rules" } },
-      ),
-    ),
-    ...bindings.map((binding) =>
-      want(
-        ClusterRoleBinding,
-        {
-          metadata: { name: binding.role, ...RBAC_METADATA },
-          roleRef: { kind: "ClusterRole", name: binding.role },
-          subjects: subjectsOf(binding),
-        },
-        reconcileBinding,
-      ),
-    ),
-    ...ROLES.map(({ namespace, name, rules }) =>
-      want(Role, { metadata: { namespace, name, ...RBAC_METADATA }, rules }, reconcileRole),
-    ),
-    ...ROLE_BINDINGS.map((binding) =>
-      want(
-        RoleBinding,
-        {
-          metadata: { namespace: binding.namespace, name: binding.name ?? binding.role, ...RBAC_METADATA },
-          roleRef: { kind: "Role", name: binding.role },
-          subjects: subjectsOf(binding),
-        },
-        reconcileBinding,
-      ),
-    ),
-  ]
-}
-
-const clusterRole = (
-  name: string,
-  rules: readonly PolicyRule[],
-  labels: Readonly<Record<string, string>> | undefined,
-  aggregates: readonly Readonly<Record<string, string>>[] | undefined,
-): ClusterRole =>
-  decodeObject(ClusterRole, {
-    metadata: { name, ...RBAC_METADATA, labels: { ...RBAC_METADATA.labels, ...labels } },
-    rules,
-    ...(aggregates === undefined
-      ? {}
-      : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
-  }).object
-
-const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding): readonly Subject[] => [
-  ...groups.map((name): Subject => ({ kind: "Group", name })),
-  ...users.map((name): Subject => ({ kind: "User", name })),
-  ...accounts.map((account): Subject => {
-    const [namespace = "", name = ""] = account.split("/")
-    return { kind: "ServiceAccount", namespace, name }
-  }),
-]
-
-const isFixed = ({ metadata }: KubeObject): boolean => metadata.annotations?.[AUTOUPDATE] === "false"
-
-/**
- * Adds the rules and labels that a stored role lacks; what an administrator added stays. Source: component-helpers
- * auth/rbac/reconciliation.
- */
-function reconcileRole<T extends Role & Pick<ClusterRole, "aggregationRule">>(role: T, wanted: T): T {
-  const { rules, metadata, aggregationRule } = wanted
-  if (isFixed(role)) return role
-  const labels = { ...metadata.labels, ...role.metadata.labels }
-  // The rules of an aggregated role are written by aggregation.ts.
-  const own = role.rules ?? []
-  const lacking =
-    aggregationRule === undefined ? (rules ?? []).filter((rule) => notCovered(own, [rule]).length > 0) : []
-  return { ...role, metadata: { ...role.metadata, labels }, rules: [...own, ...lacking] }
-}
-
-function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(binding: T, wanted: T): T {
-  if (isFixed(binding)) return binding
-  const { subjects = [] } = binding
-  const lacking = (wanted.subjects ?? []).filter((subject) => !subjects.some((known) => deepEqual(known, subject)))
-  return lacking.length === 0 ? binding : { ...binding, subjects: [...subjects, ...lacking] }
-}
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "system-node-critical": "Used for system critical pods that must not be moved from their current node.",

@@ -1,0 +1,122 @@
+import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
+import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
+import { Role } from "../../../pkg/api/rbac/v1/role.ts"
+import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
+import type { PolicyRule, Subject } from "../../../pkg/api/rbac/v1/rules.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { aggregatedRules, AGGREGATION } from "./aggregation.ts"
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./bootstrap-cluster-roles.ts"
+import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
+import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
+import { notCovered } from "./rules.ts"
+import { want, type Wanted } from "../bootstrap-object.ts"
+
+const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
+const RBAC_METADATA = {
+  labels: { "kubernetes.io/bootstrapping": "rbac-defaults" },
+  annotations: { [AUTOUPDATE]: "true" },
+}
+
+/** Returns the roles and bindings that every cluster has. Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy. */
+export function rbacObjects(): readonly Wanted[] {
+  const controllers = Object.entries(CONTROLLER_ROLES)
+  const clusterRoles: ClusterRole[] = [
+    ...CLUSTER_ROLES.map(({ name, rules, labels, aggregates }) => clusterRole(name, rules, labels, aggregates)),
+    ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
+    // sorted by name, as the roles are when the aggregation reads them from the store
+  ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
+  // Aggregated roles may aggregate other roles, so they are computed from view, the innermost, to admin.
+  for (const name of ["view", "edit", "admin"]) {
+    const index = clusterRoles.findIndex(({ metadata }) => metadata.name === name)
+    const role = clusterRoles[index]!
+    clusterRoles[index] = { ...role, rules: aggregatedRules(role, clusterRoles) ?? [] }
+  }
+  const bindings: readonly (BootstrapBinding & { readonly name?: string })[] = [
+    ...CLUSTER_ROLE_BINDINGS,
+    ...controllers.map(([name]) => ({ role: `system:controller:${name}`, accounts: [`kube-system/${name}`] })),
+  ]
+  return [
+    ...clusterRoles.map((role) =>
+      want(
+        ClusterRole,
+        role,
+        reconcileRole,
+        role.aggregationRule === undefined ? {} : { applied: { manager: AGGREGATION, field: "rules" } },
+      ),
+    ),
+    ...bindings.map((binding) =>
+      want(
+        ClusterRoleBinding,
+        {
+          metadata: { name: binding.role, ...RBAC_METADATA },
+          roleRef: { kind: "ClusterRole", name: binding.role },
+          subjects: subjectsOf(binding),
+        },
+        reconcileBinding,
+      ),
+    ),
+    ...ROLES.map(({ namespace, name, rules }) =>
+      want(Role, { metadata: { namespace, name, ...RBAC_METADATA }, rules }, reconcileRole),
+    ),
+    ...ROLE_BINDINGS.map((binding) =>
+      want(
+        RoleBinding,
+        {
+          metadata: { namespace: binding.namespace, name: binding.name ?? binding.role, ...RBAC_METADATA },
+          roleRef: { kind: "Role", name: binding.role },
+          subjects: subjectsOf(binding),
+        },
+        reconcileBinding,
+      ),
+    ),
+  ]
+}
+
+const clusterRole = (
+  name: string,
+  rules: readonly PolicyRule[],
+  labels: Readonly<Record<string, string>> | undefined,
+  aggregates: readonly Readonly<Record<string, string>>[] | undefined,
+): ClusterRole =>
+  decodeObject(ClusterRole, {
+    metadata: { name, ...RBAC_METADATA, labels: { ...RBAC_METADATA.labels, ...labels } },
+    rules,
+    ...(aggregates === undefined
+      ? {}
+      : { aggregationRule: { clusterRoleSelectors: aggregates.map((matchLabels) => ({ matchLabels })) } }),
+  }).object
+
+const subjectsOf = ({ users = [], groups = [], accounts = [] }: BootstrapBinding): readonly Subject[] => [
+  ...groups.map((name): Subject => ({ kind: "Group", name })),
+  ...users.map((name): Subject => ({ kind: "User", name })),
+  ...accounts.map((account): Subject => {
+    const [namespace = "", name = ""] = account.split("/")
+    return { kind: "ServiceAccount", namespace, name }
+  }),
+]
+
+const isFixed = ({ metadata }: KubeObject): boolean => metadata.annotations?.[AUTOUPDATE] === "false"
+
+/**
+ * Adds the rules and labels that a stored role lacks; what an administrator added stays. Source: component-helpers
+ * auth/rbac/reconciliation.
+ */
+function reconcileRole<T extends Role & Pick<ClusterRole, "aggregationRule">>(role: T, wanted: T): T {
+  const { rules, metadata, aggregationRule } = wanted
+  if (isFixed(role)) return role
+  const labels = { ...metadata.labels, ...role.metadata.labels }
+  // The rules of an aggregated role are written by aggregation.ts.
+  const own = role.rules ?? []
+  const lacking =
+    aggregationRule === undefined ? (rules ?? []).filter((rule) => notCovered(own, [rule]).length > 0) : []
+  return { ...role, metadata: { ...role.metadata, labels }, rules: [...own, ...lacking] }
+}
+
+function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(binding: T, wanted: T): T {
+  if (isFixed(binding)) return binding
+  const { subjects = [] } = binding
+  const lacking = (wanted.subjects ?? []).filter((subject) => !subjects.some((known) => deepEqual(known, subject)))
+  return lacking.length === 0 ? binding : { ...binding, subjects: [...subjects, ...lacking] }
+}
