@@ -3,16 +3,17 @@ import type { Random } from "../../../../../pkg/clock/random.ts"
 import { CriError } from "../../../../../pkg/cri/errors.ts"
 import type { Container, ContainerConfig } from "../../../../../pkg/cri/container.ts"
 import type { ContainerEvent } from "../../../../../pkg/cri/container-events.ts"
-import { Mailbox } from "../../../../../pkg/cri/mailbox.ts"
 import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../../../pkg/cri/sandbox.ts"
 import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../pkg/cri/service.ts"
 import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
 import { familiar, type ImageBehaviours } from "./behaviour.ts"
+import { Address, listenerOn } from "./address.ts"
+import { EventFeed } from "./event-feed.ts"
 import { SimulatedContainer } from "./container.ts"
 import type { NodeFaults } from "../faults.ts"
 import type { SimulatedImages } from "../images.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
-import { withTimeout, type Endpoint, type SimulatedNetwork } from "../machine/network.ts"
+import { withTimeout, type SimulatedNetwork } from "../machine/network.ts"
 import { listedSandbox, sandboxStatus, type Sandbox } from "./sandbox.ts"
 import { containerStats, sandboxStats, sumOf, type SimulatedUse } from "./stats.ts"
 import type { SimulatedStreams } from "./streams.ts"
@@ -33,23 +34,6 @@ export interface SimulatedContainersOptions {
   allotIps(): readonly string[]
 }
 
-/** An address of this node, or of one of its pods. */
-class Address implements Endpoint {
-  readonly #faults: NodeFaults
-  readonly listener: Endpoint["listener"]
-
-  constructor(faults: NodeFaults, listener: Endpoint["listener"]) {
-    this.#faults = faults
-    this.listener = listener
-  }
-
-  get reachable(): boolean {
-    return !this.#faults.off && !this.#faults.partitioned
-  }
-}
-
-const PORTS = "io.kubernetes.container.ports"
-
 /**
  * The sandboxes and containers of one simulated node, in memory. They survive a restart of the kubelet, as those of
  * containerd do.
@@ -59,13 +43,13 @@ export class SimulatedContainers implements RuntimeService {
   readonly #sandboxes = new Map<string, Sandbox>()
   readonly #containers = new Map<string, SimulatedContainer>()
   readonly #hostNetwork = new Set<Sandbox>()
-  readonly #subscribers = new Set<Mailbox<ContainerEvent>>()
+  readonly #events = new EventFeed()
 
   constructor(options: SimulatedContainersOptions) {
     this.#options = options
     const { network, nodeIps, faults } = options
     const address = new Address(faults, (port) =>
-      this.#listener(
+      listenerOn(
         [...this.#hostNetwork].flatMap(({ containers }) => containers),
         port,
         true,
@@ -147,7 +131,7 @@ export class SimulatedContainers implements RuntimeService {
     if (sandbox === undefined || !sandbox.ready) return
     for (const container of sandbox.containers) container.kill()
     this.#leave(sandbox)
-    this.#notify({ type: "Stopped", containerId: id, podSandboxId: id })
+    this.#events.send({ type: "Stopped", containerId: id, podSandboxId: id })
   }
 
   async removePodSandbox(id: string): Promise<void> {
@@ -324,32 +308,17 @@ export class SimulatedContainers implements RuntimeService {
       .map((sandbox) => sandboxStats(sandbox, this.#options.clock.now()))
   }
 
-  async *subscribeContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
-    const events = new Mailbox<ContainerEvent>()
-    const end = () => events.end()
-    signal.addEventListener("abort", end, { once: true })
-    this.#subscribers.add(events)
-    try {
-      if (signal.aborted) return
-      yield { type: "Relist" }
-      yield* events
-    } finally {
-      signal.removeEventListener("abort", end)
-      this.#subscribers.delete(events)
-    }
+  subscribeContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+    return this.#events.subscribe(signal)
   }
 
   readonly #ended = ({ id, sandboxId, reason }: SimulatedContainer): void => {
-    if (reason === "OOMKilled") this.#notify({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
-    this.#notify({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
+    if (reason === "OOMKilled") this.#events.send({ type: "OutOfMemory", containerId: id, podSandboxId: sandboxId })
+    this.#events.send({ type: "Stopped", containerId: id, podSandboxId: sandboxId })
   }
 
   #addressOf(sandbox: Sandbox): Address {
-    return new Address(this.#options.faults, (port) => this.#listener(sandbox.containers, port, false))
-  }
-
-  #notify(event: ContainerEvent): void {
-    for (const subscriber of this.#subscribers) subscriber.push(event)
+    return new Address(this.#options.faults, (port) => listenerOn(sandbox.containers, port, false))
   }
 
   #leave(sandbox: Sandbox): void {
@@ -364,29 +333,6 @@ export class SimulatedContainers implements RuntimeService {
     const container = this.#containers.get(id)
     if (container === undefined) throw new CriError("NotFound", method, `container ${id} not found`)
     return container
-  }
-
-  /**
-   * Returns the container that declares the port; otherwise, unless `declaredOnly`, the last one that serves HTTP, or
-   * the first that listens.
-   */
-  #listener(
-    containers: readonly SimulatedContainer[],
-    port: number,
-    declaredOnly: boolean,
-  ): SimulatedContainer | undefined {
-    const listening = containers.filter(({ listens }) => listens)
-    const declares = ({ config }: SimulatedContainer) => {
-      const ports = config.annotations?.[PORTS]
-      return (
-        ports !== undefined &&
-        (JSON.parse(ports) as { containerPort: number }[]).some(({ containerPort }) => containerPort === port)
-      )
-    }
-    return (
-      listening.find(declares) ??
-      (declaredOnly ? undefined : (listening.findLast(({ behaviour }) => behaviour.http !== undefined) ?? listening[0]))
-    )
   }
 
   /** @throws CriError when the node is off */
