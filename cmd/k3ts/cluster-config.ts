@@ -9,8 +9,9 @@ import { manifestFolder } from "../../components/deployer/folder.ts"
 import { MAX_PODS } from "../../components/kubelet/context.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../components/controller-manager/servicelb/servicelb.ts"
+import { DNS_PORT } from "../../components/dns/dns.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
-import { defaultNodeIps, defaultNodeName, defaultResolvConf, nameServers } from "./host.ts"
+import { defaultNodeIps, defaultNodeName, defaultResolvConf, readResolvConf } from "./host.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
 import { inFlightOf, kubeletArgs, SIMULATED, type ServerFlags } from "./server-flags.ts"
 
@@ -78,7 +79,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     clusterCidrs: network.clusterCidrs,
     firstNodeRanges: network.firstNodeRanges,
     clusterDomain: flags["cluster-domain"],
-    ...(disable.includes("dns") ? {} : { dns: { addresses: network.clusterDns, upstreams: nameServers(resolvConf) } }),
+    ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
     ...(disable.includes("kube-proxy")
       ? {}
       : { kubeProxy: flags["proxy-mode"] === undefined ? {} : { mode: flags["proxy-mode"] } }),
@@ -93,6 +94,11 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     kubeletPort: flags["kubelet-port"] ?? KUBELET_PORT,
     ...kubeletArgs(flags),
   }
+}
+
+function dnsConfig({ clusterDns }: ClusterNetwork, resolvConf: string): NonNullable<HostNodeConfig["dns"]> {
+  const { servers, searches } = readResolvConf(resolvConf)
+  return { addresses: clusterDns, upstreams: servers.map((address) => ({ address, port: DNS_PORT })), searches }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Defaults of flags that depend on this machine. */
 import { existsSync, readFileSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
+import { parseResolvConf, type Resolver } from "../../components/kubelet/sandbox/dns.ts"
 import { isIP } from "node:net"
 import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
@@ -66,15 +67,15 @@ const SYSTEMD_RESOLV_CONF = "/run/systemd/resolve/resolv.conf"
  * locateOrGenerateResolvConf.
  */
 export function defaultResolvConf(): string {
-  const usable = (path: string) => nameServers(path).some((server) => !/^(127\.|::1$)/.test(server))
+  const usable = (path: string) => readResolvConf(path).servers.some((server) => !/^(127\.|::1$)/.test(server))
   return usable("/etc/resolv.conf") || !existsSync(SYSTEMD_RESOLV_CONF) ? "/etc/resolv.conf" : SYSTEMD_RESOLV_CONF
 }
 
-/** Returns the servers in a resolv.conf. */
-export const nameServers = (path: string): string[] =>
-  [...readOr(path, "").matchAll(/^\s*nameserver\s+(\S+)/gm)]
-    .map(([, server]) => server!)
-    .filter((server) => isIP(server.replace(/%.*$/, "")) !== 0)
+/** Returns what a resolv.conf says, without servers that are no addresses; nothing where there is no such file. */
+export function readResolvConf(path: string): Pick<Resolver, "servers" | "searches"> {
+  const { servers, searches } = parseResolvConf(readOr(path, ""))
+  return { servers: servers.filter((server) => isIP(server.replace(/%.*$/, "")) !== 0), searches }
+}
 
 function readOr(path: string, otherwise: string): string {
   try {

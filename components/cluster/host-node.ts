@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs"
+import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
@@ -11,7 +12,7 @@ import { detectCgroupDriver } from "../containerd/host.ts"
 import { BRIDGE } from "../containerd/network/cni.ts"
 import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
-import { createDns } from "../dns/dns.ts"
+import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../dns/dns.ts"
 import { createKubeProxy, type KubeProxyConfig } from "../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../ingress/ingress.ts"
 import {
@@ -43,7 +44,7 @@ export interface HostNodeConfig {
   readonly firstNodeRanges: readonly string[]
   readonly clusterDomain: string
   /** The addresses of the cluster's DNS, which answers here, one of each family of Services; absent for none. */
-  readonly dns?: { readonly addresses: readonly string[]; readonly upstreams: readonly string[] }
+  readonly dns?: Pick<DnsConfig, "addresses" | "upstreams" | "searches">
   /** How Services are served; absent where nobody serves them here. */
   readonly kubeProxy?: Pick<KubeProxyConfig, "mode">
   /** How Ingresses and Gateways are served; absent where neither is. */
@@ -183,7 +184,14 @@ export function hostNode(
         name: "dns",
         clients,
         user: systemAccount("kube-dns"),
-        create: (context) => createDns(context, { ...dns, domain: config.clusterDomain, holdAddresses: true }),
+        following: { fieldSelectors: new Map([[ConfigMap as Resource, `metadata.name=${CUSTOM_CONFIG}`]]) },
+        create: (context) =>
+          createDns(context, {
+            ...dns,
+            domain: config.clusterDomain,
+            metricsPort: DNS_METRICS_PORT,
+            holdAddresses: true,
+          }),
       }),
       apiServer.name,
     )

@@ -1,165 +1,159 @@
-import { createSocket, type Socket } from "node:dgram"
-import { createServer, type Server } from "node:net"
-import { decode, encode, type Packet, type Question } from "dns-packet"
+import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
-import { answerOwn, FLAG, RCODE, soa } from "./answer.ts"
-import { createForwarder } from "./forward.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { holdAddresses } from "./address.ts"
+import { readCustom } from "./config/custom.ts"
+import { CACHE_DEFAULTS } from "./config/read-zone.ts"
+import type { ForwardServer, Zone } from "./config/zone.ts"
+import { nodeTable } from "./hosts.ts"
+import { openListeners } from "./listeners.ts"
+import { DnsMetrics } from "./metrics.ts"
+import { serveMetrics } from "./metrics-server.ts"
 import { Records } from "./records.ts"
+import { Resolver } from "./resolver.ts"
+import { Responder } from "./responder.ts"
+
+export const DNS_PORT = 53
+/** Where CoreDNS serves its metrics too. */
+export const DNS_METRICS_PORT = 9153
 
 export interface DnsConfig {
   /** Where pods ask: the cluster IPs of the Service kube-dns, one of each family. */
   readonly addresses: readonly string[]
   readonly port?: number
-  /** Such as cluster.local. */
+  /** Where `/metrics`, `/health` and `/ready` are served on the same addresses; absent for nowhere. */
+  readonly metricsPort?: number
+  /** e.g. cluster.local */
   readonly domain: string
-  /** Servers for all other names, those of the host. */
-  readonly upstreams: readonly string[]
+  /** Servers for all other names, as the host uses them. */
+  readonly upstreams: readonly ForwardServer[]
+  /** The host's own search list. */
+  readonly searches?: readonly string[]
   /** Puts `addresses` on a network interface of the host first; not where they are there already, as in tests. */
   readonly holdAddresses: boolean
 }
 
-/**
- * The largest UDP response to a client that does not announce a size, and to one that does. Sources: RFC 1035 4.2.1,
- * DNS flag day 2020.
- */
-const PLAIN_UDP = 512
-const MAX_UDP = 1232
-/** A TCP client that sends nothing for this long is disconnected. */
-const TCP_IDLE_MS = 10_000
+/** The ConfigMap of kube-system that changes how names are answered, by the name that it has in k3s. */
+export const CUSTOM_CONFIG = "coredns-custom"
+/** The longest time for which answers of upstream servers are cached, in seconds. Source: k3s manifests/coredns.yaml. */
+const LONGEST_KEPT = 30
+const MAX_FAILS = 2
+const MAX_CONCURRENT = 1000
 
-/** Answers DNS queries of pods: for names of the cluster from informers, for others by forwarding. */
+/**
+ * Answers DNS queries of pods: for names of the cluster from informers, for others by forwarding. CoreDNS in k3s is the
+ * model, and the ConfigMap kube-system/coredns-custom changes it in the same way.
+ */
 export function createDns(context: ComponentContext, config: DnsConfig): Component {
-  const { informers, random, clock } = context
+  const { informers, random, clock, client } = context
   const log = context.log.child({ component: "dns" })
-  const { addresses, domain, port = 53 } = config
-  /** Made at start: its informers list at once, and before that there may be nobody to ask. */
-  let records: Records | undefined
-  const forwarder = createForwarder(
-    config.upstreams.filter((server) => !addresses.includes(server)),
-    context,
-  )
-  let sockets: readonly Socket[] = []
-  let servers: readonly Server[] = []
+  const { addresses, domain, port = DNS_PORT, metricsPort } = config
+  const metrics = new DnsMetrics()
+  const events = createEventRecorder({ client, clock, log }, "k3ts-dns")
+  const root = rootZone(config)
+  let open: (() => Promise<void>)[] = []
   let problem: string | undefined = "not started"
 
-  async function answer(query: Packet): Promise<Packet> {
-    const [question] = query.questions ?? []
-    const failed = (rcode: number): Packet => ({
-      type: "response",
-      id: query.id ?? 0,
-      flags: FLAG.recursionAvailable | rcode,
-      questions: query.questions ?? [],
-    })
-    if (question === undefined) return failed(RCODE.formatError)
-    if (records === undefined) return failed(RCODE.serverFailure)
-    const own = answerOwn(query, question, records, domain, random)
-    if (own === undefined) return (await forwarder.ask(query)) ?? failed(RCODE.serverFailure)
-    if (own.external === undefined) return own.packet
-    const outside = await forwarder.ask({ ...query, questions: [{ ...question, name: own.external } as Question] })
-    return { ...own.packet, answers: [...(own.packet.answers ?? []), ...(outside?.answers ?? [])] }
-  }
-
-  /**
-   * Returns the response. One that is too large is truncated and marked, so that the client repeats the query over TCP.
-   */
-  async function respond(bytes: Buffer, overUdp: boolean): Promise<Buffer | undefined> {
-    let query: Packet
-    try {
-      query = decode(bytes)
-    } catch {
-      return undefined // invalid queries get no response
-    }
-    if (query.type !== "query") return undefined
-    const answered = await answer(query)
-    const packet = encode(answered)
-    const edns = (query.additionals ?? []).find(({ type }) => type === "OPT")
-    const limit =
-      edns === undefined
-        ? PLAIN_UDP
-        : Math.min(MAX_UDP, Math.max(PLAIN_UDP, (edns as { udpPayloadSize?: number }).udpPayloadSize ?? PLAIN_UDP))
-    if (!overUdp || packet.length <= limit) return packet
-    return encode({
-      ...answered,
-      flags: (answered.flags ?? 0) | FLAG.truncated,
-      answers: [],
-      additionals: [],
-      authorities: [soa(domain)],
-    })
+  /** Answers by the ConfigMap as it is now, and tells what of it cannot be done. */
+  function follow(resolver: Resolver, responder: Responder): void {
+    const custom = informers.of(ConfigMap).get(`kube-system/${CUSTOM_CONFIG}`)
+    const { zones, problems } = readCustom(root, custom?.data ?? {})
+    resolver.use(zones)
+    responder.forget()
+    if (custom === undefined || problems.length === 0) return
+    log.warn("Some of the DNS configuration is left out", { configMap: CUSTOM_CONFIG, problems: problems.join("; ") })
+    events.event(custom, "Warning", "InvalidConfiguration", `Left out: ${problems.slice(0, 10).join("; ")}`)
   }
 
   return {
     name: "dns",
     problem: () => problem,
     async start(signal) {
-      records = new Records(informers, domain)
+      const resolver = new Resolver([root], {
+        records: new Records(informers, domain),
+        domain,
+        nodes: nodeTable(informers.of(Node)),
+        // Followed only where a configuration needs it.
+        pods: () => informers.of(Pod),
+        searches: config.searches ?? [],
+        clock,
+        random,
+        log,
+        metrics,
+      })
+      const responder = new Responder({ resolver, metrics, clock, log })
+      const forget = () => responder.forget()
+      const forgetting = { added: forget, updated: forget, deleted: forget }
+      const following = () => follow(resolver, responder)
+      const unsubscribe = [
+        informers.of(Service).on(forgetting),
+        informers.of(EndpointSlice).on(forgetting),
+        informers.of(Namespace).on(forgetting),
+        informers.of(Node).on({ ...forgetting, updated: (node, old) => void (sameAddresses(node, old) || forget()) }),
+        informers.of(ConfigMap).on({ added: following, updated: following, deleted: following }),
+      ]
+      open.push(async () => unsubscribe.forEach((end) => end()))
       await informers.whenSynced()
+      following()
       if (config.holdAddresses) await holdAddresses(addresses)
       signal.throwIfAborted()
-      for (const address of addresses) {
-        sockets = [...sockets, await listenUdp(address)]
-        servers = [...servers, await listenTcp(address)]
-      }
+      const respond = responder.respond.bind(responder)
+      const listeners = await openListeners({ addresses, port, respond, clock, log })
+      open.push(() => listeners.close())
+      if (metricsPort !== undefined)
+        for (const address of addresses)
+          open.push(
+            await serveMetrics(address, metricsPort, {
+              text: () => metrics.registry.text(),
+              isReady: () => problem === undefined,
+            }),
+          )
       problem = undefined
-      log.info("Serving DNS", { addresses: addresses.join(","), domain, upstreams: config.upstreams.join(",") })
+      log.info("Serving DNS", {
+        addresses: addresses.join(","),
+        domain,
+        upstreams: config.upstreams.map(({ address }) => address).join(","),
+      })
     },
     async stop() {
       problem = "stopped"
-      const [oldSockets, oldServers] = [sockets, servers]
-      sockets = []
-      servers = []
-      for (const socket of oldSockets) await new Promise<void>((resolve) => socket.close(resolve))
-      for (const server of oldServers) await new Promise<void>((resolve) => server.close(() => resolve()))
+      const closing = open
+      open = []
+      await Promise.all(closing.map((close) => close()))
+      await events.stop()
     },
   }
+}
 
-  function listenUdp(address: string): Promise<Socket> {
-    const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
-    socket.on("message", (bytes, { address: client, port: clientPort }) => {
-      respond(bytes, true).then(
-        (reply) => {
-          if (reply !== undefined && sockets.includes(socket)) socket.send(reply, clientPort, client)
-        },
-        (err: unknown) => log.error("DNS question failed", { err }),
-      )
-    })
-    return new Promise((resolve, reject) => {
-      socket.once("error", (err) =>
-        reject(new Error(`Cannot serve DNS on ${address}:${port}/udp: ${err.message}`, { cause: err })),
-      )
-      socket.bind(port, address, () => {
-        socket.on("error", (err) => log.warn("DNS socket failed", { err }))
-        resolve(socket)
-      })
-    })
-  }
-
-  function listenTcp(address: string): Promise<Server> {
-    const server = createServer((socket) => {
-      let received = Buffer.alloc(0)
-      const idle = clock.setTimeout(() => socket.destroy(), TCP_IDLE_MS)
-      socket.on("close", () => idle.cancel())
-      socket.on("error", () => socket.destroy())
-      socket.on("data", (bytes: Buffer) => {
-        received = Buffer.concat([received, bytes])
-        while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
-          const message = received.subarray(2, 2 + received.readUInt16BE(0))
-          received = received.subarray(2 + message.length)
-          respond(message, false).then(
-            (reply) => {
-              if (reply !== undefined && !socket.destroyed)
-                socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 255]), reply]))
-            },
-            (err: unknown) => log.error("DNS question failed", { err }),
-          )
-        }
-      })
-    })
-    return new Promise((resolve, reject) => {
-      server.once("error", (err) =>
-        reject(new Error(`Cannot serve DNS on ${address}:${port}/tcp: ${err.message}`, { cause: err })),
-      )
-      server.listen(port, address, () => resolve(server))
-    })
+/** How names are answered without a ConfigMap. Source: k3s manifests/coredns.yaml. */
+function rootZone({ upstreams, addresses, port: ownPort = DNS_PORT }: DnsConfig): Zone {
+  const servers = upstreams.filter(({ address, port }) => port !== ownPort || !addresses.includes(address))
+  const forward = {
+    from: "",
+    except: [],
+    servers,
+    protocol: "client",
+    policy: "sequential",
+    maxFails: MAX_FAILS,
+    maxConcurrent: MAX_CONCURRENT,
+  } as const
+  const { success, denial } = CACHE_DEFAULTS
+  return {
+    name: "",
+    rewrites: [],
+    autopath: false,
+    cluster: true,
+    forwards: servers.length === 0 ? [] : [forward],
+    cache: { success: { ...success, ttl: LONGEST_KEPT }, denial: { ...denial, ttl: LONGEST_KEPT } },
+    logs: false,
   }
 }
+
+/** A node reports its state often, and its addresses seldom change. */
+const sameAddresses = (a: Node, b: Node): boolean =>
+  JSON.stringify(a.status?.addresses) === JSON.stringify(b.status?.addresses)

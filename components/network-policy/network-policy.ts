@@ -203,6 +203,7 @@ class NetworkPolicies implements NetworkPolicyComponent {
         ports: [
           { name: "dns", protocol: "UDP", number: 53 },
           { name: "dns-tcp", protocol: "TCP", number: 53 },
+          { name: "metrics", protocol: "TCP", number: 9153 },
         ],
       },
     ]

@@ -4,6 +4,7 @@ import { admission } from "./admission.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { customResources } from "./custom-resources.ts"
+import { dns } from "./dns.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./ingress.ts"
 import { networkPolicy } from "./network-policy.ts"
@@ -30,6 +31,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   admission,
   ingress,
   networkPolicy,
+  dns,
   services,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]

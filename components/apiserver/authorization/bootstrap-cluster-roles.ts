@@ -159,12 +159,14 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Differs from upstream: the role reads EndpointSlices and namespaces too, because the built-in DNS uses it, as
-    // CoreDNS does with a role of its own.
+    // Differs from upstream: the built-in DNS uses this role, and so it has what CoreDNS has by a role of its own in
+    // k3s, and reads its ConfigMap.
     name: "system:kube-dns",
     rules: [
-      on("list watch", "core", "endpoints services namespaces"),
+      on("list watch", "core", "endpoints services namespaces pods nodes"),
+      on("list watch", "core", "configmaps", "coredns-custom"),
       on("list watch", "discovery.k8s.io", "endpointslices"),
+      EVENTS,
     ],
   },
   {

@@ -1,0 +1,123 @@
+/** A line of a Corefile: a plugin or one of its options, with the options of its own block. */
+export interface Directive {
+  readonly name: string
+  readonly args: readonly string[]
+  readonly options: readonly Directive[]
+  /** Counted from 1. */
+  readonly line: number
+}
+
+/** What one or several zones are served with. */
+export interface ServerBlock {
+  readonly zones: readonly string[]
+  readonly directives: readonly Directive[]
+  readonly line: number
+}
+
+interface Token {
+  readonly text: string
+  readonly line: number
+  readonly isQuoted: boolean
+}
+
+/** Blocks in blocks that are read: a server's, a plugin's, and one in it. */
+const DEEPEST = 3
+const LONGEST = 1 << 20
+
+/** A text that is not a Corefile; the message names the line and what is wrong. */
+export class CorefileError extends Error {}
+
+/**
+ * Reads server blocks, as in the keys `*.server` of a ConfigMap coredns-custom. Snippets, imports and variables of the
+ * environment are not there. Source: https://coredns.io/manual/configuration/.
+ *
+ * @throws CorefileError
+ */
+export function parseServers(text: string): readonly ServerBlock[] {
+  const lines = linesOf(text)
+  const servers: ServerBlock[] = []
+  let at = 0
+  while (at < lines.length) {
+    const zones: string[] = []
+    const { line } = lines[at]![0]!
+    // The names of zones may go over several lines.
+    for (let opened = false; !opened; at++) {
+      const tokens = lines[at]
+      if (tokens === undefined) throw new CorefileError(`line ${line}: "${zones.join(" ")}" is not followed by "{"`)
+      opened = opens(tokens)
+      zones.push(...(opened ? tokens.slice(0, -1) : tokens).map((token) => token.text.replace(/,$/, "")))
+    }
+    if (zones.length === 0) throw new CorefileError(`line ${line}: a block must begin with the name of a zone`)
+    const block = readBlock(lines, at, 1)
+    if (!block.isClosed) throw new CorefileError(`line ${line}: the block of "${zones.join(" ")}" is not closed by "}"`)
+    servers.push({ zones, directives: block.directives, line })
+    at = block.next
+  }
+  return servers
+}
+
+/**
+ * Reads the directives of a block without its braces, as in the keys `*.override` of a ConfigMap coredns-custom.
+ *
+ * @throws CorefileError
+ */
+export function parseDirectives(text: string): readonly Directive[] {
+  const block = readBlock(linesOf(text), 0, 1)
+  if (block.isClosed) throw new CorefileError(`line ${block.line}: "}" closes nothing`)
+  return block.directives
+}
+
+interface Block {
+  readonly directives: readonly Directive[]
+  /** The line after the block. */
+  readonly next: number
+  readonly isClosed: boolean
+  /** Of the closing brace. */
+  readonly line: number
+}
+
+function readBlock(lines: readonly (readonly Token[])[], from: number, depth: number): Block {
+  const directives: Directive[] = []
+  let at = from
+  while (at < lines.length) {
+    const tokens = lines[at++]!
+    const [first] = tokens
+    if (first!.text === "}" && !first!.isQuoted) {
+      if (tokens.length > 1) throw new CorefileError(`line ${first!.line}: "}" must stand alone`)
+      return { directives, next: at, isClosed: true, line: first!.line }
+    }
+    const hasBlock = opens(tokens)
+    const args = tokens.slice(1, hasBlock ? -1 : undefined).map(({ text }) => text)
+    if (hasBlock && depth === DEEPEST)
+      throw new CorefileError(`line ${first!.line}: blocks go ${DEEPEST} levels deep at most`)
+    const inner = hasBlock ? readBlock(lines, at, depth + 1) : undefined
+    if (inner?.isClosed === false)
+      throw new CorefileError(`line ${first!.line}: the block of "${first!.text}" is not closed by "}"`)
+    at = inner?.next ?? at
+    directives.push({ name: first!.text, args, options: inner?.directives ?? [], line: first!.line })
+  }
+  return { directives, next: at, isClosed: false, line: lines.at(-1)?.[0]?.line ?? 1 }
+}
+
+function opens(tokens: readonly Token[]): boolean {
+  const last = tokens.at(-1)!
+  return tokens.length > 1 && last.text === "{" && !last.isQuoted
+}
+
+/** Lines with their words; those without words, and comments, are left out. A word in quotes may hold spaces. */
+function linesOf(text: string): readonly (readonly Token[])[] {
+  if (text.length > LONGEST) throw new CorefileError(`the text is longer than ${LONGEST} characters`)
+  return text
+    .split("\n")
+    .map((source, index) => {
+      const tokens: Token[] = []
+      for (const [word, quoted] of source.matchAll(/"((?:[^"\\]|\\.)*)"|#.*|[^\s"#][^\s]*|"/g)) {
+        const line = index + 1
+        if (word === '"') throw new CorefileError(`line ${line}: a quote is not closed`)
+        if (quoted !== undefined) tokens.push({ text: quoted.replaceAll('\\"', '"'), line, isQuoted: true })
+        else if (!word.startsWith("#")) tokens.push({ text: word, line, isQuoted: false })
+      }
+      return tokens
+    })
+    .filter((tokens) => tokens.length > 0)
+}

@@ -1,0 +1,137 @@
+import { createSocket, type Socket } from "node:dgram"
+import { createServer, type Server, type Socket as Connection } from "node:net"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import { Frames, frame } from "./wire/frames.ts"
+import type { Client } from "./wire/query.ts"
+
+/** A TCP client that asks nothing for so long is let go. Source: CoreDNS core/dnsserver, tcpIdleTimeout. */
+const TCP_IDLE_MS = 10_000
+/** TCP connections in all, and those of one client. */
+const MOST_CONNECTIONS = 1000
+const MOST_OF_CLIENT = 100
+/** The most queries of one connection that may wait; more are not read until one is answered. */
+const MOST_WAITING = 100
+/**
+ * How often an answer is sent again. In Bun, unlike Node.js, the kernel reports that a client has left as the error of
+ * the next packet to anybody, which it then does not send: a client that asks and leaves would cost others answers.
+ */
+const MOST_TRIES = 5
+
+export interface ListenersOptions {
+  readonly addresses: readonly string[]
+  readonly port: number
+  /** Returns the answer to a message; undefined where it gets none. */
+  readonly respond: (message: Buffer, client: Client) => Buffer | undefined | Promise<Buffer | undefined>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface Listeners {
+  close(): Promise<void>
+}
+
+/** Serves UDP and TCP on each address. @throws Error that names an address on which it cannot listen */
+export async function openListeners(options: ListenersOptions): Promise<Listeners> {
+  const open: (() => Promise<void>)[] = []
+  const close = async () => void (await Promise.all(open.splice(0).map((each) => each())))
+  try {
+    for (const address of options.addresses) {
+      open.push(await listenUdp(address, options))
+      open.push(await listenTcp(address, options))
+    }
+  } catch (err) {
+    await close()
+    throw err
+  }
+  return { close }
+}
+
+const cannotListen = (where: string, cause: Error): Error =>
+  new Error(`Cannot serve DNS on ${where}: ${cause.message}`, { cause })
+
+function listenUdp(address: string, { port, respond, log }: ListenersOptions): Promise<() => Promise<void>> {
+  const socket = createSocket(address.includes(":") ? "udp6" : "udp4")
+  let isOpen = true
+  const send = (answer: Buffer | undefined, to: { readonly port: number; readonly address: string }, tries = 0) => {
+    if (answer === undefined || !isOpen) return
+    socket.send(answer, to.port, to.address, (err) => {
+      if (err !== null && tries < MOST_TRIES) send(answer, to, tries + 1)
+    })
+  }
+  socket.on("message", (message, from) => {
+    const answer = respond(message, { address: from.address, protocol: "udp" })
+    if (!(answer instanceof Promise)) return send(answer, from)
+    answer.then(
+      (late) => send(late, from),
+      (err: unknown) => log.error("Could not answer a question", { err }),
+    )
+  })
+  return new Promise((resolve, reject) => {
+    socket.once("error", (err) => reject(cannotListen(`${address}:${port}/udp`, err)))
+    socket.bind(port, address, () => {
+      // Clients that have left before their answer came make errors too, so they are no reason to warn.
+      socket.on("error", (err) => log.debug("The UDP socket reported an error", { err }))
+      resolve(() => {
+        isOpen = false
+        return closed(socket)
+      })
+    })
+  })
+}
+
+const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.close(() => resolve()))
+
+function listenTcp(address: string, options: ListenersOptions): Promise<() => Promise<void>> {
+  const { port, log } = options
+  const connections = new Map<Connection, string>()
+  const server: Server = createServer((connection) => {
+    const client = connection.remoteAddress ?? ""
+    const ofClient = [...connections.values()].filter((each) => each === client).length
+    if (connections.size >= MOST_CONNECTIONS || ofClient >= MOST_OF_CLIENT) return void connection.destroy()
+    connections.set(connection, client)
+    connection.on("close", () => connections.delete(connection))
+    serveConnection(connection, { address: client, protocol: "tcp" }, options)
+  })
+  return new Promise((resolve, reject) => {
+    server.once("error", (err) => reject(cannotListen(`${address}:${port}/tcp`, err)))
+    server.listen(port, address, () => {
+      server.on("error", (err) => log.debug("The TCP listener reported an error", { err }))
+      resolve(
+        () =>
+          new Promise((done) => {
+            server.close(() => done())
+            for (const connection of connections.keys()) connection.destroy()
+          }),
+      )
+    })
+  })
+}
+
+/** Answers the queries of one connection, each as soon as its answer is there. */
+function serveConnection(connection: Connection, client: Client, { respond, clock, log }: ListenersOptions): void {
+  const frames = new Frames()
+  let waiting = 0
+  let idle = clock.setTimeout(() => connection.destroy(), TCP_IDLE_MS)
+  const answered = (answer: Buffer | undefined) => {
+    waiting--
+    if (connection.destroyed) return
+    if (answer !== undefined) connection.write(frame(answer))
+    if (waiting < MOST_WAITING) connection.resume()
+  }
+  connection.on("close", () => idle.cancel())
+  connection.on("error", () => connection.destroy())
+  connection.on("data", (bytes: Buffer) => {
+    const messages = frames.take(bytes)
+    if (messages.length === 0) return
+    idle.cancel()
+    idle = clock.setTimeout(() => connection.destroy(), TCP_IDLE_MS)
+    waiting += messages.length
+    if (waiting >= MOST_WAITING) connection.pause()
+    for (const message of messages)
+      Promise.resolve(respond(message, client)).then(answered, (err: unknown) => {
+        log.error("Could not answer a question", { err })
+        connection.destroy()
+      })
+  })
+}

@@ -1,0 +1,43 @@
+import { createServer } from "node:http"
+import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
+
+const MOST_CONNECTIONS = 50
+
+/**
+ * Serves `/metrics`, `/health` and `/ready` to everybody who reaches the cluster's DNS, as CoreDNS does in its pod:
+ * nothing else can be read here. Returns what closes it. Source: CoreDNS plugin/metrics, plugin/health, plugin/ready.
+ *
+ * @throws Error that names the address which cannot be listened on
+ */
+export function serveMetrics(
+  address: string,
+  port: number,
+  parts: { readonly text: () => string; readonly isReady: () => boolean },
+): Promise<() => Promise<void>> {
+  const server = createServer((request, answer) => {
+    const path = (request.url ?? "").split("?")[0]
+    answer.setHeader("content-type", "text/plain; version=0.0.4; charset=utf-8")
+    if (request.method !== "GET" && request.method !== "HEAD") answer.writeHead(405).end()
+    else if (path === "/metrics") answer.end(parts.text())
+    else if (path === "/health") answer.end("OK")
+    else if (path === "/ready") answer.writeHead(parts.isReady() ? 200 : 503).end(parts.isReady() ? "OK" : "")
+    else answer.writeHead(404).end()
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  return new Promise((resolve, reject) => {
+    server.once("error", (err) =>
+      reject(
+        new Error(`Cannot serve the metrics of DNS on ${joinHostPort(address, port)}: ${err.message}`, { cause: err }),
+      ),
+    )
+    server.listen(port, address, () =>
+      resolve(
+        () =>
+          new Promise((done) => {
+            server.close(() => done())
+            server.closeAllConnections()
+          }),
+      ),
+    )
+  })
+}

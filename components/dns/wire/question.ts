@@ -1,0 +1,44 @@
+import { HEADER_BYTES, TYPE } from "./layout.ts"
+import { FLAG, type Query } from "./query.ts"
+
+const AUTHENTIC_DATA = 1 << 5
+
+/** What another server is asked for. */
+export interface Question {
+  /** In lower case, without a dot at the end. */
+  readonly name: string
+  /** Equal for all questions that have the same answer: the key of the cache. */
+  readonly key: string
+  /** The question as a message with the id 0. */
+  readonly message: Buffer
+}
+
+/**
+ * Makes the question that is forwarded for a query: for its name or another one, and without EDNS options, which are
+ * between the client and this server, such as cookies.
+ */
+export function questionOf(query: Query, name = query.name): Question {
+  const flags = query.flags & (FLAG.recursionDesired | FLAG.checkingDisabled | AUTHENTIC_DATA)
+  const encoded = name === query.name ? query.message.subarray(HEADER_BYTES, query.questionEnd - 4) : encodeName(name)
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.writeUInt16BE(flags, 2)
+  header.writeUInt16BE(1, 4)
+  header.writeUInt16BE(query.hasEdns ? 1 : 0, 10)
+  const tail = Buffer.from([query.type >> 8, query.type & 255, 0, 1])
+  const options = query.hasEdns
+    ? Buffer.from([0, 0, TYPE.OPT, 0x04, 0xd0, 0, 0, query.dnssecOk ? 0x80 : 0, 0, 0, 0])
+    : Buffer.alloc(0)
+  return {
+    name,
+    key: `${name} ${query.type} ${flags} ${query.hasEdns} ${query.dnssecOk}`,
+    message: Buffer.concat([header, encoded, tail, options]),
+  }
+}
+
+function encodeName(name: string): Buffer {
+  const labels = name === "" ? [] : name.split(".")
+  return Buffer.concat([
+    ...labels.flatMap((label) => [Buffer.from([Buffer.byteLength(label, "latin1")]), Buffer.from(label, "latin1")]),
+    Buffer.from([0]),
+  ])
+}

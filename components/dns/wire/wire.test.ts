@@ -1,0 +1,144 @@
+import { describe, expect, test } from "bun:test"
+import { decode, encode, type Answer, type Packet } from "dns-packet"
+import { query as packet, type Decoded } from "../dns.fixtures.ts"
+import { seededRandom } from "../../../pkg/clock/random.ts"
+import { layoutOf } from "./layout.ts"
+import { RCODE, readQuery, type Query } from "./query.ts"
+import { failure, passReply, writeRefusal, writeReply } from "./reply.ts"
+
+const UDP = { address: "10.0.0.1", protocol: "udp" } as const
+const TCP = { address: "10.0.0.1", protocol: "tcp" } as const
+
+function read(message: Packet | Buffer, client: typeof UDP | typeof TCP = UDP): Query {
+  const query = readQuery(Buffer.isBuffer(message) ? message : encode(message), client)
+  if (typeof query !== "object") throw new Error(`refused with ${query}`)
+  return query
+}
+const changed = (message: Buffer, change: (copy: Buffer) => void): Buffer => {
+  const copy = Buffer.from(message)
+  change(copy)
+  return copy
+}
+const plain = encode(packet("Web.Example", "A"))
+const address = (name: string, last: number): Answer => ({
+  name,
+  type: "A",
+  ttl: 30,
+  class: "IN",
+  data: `10.0.0.${last}`,
+})
+
+describe("a question", () => {
+  test("is read with its name in lower case", () => {
+    expect(read(plain)).toMatchObject({ name: "web.example", type: 1, hasEdns: false, dnssecOk: false, limit: 512 })
+  })
+
+  test.each([
+    { title: "by UDP without EDNS", size: undefined, client: UDP, wants: 512 },
+    { title: "by UDP with a small size", size: 100, client: UDP, wants: 512 },
+    { title: "by UDP with a size", size: 1000, client: UDP, wants: 1000 },
+    { title: "by UDP with a size that would be cut into pieces", size: 4096, client: UDP, wants: 1232 },
+    { title: "by TCP", size: 512, client: TCP, wants: 65_535 },
+  ])("$title takes an answer of $wants bytes", ({ size, client, wants }) => {
+    expect(read(packet("a", "A", size), client).limit).toBe(wants)
+  })
+
+  const withEdns = encode(packet("a.b", "A", 1232))
+  test.each([
+    { title: "an answer gets none", message: changed(plain, (copy) => copy.writeUInt8(0x81, 2)), wants: undefined },
+    { title: "a message that is too short gets none", message: plain.subarray(0, 11), wants: undefined },
+    {
+      title: "another operation",
+      message: changed(plain, (copy) => copy.writeUInt8(0x28, 2)),
+      wants: RCODE.notImplemented,
+    },
+    { title: "two questions", message: changed(plain, (copy) => copy.writeUInt16BE(2, 4)), wants: RCODE.formatError },
+    { title: "a question that is cut off", message: plain.subarray(0, 20), wants: RCODE.formatError },
+    { title: "a record that is cut off", message: withEdns.subarray(0, -1), wants: RCODE.formatError },
+    {
+      title: "a pointer for a name",
+      message: changed(plain, (copy) => copy.writeUInt16BE(0xc00c, 12)),
+      wants: RCODE.formatError,
+    },
+    {
+      title: "another class",
+      message: changed(plain, (copy) => copy.writeUInt16BE(3, copy.length - 2)),
+      wants: RCODE.refused,
+    },
+    {
+      title: "another version of EDNS",
+      message: changed(withEdns, (copy) => copy.writeUInt8(1, copy.length - 5)),
+      wants: RCODE.badVersion,
+    },
+  ])("$title is refused with $wants", ({ message, wants }) => {
+    expect(readQuery(message, UDP)).toBe(wants as number)
+  })
+
+  test("of any bytes is read or refused, but never throws", () => {
+    const random = seededRandom(7)
+    for (let i = 0; i < 20_000; i++) {
+      const message = Buffer.from(i % 2 === 0 ? random.bytes(Math.floor(random.next() * 64)) : withEdns)
+      for (let flips = 0; flips < 3 && message.length > 0; flips++)
+        message[Math.floor(random.next() * message.length)] = Math.floor(random.next() * 256)
+      const query = readQuery(message, UDP)
+      if (typeof query === "object") expect(writeReply(query, failure(RCODE.refused, "")).length).toBeGreaterThan(11)
+      if (typeof query === "number") expect(writeRefusal(message, query).length).toBeGreaterThan(11)
+    }
+  })
+})
+
+describe("an answer that is made here", () => {
+  const reply = { ...failure(RCODE.noError, "test"), authoritative: true }
+
+  test("has the question as it was written, and records that point to it", () => {
+    const bytes = writeReply(read(plain), { ...reply, answers: [address("web.example", 1)] })
+    expect(bytes.length).toBe(plain.length + 16)
+    expect(decode(bytes)).toMatchObject({
+      id: 7,
+      flag_aa: true,
+      flag_rd: true,
+      flag_tc: false,
+      questions: [{ name: "Web.Example" }],
+      answers: [{ name: "Web.Example", data: "10.0.0.1" }],
+    })
+  })
+
+  test("leaves out additional records that do not fit, without saying that it is cut off", () => {
+    const additionals = Array.from({ length: 40 }, (_, i) => address(`host-${i}.example`, i))
+    const answer = decode(writeReply(read(plain), { ...reply, answers: [address("web.example", 1)], additionals }))
+    expect(answer.flag_tc).toBe(false)
+    expect(answer.additionals!.length).toBeWithin(10, 20)
+  })
+
+  test("has an OPT record only for who has sent one, with the upper bits of the code", () => {
+    const options = (message: Buffer) => (decode(message).additionals ?? []).map(({ type }) => type)
+    expect(options(writeReply(read(packet("a", "A")), reply))).toEqual([])
+    expect(options(writeReply(read(packet("a", "A", 1232)), reply))).toEqual(["OPT"])
+    const refusal = decode(writeRefusal(plain, RCODE.badVersion)) as Decoded
+    expect(refusal.additionals).toMatchObject([{ type: "OPT", extendedRcode: 1 }])
+  })
+})
+
+describe("another server's answer", () => {
+  const theirs = encode({
+    type: "response",
+    id: 999,
+    flags: 1 << 7,
+    questions: [{ name: "web.example", type: "A" }],
+    answers: Array.from({ length: 40 }, (_, i) => address("web.example", i)),
+  })
+
+  test("is passed on with the client's id and spelling, and with what is left of its time to live", () => {
+    const answer = decode(passReply(read(plain, TCP), theirs, 10))
+    expect(answer).toMatchObject({ id: 7, questions: [{ name: "Web.Example" }] })
+    expect(answer.answers).toHaveLength(40)
+    expect(answer.answers![0]).toMatchObject({ ttl: 20 })
+  })
+
+  test("is cut at a record where it does not fit, and says so", () => {
+    const bytes = passReply(read(plain), theirs, 0)
+    expect(bytes.length).toBeLessThanOrEqual(512)
+    const answer = decode(bytes)
+    expect([answer.flag_tc, answer.answers?.length]).toEqual([true, layoutOf(bytes).records.length])
+  })
+})

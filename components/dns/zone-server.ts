@@ -1,0 +1,137 @@
+import { decode, type Answer, type DecodedPacket } from "dns-packet"
+import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import type { Informer } from "../../pkg/client/informer.ts"
+import { answerOwn } from "./answer.ts"
+import { nextNames } from "./autopath.ts"
+import type { CACHE_DEFAULTS } from "./config/read-zone.ts"
+import type { Zone } from "./config/zone.ts"
+import { AnswerCache } from "./forward/answer-cache.ts"
+import { Forwarder, type ForwarderContext } from "./forward/forwarder.ts"
+import { answerHost, entriesTable, type HostTable } from "./hosts.ts"
+import type { Records } from "./records.ts"
+import { rewriteName } from "./rewrite.ts"
+import { FLAG, RCODE, type Query } from "./wire/query.ts"
+import { questionOf } from "./wire/question.ts"
+import { failure, serverFailure, type Reply } from "./wire/reply.ts"
+
+/** A whole message of another server, that is passed on. */
+export interface PassedOn {
+  readonly message: Buffer
+  /** Seconds to subtract from its times to live. */
+  readonly age: number
+  readonly from: "forward"
+}
+
+export type Outcome = Reply | PassedOn
+
+export interface ZoneContext extends ForwarderContext {
+  readonly records: Records
+  /** e.g. cluster.local */
+  readonly domain: string
+  /** Names that are looked up before the cluster's. */
+  readonly nodes: HostTable
+  readonly pods: () => Informer<Pod>
+  /** The host's own search list. */
+  readonly searches: readonly string[]
+  /** Answers a name of any zone: for the name outside behind a name of the cluster. */
+  readonly resolve: (query: Query, name: string) => Promise<Outcome>
+}
+
+/** Answers the queries for names of one zone, by its configuration. */
+export class ZoneServer {
+  readonly zone: Zone
+  readonly #context: ZoneContext
+  readonly #hosts: HostTable | undefined
+  readonly #cache: AnswerCache | undefined
+  readonly #forwarders: readonly Forwarder[]
+
+  constructor(zone: Zone, context: ZoneContext) {
+    this.zone = zone
+    this.#context = context
+    this.#hosts = zone.hosts && entriesTable(zone.hosts)
+    this.#cache = zone.cache && new AnswerCache(context.clock, zone.cache)
+    this.#forwarders = zone.forwards.map((options) => new Forwarder(options, this.#cache, context))
+  }
+
+  kept(kind: keyof typeof CACHE_DEFAULTS): number {
+    return this.#cache?.count(kind) ?? 0
+  }
+
+  /** Never rejects because of what others answer. */
+  async answer(query: Query): Promise<Outcome> {
+    const name = rewriteName(query.name, this.zone.rewrites)
+    const outcome = await this.resolve(query, name)
+    if (name === query.name) return outcome
+    const { answers, ...rest } = replyOf(outcome)
+    return {
+      ...rest,
+      answers: answers.map((each) => (sameName(each.name, name) ? { ...each, name: query.name } : each)),
+    }
+  }
+
+  /** Answers a name that is not rewritten. */
+  async resolve(query: Query, name: string): Promise<Outcome> {
+    const outcome = await this.#ask(query, name)
+    if (!this.zone.autopath || rcodeOf(outcome) !== RCODE.nameError) return outcome
+    const { domain, searches, pods } = this.#context
+    for (const next of nextNames(name, query.client.address, { pods: pods(), domain, searches })) {
+      const found = await this.#ask(query, next)
+      if (rcodeOf(found) !== RCODE.noError) continue
+      const alias: Answer = { type: "CNAME", name, ttl: 5, class: "IN", data: next }
+      const reply = replyOf(found)
+      return { ...reply, answers: [alias, ...reply.answers], authorities: [], from: "autopath", isFixed: false }
+    }
+    // Another client may get another answer.
+    return "message" in outcome ? outcome : { ...outcome, isFixed: false }
+  }
+
+  async #ask(query: Query, name: string): Promise<Outcome> {
+    const { hosts, cluster } = this.zone
+    const here =
+      (this.#hosts && answerHost(query, name, this.#hosts)) ??
+      (cluster ? answerHost(query, name, this.#context.nodes) : undefined)
+    if (here !== undefined) return here
+    if (hosts?.fallsThrough === false && !cluster && this.#forwarders.length === 0)
+      return { ...failure(RCODE.nameError, "hosts"), isFixed: true }
+    const own = cluster ? answerOwn(query, name, this.#context) : undefined
+    if (own?.external !== undefined) {
+      const outside = replyOf(await this.#context.resolve(query, own.external))
+      return { ...own.reply, answers: [...own.reply.answers, ...outside.answers] }
+    }
+    if (own !== undefined) return own.reply
+    const forwarder = this.#forwarders.find((each) => each.isFor(name))
+    if (forwarder === undefined) return serverFailure("")
+    const passed = await forwarder.ask(questionOf(query, name), query.client)
+    if (passed === "busy") return failure(RCODE.refused, "forward")
+    return passed === "unreachable" ? serverFailure("forward") : { ...passed, from: "forward" }
+  }
+}
+
+export const rcodeOf = (outcome: Outcome): number =>
+  "message" in outcome ? outcome.message.readUInt16BE(2) & 15 : outcome.rcode
+
+/** Another server's message as one that was made here, so that records can be added to it. */
+function replyOf(outcome: Outcome): Reply {
+  if (!("message" in outcome)) return outcome
+  let packet: DecodedPacket
+  try {
+    packet = decode(outcome.message)
+  } catch {
+    return serverFailure(outcome.from) // it has data that cannot be read
+  }
+  const aged = (records: readonly Answer[] = []): readonly Answer[] =>
+    records
+      .filter(({ type }) => type !== "OPT")
+      .map((each) => ("ttl" in each ? { ...each, ttl: Math.max(0, Number(each.ttl) - outcome.age) } : each))
+  return {
+    rcode: rcodeOf(outcome),
+    authoritative: (outcome.message.readUInt16BE(2) & FLAG.authoritative) !== 0,
+    answers: aged(packet.answers),
+    authorities: aged(packet.authorities),
+    additionals: aged(packet.additionals),
+    from: outcome.from,
+    isFixed: false,
+  }
+}
+
+const sameName = (a: string, b: string): boolean => a.toLowerCase().replace(/\.$/, "") === b
