@@ -14,6 +14,6 @@ export async function notifyServiceManager(
     const { sendUnixDatagram } = await import("../../pkg/runtime/notify.ts")
     sendUnixDatagram(socket, state)
   } catch (err) {
-    log.warn("Cannot tell the service manager", { socket, state, err })
+    log.warn("Failed to notify the service manager", { socket, state, err })
   }
 }

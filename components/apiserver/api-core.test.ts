@@ -32,8 +32,8 @@ const pod = (name: string, more: object = {}) => ({
   spec: { containers: [{ name: "c", image: "i" }], ...more },
 })
 
-describe("the API without its wire", () => {
-  test("has from the start what every cluster has", async () => {
+describe("the API without HTTP", () => {
+  test("has from the start the objects that every cluster has", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     expect((await admin.list(Namespace)).items.map(({ metadata }) => metadata.name)).toEqual([
@@ -50,7 +50,7 @@ describe("the API without its wire", () => {
     expect(editing).toBeGreaterThan(viewing!)
   })
 
-  test("refuses what RBAC does not allow, in Kubernetes' words, and follows changes of roles at once", async () => {
+  test("refuses what RBAC does not allow with Kubernetes' message, and applies changes of roles at once", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const jane = cluster.as("jane")
@@ -107,7 +107,7 @@ describe("the API without its wire", () => {
     ).toBe("Forbidden")
   })
 
-  test("lets an update or an apply make an object only for who may create it", async () => {
+  test("allows an update or an apply to create an object only with the right to create it", async () => {
     // given somebody who may change ConfigMaps and Leases, and create the one named "mine"
     await using cluster = await start()
     const { client: admin } = cluster
@@ -210,7 +210,7 @@ describe("the API without its wire", () => {
     expect((await failure(admin.get(Pod, made.metadata))).reason).toBe("NotFound")
   })
 
-  test("keeps a namespace until it is finalized, and lets nothing in meanwhile", async () => {
+  test("keeps a namespace until it is finalized, and refuses new objects in it meanwhile", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const made = await admin.create(Namespace, { metadata: { name: "x" } })
@@ -255,7 +255,7 @@ describe("the API without its wire", () => {
 })
 
 describe("managed fields", () => {
-  test("are noted for each manager; an apply that takes another's field conflicts until forced", async () => {
+  test("are recorded for each manager; an apply of a field that another manager owns conflicts unless forced", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const cm = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" }, data: { x: "1" } }
@@ -473,7 +473,7 @@ describe("deletion", () => {
     expect((await failure(admin.get(ConfigMap, made.metadata))).reason).toBe("NotFound")
   })
 
-  test("of an Event waits for nobody, whatever the policy: it is none of the garbage collector's business", async () => {
+  test("of an Event waits for no dependents, whatever the policy: the garbage collector ignores Events", async () => {
     await using cluster = await start()
     const { client: admin } = cluster
     const involvedObject = { kind: "Pod", namespace: "default", name: "a" }

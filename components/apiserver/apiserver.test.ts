@@ -132,7 +132,7 @@ describe("a request that is wrong", () => {
     ["a dry run of some stages", "POST", `${CONFIGMAPS}?dryRun=Some`, json(cm("a")), 422, "Invalid"],
     ["a field validation that is none", "POST", `${CONFIGMAPS}?fieldValidation=Maybe`, json(cm("a")), 422, "Invalid"],
   ]
-  test.each(rows)("(%s) gets Kubernetes' own answer", async (_what, method, path, options, code, reason) => {
+  test.each(rows)("(%s) gets the same response as from Kubernetes", async (_what, method, path, options, code, reason) => {
     const answer = await call(method, path, options)
     expect({ code: answer.code, ...(JSON.parse(answer.text) as object) }).toMatchObject({
       code,
@@ -144,7 +144,7 @@ describe("a request that is wrong", () => {
     expect(answer.headers["audit-id"]).toBeTruthy()
   })
 
-  test("(a field that stands twice or is unknown) is refused, told of or ignored, as asked", async () => {
+  test("(a field that stands twice or is unknown) is refused, warned about or ignored, according to fieldValidation", async () => {
     const body = '{"metadata":{"name":"twice"},"data":{"a":"1","a":"2"},"foo":1}'
     const send = (validation: string) =>
       call("POST", `${CONFIGMAPS}?dryRun=All&fieldValidation=${validation}`, {
@@ -160,7 +160,7 @@ describe("a request that is wrong", () => {
     expect((await send("Ignore")).headers.warning).toBeUndefined()
   })
 
-  test("whoever asks for a kind that is to be used no more is warned", async () => {
+  test("a request for a deprecated kind gets a warning", async () => {
     expect((await call("GET", "/api/v1/namespaces/default/endpoints")).headers.warning).toBe(
       '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"',
     )
@@ -274,8 +274,8 @@ describe("a request that is wrong", () => {
   })
 })
 
-describe("who asks", () => {
-  test("is said by a client certificate of the client authority, and by no other", async () => {
+describe("the user of a request", () => {
+  test("is in a client certificate of the client CA, and of no other", async () => {
     const { pki, admin } = server.files!
     expect((await call("GET", CONFIGMAPS, { token: undefined, certificate: admin })).code).toBe(200)
     const foreign = pki.issue({
@@ -287,7 +287,7 @@ describe("who asks", () => {
     expect((await call("GET", CONFIGMAPS, { token: undefined, certificate: foreign })).code).toBe(401)
   })
 
-  test("is said by a front proxy, for others", async () => {
+  test("is named by a front proxy for its clients", async () => {
     const { pki } = server.files!
     const certificate = pki.issue({
       name: "x",
@@ -334,7 +334,7 @@ describe("who asks", () => {
     ).toBe(401)
   })
 
-  test("is said by a service account's token while the account is there", async () => {
+  test("is in a service account's token while the account exists", async () => {
     // given an account and its token
     const made = await call(
       "POST",
@@ -358,7 +358,7 @@ describe("who asks", () => {
     expect((await call("GET", "/version", { token })).code).toBe(401)
   })
 
-  test("may be nobody for health and version, and for nothing else", async () => {
+  test("may be anonymous for health and version only", async () => {
     for (const path of ["/healthz", "/livez", "/readyz", "/version"])
       expect((await call("GET", path, { token: undefined })).code).toBe(200)
     expect((await call("GET", "/livez/ping", { token: undefined })).code).toBe(403)
@@ -376,7 +376,7 @@ describe("who asks", () => {
 })
 
 describe("an object", () => {
-  test("is answered in the form the client wants", async () => {
+  test("is returned in the format that the client accepts", async () => {
     await call("POST", CONFIGMAPS, json(cm("forms", { data: { a: "1" } })))
     const get = async (accept: string) => {
       const { headers, text } = await call("GET", `${CONFIGMAPS}/forms`, { headers: { accept } })
@@ -398,11 +398,11 @@ describe("an object", () => {
     )
   })
 
-  test("has no head by itself, as no path of a resource takes HEAD", async () => {
+  test("cannot be requested with HEAD, as no resource can", async () => {
     expect((await call("HEAD", CONFIGMAPS)).code).toBe(405)
   })
 
-  test("is indented for people, and compressed when it is big", async () => {
+  test("is indented with `pretty`, and compressed when it is large", async () => {
     expect((await call("GET", `${CONFIGMAPS}?pretty=true`)).text).toStartWith('{\n  "kind": "ConfigMapList"')
     await call("POST", CONFIGMAPS, json(cm("large", { data: { a: "x".repeat(200_000) } })))
     expect(
@@ -464,7 +464,7 @@ describe("a watch", () => {
       req.end()
     })
 
-  test("tells events as lines of JSON, as tables, as frames of protobuf and as WebSocket messages", async () => {
+  test("sends events as lines of JSON, as tables, as frames of protobuf and as WebSocket messages", async () => {
     // given an object in a namespace of its own
     const path = "/api/v1/namespaces/watched/configmaps"
     await call("POST", "/api/v1/namespaces", json({ metadata: { name: "watched" } }))
@@ -513,7 +513,7 @@ describe("a watch", () => {
     expect(JSON.parse(message)).toMatchObject({ type: "ADDED", object: { metadata: { name: "seen" } } })
   })
 
-  test("ends when its time is up", async () => {
+  test("ends after timeoutSeconds", async () => {
     expect(
       (
         await watchUntil(
@@ -525,7 +525,7 @@ describe("a watch", () => {
     ).toBe("")
   })
 
-  test("of a client that does not read is cut off, and others go on", async () => {
+  test("of a client that does not read is closed, and others continue", async () => {
     // given a client that opens a watch and reads nothing of it
     const session = connectHttp2(`https://127.0.0.1:${server.port!}`, { rejectUnauthorized: false })
     const stream = session.request({

@@ -12,16 +12,16 @@ const proxy = ca("proxy", NOW + DAY_MS)
 const other = ca("other", NOW + DAY_MS)
 const expired = ca("expired", NOW - 1000)
 
-describe("what the authentication config holds", () => {
+describe("the ConfigMap extension-apiserver-authentication has", () => {
   const rows = [
-    { title: "the server's own authority where nothing is there", stored: {}, wants: { "client-ca-file": own } },
+    { title: "the server's own CA when it was empty", stored: {}, wants: { "client-ca-file": own } },
     {
-      title: "authorities that somebody added, and that hold still",
+      title: "CAs that another client added and that are still valid",
       stored: { "client-ca-file": `${other}${expired}` },
       wants: { "client-ca-file": `${other}${own}` },
     },
     {
-      title: "nothing that cannot be read, and nothing else",
+      title: "no certificates that cannot be parsed",
       stored: { "client-ca-file": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", x: "y" },
       wants: { "client-ca-file": own },
     },
@@ -30,7 +30,7 @@ describe("what the authentication config holds", () => {
     expect(authenticationData(stored, { clientCaPem: own }, NOW)).toEqual(wants)
   })
 
-  test("names that somebody added to the headers stand before the server's", () => {
+  test("header names that another client added come before the server's", () => {
     const stored = { "requestheader-username-headers": `["X-User", 7]`, "requestheader-group-headers": "{" }
     expect(authenticationData(stored, { clientCaPem: own, frontProxyCaPem: proxy }, NOW)).toMatchObject({
       "requestheader-username-headers": `["X-User","X-Remote-User"]`,
@@ -39,7 +39,7 @@ describe("what the authentication config holds", () => {
   })
 })
 
-test("the config comes back when it is deleted, and is put right within a minute when it is changed", async () => {
+test("the ConfigMap is created again when it is deleted, and corrected within a minute when it is changed", async () => {
   await using cluster = await startCluster()
   const { client } = cluster
   const read = () => client.get(ConfigMap, AUTHENTICATION_CONFIG)

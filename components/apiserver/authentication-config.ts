@@ -120,7 +120,7 @@ export function keepAuthenticationConfig(options: KeepOptions): () => void {
     written.catch((error: unknown) => {
       // Another write came first; its event triggers another check.
       if (["Conflict", "NotFound", "AlreadyExists"].includes(ApiError.from(error).reason)) return
-      log.error("Cannot put the authentication config of extension servers right", { error })
+      log.error("Failed to correct the ConfigMap extension-apiserver-authentication", { error })
     })
   }
 

@@ -10,7 +10,7 @@ const managersOf = ({ metadata }: KubeObject) =>
     fields: fieldsV1,
   }))
 
-test("objects of the start are managed by the server, and parts of them by those that apply them", async () => {
+test("bootstrap objects are managed by the server, and fields that are applied later by their managers", async () => {
   await using cluster = await startCluster()
   const { client } = cluster
   const server = "kube-apiserver Update"

@@ -45,21 +45,21 @@ test.each([
   expect(answered(method, url)).toBe(labels)
 })
 
-test("a server-side apply is told from other patches", () => {
+test("a server-side apply is counted separately from other patches", () => {
   expect(answered("PATCH", "/apis/apps/v1/namespaces/a/deployments/b", { isApply: true })).toContain("verb=APPLY")
 })
 
-test("what is not served, or not for the sender, leaves nothing of its path", () => {
+test("requests that are not served or not allowed leave no path in the metrics", () => {
   expect(answered("GET", "/apis/x.test/v9/namespaces/a/things/b/part", { isServed: false, code: 403 })).toBe(
     "code=403 verb=GET",
   )
 })
 
-test("codes that are none of HTTP's are counted by their first figure", () => {
+test("unknown HTTP codes are counted by their first digit", () => {
   expect(answered("GET", "/api/v1/namespaces/a/pods/b/proxy", { code: 799 })).toContain("code=7xx")
 })
 
-test("whatever is asked, and whatever is answered, makes a bounded number of series", () => {
+test("the number of series is bounded, whatever the requests and responses are", () => {
   // given requests of all sorts, served ones only for what there is
   const random = seededRandom(1)
   const one = <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)]!

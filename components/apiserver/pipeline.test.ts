@@ -72,7 +72,7 @@ describe("the pipeline, by the in-process client", () => {
     stop()
   })
 
-  test("watches with selectors: objects are added when they begin to match and deleted when they cease to", async () => {
+  test("watches with selectors: objects are added when they begin to match, and deleted when they no longer match", async () => {
     const { client, stop } = start()
     const seen: string[] = []
     const watch = client.watch(
@@ -105,7 +105,7 @@ describe("the pipeline, by the in-process client", () => {
     stop()
   })
 
-  test("keeps an informer current, and gives it the very objects that are stored", async () => {
+  test("keeps an informer up to date, and passes it the stored objects themselves", async () => {
     const { client, informers, storage, stop } = start()
     const before = await client.create(ConfigMap, cm("before"))
     const informer = informers.of(ConfigMap)
@@ -127,7 +127,7 @@ describe("the pipeline, by the in-process client", () => {
     stop()
   })
 
-  test("lets a crowd of patches of one object all through", async () => {
+  test("applies many concurrent patches of one object", async () => {
     const { client, storage, stop } = start()
     const made = await client.create(ConfigMap, cm("a"))
     await Promise.all(

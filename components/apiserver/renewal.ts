@@ -47,7 +47,7 @@ export function keepCertificates({ clock, log, files, reopen, renewed }: Renewal
       log.info("Renewed certificates")
       waitFor(fresh)
     } catch (err) {
-      log.error("Cannot renew certificates; will try again", { err, waitMs: RETRY_MS })
+      log.error("Failed to renew certificates; will retry", { err, waitMs: RETRY_MS })
       wait(RETRY_MS)
     }
   }

@@ -191,7 +191,7 @@ describe("a proxy", () => {
     })
   })
 
-  test("says what cannot be reached", async () => {
+  test("says in its error which target cannot be reached", async () => {
     expect(JSON.parse((await send("GET", "/api/v1/namespaces/default/services/empty/proxy/")).text)).toMatchObject({
       code: 503,
       message: 'no endpoints available for service "empty"',
@@ -210,7 +210,7 @@ describe("a proxy", () => {
     })
   })
 
-  test("asks a node's kubelet, by its port too, and hands its answer on as it comes", async () => {
+  test("requests a node's kubelet, also by its port, and streams its response", async () => {
     // given a kubelet that answers with what it was asked, and then goes on
     const asked: string[] = []
     const unregister = server.nodes.register("n1", {
@@ -273,7 +273,7 @@ describe("a proxy", () => {
   })
 })
 
-test("a request to upgrade where nothing can be is answered as an ordinary one", async () => {
+test("an upgrade request where no upgrade is possible is answered like an ordinary one", async () => {
   const answer = await new Promise<string>((resolve, reject) => {
     let text = ""
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>

@@ -22,7 +22,9 @@ export async function prepareKernel(families: readonly Family[], log: Logger): P
   const lacking = MODULES.filter(([, there]) => !existsSync(there)).map(([name]) => name)
   await Promise.all(
     lacking.map((name) =>
-      run("modprobe", [name]).catch((err: unknown) => log.debug("Cannot load kernel module", { module: name, err })),
+      run("modprobe", [name]).catch((err: unknown) =>
+        log.debug("Failed to load a kernel module", { module: name, err }),
+      ),
     ),
   )
   for (const path of families.map((family) => BRIDGE_FILTER[family]))

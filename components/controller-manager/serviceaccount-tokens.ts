@@ -129,7 +129,7 @@ async function fill(
       },
     })
   } catch (err) {
-    // Another write came first; its event leads here again.
+    // The object was changed concurrently; the event of that change leads here again.
     if (!isNotFound(err) && !isConflict(err)) throw err
   }
 }

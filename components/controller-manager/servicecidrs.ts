@@ -16,14 +16,14 @@ const networksOf = ({ spec }: ServiceCIDR): readonly Network[] =>
 const isManaged = ({ metadata }: IPAddress): boolean => metadata.labels?.[MANAGED_BY] === ALLOCATOR
 
 /**
- * Makes ranges of Service addresses ready, and keeps those that are deleted until no Service has an address that lies
- * in no other range. Source: pkg/controller/servicecidrs.
+ * Makes ranges of Service addresses ready, and keeps a deleted range while a Service has an address that is in no other
+ * range. Source: pkg/controller/servicecidrs.
  */
 export const serviceCidrController = defineController<ServiceCIDR>({
   name: "service-cidr-controller",
   reconciles: ServiceCIDR,
   watches: [
-    // The change of a range concerns the deleted ranges that overlap it: their addresses may now be covered by it.
+    // A change of a range affects the deleted ranges that overlap it, since it may now contain their addresses.
     watching(ServiceCIDR, (cidr, context) =>
       leaving(context, (network) => networksOf(cidr).some((other) => overlaps(network, other))),
     ),
@@ -72,7 +72,7 @@ export const serviceCidrController = defineController<ServiceCIDR>({
   },
 })
 
-/** The ranges that wait for their end and have a network of which `concerns` is true. */
+/** Returns the ranges that are being deleted and have a network for which `concerns` is true. */
 const leaving = ({ informers }: ReconcileContext, concerns: (network: Network) => boolean): readonly string[] =>
   informers
     .of(ServiceCIDR)
@@ -85,7 +85,7 @@ const isIn = (network: Network, { metadata }: IPAddress): boolean => {
   return address !== undefined && holds(network, address)
 }
 
-/** Whether an address would be in no range without this one. A range that lies within others is not needed for any. */
+/** Whether an address would be in no range without this one. A range within other ranges is never needed. */
 function isNeeded(cidr: ServiceCIDR, { informers }: ReconcileContext): boolean {
   const own = networksOf(cidr)
   const others = informers

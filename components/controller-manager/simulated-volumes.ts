@@ -5,9 +5,9 @@ const ZONE = "topology.kubernetes.io/zone"
 const HOSTNAME = "kubernetes.io/hostname"
 
 /**
- * Makes volumes of every class where nodes are simulated, so that manifests which name the classes of some cloud run in
- * tests. Those of `local-path` lie on one node, as where nodes are real; others are reached from the zone of the node,
- * from everywhere where nodes have no zones.
+ * Provisions volumes of every class for simulated nodes, so that manifests with a cloud's classes work in tests.
+ * Volumes of `local-path` are bound to one node, as on real nodes; others can be used in the node's zone, or everywhere
+ * when nodes have no zones.
  */
 export const simulatedVolumes: VolumeMaker = {
   name: "k3ts.dev/simulated",

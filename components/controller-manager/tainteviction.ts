@@ -7,17 +7,17 @@ import { tolerates } from "../../pkg/api/core/v1/node/taints.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
 
-/** Since when, in milliseconds since the epoch, a pod has stood under taints it does not tolerate for good. */
+/** Since when a pod is on a node with taints that it does not tolerate for good, in milliseconds since the epoch. */
 interface Waiting {
   readonly uid: string | undefined
   readonly since: number
 }
 
 /**
- * Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer. Source:
- * pkg/controller/tainteviction. The time a pod may stay counts from when a taint was put on, where the taint says that,
- * or else from when it was first seen; one that goes away in time changes nothing. What was seen is kept in memory, for
- * as long as the pod waits.
+ * Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer tolerate. Source:
+ * pkg/controller/tainteviction. The time that a pod may stay begins when a taint was added, if the taint has that time,
+ * or else when it was first seen; a taint that is removed in time has no effect. What was seen is kept in memory while
+ * the pod waits.
  */
 export function taintEvictionController(): Controller<Pod> {
   const waiting = new Map<string, Waiting>()
@@ -63,8 +63,8 @@ const noExecute = (node: Node): readonly Taint[] =>
   (node.spec.taints ?? []).filter(({ effect }) => effect === "NoExecute")
 
 /**
- * When the pod has to go, in milliseconds since the epoch; undefined: it may stay. Taints that do not say since when
- * they are there count from `seen`.
+ * Returns when the pod must be deleted, in milliseconds since the epoch; undefined when it may stay. For taints without
+ * the time of their addition, `seen` is used.
  */
 function evictionTime(pod: Pod, taints: readonly Taint[], seen: number): number | undefined {
   let due: number | undefined

@@ -3,7 +3,7 @@ import { Job } from "../../pkg/api/batch/v1/job.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
 
 /**
- * Deletes ended Jobs, with their pods, ttlSecondsAfterFinished after their end. Source:
+ * Deletes finished Jobs with their pods, ttlSecondsAfterFinished after their end. Source:
  * pkg/controller/ttlafterfinished.
  */
 export const ttlAfterFinishedController = defineController<Job>({
@@ -22,7 +22,8 @@ export const ttlAfterFinishedController = defineController<Job>({
     if (left > 0) return { requeueAfter: left }
     const { uid, resourceVersion } = job.metadata
     try {
-      // Only as we know it: whoever has just set a longer time must not lose the Job.
+      // With the known resourceVersion as a precondition, so that a Job with a TTL that was just increased is not
+      // deleted.
       await client.delete(Job, job.metadata, {
         propagationPolicy: "Foreground",
         preconditions: {
@@ -31,7 +32,7 @@ export const ttlAfterFinishedController = defineController<Job>({
         },
       })
     } catch (err) {
-      if (!isNotFound(err) && !isConflict(err)) throw err // a changed Job comes again with its change
+      if (!isNotFound(err) && !isConflict(err)) throw err // a changed Job is enqueued again by its event
     }
   },
 })

@@ -207,7 +207,7 @@ describe("the deployer", () => {
     // then what it made stays, and the log says why
     expect(await value(cluster, "a")).toBe("1")
     expect(lines.at(-1)).toContain(
-      'Cannot read manifest component=deployer file=app.yaml fault="document 1 is not YAML',
+      'Failed to read a manifest component=deployer file=app.yaml fault="document 1 is not YAML',
     )
     await deployer.stop()
   })

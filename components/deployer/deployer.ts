@@ -67,7 +67,7 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
       if (err instanceof ManifestFault) {
         current.done(file)
         problems.set(file, err.message)
-        log.error("Cannot read manifest", { file, fault: err.message })
+        log.error("Failed to read a manifest", { file, fault: err.message })
         return
       }
     }
@@ -81,7 +81,7 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
     problems.set(file, faults.join("; "))
     const wait = retries.get(file) ?? FIRST_RETRY_MS
     retries.set(file, Math.min(wait * 2, LONGEST_RETRY_MS))
-    for (const fault of faults) log.error("Cannot apply manifest; will retry", { file, fault, waitMs: wait })
+    for (const fault of faults) log.error("Failed to apply a manifest; will retry", { file, fault, waitMs: wait })
     current.addAfter(file, wait)
   }
 

@@ -58,7 +58,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     clock,
     sync: follow,
     failed(err) {
-      log.error("Could not follow what is to be served; will retry", { err })
+      log.error("Failed to update the ingress proxy; will retry", { err })
       return nextRetry()
     },
   })

@@ -184,7 +184,7 @@ class RunningKubelet implements Component {
       if (stopping.signal.aborted) await port.stop()
       else this.#port = port
     } catch (err) {
-      log.error("Cannot serve the kubelet's own API; what scrapes the node's port finds nothing", {
+      log.error("Failed to serve the kubelet's API on the node's port", {
         port: serving.port,
         err,
         mend: "free the port and start again, or choose another with --kubelet-port (0 for none)",

@@ -224,7 +224,10 @@ export function createScheduler(
       // The resourceclaim controller removes deleted pods from claims; a pod that is tried again is still reserved on
       // its claim.
       if (running && !isNotFound(err))
-        log.warn("Could not take a pod off its claims", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
+        log.warn("Failed to remove a pod from reservedFor of its claims", {
+          pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+          err,
+        })
     }
     moveOn(["Device/Change"])
   }
@@ -247,7 +250,7 @@ export function createScheduler(
       if (refusing.has(devices.name)) await freeDevices(pod, cache.list, claims, { client, clock })
     } catch (err) {
       if (running && !isNotFound(err))
-        log.warn("Could not write why a pod was not scheduled", {
+        log.warn("Failed to preempt pods for a pod, or to write why it was not scheduled", {
           pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
           err,
         })

@@ -4,7 +4,7 @@ import { DEFAULT_FEATURES, FEATURE_NAMES, featuresOf } from "../../../pkg/compon
 import type { AdmissionAttributes } from "./admission.ts"
 import { disabledFields } from "./disabled-fields.ts"
 
-test("what an object has of a feature that is off it keeps, and what it has not it does not get", () => {
+test("an object keeps fields of a disabled feature that it has, and cannot get new ones", () => {
   // given
   const plugin = disabledFields({ ...DEFAULT_FEATURES, HostnameOverride: false })!
   const pod = (spec: object) => ({ metadata: { name: "p" }, spec: { containers: [], ...spec } }) as unknown as Pod
@@ -16,7 +16,7 @@ test("what an object has of a feature that is off it keeps, and what it has not 
   expect(update(pod({}), pod({}))).toBeUndefined()
 })
 
-test("a struct that held nothing else goes with the field", () => {
+test("a struct without other fields is removed with the field", () => {
   // given
   const plugin = disabledFields({ ...DEFAULT_FEATURES, ContainerStopSignals: false })!
   const pod = (lifecycle: object) =>
@@ -29,6 +29,6 @@ test("a struct that held nothing else goes with the field", () => {
   expect(create(pod({ lifecycle: { preStop } }))).toBeUndefined()
 })
 
-test("costs nothing while all features are on", () => {
+test("there is no plugin while all features are enabled", () => {
   expect(disabledFields(featuresOf(Object.fromEntries(FEATURE_NAMES.map((name) => [name, true]))))).toBeUndefined()
 })

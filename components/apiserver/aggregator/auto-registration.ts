@@ -61,7 +61,7 @@ export function keepRegistered(options: AutoRegistrationOptions): () => void {
       storage.write(change).catch((error: unknown) => {
         // The object was changed concurrently; the event of that change calls this again.
         if (!(error instanceof StorageError && ["conflict", "exists", "missing"].includes(error.code)))
-          log.error("Cannot register the APIService of a custom resource", { service: name, error })
+          log.error("Failed to register the APIService of a custom resource", { service: name, error })
       })
     }
   }

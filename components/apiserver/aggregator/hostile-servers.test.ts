@@ -44,7 +44,7 @@ const aggregated = async () => {
 }
 const remove = () => http.call("DELETE", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`)
 
-describe("a server behind an APIService that says of its kinds", () => {
+describe("an extension server whose discovery has", () => {
   test.each(Object.keys(DISCOVERY))("%s has none, and hides nobody else's", async (what) => {
     // given
     const before = await aggregated()
@@ -68,7 +68,7 @@ describe("a server behind an APIService that says of its kinds", () => {
   })
 })
 
-describe("a server behind an APIService that answers with", () => {
+describe("an extension server that responds with", () => {
   beforeAll(async () => {
     discovery = () => Response.json(RESOURCES)
     await register(http, 443, {})
@@ -77,7 +77,7 @@ describe("a server behind an APIService that answers with", () => {
   const ANSWERS: readonly { title: string; given: () => Response | Promise<Response>; wants: number }[] = [
     { title: "a failure", given: () => Promise.reject(new Error("out of order")), wants: 503 },
     { title: "a redirect", given: () => new Response(null, { status: 302, headers: { location: "//x" } }), wants: 502 },
-    { title: "nothing, for ever", given: () => new Promise<Response>(() => undefined), wants: 504 },
+    { title: "nothing, and keeps the connection open", given: () => new Promise<Response>(() => undefined), wants: 504 },
     {
       title: "headers that are this server's",
       given: () => new Response("", { headers: { "audit-id": "forged", "access-control-allow-origin": "*" } }),

@@ -51,7 +51,7 @@ afterAll(() => http.stop())
 const get = async (path: string) => JSON.parse((await http.call("GET", path)).text) as Record<string, never>
 
 describe("OpenAPI of an extension server", () => {
-  test("is not asked for until a client asks, and then once for many", async () => {
+  test("is requested when a client requests OpenAPI, and once for many clients", async () => {
     expect(asked.filter((path) => path.startsWith("/openapi"))).toEqual([])
     asked = []
     const [first] = await Promise.all([get("/openapi/v2"), get("/openapi/v2")])
@@ -62,7 +62,7 @@ describe("OpenAPI of an extension server", () => {
     expect(first!["paths"]!["/api/v1/pods"]).toBeDefined()
   })
 
-  test("stands in the index of version 3 with its hash, for its own version alone", async () => {
+  test("is in the index of version 3 with its hash, for its own version only", async () => {
     const { paths } = await get("/openapi/v3")
     expect(paths![`apis/${GROUP}/v1`]).toEqual({ serverRelativeURL: `/openapi/v3/apis/${GROUP}/v1?hash=AB12` } as never)
     expect(JSON.stringify(paths)).not.toContain("EVIL")

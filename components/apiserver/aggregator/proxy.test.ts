@@ -34,8 +34,8 @@ const bodyOf = async (req: IncomingMessage): Promise<string> => {
   return text
 }
 
-describe("a request for a version of another server", () => {
-  test("reaches it whole, with the name of who asks, and its answer comes back", async () => {
+describe("a request for a version of an extension server", () => {
+  test("is passed on completely with its user's name, and its response is returned", async () => {
     // given
     let sent = ""
     answering = (req, res) =>
@@ -59,7 +59,7 @@ describe("a request for a version of another server", () => {
     for (const name of ["authorization", "x-remote-extra-a", "te"]) expect(headers[name]).toBeUndefined()
   })
 
-  test("names the impersonated user with all that is said of it", async () => {
+  test("has the impersonated user with groups and extra", async () => {
     answering = (_req, res) => res.end("{}")
     // Each byte of UTF-8 is a character to node:http.
     const onTheWire = Buffer.from("Jürgen", "utf8").toString("latin1")
@@ -106,7 +106,7 @@ describe("a request for a version of another server", () => {
     },
   )
 
-  test("is not answered with a redirect, which a client would follow with its credentials", async () => {
+  test("never returns a redirect, which the client would follow with its credentials", async () => {
     answering = (_req, res) => res.writeHead(307, { location: "https://elsewhere.example/" }).end()
     expect(await http.call("GET", FLUNDERS)).toMatchObject({
       code: 502,
@@ -114,7 +114,7 @@ describe("a request for a version of another server", () => {
     })
   })
 
-  test("may be a watch, whose events come one by one, and ends with its client", async () => {
+  test("may be a watch, which passes on each event, and ends when its client disconnects", async () => {
     // given a server that says one thing and then waits
     const gone = Promise.withResolvers<void>()
     answering = (req, res) => {
@@ -132,7 +132,7 @@ describe("a request for a version of another server", () => {
     await gone.promise
   })
 
-  test("may leave HTTP", async () => {
+  test("may switch protocols", async () => {
     const client = connect({ host: "127.0.0.1", port: http.port, ca: http.ca })
     client.write(
       `GET ${FLUNDERS}/a/console HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${http.adminToken}\r\n` +
@@ -149,7 +149,7 @@ describe("a request for a version of another server", () => {
     expect(text).toStartWith("HTTP/1.1 101 Switching Protocols\r\n")
   })
 
-  test("ends well though its APIService is changed meanwhile", async () => {
+  test("completes although its APIService changes in the meantime", async () => {
     // given a request that the server has and does not answer yet
     const [arrived, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     answering = (_req, res) => {
@@ -179,8 +179,8 @@ describe("a request for a version of another server", () => {
   })
 })
 
-describe("an APIService whose server cannot be had", () => {
-  test("says why, and its requests are refused at once", async () => {
+describe("an APIService whose server is not available", () => {
+  test("has the reason in its status, and its requests fail at once", async () => {
     // given a certificate of a stranger
     const stranger = http.server.files!.pki.authorities["client-ca"].certPem
     await http.call("PATCH", `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`, {

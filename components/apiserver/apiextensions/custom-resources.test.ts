@@ -119,7 +119,7 @@ describe("a definition", () => {
     })
   })
 
-  test("whose names another one has is not served until that one goes", async () => {
+  test("whose names belong to another definition is not served until that one is deleted", async () => {
     // given a definition whose kind is taken
     const path = `${DEFINITIONS}/gadgets.example.com`
     await call("POST", DEFINITIONS, json(definition("gizmos", "Gizmo", version("v1"))))
@@ -190,7 +190,7 @@ describe("a definition", () => {
 })
 
 describe("a custom object", () => {
-  test("is pruned and defaulted, and null stays where it is a value", async () => {
+  test("is pruned and defaulted, and null stays where the schema allows it", async () => {
     const answer = await call(
       "POST",
       WIDGETS,
@@ -280,7 +280,7 @@ describe("a custom object", () => {
     )
   })
 
-  test("keeps what was wrong before and has not changed", async () => {
+  test("may keep faults that the update does not touch", async () => {
     // given an object that a stricter schema would refuse
     await call("POST", DEFINITIONS, json(definition("loose", "Loose", { ...version("v1"), ...rangeOf(10) })))
     const path = "/apis/example.com/v1/namespaces/default/loose"
@@ -356,7 +356,7 @@ describe("a custom object", () => {
     })
   })
 
-  test("gets the defaults that its definition was given later", async () => {
+  test("gets defaults that were added to its definition later", async () => {
     await call("POST", DEFINITIONS, json(definition("later", "Later", { ...version("v1"), ...rangeOf(10) })))
     const path = "/apis/example.com/v1/namespaces/default/later"
     await call(
@@ -407,7 +407,7 @@ describe("rules in CEL", () => {
     expect((await call("POST", DEFINITIONS, json(definition("ruled", "Ruled", ruled(spec))))).code).toBe(201)
   })
 
-  test("are held against new objects", async () => {
+  test("are evaluated for new objects", async () => {
     const answer = await call("POST", path, made("a", { size: 0, name: "x", most: -1 }))
     expect(causesOf(answer)).toEqual([
       "spec.most: Invalid value: most is the most",
@@ -416,7 +416,7 @@ describe("rules in CEL", () => {
     ])
   })
 
-  test("about changes are held against changes only", async () => {
+  test("with oldSelf are evaluated for updates only", async () => {
     expect((await call("POST", path, made("b", { size: 1, name: "one" }))).code).toBe(201)
     const answer = await call("PATCH", `${path}/b`, merge({ spec: { name: "two" } }))
     expect(causesOf(answer)).toEqual([
@@ -426,7 +426,7 @@ describe("rules in CEL", () => {
     expect((await call("PATCH", `${path}/b`, merge({ spec: { most: 2 } }))).code).toBe(200)
   })
 
-  test("are not looked at where a value is of another type", async () => {
+  test("are not evaluated when a value has a wrong type", async () => {
     const answer = await call("POST", path, made("c", { size: "x" }))
     expect(causesOf(answer)).toEqual([
       'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
@@ -483,7 +483,7 @@ test("a definition in several versions serves its objects in each, and warns of 
   await call("DELETE", `${DEFINITIONS}/both.example.com`)
 })
 
-test("the deletion of a definition takes its objects along, and lets none be made meanwhile", async () => {
+test("the deletion of a definition deletes its objects, and none can be created meanwhile", async () => {
   // given an object that a finalizer holds
   await call("POST", DEFINITIONS, json(definition("doomed", "Doomed", version("v1"))))
   const path = "/apis/example.com/v1/namespaces/default/doomed"

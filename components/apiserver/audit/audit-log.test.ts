@@ -60,7 +60,7 @@ async function start() {
   }
 }
 
-test("an audit log has a line for each request: who, as whom, what, and how it went", async () => {
+test("the audit log has a line for each request: user, impersonated user, what was requested and the result", async () => {
   // given
   const server = await start()
   // when somebody asks for something, as somebody else
@@ -97,7 +97,7 @@ test("an audit log has a line for each request: who, as whom, what, and how it w
   ])
 })
 
-test("an audit log tells why somebody was allowed, and what an object was called that was sent", async () => {
+test("the audit log has the reason of an allowed request, and the name of the object that was sent", async () => {
   // given a user who holds a role
   const server = await start()
   const post = (path: string, object: object, headers: Readonly<Record<string, string>> = {}) =>
@@ -140,7 +140,7 @@ test("an audit log tells why somebody was allowed, and what an object was called
   expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
 })
 
-test("an audit log names tokens that were issued, by their id", async () => {
+test("the audit log has the ids of issued tokens", async () => {
   const server = await start()
   const post = (path: string, object: object) =>
     server.ask("POST", path, { "content-type": "application/json" }, JSON.stringify(object))
@@ -152,7 +152,7 @@ test("an audit log names tokens that were issued, by their id", async () => {
   })
 })
 
-test("an audit log has those, too, who could not say who they are, or may not be whom they want to be", async () => {
+test("the audit log has requests that failed authentication or impersonation", async () => {
   // given
   const server = await start()
   await server.ask("GET", "/api/v1/pods", { authorization: "Bearer wrong" })
@@ -173,7 +173,7 @@ test("an audit log has those, too, who could not say who they are, or may not be
   ])
 })
 
-test("an audit log says why a request was refused before anybody looked at who sent it", async () => {
+test("the audit log has the reason of a request that was refused before authentication", async () => {
   // given
   const server = await start()
   // when
@@ -191,7 +191,7 @@ test("an audit log says why a request was refused before anybody looked at who s
   ])
 })
 
-test("what admission noted about a request stands in its line", async () => {
+test("annotations of admission plugins are in the line of the request", async () => {
   // given a namespace where privileged pods are noted
   const server = await start()
   const post = (path: string, object: object) =>

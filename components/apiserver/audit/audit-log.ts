@@ -66,7 +66,7 @@ export function createAuditLog(
       appendFileSync(path, text, { mode: 0o600 })
     } catch (err) {
       // A full disk must not end the server, so the number of lost events is logged instead.
-      log.error("Could not write the audit log", { path, lost: text.split("\n").length - 1, error: err })
+      log.error("Failed to write the audit log", { path, lost: text.split("\n").length - 1, error: err })
     }
   }
   return {

@@ -46,26 +46,26 @@ function connection(meaning: CertificateMeaning | "ignored" | undefined) {
 describe("a certificate on a connection that stays open", () => {
   const jane = { name: "jane", groups: ["devs", "system:authenticated"] }
 
-  test("makes its sender known while it holds, and no longer", () => {
+  test("authenticates its sender while it is valid, and no longer", () => {
     const { at, asked } = connection({ is: "user", from: 10, until: 20 })
     expect([9, 10, 20, 21].map((time) => at(time))).toEqual(["Unauthorized", jane, jane, "Unauthorized"])
     expect(asked()).toBe(1)
   })
 
-  test("of a front proxy no longer speaks for others once it has expired", () => {
+  test("of a front proxy no longer names users once it has expired", () => {
     const { at } = connection({ is: "front-proxy", from: 10, until: 20 })
     expect(at(20)).toMatchObject({ name: "other" })
     expect(at(21)).toBe("Unauthorized")
   })
 
-  test("leaves room for a token when it has expired", () => {
+  test("does not prevent authentication by a token when it has expired", () => {
     const { at } = connection({ is: "user", from: 10, until: 20 })
     expect(at(15, "Bearer good")).toEqual(jane)
     expect(at(21, "Bearer good")).toMatchObject({ name: "token" })
     expect(at(21, "Bearer bad")).toBe("Unauthorized")
   })
 
-  test("is worse than none when it has expired or is a stranger's: its sender may not even ask for the health", () => {
+  test("that has expired or is of an unknown CA is refused even where anonymous requests are allowed", () => {
     const health = (meaning: Parameters<typeof connection>[0], time: number) =>
       connection(meaning).at(time, undefined, "/healthz")
     expect(health({ is: "user", from: 10, until: 20 }, 21)).toBe("Unauthorized")
@@ -73,7 +73,7 @@ describe("a certificate on a connection that stays open", () => {
     expect(health("ignored", 15)).toMatchObject({ name: "system:anonymous" })
   })
 
-  test("of no authority of ours proves nothing", () => {
+  test("of an unknown CA authenticates nobody", () => {
     expect(connection(undefined).at(15)).toBe("Unauthorized")
   })
 })

@@ -26,8 +26,8 @@ function acting(
   return { user, asked }
 }
 
-describe("a request made as somebody else", () => {
-  test("needs leave for each part of that somebody", () => {
+describe("an impersonated request", () => {
+  test("needs the right to impersonate the user, and each group and extra", () => {
     expect(
       acting({
         "impersonate-user": ["jane"],
@@ -58,11 +58,11 @@ describe("a request made as somebody else", () => {
     })
   })
 
-  test("is not made known by being nobody", () => {
+  test("as the anonymous user is in the group system:unauthenticated", () => {
     expect(acting({ "impersonate-user": ["system:anonymous"] }).user.groups).toEqual(["system:unauthenticated"])
   })
 
-  test("is refused in words that name the part", () => {
+  test("is refused with a message that names the missing right", () => {
     expect(() =>
       acting(
         { "impersonate-user": ["jane"], "impersonate-group": ["system:masters"] },
@@ -74,7 +74,7 @@ describe("a request made as somebody else", () => {
     )
   })
 
-  test("has to say as whom", () => {
+  test("must name a user", () => {
     expect(() => acting({ "impersonate-group": ["a"] })).toThrow("without impersonating a user")
     expect(() => acting({ "impersonate-extra-a": ["b"] })).toThrow("without impersonating a user")
     expect(acting({}).user).toBe(sender)

@@ -34,7 +34,7 @@ export function keepLastUsed({
       )
       .catch((error: unknown) => {
         if (!isNotFound(error))
-          log.warn("Cannot write down the use of a token", { secret: `${namespace}/${name}`, error })
+          log.warn("Failed to record the last use of a token", { secret: `${namespace}/${name}`, error })
       })
       .finally(() => underWay.delete(uid))
   }

@@ -54,20 +54,20 @@ function asked(
 }
 
 describe("the audit event of a request says of its token", () => {
-  test("nothing that is as it should be", () => {
+  test("nothing for a current token", () => {
     expect(asked({ warnAfterSeconds: 3600 }, { later: 3600 })).toMatchObject({
       user: { name: SUBJECT },
       annotations: {},
     })
   })
 
-  test("that a newer one should have been taken", () => {
+  test("that a newer token should have been used", () => {
     expect(asked({ warnAfterSeconds: 3600 }, { later: 3700 }).annotations).toEqual({
       "authentication.k8s.io/stale-token": `subject: ${SUBJECT}, seconds after warning threshold: 100`,
     })
   })
 
-  test("that it is of the old kind, for nobody in particular", () => {
+  test("that it is a legacy token without an audience", () => {
     expect(asked({ audiences: [] }).annotations).toEqual({ "authentication.k8s.io/legacy-token": SUBJECT })
   })
 })

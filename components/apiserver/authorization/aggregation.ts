@@ -68,7 +68,7 @@ export function keepAggregated({
         .catch((error: unknown) => {
           // Another write came first; its event triggers another aggregation.
           if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
-            log.error("Cannot aggregate a cluster role", { role: role.metadata.name, error })
+            log.error("Failed to aggregate a ClusterRole", { role: role.metadata.name, error })
         })
     }
   }

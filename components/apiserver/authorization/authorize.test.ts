@@ -6,7 +6,7 @@ const user = { name: "jane", groups: [] }
 const pods = { user, verb: "list", group: "", version: "v1", resource: "pods" }
 const answering = (decision: AuthorizationDecision) => ({ authorize: () => decision })
 
-describe("a request that is not allowed is refused in upstream's words", () => {
+describe("a request that is not allowed is refused with upstream's message", () => {
   test.each([
     {
       request: { ...pods, namespace: "a" },
@@ -28,7 +28,7 @@ describe("a request that is not allowed is refused in upstream's words", () => {
   })
 })
 
-test("the reason of a decision is worked out only for those who read it", () => {
+test("the reason of a decision is computed only when it is read", () => {
   // given an authorizer whose reasons cost something
   let worked = 0
   const authorizer = answering({

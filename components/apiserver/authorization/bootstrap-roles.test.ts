@@ -27,7 +27,7 @@ const namespaced = RESOURCES.filter(({ scope }) => scope === "Namespaced").map((
 const without = (...left: readonly string[]): readonly string[] => namespaced.filter((plural) => !left.includes(plural))
 
 describe("the roles for people", () => {
-  test("widen from view to edit to admin, and cluster-admin may do all of it", () => {
+  test("allow more from view to edit to admin, and cluster-admin allows everything", () => {
     for (const [narrow, wide] of [
       ["view", "edit"],
       ["edit", "admin"],
@@ -63,7 +63,7 @@ describe("the roles for people", () => {
     )
   })
 
-  test("of one namespace reach nothing of the whole cluster, its own namespace apart", () => {
+  test("for one namespace give no rights on cluster-scoped kinds, except on the namespace itself", () => {
     const clusterWide = RESOURCES.filter(({ scope }) => scope === "Cluster")
     for (const role of AGGREGATED)
       expect(
@@ -77,7 +77,7 @@ describe("the roles for people", () => {
 })
 
 describe("bindings", () => {
-  test("give only roles that are there, and only the administrators' group gets everything", () => {
+  test("name only roles that exist, and only the administrators' group gets all rights", () => {
     const clusterRoles = CLUSTER_ROLES.map(({ name }) => name)
     expect(CLUSTER_ROLE_BINDINGS.filter(({ role }) => !clusterRoles.includes(role))).toEqual([])
     expect(
@@ -92,7 +92,7 @@ describe("bindings", () => {
     ).toEqual([{ role: "cluster-admin", groups: ["system:masters"] }])
   })
 
-  test("give those who are not known nothing but health and version", () => {
+  test("give anonymous users only health and version", () => {
     const open = CLUSTER_ROLE_BINDINGS.filter(({ groups = [] }) => groups.includes("system:unauthenticated"))
     expect(open.flatMap(({ role }) => rulesOf(role))).toEqual([
       { verbs: ["get"], nonResourceURLs: ["/livez", "/readyz", "/healthz", "/version", "/version/"] },
@@ -100,7 +100,7 @@ describe("bindings", () => {
   })
 })
 
-test("only controllers that deal with every kind may touch every kind", () => {
+test("only controllers that handle every kind have rights on every kind", () => {
   const onAll = Object.entries(CONTROLLER_ROLES).filter(([, rules]) =>
     rules.some(({ resources }) => resources?.includes("*") === true),
   )

@@ -80,7 +80,7 @@ describe.each(["memory", "sqlite"])("of the history in %s", (kind) => {
   const open = (clock: Clock): Storage =>
     kind === "memory" ? new MemoryStorage({ clock, frozen: true }) : new SqliteStorage({ clock, frozen: true, file })
 
-  test("clients see the last five to ten minutes, and this process all that is kept", async () => {
+  test("clients can read the last five to ten minutes, and this process all that is kept", async () => {
     // given a list of which a client has read the first part, and then more writes
     const clock = new VirtualClock(START)
     const storage = open(clock)
@@ -139,7 +139,7 @@ describe.each(["memory", "sqlite"])("of the history in %s", (kind) => {
   })
 })
 
-test("tokens that are none are refused with what is wrong with them", () => {
+test("invalid continue tokens are refused with the reason", () => {
   const clock = new VirtualClock(START)
   const { list } = stage(clock, new MemoryStorage({ clock }))
   const token = (content: unknown) => Buffer.from(JSON.stringify(content)).toString("base64url")

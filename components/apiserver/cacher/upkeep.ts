@@ -79,7 +79,7 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
         () => undefined,
         (error: unknown) => {
           if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
-            log.error("Cannot end an object whose time is up", { key, error })
+            log.error("Failed to delete an expired object", { key, error })
         },
       )
   if (storage.list(prefix).length > 0) arm(0)

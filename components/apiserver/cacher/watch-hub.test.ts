@@ -93,7 +93,7 @@ function stage() {
 }
 
 describe("a watch", () => {
-  test("begins with what there is, or after a revision", async () => {
+  test("begins with the existing objects, or after a revision", async () => {
     const { put, open } = stage()
     await put("a")
     await put("b")
@@ -134,7 +134,7 @@ describe("a watch", () => {
     expect(() => open({ resourceVersion: "99" })).toThrow("Too large resource version: 99, current: 3")
   })
 
-  test("hears by bookmarks how far the log is, and of its time-out", async () => {
+  test("gets bookmarks with the current revision, and one before its timeout", async () => {
     const { put, open, storage, pass, timers } = stage()
     await put("a")
     const watch = open({ resourceVersion: "1", allowWatchBookmarks: true, timeoutSeconds: 90 })
@@ -152,7 +152,7 @@ describe("a watch", () => {
     expect(timers.size).toBe(0)
   })
 
-  test("of this process hears them seldom, but often enough to resume within the history that is kept", async () => {
+  test("of this process gets bookmarks seldom, but often enough to resume within the kept history", async () => {
     const { open, storage, pass, timers } = stage()
     const near = open({ resourceVersion: "0", allowWatchBookmarks: true }, () => true, undefined, { inProcess: true })
     await storage.write({
@@ -172,7 +172,7 @@ describe("a watch", () => {
     expect(timers.size).toBe(0)
   })
 
-  test("is closed when it is too slow, and the others go on", async () => {
+  test("is closed when it is too slow, and the others continue", async () => {
     const { put, open } = stage()
     const slow = open({ resourceVersion: "0" }, () => false)
     const quick = open({ resourceVersion: "0" })
@@ -193,7 +193,7 @@ describe("a watch", () => {
     )
   })
 
-  test("hears of its own namespace only, and so do those with selectors", async () => {
+  test("gets events of its own namespace only, and so do those with selectors", async () => {
     const { hub, put, open } = stage()
     // given watches of everything, of one namespace and of another
     const [all, here, some, elsewhere] = [
@@ -222,7 +222,7 @@ describe("a watch", () => {
 })
 
 describe("upkeep", () => {
-  test("compacts what is older than the window, and ends objects whose time is up", async () => {
+  test("compacts revisions older than the window, and deletes expired objects", async () => {
     const { storage, put, clock, pass, timers } = stage()
     const stop = startUpkeep({
       storage,

@@ -11,8 +11,8 @@ afterAll(() => host.stop())
 
 const call = (method: string, path: string, options?: Call) => host.call(method, path, options)
 
-describe("the paths beside resources", () => {
-  test("tell what is served, in one document or in many, and not again what has not changed", async () => {
+describe("the paths other than resources", () => {
+  test("serve discovery in one document or in many, and answer 304 when it has not changed", async () => {
     const plain = JSON.parse((await call("GET", "/apis")).text) as { groups: { name: string }[] }
     expect(plain.groups.map(({ name }) => name)).toContain("apps")
     const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -49,7 +49,7 @@ describe("the paths beside resources", () => {
     expect((await call(method, path)).code).toBe(wants)
   })
 
-  test("are in YAML for who asks for it, and refused to who takes neither", async () => {
+  test("are served as YAML on request, and refused to clients that accept neither JSON nor YAML", async () => {
     const yaml = await call("GET", "/api/v1", { headers: { accept: "application/yaml" } })
     expect([yaml.headers["content-type"], yaml.text.split("\n")[0]]).toEqual(["application/yaml", "groupVersion: v1"])
     const groups = await call("GET", "/apis", { headers: { accept: "application/yaml" } })
@@ -60,7 +60,7 @@ describe("the paths beside resources", () => {
     )
   })
 
-  test("tell health by named checks, upstream's among them", async () => {
+  test("report health by named checks, including upstream's", async () => {
     // given all well
     const names = (text: string) => [...text.matchAll(/^\[\+\](\S+) ok$/gm)].map(([, name]) => name!)
     const live = await call("GET", "/livez?verbose")
@@ -80,7 +80,7 @@ describe("the paths beside resources", () => {
     )
   })
 
-  test("tell what a component is not well for to those who may ask for it", async () => {
+  test("report why a component is unhealthy to clients with the right to know", async () => {
     // given a component that is not well
     const forget = server.health.add("dns", () => "not yet", ["readyz"])
 
@@ -106,7 +106,7 @@ describe("the paths beside resources", () => {
     server.health.shuttingDown = false
   })
 
-  test("tell the health of components as objects too", async () => {
+  test("report the health of components as ComponentStatus objects", async () => {
     const statuses = async () =>
       (JSON.parse((await call("GET", "/api/v1/componentstatuses")).text) as { items: unknown[] }).items
     const healthy = (name: string, status: string, message: string) => ({
@@ -145,7 +145,7 @@ describe("the paths beside resources", () => {
     )
   })
 
-  test("tell at /metrics/slis how the checks of health went, and nothing else", async () => {
+  test("serve at /metrics/slis the results of health checks, and nothing else", async () => {
     // given a check that has failed once and is well now
     let problem: string | undefined = "broken"
     const forget = server.health.add("part", () => problem, ["readyz"])

@@ -133,11 +133,11 @@ describe.each(ADDRESSES)("the address $address", ({ address, allowed }) => {
   })
 })
 
-test("a name of a node that stands for loopback is no way to it", async () => {
+test("a node name that resolves to loopback is refused", async () => {
   expect(await outcome(() => nodeOf("n1:8080", nodeWith(["Hostname", "localhost"])))).toBe("address not allowed")
 })
 
-test("a node is reached by its address before its name", async () => {
+test("a node is reached by its address rather than its name", async () => {
   const node = nodeWith(["Hostname", "localhost"], ["InternalIP", "10.0.0.9"])
   expect(await outcome(() => nodeOf("https:n1:9100", node))).toBe("10.0.0.9 9100")
 })

@@ -43,7 +43,7 @@ describe("a page through a proxy", () => {
     for (let size = 1; size < page.length; size++) expect(through(page, size)).toBe(out)
   })
 
-  test("comes out while it goes in", () => {
+  test("is rewritten while it is still arriving", () => {
     const links = new HtmlLinks(prefixed)
     let out = ""
     links.on("data", (part: Buffer) => (out += part.toString("latin1")))

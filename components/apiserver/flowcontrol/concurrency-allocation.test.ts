@@ -30,22 +30,22 @@ describe("seats are divided", () => {
       wants: [12, 38, 50],
     },
     {
-      title: "at the lower bounds where they use it up",
+      title: "at the lower bounds when these take all seats",
       sum: 7,
       claims: [claim(5, 3, 9), claim(8, 4, 9)],
       wants: [3, 4],
     },
     {
-      title: "at the upper bounds where they just take it",
+      title: "at the upper bounds when these take all seats",
       sum: 9,
       claims: [claim(5, 1, 4), claim(8, 1, 5)],
       wants: [4, 5],
     },
-    { title: "alike where nobody wants any", sum: 8, claims: [claim(0, 0, 99), claim(0, 0, 99)], wants: [4, 4] },
-    { title: "as nothing where there is none", sum: 0, claims: [claim(0, 0, 9)], wants: [0] },
-    { title: "not at all where the lower bounds are too much", sum: 3, claims: [claim(5, 4, 9)], wants: undefined },
-    { title: "not at all where the upper bounds are too little", sum: 30, claims: [claim(5, 4, 9)], wants: undefined },
-    { title: "not at all where a target is below its bound", sum: 5, claims: [claim(1, 4, 9)], wants: undefined },
+    { title: "equally when all targets are equal", sum: 8, claims: [claim(0, 0, 99), claim(0, 0, 99)], wants: [4, 4] },
+    { title: "as no seats when the sum is 0", sum: 0, claims: [claim(0, 0, 9)], wants: [0] },
+    { title: "not at all when the lower bounds exceed the sum", sum: 3, claims: [claim(5, 4, 9)], wants: undefined },
+    { title: "not at all when the upper bounds are below the sum", sum: 30, claims: [claim(5, 4, 9)], wants: undefined },
+    { title: "not at all when a target is below its lower bound", sum: 5, claims: [claim(1, 4, 9)], wants: undefined },
   ])("$title", ({ sum, claims, wants }) => {
     const seats = allocate(sum, claims)?.seats
     expect(seats?.map((count) => Math.round(count * 1e6) / 1e6)).toEqual(wants === undefined ? undefined : [...wants])

@@ -8,7 +8,7 @@ function dropIn(dropped: DroppedRequests, second: number, count: number): number
   return told
 }
 
-test("clients are asked to stay away longer the more of them are turned away, and less long again", () => {
+test("Retry-After rises while many requests are rejected, and falls again", () => {
   const dropped = new DroppedRequests()
   // when few are turned away, then each may come again after a second
   expect(dropIn(dropped, 1000, 2)).toBe(1)
@@ -23,7 +23,7 @@ test("clients are asked to stay away longer the more of them are turned away, an
   expect(dropIn(dropped, 1040, 1)).toBe(2)
 })
 
-test("no client is asked to wait for more than 32 seconds", () => {
+test("Retry-After is never more than 32 seconds", () => {
   const dropped = new DroppedRequests()
   let told = 0
   for (let second = 1000; second < 1200; second++) told = dropIn(dropped, second, 200)

@@ -41,49 +41,49 @@ function check(name: string, given: Case): void {
 describe("a suggested object", () => {
   test.each<Case>([
     {
-      title: "that is as it should be stays",
+      title: "that is up to date stays",
       annotation: "true",
       generation: 1,
       isChanged: false,
       wants: { annotation: "true", isRestored: false, generation: 1 },
     },
     {
-      title: "that was changed is put right",
+      title: "that was changed is corrected",
       annotation: "true",
       generation: 2,
       isChanged: true,
       wants: { annotation: "true", isRestored: true, generation: 3 },
     },
     {
-      title: "that is to stay as it is stays",
+      title: "whose annotation says so is left alone",
       annotation: "false",
       generation: 2,
       isChanged: true,
       wants: { annotation: "false", isRestored: false, generation: 2 },
     },
     {
-      title: "without a word, and never changed, is put right",
+      title: "without annotation that was never changed is corrected",
       annotation: null,
       generation: 1,
       isChanged: true,
       wants: { annotation: "true", isRestored: true, generation: 2 },
     },
     {
-      title: "without a word, but changed, is left alone from then on",
+      title: "without annotation that was changed is left alone from then on",
       annotation: null,
       generation: 2,
       isChanged: true,
       wants: { annotation: "false", isRestored: false, generation: 2 },
     },
     {
-      title: "with a word that says nothing counts as one without",
+      title: "with an invalid annotation counts as one without",
       annotation: "maybe",
       generation: 3,
       isChanged: true,
       wants: { annotation: "false", isRestored: false, generation: 3 },
     },
     {
-      title: "with a word in another form keeps it",
+      title: "with another spelling of the annotation keeps it",
       annotation: "T",
       generation: 1,
       isChanged: false,
@@ -95,21 +95,21 @@ describe("a suggested object", () => {
 describe("a mandatory object", () => {
   test.each<Case>([
     {
-      title: "is put right whatever its annotation says",
+      title: "is corrected whatever its annotation says",
       annotation: "false",
       generation: 2,
       isChanged: true,
       wants: { annotation: "true", isRestored: true, generation: 3 },
     },
     {
-      title: "has its annotation put right",
+      title: "gets its annotation corrected",
       annotation: "false",
       generation: 1,
       isChanged: false,
       wants: { annotation: "true", isRestored: false, generation: 1 },
     },
     {
-      title: "gets the annotation that it lacks",
+      title: "gets the missing annotation",
       annotation: null,
       generation: 9,
       isChanged: false,
@@ -117,7 +117,7 @@ describe("a mandatory object", () => {
     },
   ])("$title", (given) => check("catch-all", given))
 
-  test("of the name exempt keeps what an administrator says of its seats", () => {
+  test("named exempt keeps an administrator's settings of its seats", () => {
     const wanted = wantedNamed("PriorityLevelConfiguration", "exempt")
     const object = {
       ...stored("exempt", {
@@ -136,7 +136,7 @@ describe("a mandatory object", () => {
 test.each([
   { title: "one that was the server's is deleted", name: "old", annotation: "true", wants: true },
   { title: "one of a user stays", name: "mine", annotation: undefined, wants: false },
-  { title: "one that is to stay as it is stays", name: "mine", annotation: "false", wants: false },
+  { title: "one whose annotation says so stays", name: "mine", annotation: "false", wants: false },
   { title: "one that is wanted stays", name: "system", annotation: "true", wants: false },
 ])("of objects that are not suggested any more $title", ({ name, annotation, wants }) => {
   const annotations = annotation === undefined ? {} : { [KEY]: annotation }

@@ -48,7 +48,7 @@ function start(serverSeats = 600) {
 }
 
 describe("seats", () => {
-  test("are divided as by a Kubernetes server that has nothing to do", async () => {
+  test("are divided as by an idle Kubernetes server", async () => {
     // given the limits that apiserver 1.36.2 shows, where its exempt level has used one seat
     const { clock, flow, level } = start()
     level("exempt").demand.set(1, 0)
@@ -97,7 +97,7 @@ describe("seats", () => {
 })
 
 describe("a request", () => {
-  test("is answered in the same turn where there is room, and takes no seat", () => {
+  test("is answered in the same turn when seats are free, and takes no seat", () => {
     const { flow, level, clock } = start()
     const answer = flow.run(jane, write(jane), () => "now", { mostMs: 1000, rejected: () => "429" })
     expect(answer).toBe("now")
@@ -106,7 +106,7 @@ describe("a request", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("holds its seat until its promise is settled, even where it fails", async () => {
+  test("holds its seat until its promise settles, even when it rejects", async () => {
     const { clock, flow, level } = start()
     const failing = flow.run(jane, write(jane), () => Promise.reject(new Error("no")), {
       mostMs: 1000,
@@ -118,7 +118,7 @@ describe("a request", () => {
     expect(level("global-default").queues.isIdle).toBe(true)
   })
 
-  test("that waits is turned away when its time is up, and leaves no timer behind", async () => {
+  test("that waits too long is rejected, and leaves no timer behind", async () => {
     // given a server with few seats, which one user has
     const { clock, level, begin } = start(10)
     const running = Array.from({ length: level("global-default").current }, () => begin(jane))
@@ -142,7 +142,7 @@ describe("a request", () => {
     expect(level("exempt").queues.executing).toBe(100)
   })
 
-  test("of another user comes before most of a flood that came earlier", async () => {
+  test("of another user is executed before most of an earlier flood", async () => {
     // given a flood
     const { clock, level, begin, log } = start(10)
     const flood = Array.from({ length: 100 }, (_, i) => begin(jane, `flood-${i}`))
@@ -164,7 +164,7 @@ describe("a request", () => {
 })
 
 describe("a level that is deleted", () => {
-  test("remains until its requests are over, and takes no new ones", async () => {
+  test("remains until its requests have ended, and gets no new ones", async () => {
     // given a request at a level of its own
     const { clock, flow, begin } = start()
     const mine = {
@@ -193,7 +193,7 @@ describe("a level that is deleted", () => {
     await clock.settle()
   })
 
-  test("is made up for where it is a mandatory one", () => {
+  test("is replaced by its default if it is mandatory", () => {
     const { flow } = start()
     flow.configure([], [])
     expect(flow.levels.map(({ name }) => name)).toEqual(["catch-all", "exempt"])

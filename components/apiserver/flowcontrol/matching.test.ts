@@ -54,7 +54,7 @@ describe("a subject", () => {
 describe("a rule about resources", () => {
   const rule = { verbs: ["get"], apiGroups: [""], resources: ["pods", "nodes/status"], namespaces: ["team"] }
   test.each<{ readonly title: string; readonly given: Partial<ResourceAttributes>; readonly wants: boolean }>([
-    { title: "matches what stands in each of its lists", given: {}, wants: true },
+    { title: "matches a request that is in each of its lists", given: {}, wants: true },
     { title: "does not match another verb", given: { verb: "list" }, wants: false },
     { title: "does not match another group", given: { group: "apps" }, wants: false },
     { title: "does not match another resource", given: { resource: "nodes" }, wants: false },

@@ -5,7 +5,7 @@ import { MaxInFlight } from "./max-in-flight.ts"
 const gauges = () => ({ reads: new Value(), writes: new Value() })
 const jane = { name: "jane", groups: [] }
 
-test("requests beyond the limit are turned away, reads and writes apart, administrators never", () => {
+test("requests beyond the limit are rejected, for reads and writes separately, but never those of administrators", () => {
   // given room for one write and two reads
   const flow = new MaxInFlight({ reads: 2, writes: 1 }, gauges())
   const isLetIn = (verb: string) => flow.enter(jane, verb) !== undefined
@@ -22,12 +22,12 @@ test("requests beyond the limit are turned away, reads and writes apart, adminis
   expect(isLetIn("create")).toBe(true)
 })
 
-test("a limit of 0 is none", () => {
+test("a limit of 0 means no limit", () => {
   const flow = new MaxInFlight({ reads: 0, writes: 1 }, gauges())
   expect([1, 2, 3].map(() => flow.enter(jane, "get") !== undefined)).toEqual([true, true, true])
 })
 
-test("no user has all the places, and administrators take none from others", () => {
+test("no user gets all places, and administrators take none from others", () => {
   // given a user who asks for as many as it can get, and as many requests of an administrator
   const { reads, writes } = gauges()
   const flow = new MaxInFlight({ reads: 0, writes: 8 }, { reads, writes })

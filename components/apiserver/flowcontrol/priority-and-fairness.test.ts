@@ -139,7 +139,7 @@ const seatsOf = (level: string): number =>
   Number(new RegExp(`current_limit_seats\\{priority_level="${level}"\\} (\\d+)`).exec(metrics())![1])
 
 describe("priority and fairness", () => {
-  test("tells in the head of each answer by which objects it was served", async () => {
+  test("names FlowSchema and priority level in the headers of each response", async () => {
     const uidOf = async (plural: string, name: string) =>
       (
         JSON.parse((await ask("admin", { path: `${FLOWCONTROL}/${plural}/${name}` }).answer).text) as {
@@ -158,7 +158,7 @@ describe("priority and fairness", () => {
     expect(probe.schema).toBe(await uidOf("flowschemas", "probes"))
   })
 
-  test("has a request wait that finds no seat, and turns it away only where the queue is full", async () => {
+  test("lets a request without a seat wait, and rejects it only when the queue is full", async () => {
     // given as many requests as the level has seats, and as many more as may wait
     await limit("mine", ["jane"], { queues: 1, handSize: 1, queueLengthLimit: 2 })
     const seats = seatsOf("mine")
@@ -184,7 +184,7 @@ describe("priority and fairness", () => {
     expect((await ask("jane").answer).code).toBe(200)
   })
 
-  test("turns away at once at a level without queues", async () => {
+  test("rejects at once at a level without queues", async () => {
     await limit("mine", ["jane"], undefined)
     const seats = seatsOf("mine")
     const first = Array.from({ length: seats }, () => ask("jane", slow).answer)
@@ -196,7 +196,7 @@ describe("priority and fairness", () => {
     expect(metrics()).toContain('reason="concurrency-limit"} 1\n')
   })
 
-  test("serves a user in its turn, though another has filled its queues", async () => {
+  test("serves a user although another one has filled its queues", async () => {
     // given a user that has all seats, and many requests that wait
     await limit("shared", ["flood", "few"], { queues: 64, handSize: 1, queueLengthLimit: 50 })
     const seats = seatsOf("shared")
@@ -223,7 +223,7 @@ describe("priority and fairness", () => {
     await Promise.all(flood)
   })
 
-  test("forgets a request that waits when its client goes away", async () => {
+  test("drops a waiting request when its client disconnects", async () => {
     await limit("mine", ["jane"], { queues: 1, handSize: 1, queueLengthLimit: 5 })
     const seats = seatsOf("mine")
     const first = Array.from({ length: seats }, () => ask("jane", slow).answer)
@@ -240,7 +240,7 @@ describe("priority and fairness", () => {
     await Promise.all(first)
   })
 
-  test("shows its levels, queues and requests to who may see them", async () => {
+  test("shows its levels, queues and requests to users with the right to see them", async () => {
     await limit("mine", ["jane"], { queues: 2, handSize: 1, queueLengthLimit: 5 })
     const first = ask("jane", slow).answer
     await whenHeld(1)

@@ -73,7 +73,7 @@ describe("seats go", () => {
     readonly wants: readonly number[]
   }>([
     {
-      title: "to both alike, though one asks ten times as often",
+      title: "to both equally, although one sends ten times as many requests",
       loads: [
         { flow: "flood", clients: 80, serveMs: 10 },
         { flow: "few", clients: 8, serveMs: 10 },
@@ -82,7 +82,7 @@ describe("seats go", () => {
       wants: [4, 4],
     },
     {
-      title: "to both alike, though the answers to one take longer",
+      title: "to both equally, although requests of one take longer",
       loads: [
         { flow: "slow", clients: 20, serveMs: 100 },
         { flow: "fast", clients: 20, serveMs: 10 },
@@ -91,7 +91,7 @@ describe("seats go", () => {
       wants: [4, 4],
     },
     {
-      title: "to both alike, though one needs several for a request",
+      title: "to both equally, although one needs several seats for a request",
       loads: [
         { flow: "wide", clients: 20, serveMs: 10, seats: 2 },
         { flow: "narrow", clients: 20, serveMs: 10 },
@@ -100,7 +100,7 @@ describe("seats go", () => {
       wants: [4, 4],
     },
     {
-      title: "to who wants more, where another cannot use its part",
+      title: "to the flow that wants more, when another does not use its share",
       loads: [
         { flow: "flood", clients: 40, serveMs: 10 },
         { flow: "one", clients: 1, serveMs: 10 },
@@ -109,13 +109,13 @@ describe("seats go", () => {
       wants: [5, 1],
     },
     {
-      title: "to whoever asks, where there is no other",
+      title: "to the only flow",
       loads: [{ flow: "alone", clients: 40, serveMs: 10 }],
       limit: 6,
       wants: [6],
     },
     {
-      title: "to three alike",
+      title: "to three flows equally",
       loads: ["a", "b", "few"].map((name, i) => ({ flow: name, clients: 10 + 20 * i, serveMs: 7 + i })),
       limit: 9,
       wants: [3, 3, 3],
@@ -131,7 +131,7 @@ describe("seats go", () => {
 })
 
 describe("a request", () => {
-  test("that finds no room waits until another is over, and the queues in turn", () => {
+  test("without a free seat waits until another one ends, and the queues are served in turn", () => {
     // given two seats in use, and three requests of one flow that wait before one of another
     const { queues, request, dispatched, demands } = start(ONE_EACH, 2)
     const [a, b] = [flow("flood"), flow("few")]
@@ -149,7 +149,7 @@ describe("a request", () => {
     expect([queues.waiting, queues.executing, demands.at(-1)]).toEqual([2, 2, 4])
   })
 
-  test("is turned away where its queue is full, and only there", () => {
+  test("is rejected only when its queue is full", () => {
     const { queues, request } = start({ queues: 8, handSize: 1, queueLengthLimit: 1 }, 1)
     queues.execute(request(flow("flood")))
     expect(queues.enqueue(request(flow("flood")))).toBeObject()
@@ -167,7 +167,7 @@ describe("a request", () => {
     expect(dispatched).toEqual(["flood", "patient"])
   })
 
-  test("is turned away at a level without queues when its seats are in use", () => {
+  test("is rejected at a level without queues when its seats are in use", () => {
     const { queues, request } = start({ queues: 0, handSize: 0, queueLengthLimit: 0 }, 1)
     const place = queues.execute(request(flow("a")))
     expect(queues.hasRoom(1)).toBe(false)
@@ -185,7 +185,7 @@ describe("a request", () => {
     expect(dispatched).toEqual(["a"])
   })
 
-  test("that needs more seats than there are gets them all, once nothing else has any", () => {
+  test("that needs more seats than exist gets all of them when no other request has any", () => {
     const { queues, request, dispatched } = start(ONE_EACH, 3)
     const place = queues.execute(request(flow("few")))
     queues.enqueue(request(flow("flood"), 5, "wide"))
@@ -196,7 +196,7 @@ describe("a request", () => {
     expect(queues.hasRoom(1)).toBe(false)
   })
 
-  test("that is given up makes room in its queue, and lets those behind it go", () => {
+  test("that is cancelled makes room in its queue, and requests behind it are dispatched", () => {
     // given a wide request before a narrow one, with one seat free
     const { queues, request, dispatched } = start(ONE_EACH, 2)
     queues.execute(request(flow("a")))
@@ -221,7 +221,7 @@ describe("a request", () => {
 })
 
 describe("queues", () => {
-  test("that are too many are given up when they are empty", () => {
+  test("beyond a reduced number are removed when they are empty", () => {
     // given requests in two of eight queues
     const { queues, request } = start(ONE_EACH, 2)
     const places = ["flood", "few"].map((name) => queues.execute(request(flow(name))))
@@ -235,7 +235,7 @@ describe("queues", () => {
     expect(queues.isIdle).toBe(true)
   })
 
-  test("of a flow fill one after the other, and others of the same level have room still", () => {
+  test("of a flow fill up, and other queues of the level still have room", () => {
     // given a flow that has filled all the queues of its hand
     const { queues, request } = start({ queues: 64, handSize: 4, queueLengthLimit: 5 }, 1)
     queues.execute(request(flow("flood")))
@@ -246,7 +246,7 @@ describe("queues", () => {
     for (let i = 0; i < 30; i++) expect(queues.enqueue(request(flow(`other-${i}`)))).toBeObject()
   })
 
-  test("that did nothing for long save up no claim", () => {
+  test("that were idle for long have no advantage", () => {
     // given a flow that was served alone for a minute
     const { time, queues, request, dispatched } = start(ONE_EACH, 1)
     let place = queues.execute(request(flow("flood")))

@@ -22,7 +22,7 @@ test("a demand that goes on is the whole of the next period", () => {
   expect(demand.figures).toMatchObject({ highWatermark: 3, average: 3, deviation: 0 })
 })
 
-test("half of a smoothed demand is left after five minutes without any, whether somebody looked meanwhile or not", () => {
+test("smoothed demand halves in five minutes without demand, whether it is read meanwhile or not", () => {
   // given two levels with a demand in one period
   const [watched, alone] = [new SeatDemand(0), new SeatDemand(0)]
   for (const demand of [watched, alone]) {

@@ -6,7 +6,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { createApiServer } from "../apiserver.ts"
 
-test("without priority and fairness, who comes when there are too many requests is told in plain text when to come again, as by upstream", async () => {
+test("without priority and fairness, a request beyond the limit gets Retry-After and plain text, as from upstream", async () => {
   // given a server with room for one read, which is taken
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const { promise: taken, resolve: isTaken } = Promise.withResolvers<void>()

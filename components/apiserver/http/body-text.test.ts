@@ -71,7 +71,7 @@ describe("a YAML body", () => {
     })
   })
 
-  test("tells keys that stand twice", () => {
+  test("reports duplicate keys", () => {
     expect(yaml("a: 1\nb:\n  c: 1\n  c: 2\na: 2\n").faults).toEqual([
       'yaml: unmarshal errors:\n  line 4: key "c" already set in map\n  line 5: key "a" already set in map',
     ])

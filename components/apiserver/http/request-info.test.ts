@@ -58,7 +58,7 @@ describe("a request line", () => {
     ["POST", "/readyz/ping", { isResource: false, verb: "post" }],
     ["OPTIONS", "/api/v1/pods", { verb: "", resource: "pods" }],
   ]
-  test.each(rows)("%s %s says what it asks for", (method, url, expected) => {
+  test.each(rows)("%s %s is parsed into verb and resource", (method, url, expected) => {
     expect(requestInfo(method, url)).toMatchObject(expected)
   })
 

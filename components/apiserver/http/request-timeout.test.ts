@@ -66,7 +66,7 @@ describe("over HTTP", () => {
     },
   )
 
-  test("a watch takes no notice of it", async () => {
+  test("a watch has no such timeout", async () => {
     const path = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&timeout=abc"
     expect((await server.call("GET", path)).code).toBe(200)
   })

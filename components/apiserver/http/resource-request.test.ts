@@ -25,7 +25,7 @@ describe("a watch from outside", () => {
     expect(watched(request, () => usualWatchSeconds(chance(next))).options.timeoutSeconds).toBe(seconds)
   })
 
-  test("never ends where there are no limits of time, unless it says when", () => {
+  test("never ends without time limits, unless it has timeoutSeconds", () => {
     expect(watched(watch({ timeoutSeconds: 0 }), () => undefined).options).toEqual({})
     expect(watched(watch({ timeoutSeconds: 5 }), () => undefined).options).toEqual({ timeoutSeconds: 5 })
   })

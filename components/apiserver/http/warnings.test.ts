@@ -9,7 +9,7 @@ function headersOf(texts: readonly string[]): readonly string[] {
 const numbered = (count: number, length: number) => Array.from({ length: count }, (_, i) => `${i} `.padEnd(length, "x"))
 
 describe("warnings", () => {
-  test("are given in their order, each once, and no empty one", () => {
+  test("are sent in their order, without duplicates and empty ones", () => {
     expect(headersOf(["b", "a", "", "b"])).toEqual(['299 - "b"', '299 - "a"'])
   })
 

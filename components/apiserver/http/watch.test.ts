@@ -48,7 +48,7 @@ test.each<Partial<Accepted>>([
   expect(encoderOf({ as: "PartialObjectMetadata", asVersion: "v1beta1" }).body(batch)).not.toEqual(one.body(batch))
 })
 
-test("each watcher of tables is told the columns once", () => {
+test("each watch of tables gets the columns once", () => {
   const columns = (bytes: Uint8Array) =>
     text(bytes)
       .trimEnd()
@@ -63,7 +63,7 @@ test("each watcher of tables is told the columns once", () => {
   }
 })
 
-test("what ends a watch is a line of its own", () => {
+test("the error that ends a watch is a line of its own", () => {
   expect(text(encoderOf().error(new ApiError("Expired", "too old")))).toMatch(
     /^\{"type":"ERROR","object":\{"kind":"Status".*"code":410.*\}\n$/,
   )

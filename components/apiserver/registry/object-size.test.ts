@@ -15,7 +15,7 @@ const withMessage = (length: number) => ({
 const REFUSAL = { code: 500, message: "etcdserver: request is too large" }
 
 describe("an object of more than 1.5 MiB", () => {
-  test("is refused in etcd's words, by whatever way it grows so large", async () => {
+  test("is refused with etcd's message, whichever request makes it so large", async () => {
     await using cluster = await start()
     const { client } = cluster
     const data = (length: number) => ({ text: "x".repeat(length) })

@@ -12,7 +12,7 @@ const watched = (agent: Agent, ended: string[], name: string): Agent => {
   return agent
 }
 
-test("connections that give way to a 201st place end after the calls that are under way there", async () => {
+test("connections to a place that the 201st one evicts end after their calls in progress", async () => {
   // given a call under way, and as many places again as are kept
   const agents = new Agents()
   const ended: string[] = []
@@ -31,7 +31,7 @@ test("connections that give way to a 201st place end after the calls that are un
   expect(ended).toEqual(["idle", "busy"])
 })
 
-test("a place keeps its connections while it is asked again", async () => {
+test("a place keeps its connections while it is called again", async () => {
   const agents = new Agents()
   const ofPlace = () => agents.use({ host: "place", caBundle: "" }, (agent) => Promise.resolve(agent))
   const first = await ofPlace()

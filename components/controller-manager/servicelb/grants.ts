@@ -2,22 +2,22 @@ import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { POOL_LABEL } from "./nodes.ts"
 
-/** Why a Service gets no load balancer: a port that it asks for, as `80/TCP`, and who has it. */
+/** Why a Service gets no load balancer: the port, such as `80/TCP`, and its holder. */
 export interface Refusal {
   readonly port: string
   readonly holder: string
 }
 
-/** A port of the nodes of one pool (or of all nodes, for ""), and who has it. */
+/** A port of the nodes of one pool (or of all nodes, for ""), and its holder. */
 interface Taken {
   readonly pool: string
   readonly holder: string
 }
 
 /**
- * Which Services get their ports, by `<namespace>/<name>`: undefined for those that do. A Service gets all of its
- * ports or none. Who has a port keeps it, whoever asks for it later; among those who have none yet the oldest comes
- * first. `reserved` are ports of the nodes themselves, which nobody gets, as `6443/TCP`.
+ * Decides which Services get their ports, and returns by `<namespace>/<name>` a refusal, or undefined for those that
+ * do. A Service gets all of its ports or none. A Service that has a port keeps it; of the others the oldest comes
+ * first. `reserved` are ports of the nodes themselves, such as `6443/TCP`, which no Service gets.
  */
 export function grants(
   services: readonly Service[],
@@ -40,11 +40,11 @@ export function grants(
   return decided
 }
 
-/** As `80/TCP`. */
+/** Returns ports such as `80/TCP`. */
 export const portsOf = ({ spec }: Service): readonly string[] =>
   (spec.ports ?? []).map(({ port, protocol }) => `${port}/${protocol}`)
 
-/** Whether the Service's status says that it has all the ports that it asks for. */
+/** Whether the Service's status shows that it holds all the ports in its spec. */
 function holdsPorts(service: Service): boolean {
   const [first] = service.status.loadBalancer.ingress ?? []
   const held = new Set((first?.ports ?? []).map(({ port, protocol }) => `${port}/${protocol}`))

@@ -3,14 +3,20 @@ import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 
-/** Where any node has this label with the value "true", only such nodes serve. Source: k3s, Service Load Balancer. */
+/**
+ * If any node has this label with the value "true", only nodes with it serve load balancers. Source: k3s, Service Load
+ * Balancer.
+ */
 export const ENABLE_LABEL = "svccontroller.k3s.cattle.io/enablelb"
-/** A Service with this label is served by nodes that have it with the same value. Source: as above. */
+/** A Service with this label is served by nodes with the same value of the label. Source: as above. */
 export const POOL_LABEL = "svccontroller.k3s.cattle.io/lbpool"
 /** Source: k8s.io/api core/v1 well_known_labels.go. */
 const EXCLUDE_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers"
 
-/** What of a node tells whether and at which addresses it serves: equal texts, equal answers. */
+/**
+ * Returns a text of what decides whether and at which addresses a node serves load balancers; it changes only with
+ * these.
+ */
 export const digestOf = (node: Node): string =>
   JSON.stringify([
     isReady(node),

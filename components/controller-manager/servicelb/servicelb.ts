@@ -14,15 +14,15 @@ import {
 import { grants, portsOf } from "./grants.ts"
 import { addressesFor, digestOf } from "./nodes.ts"
 
-/** Where nodes listen themselves; load balancers do not get these ports. */
+/** Ports on which the nodes themselves listen; load balancers do not get them. */
 export interface OccupiedPorts {
-  /** As `6443/TCP`, with who listens there. */
+  /** By port, such as `6443/TCP`: the program that listens there. */
   readonly always: ReadonlyMap<string, string>
-  /** As `80/TCP`: occupied while there is an Ingress whose class names the controller in this process. */
+  /** Such as `80/TCP`: occupied while there is an Ingress whose class names the controller in this process. */
   readonly ingress?: readonly string[]
 }
 
-/** A Service with a class is another implementation's. */
+/** A Service with a loadBalancerClass belongs to another implementation. */
 const isOurs = ({ metadata, spec }: Service): boolean =>
   spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined
 
@@ -36,10 +36,10 @@ const byService: Index<EndpointSlice> = {
 }
 
 /**
- * Gives Services of type LoadBalancer the addresses of nodes, where the proxy's rules lead their ports to endpoints: no
- * pod and no image. Two Services cannot have one port of the nodes: the second gets no address, and an Event that says
- * who has it. Source of the behaviour: k3s pkg/cloudprovider/servicelb.go; of status and class: KEP-1959 and
- * k8s.io/cloud-provider/controllers/service.
+ * Gives Services of type LoadBalancer the addresses of nodes, where kube-proxy's rules forward their ports to
+ * endpoints; it needs no pod and no image. Two Services cannot have the same port of the nodes: the second one gets no
+ * address, and an Event that names the holder. Source of the behaviour: k3s pkg/cloudprovider/servicelb.go; of status
+ * and class: KEP-1959 and k8s.io/cloud-provider/controllers/service.
  */
 export const serviceLbController = (occupied: OccupiedPorts = { always: new Map() }): Controller<Service> =>
   defineController<Service>({
@@ -48,7 +48,7 @@ export const serviceLbController = (occupied: OccupiedPorts = { always: new Map(
     concerns: (service) =>
       service.spec.type === "LoadBalancer" || (service.status.loadBalancer.ingress ?? []).length > 0,
     watches: [
-      // Who asks for the same ports may get them, or not any more.
+      // Other Services with the same ports may get them now, or lose them.
       watching(Service, (service, context, old) => {
         if (service.spec.type !== "LoadBalancer" && old?.spec.type !== "LoadBalancer") return []
         const ports = new Set([...portsOf(service), ...(old === undefined ? [] : portsOf(old))])
@@ -112,7 +112,7 @@ const allOurs = ({ informers }: ReconcileContext): readonly Key[] =>
     .by(ours, "")
     .map(({ metadata }) => keyFrom(metadata))
 
-/** Notes with each address the ports, by which we know later who has them. */
+/** Writes each address with the ports, from which the holder of a port is known later. */
 async function setAddresses(
   service: Service,
   addresses: readonly string[],

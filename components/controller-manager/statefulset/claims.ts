@@ -8,7 +8,10 @@ import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
 import { claimName, isInRange, podName } from "./identity.ts"
 import { failed } from "./failed.ts"
 
-/** A pod's own claims. Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, KEP-1847. */
+/**
+ * Manages the claims of a StatefulSet's pod. Source:
+ * pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, KEP-1847.
+ */
 
 const claimKeys = (set: StatefulSet, ordinal: number): readonly string[] =>
   (set.spec.volumeClaimTemplates ?? []).map(
@@ -51,15 +54,15 @@ export async function createMissingClaims(set: StatefulSet, ordinal: number, con
   }
 }
 
-/** A claim that still goes with an earlier pod of this name has to be gone before the next pod comes. */
+/** Whether a claim still belongs to an earlier pod of this name. It must be deleted before the next pod is created. */
 export const hasStaleClaim = (set: StatefulSet, ordinal: number, context: ReconcileContext): boolean =>
   claimsOf(set, ordinal, context).some((claim) =>
     claim.metadata.ownerReferences?.some(({ kind, name }) => kind === "Pod" && name === podName(set, ordinal)),
   )
 
 /**
- * Sets who takes the claims of a pod along by persistentVolumeClaimRetentionPolicy: the set, when claims go with it;
- * the pod, when it is one that goes because the set is scaled down. A claim that somebody else controls is left alone.
+ * Sets the owner of a pod's claims according to persistentVolumeClaimRetentionPolicy: the set, when claims are deleted
+ * with it; the pod, when it is deleted because the set is scaled down. A claim with another controller is left alone.
  */
 export async function setClaimOwners(
   set: StatefulSet,

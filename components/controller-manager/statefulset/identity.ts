@@ -10,7 +10,7 @@ export const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 export const startOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0
 
-/** The number at the end of the pod's name; undefined when the name is not one that this set gives. */
+/** Returns the number at the end of a pod's name; undefined when the name does not belong to this set. */
 export function ordinalOf(
   { metadata: { name: podName = "" } }: Pod,
   { metadata: { name } }: StatefulSet,
@@ -28,7 +28,7 @@ export const claimName = (set: StatefulSet, template: string, ordinal: number): 
 
 export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION_LABEL] ?? ""
 
-/** The template of one pod: with its name, its place in the set's DNS and its own claims. */
+/** Returns the pod template with the pod's name, its DNS name in the set and its own claims. */
 export function templateFor(
   set: StatefulSet,
   { metadata, spec }: PodTemplateSpec,

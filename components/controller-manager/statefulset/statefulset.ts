@@ -16,7 +16,7 @@ import { type RevisionKind, syncHistory, trimRevisions } from "../revisions.ts"
 import { isInRange, ordinalOf, revisionOf, startOrdinal } from "./identity.ts"
 import { takeSteps, type Round } from "./steps.ts"
 
-/** Names as upstream gives them: a StatefulSet's pods name their revision. */
+/** The label and names are upstream's: pods of a StatefulSet name their revision. */
 const REVISIONS: RevisionKind<StatefulSet> = {
   resource: StatefulSet,
   label: "controller.kubernetes.io/hash",
@@ -24,9 +24,9 @@ const REVISIONS: RevisionKind<StatefulSet> = {
 }
 
 /**
- * Keeps pods that each have a lasting name and volumes of their own. Source:
- * pkg/controller/statefulset/stateful_set{,_control}.go. Differs from upstream: the status says what was seen at the
- * start of a round; what the round did shows in the next, which it sets off.
+ * Keeps pods with stable names and their own volumes. Source: pkg/controller/statefulset/stateful_set{,_control}.go.
+ * Differs from upstream: the status shows the state at the start of a round; the effects of the round appear in the
+ * next one, which they trigger.
  */
 export function statefulSetController(): Controller<StatefulSet> {
   let pace: CreationPace | undefined
@@ -46,7 +46,7 @@ export function statefulSetController(): Controller<StatefulSet> {
           .map(({ metadata }) => keyFrom(metadata)),
       ),
       owned(ControllerRevision, StatefulSet),
-      // A claim that goes with an earlier pod holds up the next one.
+      // A claim of an earlier pod delays the next one.
       {
         resource: PersistentVolumeClaim,
         keys(claimed, { informers }, _old, deleted) {
@@ -139,7 +139,7 @@ function statusOf(
   const count = (revision: ControllerRevision): number =>
     staying.filter((pod) => revisionOf(pod) === revision.metadata.name).length
   const updated = count(update)
-  // The update is complete when every pod has it and is ready; then it is the current version.
+  // The update is complete when every pod is updated and ready; then its revision becomes the current one.
   const complete =
     set.spec.updateStrategy.type === "RollingUpdate" &&
     updated === pods.length &&
@@ -164,8 +164,8 @@ function statusOf(
 }
 
 /**
- * Returns the status without pods that were deleted to be replaced: how many pods of the old version are left says of
- * which version the next round makes them.
+ * Returns the status without pods that were deleted to be replaced: the number of pods of the old revision decides
+ * which revision the next round creates.
  */
 function withoutReplaced({ currentReplicas = 0, ...status }: StatefulSetStatus, replaced: number): StatefulSetStatus {
   return currentReplicas > replaced ? { ...status, currentReplicas: currentReplicas - replaced } : status

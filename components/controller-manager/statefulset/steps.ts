@@ -19,12 +19,12 @@ import {
 } from "./identity.ts"
 import { failed } from "./failed.ts"
 
-/** One round of a StatefulSet's work: the pods it wants and those it has too many, and its versions. */
+/** The input of one round: the pods that should exist, those that should be deleted, and the revisions. */
 export interface Round {
   readonly set: StatefulSet
-  /** By ordinal, from the first; undefined where there is no pod yet. */
+  /** By ordinal, from the first; undefined when the pod does not exist. */
   readonly replicas: readonly (Pod | undefined)[]
-  /** Highest ordinal first. */
+  /** The pods to delete, highest ordinal first. */
   readonly condemned: readonly Pod[]
   /** The revision of the pods that are not updated yet. */
   readonly current: History["update"]
@@ -32,8 +32,8 @@ export interface Round {
 }
 
 /**
- * Takes the steps of one round, and returns how many pods of an old version were deleted to be replaced. Source of the
- * steps: updateStatefulSet in pkg/controller/statefulset/stateful_set_control.go.
+ * Does one round, and returns how many pods of an old revision were deleted to be replaced. Source of the steps:
+ * updateStatefulSet in pkg/controller/statefulset/stateful_set_control.go.
  */
 export async function takeSteps(round: Round, pace: CreationPace, context: ReconcileContext): Promise<number> {
   const { set, replicas, condemned } = round
@@ -58,8 +58,8 @@ export async function takeSteps(round: Round, pace: CreationPace, context: Recon
 }
 
 /**
- * A step says whether the next may follow. In order the first that says no ends the round; in parallel only an error
- * does.
+ * Runs steps, each of which returns whether the next may follow. With ordered pod management the first false ends the
+ * round; in parallel only an error does.
  */
 async function each(steps: readonly (() => Promise<boolean>)[], parallel: boolean): Promise<boolean> {
   if (parallel) {
@@ -76,7 +76,7 @@ async function each(steps: readonly (() => Promise<boolean>)[], parallel: boolea
 const isAvailable = (set: StatefulSet, pod: Pod, now: number): boolean =>
   pod.status.phase === "Running" && isPodReady(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, now)
 
-/** Makes what is missing, replaces what has ended, and is content with what is available. */
+/** Creates a missing pod and replaces one that has ended. Returns whether the pod is available. */
 async function keepReplica(
   round: Round,
   pod: Pod | undefined,
@@ -114,7 +114,8 @@ async function keepReplica(
 }
 
 /**
- * Deletes a pod beyond the wanted number; in order only when all before it are well, or it is the first that is not.
+ * Deletes a pod beyond the wanted number; with ordered pod management only when all pods before it are healthy, or it
+ * is the first unhealthy one.
  */
 async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: ReconcileContext): Promise<boolean> {
   const parallel = set.spec.podManagementPolicy === "Parallel"
@@ -133,9 +134,9 @@ async function condemn({ set, replicas, condemned }: Round, pod: Pod, context: R
 }
 
 /**
- * Deletes pods of an old version from the highest ordinal down to the partition, and returns how many. Without
- * maxUnavailable one is deleted at a time, and none while one above it is missing; with it so many that no more than
- * maxUnavailable are missing. Source: updateStatefulSet, updateStatefulSetAfterInvariantEstablished.
+ * Deletes pods of an old revision from the highest ordinal down to the partition, and returns how many. Without
+ * maxUnavailable one is deleted at a time, and none while a pod above it is missing; with it as many as keep at most
+ * maxUnavailable pods unavailable. Source: updateStatefulSet, updateStatefulSetAfterInvariantEstablished.
  */
 async function replaceOld({ set, replicas, update }: Round, context: ReconcileContext): Promise<number> {
   const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {}

@@ -17,12 +17,12 @@ export interface ExpressionWarning {
   readonly warning: string
 }
 
-/** Source: policy/validating/typechecking.go maxTypesToCheck. */
+/** The most types that are checked for one policy. Source: policy/validating/typechecking.go maxTypesToCheck. */
 const MOST_TYPES = 10
 
 /**
- * Returns what is wrong with the conditions of a policy and with the expressions of their messages, given the types of
- * the objects that the policy is for; a policy that is for all kinds of some group has no types to check with. Source:
+ * Returns warnings about the validations of a policy and their messageExpressions, checked with the types of the
+ * objects that the policy matches; a policy that matches all kinds of a group has no types for a check. Source:
  * policy/validating/typechecking.go.
  */
 export function typeWarnings(policy: ValidatingAdmissionPolicy, kinds: Kinds): readonly ExpressionWarning[] {
@@ -57,7 +57,7 @@ export function typeWarnings(policy: ValidatingAdmissionPolicy, kinds: Kinds): r
   )
 }
 
-/** The kinds that rules name, in the order of group, version and kind. Rules with `*` name none. */
+/** Returns the kinds that rules name, ordered by group, version and kind. Rules with `*` name none. */
 function resourcesOf(rules: readonly NamedRuleWithOperations[], served: readonly Resource[]): readonly Resource[] {
   const found = new Set<Resource>()
   for (const { apiGroups = [], apiVersions = [], resources = [] } of rules) {
@@ -77,7 +77,8 @@ function resourcesOf(rules: readonly NamedRuleWithOperations[], served: readonly
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Without a group, every one is meant. Source: apimachinery pkg/api/meta/restmapper.go DefaultRESTMapper.ResourcesFor.
+ * Without a group, kinds of every group match. Source: apimachinery pkg/api/meta/restmapper.go
+ * DefaultRESTMapper.ResourcesFor.
  */
 const named = (
   served: readonly Resource[],

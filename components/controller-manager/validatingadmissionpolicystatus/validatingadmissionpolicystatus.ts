@@ -4,8 +4,8 @@ import { defineController, type Controller } from "../../../pkg/controller/contr
 import { typeWarnings, type Kinds } from "./type-checker.ts"
 
 /**
- * Checks the types of the expressions of ValidatingAdmissionPolicies, and tells in their status what is wrong. Policies
- * that change objects have no status. Source: pkg/controller/validatingadmissionpolicystatus.
+ * Checks the types in the expressions of ValidatingAdmissionPolicies, and writes the warnings into their status.
+ * MutatingAdmissionPolicies have no status. Source: pkg/controller/validatingadmissionpolicystatus.
  */
 export const policyStatusController = (kinds: Kinds): Controller<ValidatingAdmissionPolicy> =>
   defineController<ValidatingAdmissionPolicy>({

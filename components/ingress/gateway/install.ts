@@ -27,7 +27,7 @@ const WRITTEN_BY = "k3ts.dev/version"
 export async function installDefinitions({ client, definitions, log }: InstallParts): Promise<void> {
   const present = definitions.list().filter(({ spec }) => spec.group === GATEWAY_GROUP)
   if (present.some(({ metadata }) => metadata.labels?.[MANAGED_BY] !== MANAGER)) {
-    log.debug("The definitions of Gateway API are somebody else's")
+    log.debug("The definitions of Gateway API belong to another owner")
     return
   }
   if (present.length > 0 && present.every(({ metadata }) => metadata.annotations?.[WRITTEN_BY] === version)) return

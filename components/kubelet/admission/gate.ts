@@ -64,7 +64,7 @@ export class AdmissionGate {
       operatingSystem: runtime.machine.info.operatingSystem,
       freshNode: () => client.get(Node, { name: config.nodeName }),
       preempt: async (pods, critical) => {
-        context.log.info("Ending pods to make room for a critical one", {
+        context.log.info("Ending pods to free resources for a critical pod", {
           pod: `${critical.metadata.namespace}/${critical.metadata.name}`,
           pods: pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
         })

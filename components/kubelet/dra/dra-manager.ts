@@ -109,7 +109,7 @@ export class DraManager {
       try {
         await this.unprepare(uid)
       } catch (err) {
-        log.warn("Cannot give back the devices of a pod that has ended, will try again", { podUid: uid, err })
+        log.warn("Failed to release the devices of a pod that has ended; will retry", { podUid: uid, err })
       }
     }
     if (this.#stopped || this.#claims.all().every((claim) => [...claim.pods].every(isHere))) return

@@ -72,7 +72,7 @@ export class SliceWiper {
     } catch (err) {
       if (!isCurrent()) return
       if (isNotFound(err)) return void this.#pending.delete(driver)
-      log.warn("Cannot remove ResourceSlices of a driver that is not here, will try again", { driver, err })
+      log.warn("Failed to remove the ResourceSlices of a driver that is gone; will retry", { driver, err })
       this.#later(driver, retryMs, Math.min(retryMs * 2, LAST_RETRY_MS))
     }
   }

@@ -206,7 +206,7 @@ class Sources {
       }
     } catch (err) {
       const { namespace, name } = this.#request.pod.metadata
-      log.warn("Cannot read a container's file of variables", { pod: `${namespace}/${name}`, err })
+      log.warn("Failed to read the environment file of a container", { pod: `${namespace}/${name}`, err })
       throw configError("couldn't parse env file", err)
     }
   }

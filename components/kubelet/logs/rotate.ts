@@ -76,7 +76,7 @@ export class LogRotation {
         size = 0
       }
     } catch (err) {
-      this.#context.log.warn("Cannot rotate a container's log", { path: run.logPath, err })
+      this.#context.log.warn("Failed to rotate the log of a container", { path: run.logPath, err })
     }
     if (this.#watched.get(id) === before)
       this.#look(id, size, grown ? SHORTEST_MS : Math.min(before.everyMs * 2, LONGEST_MS))

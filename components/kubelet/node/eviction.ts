@@ -48,7 +48,7 @@ export async function relieve(parts: EvictionParts, pressure: Pressure): Promise
   try {
     await tryRelieve(parts, pressure)
   } catch (err) {
-    parts.context.log.warn("Cannot free what the node is short of", { err })
+    parts.context.log.warn("Failed to free a resource that is under pressure", { err })
   }
 }
 
@@ -68,7 +68,7 @@ async function tryRelieve(parts: EvictionParts, pressure: Pressure): Promise<voi
     .map(({ pod }) => pod)
   const [first] = evictionOrder(await usages(context, running, signal))
   if (first === undefined) {
-    context.log.warn("The node is short of a resource, and no pod can be evicted", { resource: signal })
+    context.log.warn("A resource of the node is under pressure, and no pod can be evicted", { resource: signal })
     return
   }
   const verdict = verdictFor(signal, first)

@@ -44,7 +44,7 @@ export class NodeLease {
       this.#retryMs = FIRST_RETRY_MS
     } catch (err) {
       // The control plane creates the namespace, and may still be starting.
-      if (!isNotFound(err)) log.warn("Cannot renew the lease of the node", { err })
+      if (!isNotFound(err)) log.warn("Failed to renew the lease of the node", { err })
       else if (this.#lease !== undefined) this.#onGone()
       this.#lease = undefined
       next = this.#retryMs

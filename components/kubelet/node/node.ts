@@ -95,7 +95,7 @@ export class NodeReporter {
         break
       } catch (err) {
         ending.throwIfAborted()
-        log.warn("Cannot register the node, will try again", { node: config.nodeName, err })
+        log.warn("Failed to register the node; will retry", { node: config.nodeName, err })
         await sleep(clock, waitMs, ending)
         waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)
       }
@@ -137,7 +137,7 @@ export class NodeReporter {
         await this.#report()
       } catch (err) {
         if (this.#stopping.signal.aborted) break
-        this.#context.log.warn("Cannot write the status of the node", { err })
+        this.#context.log.warn("Failed to write the status of the node", { err })
         if (isNotFound(err)) this.#node = await this.#register().catch(() => this.#node)
         this.#timer?.cancel()
         this.#timer = this.#context.clock.setTimeout(() => this.wake(), 1000)
@@ -265,7 +265,7 @@ export class NodeReporter {
         if (changed || this.node !== this.#node) this.wake()
         this.#onMeasured(pressure)
       } catch (err) {
-        this.#context.log.warn("Cannot measure what is left of the node", { err })
+        this.#context.log.warn("Failed to measure the node's free resources", { err })
       }
       if (!this.#stopping.signal.aborted) this.#measureLater()
     }

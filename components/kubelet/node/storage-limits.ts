@@ -89,7 +89,7 @@ export async function enforceStorageLimits(parts: StorageLimitsParts): Promise<v
   try {
     await tryEnforce(parts)
   } catch (err) {
-    parts.context.log.warn("Cannot see whether pods keep to their limits of local storage; will look again", { err })
+    parts.context.log.warn("Failed to check the pods' limits of local storage; will retry", { err })
   }
 }
 

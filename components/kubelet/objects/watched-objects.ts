@@ -184,7 +184,7 @@ class Followed<T extends KubeObject> {
     const wait = this.#backoff
     this.#backoff = Math.min(wait * 2, LONGEST_BACKOFF_MS)
     if (error !== undefined)
-      this.#options.log.warn("Cannot follow an object that a pod uses, will try again", {
+      this.#options.log.warn("Failed to watch an object that a pod uses; will retry", {
         resource: this.#resource.plural,
         namespace: this.#namespace,
         fieldSelector: this.#fieldSelector,

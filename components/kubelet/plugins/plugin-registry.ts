@@ -75,7 +75,7 @@ export class PluginRegistry {
     try {
       found = await sockets.list(folder)
     } catch (err) {
-      return log.error("Cannot look for plugins of the kubelet", { folder, err })
+      return log.error("Failed to search for plugins of the kubelet", { folder, err })
     }
     if (this.#stopped) return
     const made = new Map(found.map((socket) => [socket.path, socket.made]))
@@ -93,7 +93,7 @@ export class PluginRegistry {
     entry.retry?.cancel()
     const { plugin } = entry
     if (plugin === undefined) return
-    this.#options.log.info("A plugin is gone", { type: plugin.type, plugin: plugin.name, socket: entry.path })
+    this.#options.log.info("A plugin was removed", { type: plugin.type, plugin: plugin.name, socket: entry.path })
     this.#options.handlers[plugin.type]?.deregister(plugin)
   }
 
@@ -108,7 +108,7 @@ export class PluginRegistry {
         await this.#tryToRegister(entry)
       } catch (err) {
         if (!this.#isCurrent(entry)) return
-        log.warn("Cannot register a plugin, will try again", { socket: entry.path, afterMs: entry.retryMs, err })
+        log.warn("Failed to register a plugin; will retry", { socket: entry.path, afterMs: entry.retryMs, err })
         entry.retry = clock.setTimeout(() => this.#register(entry), entry.retryMs)
         entry.retryMs = Math.min(entry.retryMs * 2, LAST_RETRY_MS)
       }

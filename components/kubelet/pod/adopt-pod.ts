@@ -28,6 +28,6 @@ export async function adoptPod(
     await volumes.mount(pod, signal)
   } catch (err) {
     signal.throwIfAborted()
-    log.warn("Cannot keep the volumes of a running pod current", { pod: name, err })
+    log.warn("Failed to adopt the volumes of a running pod", { pod: name, err })
   }
 }

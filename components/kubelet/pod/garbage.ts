@@ -91,7 +91,7 @@ export async function clearOrphans(
         if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
       await files.remove(podFolder(config, uid))
     } catch (err) {
-      log.warn("Cannot clear away what a pod left", { uid, err })
+      log.warn("Failed to remove the volumes, cgroups or files of a pod that is gone", { uid, err })
     }
   }
 }

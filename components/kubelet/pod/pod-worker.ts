@@ -175,7 +175,7 @@ export class PodWorker implements Waker {
       } catch (err) {
         if (signal.aborted) this.#again = true
         else {
-          this.#parts.context.log.warn("Cannot sync a pod, will try again", {
+          this.#parts.context.log.warn("Failed to sync a pod; will retry", {
             pod: `${this.identity.namespace}/${this.identity.name}`,
             stage: this.#stage,
             err,

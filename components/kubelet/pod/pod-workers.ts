@@ -178,7 +178,7 @@ export class PodWorkers {
     const { context, cache, volumes } = this.#parts
     const { uid } = identity
     try {
-      context.log.info("Ending a pod that the API does not know", {
+      context.log.info("Ending a pod that is not in the API", {
         pod: `${identity.namespace}/${identity.name}`,
         uid,
       })
@@ -199,7 +199,7 @@ export class PodWorkers {
       }
       await volumes.unmount(identity)
     } catch (err) {
-      context.log.warn("Cannot end a pod that the API does not know", { uid, err })
+      context.log.warn("Failed to end a pod that is not in the API", { uid, err })
     } finally {
       this.#ending.delete(uid)
     }

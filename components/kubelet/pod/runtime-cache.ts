@@ -80,15 +80,15 @@ export class RuntimeCache {
           if (event.type === "Relist") await this.#begin()
           else if (event.type !== "OutOfMemory") await this.#event(event.type, event.containerId)
         } catch (err) {
-          if (!signal.aborted) log.warn("Cannot ask the runtime about an event", { event: event.type, err })
+          if (!signal.aborted) log.warn("Failed to query the runtime after an event", { event: event.type, err })
         }
       }
     } catch (err) {
       if (signal.aborted) return
       if (!isCriError(err, "Unimplemented")) throw err
-      log.info("The container runtime tells no events: it is asked from time to time", { ms: RELIST_MS })
+      log.info("The container runtime sends no events; polling it", { ms: RELIST_MS })
       while (!signal.aborted) {
-        await this.#begin().catch((failure: unknown) => log.warn("Cannot list containers", { err: failure }))
+        await this.#begin().catch((failure: unknown) => log.warn("Failed to list containers", { err: failure }))
         await sleep(clock, RELIST_MS, signal).catch(() => undefined)
       }
     }

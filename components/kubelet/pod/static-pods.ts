@@ -81,7 +81,7 @@ export class StaticPods {
       this.#retryMs = FIRST_RETRY_MS
     } catch (err) {
       if (this.#stopped) return
-      this.#context.log.warn("Cannot bring static pods up to date, will try again", { err })
+      this.#context.log.warn("Failed to update the static pods; will retry", { err })
       this.#later(this.#retryMs)
       this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
     }
@@ -112,7 +112,7 @@ export class StaticPods {
           found.set(pod.metadata.uid!, this.#pods.get(pod.metadata.uid!) ?? pod)
         }
       } catch (err) {
-        log.error("Cannot read the manifest of a static pod", { path, err })
+        log.error("Failed to read the manifest of a static pod", { path, err })
       }
     }
     const before = this.#pods

@@ -57,13 +57,13 @@ export class SandboxMaker {
       signal.throwIfAborted()
       const why = err instanceof Error ? err.message : String(err)
       context.events.event(pod, "Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${why}`)
-      context.log.warn("Cannot create a sandbox", {
+      context.log.warn("Failed to create a sandbox", {
         pod: `${pod.metadata.namespace ?? ""}/${pod.metadata.name ?? ""}`,
         err,
       })
       this.#config = undefined
       // One that an earlier kubelet began may be there by now, and hold the name.
-      await cache.relist().catch((failure: unknown) => context.log.debug("Cannot list sandboxes", { err: failure }))
+      await cache.relist().catch((failure: unknown) => context.log.debug("Failed to list sandboxes", { err: failure }))
       return undefined
     }
   }

@@ -38,7 +38,9 @@ export class VolumeLooks {
   async #look(): Promise<void> {
     for (const { name, grow } of this.#volumes())
       if (!this.#stopped)
-        await grow?.().catch((err: unknown) => this.#context.log.warn("Cannot enlarge a volume", { volume: name, err }))
+        await grow?.().catch((err: unknown) =>
+          this.#context.log.warn("Failed to expand a volume", { volume: name, err }),
+        )
     this.#timer = undefined
     this.start()
   }

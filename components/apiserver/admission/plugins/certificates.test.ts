@@ -59,7 +59,7 @@ describe.each([
   })
 })
 
-test("nobody asks for a certificate of an administrator from the signer of clients", async () => {
+test("the signer of client certificates refuses requests for the group of administrators", async () => {
   await using cluster = await startCluster({ components: { controllers: false } })
   const ask = (organization: string) =>
     cluster.client.create(CertificateSigningRequest, {
@@ -74,7 +74,7 @@ test("nobody asks for a certificate of an administrator from the signer of clien
   await ask("developers")
 })
 
-test("a request says who made it, whatever it says itself", async () => {
+test("a request records the user who created it, whatever its spec says", async () => {
   await using cluster = await clusterWith([])
   const made = await cluster.as("jane", ["group"]).create(CertificateSigningRequest, {
     metadata: { name: "own" },
@@ -92,7 +92,7 @@ test("a request says who made it, whatever it says itself", async () => {
   expect(made.spec).not.toContainKeys(["uid", "extra"])
 })
 
-test("a node asks for certificates of its own name only", async () => {
+test("a node can request certificates for its own name only", async () => {
   await using cluster = await startCluster({ components: { controllers: false } })
   const node = cluster.as("system:node:a", ["system:nodes"])
   const ask = (of: string, signer: string) =>

@@ -6,7 +6,7 @@ import type { AdmissionAttributes } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { resourceQuota } from "./resourcequota.ts"
 
-test("an object on its way into the store counts, and once only when it has just arrived there", async () => {
+test("an object counts while it is written, and only once when the store has it", async () => {
   // given room for two ConfigMaps
   const stored: KubeObject[] = []
   const quota = {

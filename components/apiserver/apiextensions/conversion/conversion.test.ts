@@ -129,7 +129,7 @@ describe("objects of a definition with a conversion webhook", () => {
     await call("DELETE", path("v1", "round-trip"))
   })
 
-  test("in the stored version ask nobody", async () => {
+  test("in the storage version need no conversion", async () => {
     await call("POST", path("v1"), foo("v1", "stored"))
     await call("PATCH", path("v1", "stored"), { spec: { b: 1 } }, "application/merge-patch+json")
     await call("GET", path("v1"))
@@ -148,7 +148,7 @@ describe("objects of a definition with a conversion webhook", () => {
     expect((await call("DELETE", path("v2"))).code).toBe(200)
   })
 
-  test("are converted for no more than the part of a list that was asked for", async () => {
+  test("are converted only for the requested part of a list", async () => {
     for (const name of ["a", "b", "c"]) await call("POST", path("v1"), foo("v1", name))
     const list = body(await call("GET", `${path("v2")}?limit=2`))
     expect([list.items.length, list.metadata["remainingItemCount"], asked]).toEqual([2, 1, [{ count: 2, to: "v2" }]])
@@ -202,7 +202,7 @@ describe("objects of a definition with a conversion webhook", () => {
     await call("DELETE", path("v1", "big"))
   })
 
-  test("are pruned and get defaults as the version wants them that they are converted to", async () => {
+  test("are pruned and defaulted by the schema of the version they are converted to", async () => {
     const schemaOf = (field: string) => ({
       openAPIV3Schema: {
         type: "object",
@@ -278,7 +278,7 @@ const FAILURES: readonly { title: string; given: Reply; wants: string }[] = [
     wants: "returned 0 objects, expected 1",
   },
   {
-    title: "gives an object too many",
+    title: "returns one object too many",
     given: (review) => withResponse(review, { convertedObjects: [{}, {}] }),
     wants: "returned 2 objects, expected 1",
   },
@@ -339,7 +339,7 @@ describe("a conversion webhook that", () => {
   })
   afterAll(() => call("DELETE", path("v1", "a")))
 
-  test.each(FAILURES)("$title is told as upstream tells it", async ({ given, wants }) => {
+  test.each(FAILURES)("$title is reported with upstream's message", async ({ given, wants }) => {
     reply = given
     const [code, message] = told(await call("GET", path("v2", "a")))
     expect([code, String(message).replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/, "UID")]).toEqual([
@@ -360,14 +360,14 @@ describe("a conversion webhook that", () => {
     expect(told(await call("GET", path("v2", "a")))).toEqual([500, wants])
   })
 
-  test("fails ends no read or write of the stored version", async () => {
+  test("fails does not affect requests in the storage version", async () => {
     reply = FAILURES[0]!.given
     expect((await call("POST", path("v1"), foo("v1", "b"))).code).toBe(201)
     expect((await call("GET", path("v1"))).code).toBe(200)
     expect((await call("DELETE", path("v1", "b"))).code).toBe(200)
   })
 
-  test("fails leaves an object unwritten that had to be converted first", async () => {
+  test("fails prevents the write of an object that must be converted", async () => {
     reply = FAILURES[0]!.given
     const why = `conversion webhook for ${GROUP}/v2, Kind=Foo failed: no way`
     expect(told(await call("POST", path("v2"), foo("v2", "c")))).toEqual([500, why])

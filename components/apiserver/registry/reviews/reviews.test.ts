@@ -74,7 +74,7 @@ describe("a review of access", () => {
   })
 })
 
-test("a review of a token asks for one, and says of a wrong one that it is invalid", async () => {
+test("a TokenReview needs a token, and reports a wrong one as invalid", async () => {
   expect(await post(TOKEN, { spec: {} })).toMatchObject({
     code: 400,
     answer: { message: "token is required for TokenReview in authentication" },
@@ -85,12 +85,12 @@ test("a review of a token asks for one, and says of a wrong one that it is inval
   })
 })
 
-test("a review of oneself tells its time, and nothing that was sent", async () => {
+test("a SelfSubjectReview has its creation time, and nothing that was sent", async () => {
   const { answer } = await post("/apis/authentication.k8s.io/v1/selfsubjectreviews", { metadata: { name: "x" } })
   expect(Object.keys(answer["metadata"] as object)).toEqual(["creationTimestamp"])
 })
 
-test("a review of one's rules does not repeat the namespace", async () => {
+test("a SelfSubjectRulesReview does not repeat the namespace", async () => {
   const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
   expect((await post(path, { spec: { namespace: "default" } })).answer["spec"]).toEqual({})
 })
@@ -132,7 +132,7 @@ describe("a request for a token", () => {
   })
 })
 
-test("who impersonates groups without a user is shown whom", async () => {
+test("an error about impersonated groups without a user names the groups", async () => {
   const { code, text } = await host.call("GET", "/api", {
     headers: { "impersonate-group": "g", "impersonate-extra-a": "b" },
   })

@@ -155,7 +155,7 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
           const fresh = serving.certificates()
           if (fresh.cert !== certificates.cert) listener.setCertificates((certificates = fresh))
         } catch (err) {
-          log.error("Cannot renew the certificate of the kubelet; will try again", { err, waitMs: LOOK_MS })
+          log.error("Failed to renew the certificate of the kubelet; will retry", { err, waitMs: LOOK_MS })
         }
         lookLater()
       },

@@ -42,7 +42,7 @@ const mirror = (spec: object = {}, owners: readonly object[] = [OWNER]): KubeObj
     spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }], ...spec },
   })
 
-test("a node creates only pods that show its own static pods", () => {
+test("a node can create only mirror pods of its own static pods", () => {
   expect(refusal(Pod, mirror())).toBe("")
   expect(refusal(Pod, mirror({ nodeName: "n2" }))).toContain("can only create pods with spec.nodeName set to itself")
   expect(refusal(Pod, mirror({}, []))).toContain("can only create pods with an owner reference set to itself")
@@ -68,7 +68,7 @@ test("a node creates only pods that show its own static pods", () => {
   ).toContain("can not create pods that reference serviceaccounts (via projected volumes)")
 })
 
-test("a node changes nothing of a pod but its status", () => {
+test("a node can change only the status of a pod", () => {
   const pod = mirror()
   const old = { operation: "UPDATE", old: pod } as const
   expect(refusal(Pod, pod, old)).toBe(
@@ -84,7 +84,7 @@ test("a node changes nothing of a pod but its status", () => {
     )
 })
 
-test("a node gives itself neither taints nor labels that only an administrator may give", () => {
+test("a node cannot set its taints, nor labels that only an administrator may set", () => {
   const node = (labels: object, spec: object = {}): KubeObject =>
     decoded(Node, { metadata: { name: "n1", labels }, spec })
   expect(
@@ -112,7 +112,7 @@ test("a node gives itself neither taints nor labels that only an administrator m
   ).toContain("is not allowed to modify taints")
 })
 
-test("a node offers and takes back devices of its own only", () => {
+test("a node can create and delete ResourceSlices of its own only", () => {
   const slice = (nodeName: string): KubeObject =>
     decoded(ResourceSlice, {
       metadata: { name: "s" },
@@ -129,7 +129,7 @@ test("a node offers and takes back devices of its own only", () => {
   )
 })
 
-test("a node tells how a claim's volume has grown, and changes nothing else of it", () => {
+test("a node can report the growth of a claim's volume, and change nothing else of the claim", () => {
   const claim = (status: object, spec: object = {}): KubeObject =>
     decoded(PersistentVolumeClaim, {
       metadata: { name: "c" },

@@ -64,7 +64,7 @@ const PRIVILEGED = { containers: [{ name: "c", image: "i", securityContext: { pr
 const PRIVILEGED_TEXT = 'privileged (container "c" must not set securityContext.privileged=true)'
 
 describe("a pod", () => {
-  test("is refused by what is enforced, noted for what is audited, and warned of what is warned of", () => {
+  test("is refused by the enforced level, annotated by the audited level, and warned about by the warn level", () => {
     expect(asked({ enforce: "baseline" }, Pod, pod(PRIVILEGED))).toEqual({
       refusal: `pods "a" is forbidden: violates PodSecurity "baseline:latest": ${PRIVILEGED_TEXT}`,
       warnings: [],
@@ -85,7 +85,7 @@ describe("a pod", () => {
     })
   })
 
-  test("of a namespace whose labels nobody understands is held to the strictest, and the audit log says why", () => {
+  test("of a namespace with an unknown level must meet the restricted level, and the audit log says why", () => {
     const { refusal, annotations } = asked({ enforce: "strict" }, Pod, pod(PRIVILEGED))
     expect(refusal).toContain('violates PodSecurity "restricted:latest"')
     expect(annotations["error"]).toBe(
@@ -98,7 +98,7 @@ describe("a pod", () => {
     })
   })
 
-  test("that runs may change in other ways than its containers' images", () => {
+  test("that breaks the standard can be updated, unless its containers change", () => {
     const old = pod(PRIVILEGED)
     const change = (object: KubeObject) =>
       asked({ enforce: "baseline" }, Pod, object, { operation: "UPDATE", old }).refusal
@@ -121,7 +121,7 @@ describe("a pod", () => {
 })
 
 describe("a workload", () => {
-  test("is never refused, but noted and warned of what its pods will be refused for", () => {
+  test("is never refused, but annotated and warned about what its pods will be refused for", () => {
     const expected = `would violate PodSecurity "baseline:latest": ${PRIVILEGED_TEXT}`
     expect(asked({ enforce: "baseline", audit: "baseline" }, Deployment, deployment(PRIVILEGED))).toEqual({
       refusal: "",
@@ -137,7 +137,7 @@ describe("a workload", () => {
 })
 
 describe("a namespace", () => {
-  test("takes no labels that are not understood, but keeps those it has", () => {
+  test("cannot get labels with unknown levels, but keeps those it has", () => {
     const change = (labels: Labels, old?: Labels) =>
       asked({}, Namespace, labelled(labels), {
         name: "team",
@@ -153,7 +153,7 @@ describe("a namespace", () => {
     ]).toEqual([text, text, ""])
   })
 
-  test("whose level rises tells which pods are against it", () => {
+  test("that gets a stricter level causes warnings about the pods that break it", () => {
     const named = (name: string, spec: object, uid?: string) =>
       pod(spec, {
         name,
@@ -310,7 +310,7 @@ describe("the standards", () => {
     ],
   ])("restricted: %s", (_title, spec, text) => expect(found(spec, { enforce: "restricted" })).toBe(text))
 
-  test("are those of the version that the namespace names", () => {
+  test("are applied in the version that the namespace names", () => {
     const probed = { containers: [container({ livenessProbe: { tcpSocket: { port: 80, host: "h" } } })] }
     expect([
       found(probed, { enforce: "baseline", "enforce-version": "v1.33" }),

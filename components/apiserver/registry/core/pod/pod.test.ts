@@ -55,7 +55,7 @@ describe("pods/ephemeralcontainers", () => {
     expect(put.metadata.managedFields!.map(({ subresource }) => subresource)).toContain("ephemeralcontainers")
   })
 
-  test("changes nothing else, and refuses to change or take away what is there", async () => {
+  test("changes nothing else, and refuses to change or remove existing containers", async () => {
     await using started = await start()
     const { admin, pod } = started
     const write = (spec: object, metadata: object = {}) =>
@@ -92,7 +92,7 @@ describe("pods/resize", () => {
       { subresource: "resize" },
     )
 
-  test("changes what a container of a running pod asks for, and nothing else", async () => {
+  test("changes the resources of a running pod's containers, and nothing else", async () => {
     await using cluster = await start()
     const resized = await resize(cluster, { requests: { cpu: "150m" } })
     expect(resized.spec.containers[0]!.resources).toEqual({ requests: { cpu: "150m" }, limits: { cpu: "200m" } })
@@ -123,7 +123,7 @@ describe("pods/resize", () => {
     )
   })
 
-  test("keeps to limit ranges and quotas", async () => {
+  test("respects LimitRanges and ResourceQuotas", async () => {
     await using cluster = await start()
     await cluster.admin.create(LimitRange, {
       metadata: { name: "l", namespace: "default" },

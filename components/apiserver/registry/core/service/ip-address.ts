@@ -97,7 +97,7 @@ export function keepAddresses({
     storage.writeAll(writes).catch((error: unknown) => {
       // Another write came first; its event leads here again.
       if (!(error instanceof StorageError && ["exists", "conflict", "missing"].includes(error.code)))
-        log.error("Cannot mend the address of a Service", { addresses: writes.map(({ key }) => key), error })
+        log.error("Failed to correct the address of a Service", { addresses: writes.map(({ key }) => key), error })
     })
   }
   /** The write that a cluster IP needs, if any. An IPAddress that belongs to another object is left alone. */

@@ -65,7 +65,7 @@ const ready = (name: string, cidrs: readonly string[]) => ({
 })
 
 describe("a cluster IP", () => {
-  test("has an IPAddress, which comes and goes with its Service in one transaction", async () => {
+  test("has an IPAddress, which is created and deleted with its Service in one transaction", async () => {
     const { admin, storage } = await start()
     const before = storage.revision
     // when
@@ -92,7 +92,7 @@ describe("a cluster IP", () => {
     expect((await failure(admin.get(IPAddress, { name: made.spec.clusterIP! }))).reason).toBe("NotFound")
   })
 
-  test("comes and goes with the type of its Service too", async () => {
+  test("is also allocated and released when the type of its Service changes", async () => {
     const { admin } = await start()
     const names = async () => (await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)
     const made = await admin.create(Service, service("a"))
@@ -110,7 +110,7 @@ describe("a cluster IP", () => {
     expect((await names()).length).toBe(2)
   })
 
-  test("is not given where an IPAddress of somebody else stands", async () => {
+  test("is not allocated when another object has its IPAddress", async () => {
     const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(IPAddress, {
       metadata: { name: "10.43.0.2" },
@@ -136,7 +136,7 @@ describe("a cluster IP", () => {
     expect((await admin.create(Service, service("a"))).spec.clusterIP).toBe("10.43.0.2")
   })
 
-  test("is not looked for in a dry run, but must be in the range", async () => {
+  test("is not checked for use in a dry run, but must be in the range", async () => {
     const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a", { clusterIP: "10.43.0.2" }))
     expect(
@@ -150,7 +150,7 @@ describe("a cluster IP", () => {
     )
   })
 
-  test("gets its IPAddress back when somebody takes it away or changes its labels", async () => {
+  test("gets its IPAddress back when it is deleted or its labels are changed", async () => {
     const { admin } = await start()
     const name = (await admin.create(Service, service("a"))).spec.clusterIP!
     await admin.delete(IPAddress, { name })
@@ -280,7 +280,7 @@ describe("a node port", () => {
     service(name, { type: "NodePort", ports: [{ port: 80, nodePort }] })
   const taken = /spec\.ports\[0\]\.nodePort: Invalid value: 31111: provided port is already allocated$/
 
-  test("stays with its Service, though somebody tries to create the Service once more", async () => {
+  test("stays with its Service when a client tries to create the Service again", async () => {
     // given a Service with a port
     const { admin } = await start()
     await admin.create(Service, exposed("a", 31111))
@@ -292,7 +292,7 @@ describe("a node port", () => {
       expect((await failure(admin.create(Service, exposed("b", 31111), { dryRun }))).message).toMatch(taken)
   })
 
-  test("for health checks that cannot be had fails with Kubernetes' own code", async () => {
+  test("for health checks that is in use fails with the same code as in Kubernetes", async () => {
     const { admin } = await start()
     await admin.create(Service, exposed("a", 31111))
     const checked = (healthCheckNodePort: number) =>
