@@ -132,17 +132,20 @@ describe("a request that is wrong", () => {
     ["a dry run of some stages", "POST", `${CONFIGMAPS}?dryRun=Some`, json(cm("a")), 422, "Invalid"],
     ["a field validation that is none", "POST", `${CONFIGMAPS}?fieldValidation=Maybe`, json(cm("a")), 422, "Invalid"],
   ]
-  test.each(rows)("(%s) gets the same response as from Kubernetes", async (_what, method, path, options, code, reason) => {
-    const answer = await call(method, path, options)
-    expect({ code: answer.code, ...(JSON.parse(answer.text) as object) }).toMatchObject({
-      code,
-      reason,
-      kind: "Status",
-      apiVersion: "v1",
-      status: "Failure",
-    })
-    expect(answer.headers["audit-id"]).toBeTruthy()
-  })
+  test.each(rows)(
+    "(%s) gets the same response as from Kubernetes",
+    async (_what, method, path, options, code, reason) => {
+      const answer = await call(method, path, options)
+      expect({ code: answer.code, ...(JSON.parse(answer.text) as object) }).toMatchObject({
+        code,
+        reason,
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+      })
+      expect(answer.headers["audit-id"]).toBeTruthy()
+    },
+  )
 
   test("(a field that stands twice or is unknown) is refused, warned about or ignored, according to fieldValidation", async () => {
     const body = '{"metadata":{"name":"twice"},"data":{"a":"1","a":"2"},"foo":1}'

@@ -77,7 +77,11 @@ describe("an extension server that responds with", () => {
   const ANSWERS: readonly { title: string; given: () => Response | Promise<Response>; wants: number }[] = [
     { title: "a failure", given: () => Promise.reject(new Error("out of order")), wants: 503 },
     { title: "a redirect", given: () => new Response(null, { status: 302, headers: { location: "//x" } }), wants: 502 },
-    { title: "nothing, and keeps the connection open", given: () => new Promise<Response>(() => undefined), wants: 504 },
+    {
+      title: "nothing, and keeps the connection open",
+      given: () => new Promise<Response>(() => undefined),
+      wants: 504,
+    },
     {
       title: "headers that are this server's",
       given: () => new Response("", { headers: { "audit-id": "forged", "access-control-allow-origin": "*" } }),

@@ -44,7 +44,12 @@ describe("seats are divided", () => {
     { title: "equally when all targets are equal", sum: 8, claims: [claim(0, 0, 99), claim(0, 0, 99)], wants: [4, 4] },
     { title: "as no seats when the sum is 0", sum: 0, claims: [claim(0, 0, 9)], wants: [0] },
     { title: "not at all when the lower bounds exceed the sum", sum: 3, claims: [claim(5, 4, 9)], wants: undefined },
-    { title: "not at all when the upper bounds are below the sum", sum: 30, claims: [claim(5, 4, 9)], wants: undefined },
+    {
+      title: "not at all when the upper bounds are below the sum",
+      sum: 30,
+      claims: [claim(5, 4, 9)],
+      wants: undefined,
+    },
     { title: "not at all when a target is below its lower bound", sum: 5, claims: [claim(1, 4, 9)], wants: undefined },
   ])("$title", ({ sum, claims, wants }) => {
     const seats = allocate(sum, claims)?.seats
