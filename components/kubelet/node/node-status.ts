@@ -121,11 +121,20 @@ export const comparable = ({ conditions = [], images = [], ...rest }: Partial<No
     .toSorted((a, b) => (a.type < b.type ? -1 : 1)),
 })
 
-/** Returns `status` for a merge patch: resources that are only in `before` are removed. */
+/**
+ * Returns `status` for a strategic merge patch: resources that are only in `before` are removed, and addresses are
+ * replaced, because they would be merged by their type, which two of them have on a node of both families. Source:
+ * fixupPatchForNodeStatusAddresses in k8s.io/component-helpers node/util/status.go.
+ */
 export function withRemovals(before: NodeStatus, status: Partial<NodeStatus>): object {
   const lists = (["capacity", "allocatable"] as const).map((list) => {
     const gone = Object.keys(before[list] ?? {}).filter((name) => status[list]?.[name] === undefined)
     return [list, { ...status[list], ...Object.fromEntries(gone.map((name) => [name, null])) }] as const
   })
-  return { ...status, ...Object.fromEntries(lists) }
+  const { addresses } = status
+  return {
+    ...status,
+    ...(addresses === undefined ? {} : { addresses: [{ $patch: "replace" }, ...addresses] }),
+    ...Object.fromEntries(lists),
+  }
 }

@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import { startCluster } from "../../cluster/testing/cluster.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
+import { withRemovals } from "./node-status.ts"
+import type { NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 
 test("the node's status tells of images that came without a pull", async () => {
   // given a kubelet that is started anew while an image is on its way
@@ -19,4 +22,24 @@ test("the node's status tells of images that came without a pull", async () => {
   await node.cluster.settle()
   // then
   expect(await names()).toContain("k3ts.local/web:1")
+})
+
+test("the addresses of a node of both families are reported as they are, whatever was there before", async () => {
+  // given
+  await using cluster = await startCluster({ nodes: [], components: { scheduler: false, controllers: false } })
+  const report = (...ips: readonly string[]) => {
+    const addresses = [...ips.map((address) => ({ type: "InternalIP", address })), { type: "Hostname", address: "vm" }]
+    return cluster.client.patch(
+      Node,
+      { name: "vm" },
+      { type: "strategic", body: { status: withRemovals({} as NodeStatus, { addresses }) } },
+      { subresource: "status" },
+    )
+  }
+  const addressesOf = ({ status }: Node) => (status.addresses ?? []).map(({ address }) => address)
+  await cluster.client.create(Node, { metadata: { name: "vm" } })
+  // when, then
+  expect(addressesOf(await report("192.0.2.2", "fd00::2"))).toEqual(["192.0.2.2", "fd00::2", "vm"])
+  expect(addressesOf(await report("fd00::2", "192.0.2.2"))).toEqual(["fd00::2", "192.0.2.2", "vm"])
+  expect(addressesOf(await report("192.0.2.2"))).toEqual(["192.0.2.2", "vm"])
 })
