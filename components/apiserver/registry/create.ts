@@ -16,7 +16,7 @@ import { firstGeneration } from "./generation.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
 import { writeWithinSize } from "./object-size.ts"
-import { unstored } from "./unstored.ts"
+import { dryRunOf } from "./unstored.ts"
 import { warnAbout } from "./warn-about.ts"
 import { writeAlong } from "./write-along.ts"
 
@@ -104,7 +104,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
     try {
       if (options.dryRun === true) {
         if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
-        return unstored(key, object)
+        return await dryRunOf(resource, key, object)
       }
       const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (shown, checkSize) => {
         const write = (object: KubeObject) =>

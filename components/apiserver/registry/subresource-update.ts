@@ -4,7 +4,7 @@ import type { ApiRequest } from "../request.ts"
 import { admissionAttributes } from "./admission-attributes.ts"
 import type { RegistryContext } from "./context.ts"
 import { guaranteedUpdate, type Outcome } from "./guaranteed-update.ts"
-import { unstored } from "./unstored.ts"
+import { dryRunOf } from "./unstored.ts"
 
 /** How a write to a subresource changes its object. */
 export interface SubresourceChange<T extends KubeObject> {
@@ -36,7 +36,7 @@ export function updateBySubresource<T extends KubeObject>(
     // A POST creates another object (a binding, an eviction), so admission does not see it as an update of this one.
     if (verb === "update" || verb === "patch")
       await context.admission.validate(admissionAttributes(request, "UPDATE", object, old))
-    if (options.dryRun === true) return { dryRun: unstored(current.key, object) }
+    if (options.dryRun === true) return { dryRun: await dryRunOf(resource as Resource, current.key, object) }
     return removes?.(object) === true ? { remove: true } : { write: object }
   })
 }

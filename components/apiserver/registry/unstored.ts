@@ -1,4 +1,5 @@
-import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import { viewOf } from "../cacher/view.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 
 const encoder = new TextEncoder()
@@ -14,3 +15,13 @@ export const unstored = (key: string, object: KubeObject): Stored => ({
     return encoder.encode(JSON.stringify(object))
   },
 })
+
+/**
+ * Returns what a dry run answers: the object as it would be read after it was stored. A webhook that converts is asked
+ * as for a write, and what it refuses fails the dry run. Source: apiserver pkg/registry/generic/registry/dryrun.go.
+ */
+export async function dryRunOf(resource: Resource, key: string, object: KubeObject): Promise<Stored> {
+  if (resource.storedAs?.convert === undefined) return unstored(key, object)
+  const view = viewOf(resource)
+  return view.shown(unstored(key, await view.toStored(object)))
+}

@@ -16,7 +16,7 @@ import { checkUid } from "./uid-precondition.ts"
 import { guaranteedUpdate, type Attempt } from "./guaranteed-update.ts"
 import { recordUpdate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
-import { unstored } from "./unstored.ts"
+import { dryRunOf } from "./unstored.ts"
 import { warnAbout } from "./warn-about.ts"
 
 /**
@@ -141,7 +141,7 @@ async function attemptUpdate(
     if (checked instanceof Promise) await checked
     if (options.dryRun === true) {
       reservation?.settle(false)
-      return { dryRun: unstored(current.key, object) }
+      return { dryRun: await dryRunOf(resource, current.key, object) }
     }
     const settle = (written: boolean) => {
       reservation?.settle(written)

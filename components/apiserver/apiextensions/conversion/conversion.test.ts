@@ -129,6 +129,23 @@ describe("objects of a definition with a conversion webhook", () => {
     await call("DELETE", path("v1", "round-trip"))
   })
 
+  test("are converted for dry runs as for writes, and a refusal of the webhook fails them", async () => {
+    // given
+    const dry = (name: string) => call("POST", `${path("v2")}?dryRun=All`, foo("v2", name))
+    const created = await dry("dry")
+    expect([created.code, body(created).spec]).toEqual([201, { a: 1, via: ["v1", "v2"] }])
+    await call("POST", path("v1"), foo("v1", "dry"))
+    // when
+    const merge = "application/merge-patch+json"
+    const updated = await call("PATCH", `${path("v2", "dry")}?dryRun=All`, { spec: { b: 1 } }, merge)
+    // then
+    expect([updated.code, body(updated).spec]).toEqual([200, { a: 1, b: 1, via: ["v2", "v1", "v2"] }])
+    expect(body(await call("GET", path("v1", "dry"))).spec).toEqual({ a: 1 })
+    reply = (review) => withResponse(review, { result: { status: "Failure", message: "no way back" } })
+    expect((await dry("other")).code).toBe(500)
+    await call("DELETE", path("v1", "dry"))
+  })
+
   test("in the storage version need no conversion", async () => {
     await call("POST", path("v1"), foo("v1", "stored"))
     await call("PATCH", path("v1", "stored"), { spec: { b: 1 } }, "application/merge-patch+json")
