@@ -64,6 +64,13 @@ test.each([
   expect(told(verb, query)).toBe(wants)
 })
 
+test("an apply says who manages its fields, among what else is wrong with its options", () => {
+  expect(told("patch", "dryRun=all", true)).toBe(
+    'PatchOptions.meta.k8s.io "" is invalid: [fieldManager: Required value: is required for apply patch, dryRun: ' +
+      'Unsupported value: ["all"]: supported values: "All"]',
+  )
+})
+
 test("an apply may be forced", () => {
   expect(told("patch", "force=true&fieldManager=me", true)).toEqual({ force: true, fieldManager: "me" })
 })

@@ -17,6 +17,7 @@ import { errorType } from "./metrics.ts"
 import { withConfiguration, withOperations } from "./mutation.ts"
 import { MutationFailures } from "./mutation-failures.ts"
 import { ConfigurationError } from "./params.ts"
+import { TurnBudget } from "./turn-budget.ts"
 import type { PolicyDependencies } from "./policy-dependencies.ts"
 import { PolicySource } from "./policy-source.ts"
 
@@ -49,6 +50,7 @@ export function mutatingPolicies(
     const reinvocation = (attributes.reinvocation ?? new Reinvocation()).of(NAME)
     reinvocation.begin(attributes.object, deepEqual)
     const namespace = namespaceOf(attributes, objects)
+    const budget = new TurnBudget(clock)
     let current = attributes
     let wasMutated = false
     for (const invocation of found) {
@@ -60,6 +62,7 @@ export function mutatingPolicies(
       const { policy, compiled } = inForce
       const { matchConditions = [], failurePolicy, reinvocationPolicy } = policy.spec
       for (const params of invocation.params) {
+        if (budget.isSpent) await budget.next()
         const seen = await orFault(seenAs(current, resource))
         if (seen instanceof ConfigurationError) {
           failures.add({ policy, binding: undefined, why: `failed to configure policy: ${seen.message}` })

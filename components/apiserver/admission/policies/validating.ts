@@ -19,6 +19,7 @@ import { ConfigurationError } from "./params.ts"
 import type { PolicyDependencies } from "./policy-dependencies.ts"
 import { PolicySource } from "./policy-source.ts"
 import { shownName } from "./shown-name.ts"
+import { inTurns, TurnBudget } from "./turn-budget.ts"
 import { decide, type Decision } from "./validations.ts"
 
 type Binding = ValidatingAdmissionPolicyBinding
@@ -46,11 +47,15 @@ export function validatingPolicies(
   const { objects, authorizer, clock } = context
   const invocationsOf = invocationFinder({ scheme, objects })
 
-  function validate(
+  const validate = (...found: Parameters<typeof stepsOf>): void | Promise<void> =>
+    inTurns(stepsOf(...found), new TurnBudget(clock))
+
+  /** Each step evaluates one policy with one of its parameters. */
+  function* stepsOf(
     attributes: AdmissionAttributes,
     matched: readonly Found[],
     seen: ReadonlyMap<Resource, Seen | ConfigurationError>,
-  ): void {
+  ): Generator<void> {
     let refusal: ApiError | undefined
     const activations = new Map<Resource, Activation>()
     const activationOn = (resource: Resource, sight: Seen): Activation => {
@@ -117,6 +122,7 @@ export function validatingPolicies(
             observe({ message: error }, "deny")
           }
         }
+        yield
       }
     }
     notes.publish(attributes)
