@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPoints, parseMountPoints } from "../../pkg/process/mount-points.ts"
@@ -115,8 +115,24 @@ describe("a size", () => {
   })
 })
 
-/** The folder of a file system in a file, with project quota; undefined with the reason where there can be none. */
-async function withQuota(): Promise<{ readonly folder: string; end(): Promise<void> } | string> {
+/** File systems with project quota: how one is made in a file, and what a write beyond the limit is answered with. */
+const FILE_SYSTEMS = [
+  {
+    type: "ext4",
+    size: "64M",
+    mkfs: ["mkfs.ext4", "-q", "-O", "quota,project", "-E", "quotatype=prjquota"],
+    refusal: "Disk quota exceeded",
+  },
+  // The smallest that mkfs.xfs makes. XFS answers as if the disk were full.
+  { type: "xfs", size: "320M", mkfs: ["mkfs.xfs", "-q"], refusal: "No space left on device" },
+] as const
+type FileSystem = (typeof FILE_SYSTEMS)[number]
+
+/** The folder of a file system in a file, with project quota; the reason where there can be none. */
+async function withQuota({
+  size,
+  mkfs,
+}: FileSystem): Promise<{ readonly folder: string; end(): Promise<void> } | string> {
   if (process.getuid?.() !== 0) return "needs root"
   const base = mkdtempSync(join(tmpdir(), "k3ts-quota-"))
   const [image, folder] = [join(base, "image"), join(base, "folder")]
@@ -126,8 +142,9 @@ async function withQuota(): Promise<{ readonly folder: string; end(): Promise<vo
     rmSync(base, { recursive: true, force: true })
   }
   try {
-    await run("truncate", ["-s", "64M", image])
-    await run("mkfs.ext4", ["-q", "-O", "quota,project", "-E", "quotatype=prjquota", image])
+    const [program, ...options] = mkfs
+    await run("truncate", ["-s", size, image])
+    await run(program, [...options, image])
     await run("mount", ["-o", "loop,prjquota", image, folder])
     await run("sh", ["-c", "command -v setquota"])
     return { folder, end }
@@ -136,26 +153,53 @@ async function withQuota(): Promise<{ readonly folder: string; end(): Promise<vo
     return err instanceof Error ? err.message.split("\n")[0]! : String(err)
   }
 }
-const real = await withQuota()
-if (typeof real === "string") console.warn(`!!! SKIPPED: a real project quota: ${real}`)
 
-test.skipIf(typeof real === "string")("a real file system lets a volume take no more than its size", async () => {
-  if (typeof real === "string") return
-  try {
-    // given
-    const folder = join(real.folder, "pvc-1")
-    mkdirSync(folder)
-    const quota = projectQuota(real.folder, { mounts: mountPoints, run })
-    expect(await quota.lacking()).toBeUndefined()
-    await quota.limit(folder, 2 ** 20)
-    // when, then
-    writeFileSync(join(folder, "small"), Buffer.alloc(2 ** 19))
-    expect(() => writeFileSync(join(folder, "large"), Buffer.alloc(2 ** 21))).toThrow("EDQUOT")
-    writeFileSync(join(real.folder, "outside"), Buffer.alloc(2 ** 21))
-  } finally {
-    await real.end()
-  }
-})
+const MIB = 2 ** 20
+
+for (const fileSystem of FILE_SYSTEMS) {
+  const { type, refusal } = fileSystem
+  const real = await withQuota(fileSystem)
+  if (typeof real === "string") console.warn(`!!! SKIPPED: project quota of ${type} (npm run test:vm has it): ${real}`)
+
+  test.skipIf(typeof real === "string")(
+    `${type} lets a volume take no more than its size, and more when it grows`,
+    async () => {
+      if (typeof real === "string") return
+      try {
+        // given two volumes of 1 MiB
+        const [one, two] = [join(real.folder, "pvc-1"), join(real.folder, "pvc-2")]
+        const quota = projectQuota(real.folder, { mounts: mountPoints, run })
+        expect(await quota.lacking()).toBeUndefined()
+        for (const folder of [one, two]) {
+          mkdirSync(folder)
+          await quota.limit(folder, MIB)
+        }
+        // as a container does, which lacks the capability by which root passes the limits of ext4
+        const fill = (path: string, mebibytes: number) =>
+          run("setpriv", [
+            "--bounding-set=-sys_resource",
+            ...["dd", "if=/dev/zero", `of=${path}`, "bs=64K", `count=${mebibytes * 16}`, "conv=fsync"],
+          ])
+        // when, then
+        await fill(join(one, "half"), 0.5)
+        mkdirSync(join(one, "below"))
+        await expect(fill(join(one, "below/large"), 1)).rejects.toThrow(refusal)
+        // the other volume, and what is no volume, have their own room
+        await fill(join(two, "half"), 0.5)
+        await fill(join(real.folder, "outside"), 4)
+        // and when it grows
+        await quota.limit(one, 4 * MIB)
+        await fill(join(one, "below/large"), 2)
+        // and when its folder is taken away
+        await quota.lift(one)
+        await fill(join(one, "huge"), 8)
+      } finally {
+        await real.end()
+      }
+    },
+    30_000,
+  )
+}
 
 test("what a file system lacks is named where nothing is mounted", () => {
   expect(whyWithout(undefined)).toBe("its file system is not known")

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# `npm run test:vm`: sets up, and runs tests that need another kernel in a virtual machine. Arguments go to
+# test/vm/main.ts.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+hack/setup.sh --test
+exec "$bun" test/vm/main.ts "$@"

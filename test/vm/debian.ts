@@ -1,0 +1,138 @@
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { basename, join } from "node:path"
+import { run } from "../../pkg/process/run.ts"
+import { cpio } from "./cpio.ts"
+
+/** What a virtual machine starts from. */
+export interface MachineImages {
+  readonly kernel: string
+  /** The first file system: mounts the disks and runs the command. */
+  readonly initramfs: string
+  /** A disk with a Debian. */
+  readonly root: string
+}
+
+/** Programs that the tests of this folder need in the machine, beside those of every Debian. */
+const PACKAGES = ["kmod", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"]
+const RELEASE = "bookworm"
+const KERNEL = "linux-image-cloud-amd64"
+const ROOT_SIZE = "3G"
+
+/** Why no machine can be made here, in one sentence; undefined where one can. */
+export function lacking(): string | undefined {
+  if (process.getuid?.() !== 0) return "needs root, for debootstrap"
+  const missing = ["qemu-system-x86_64", "debootstrap", "mkfs.ext4", "busybox", "dpkg-deb"].find(
+    (program) => Bun.which(program) === null,
+  )
+  return missing === undefined
+    ? undefined
+    : `needs ${missing}: apt-get install qemu-system-x86 debootstrap e2fsprogs busybox-static`
+}
+
+/**
+ * Makes a Debian with its cloud kernel in the folder `cache`, or finds it made. Takes some minutes the first time, and
+ * needs Debian's archive then.
+ */
+export async function debian(cache: string): Promise<MachineImages> {
+  await mkdir(cache, { recursive: true })
+  const images = {
+    kernel: join(cache, "vmlinuz"),
+    initramfs: join(cache, "initramfs"),
+    root: join(cache, "root.ext4"),
+  }
+  if (!existsSync(images.root)) await makeRoot(cache, images)
+  await writeFile(images.initramfs, await initramfs(join(cache, "modules")))
+  return images
+}
+
+/** The root's image is put in place last, so that an interrupted attempt leaves none. */
+async function makeRoot(cache: string, { kernel, root }: MachineImages): Promise<void> {
+  const folder = join(cache, "root")
+  await rm(folder, { recursive: true, force: true })
+  await run("debootstrap", ["--variant=minbase", `--include=${PACKAGES.join(",")}`, RELEASE, folder])
+  // Not straight into the root: the package's folder /lib would take the place of Debian's link to /usr/lib.
+  const unpacked = join(cache, "kernel")
+  await run("dpkg-deb", ["--extract", await kernelPackage(cache), unpacked])
+  await run("cp", ["--recursive", join(unpacked, "lib/modules"), join(folder, "usr/lib/modules")])
+  const image = (await readdir(join(unpacked, "boot"))).find((name) => name.startsWith("vmlinuz-"))!
+  await run("chroot", [folder, "depmod", image.slice("vmlinuz-".length)])
+  await rename(join(unpacked, "boot", image), kernel)
+  await rm(unpacked, { recursive: true, force: true })
+  await rm(join(cache, "modules"), { recursive: true, force: true })
+  await mkdir(join(cache, "modules"))
+  for (const name of DISK_MODULES) {
+    const [path] = (await run("find", [join(folder, "usr/lib/modules"), "-name", `${name}.ko`])).split("\n")
+    // What is no module is part of the kernel.
+    if (path !== "") await run("cp", [path!, join(cache, "modules")])
+  }
+  await makeDisk(folder, `${root}.new`, ROOT_SIZE)
+  await rename(`${root}.new`, root)
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** Downloads the package of the kernel to which the name of Debian's present one leads. Returns its path. */
+async function kernelPackage(cache: string): Promise<string> {
+  const said = await run("apt-cache", ["depends", KERNEL])
+  const name = /Depends: (linux-image-\S+)/.exec(said)?.[1]
+  if (name === undefined) throw new Error(`${KERNEL} is not in Debian's archive: run apt-get update`)
+  await run("sh", ["-c", `cd "$1" && rm -f linux-image-*.deb && apt-get download "$2"`, "sh", cache, name])
+  const [found] = (await readdir(cache)).filter((file) => file.startsWith("linux-image-"))
+  return join(cache, found!)
+}
+
+/** Makes a disk in the file `image` with what is in a folder; it takes no more room than its contents. */
+export async function makeDisk(folder: string, image: string, size: string): Promise<void> {
+  await rm(image, { force: true })
+  await run("mkfs.ext4", ["-q", "-d", folder, image, size])
+}
+
+/** What finds disks, in the order of their dependencies; ext4 is part of the kernel. */
+const DISK_MODULES = [
+  "virtio_ring",
+  "virtio",
+  "virtio_pci_legacy_dev",
+  "virtio_pci_modern_dev",
+  "virtio_pci",
+  "virtio_blk",
+]
+
+/** The disks are Debian's root, what the caller brings, and the command. */
+const INIT = `#!/bin/busybox sh
+busybox=/bin/busybox
+$busybox mount -t devtmpfs dev /dev
+for module in ${DISK_MODULES.join(" ")}; do $busybox insmod /modules/$module.ko; done
+$busybox mount -t ext4 /dev/vda /root
+$busybox mount -t proc proc /root/proc
+$busybox mount -t sysfs sys /root/sys
+$busybox mount -t cgroup2 cgroup2 /root/sys/fs/cgroup
+$busybox mount -t tmpfs tmp /root/tmp
+$busybox mount -t tmpfs run /root/run
+$busybox mount --move /dev /root/dev
+$busybox mkdir -p /root/dev/pts /root/folder
+$busybox mount -t devpts pts /root/dev/pts
+$busybox mount -t ext4 /root/dev/vdb /root/folder
+for port in 1 2; do $busybox stty -F /root/dev/ttyS$port raw; done
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+$busybox chroot /root sh -c 'ip link set lo up; cd /folder && sh /folder/.command' \\
+  </root/dev/null >/root/dev/ttyS1 2>&1
+echo $? >/root/dev/ttyS2
+$busybox poweroff -f
+`
+
+async function initramfs(modules: string): Promise<Uint8Array> {
+  const files = await Promise.all(
+    (await readdir(modules)).map(async (name) => ({
+      path: `modules/${basename(name)}`,
+      data: await readFile(join(modules, name)),
+      mode: 0o644,
+    })),
+  )
+  const busybox = await readFile(Bun.which("busybox")!)
+  return cpio([
+    ...["bin", "dev", "root", "modules"].map((path) => ({ path, mode: 0o755 })),
+    { path: "init", data: new TextEncoder().encode(INIT), mode: 0o755 },
+    { path: "bin/busybox", data: busybox, mode: 0o755 },
+    ...files,
+  ])
+}
