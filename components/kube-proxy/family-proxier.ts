@@ -3,11 +3,13 @@ import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
+import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
 import { staleConnections } from "./conntrack.ts"
 import { FlowCleaner } from "./flow-cleaner.ts"
+import { HealthCheckPorts } from "./health-check-ports.ts"
 import { IptablesWriter } from "./iptables/writer.ts"
 import { proxyMetrics, type ProxyMetrics } from "./metrics.ts"
 import { NftablesWriter } from "./nftables/writer.ts"
@@ -22,6 +24,7 @@ export interface FamilyProxierOptions {
   readonly clusterCidr: string
   readonly host: Host
   readonly metrics: Registry
+  readonly events: Pick<EventRecorder, "event">
 }
 
 /**
@@ -44,6 +47,7 @@ export class FamilyProxier {
   readonly #metrics: ProxyMetrics
   readonly #changes: Changes
   readonly #cleaner: FlowCleaner
+  readonly #healthChecks: HealthCheckPorts
   readonly #writer: RuleWriter
   readonly #runner: SyncRunner
   /** By Service, the ports of the kernel's rules where these differ from the current ones. */
@@ -67,6 +71,14 @@ export class FamilyProxier {
       metrics: this.#metrics,
       startedAt: clock.now(),
       changed: () => this.#request(),
+    })
+    this.#healthChecks = new HealthCheckPorts({
+      family,
+      nodeName,
+      clock,
+      informers,
+      events: options.events,
+      isHealthy: () => this.problem === undefined,
     })
     this.#cleaner = new FlowCleaner({ host, clock, log, metrics: this.#metrics })
     this.#writer =
@@ -108,6 +120,7 @@ export class FamilyProxier {
     this.#check?.cancel()
     for (const off of this.#unsubscribe) off()
     this.#unsubscribe = []
+    this.#healthChecks.stop()
     await Promise.all([this.#runner.stop(), this.#cleaner.stop()])
   }
 
@@ -134,6 +147,8 @@ export class FamilyProxier {
     const taken = changes.take()
     this.#triggers = [...this.#triggers, ...taken.triggers]
     for (const [key, change] of taken.changes) if (!this.#before.has(key)) this.#before.set(key, change.before)
+    // Before the rules, so that a failed write loses nothing: load balancers are answered 503 until it succeeds.
+    for (const key of taken.changes.keys()) this.#healthChecks.update(key, changes.of(key))
     const serviceCidrs = this.#context.informers
       .of(ServiceCIDR)
       .list()

@@ -6,6 +6,7 @@ import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { FAMILIES, familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { FamilyProxier } from "./family-proxier.ts"
@@ -38,6 +39,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   const { clock, informers } = context
   const log = context.log.child({ component: "kube-proxy" })
   const { clusterCidrs, nodeName, host = hostIn(), metrics = new Registry() } = config
+  const events = createEventRecorder(context, "kube-proxy", nodeName)
   let proxiers: readonly FamilyProxier[] = []
   let leaving: Promise<void> | undefined
   let leavingTimer: Timer | undefined
@@ -85,7 +87,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
         (clusterCidr) =>
           new FamilyProxier(
             { ...context, log },
-            { family: familyOf(clusterCidr), mode, nodeName, clusterCidr, host, metrics },
+            { family: familyOf(clusterCidr), mode, nodeName, clusterCidr, host, metrics, events },
           ),
       )
       await Promise.all(proxiers.map((proxier) => proxier.start()))
@@ -96,7 +98,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
     async stop() {
       stopped = true
       leavingTimer?.cancel()
-      await Promise.all([leaving, ...proxiers.map((proxier) => proxier.stop())])
+      await Promise.all([leaving, ...proxiers.map((proxier) => proxier.stop()), events.stop()])
     },
   }
 }

@@ -21,6 +21,7 @@ export function samplePort(more: Partial<ServicePort> = {}): ServicePort {
     internalLocal: false,
     externalLocal: false,
     healthCheckNodePort: undefined,
+    readyHere: cluster.filter(({ local }) => local).map(({ ip }) => ip),
     cluster,
     local: cluster.filter(({ local }) => local),
     ...more,

@@ -31,6 +31,8 @@ export interface ServicePort {
   readonly internalLocal: boolean
   readonly externalLocal: boolean
   readonly healthCheckNodePort: number | undefined
+  /** Addresses of the ready endpoints on this node. */
+  readonly readyHere: readonly string[]
   /** Endpoints for traffic that may go to any node. */
   readonly cluster: readonly Endpoint[]
   /** Endpoints for traffic that must stay on this node; they need not be among those of `cluster`. */
@@ -92,6 +94,7 @@ export function servicePorts(
       internalLocal: spec.internalTrafficPolicy === "Local",
       externalLocal: spec.externalTrafficPolicy === "Local",
       healthCheckNodePort: spec.externalTrafficPolicy === "Local" ? spec.healthCheckNodePort : undefined,
+      readyHere: candidates.filter(({ isReady, local: isHere }) => isReady && isHere).map(({ ip }) => ip),
       cluster,
       local,
     }

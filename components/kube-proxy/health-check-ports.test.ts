@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { createServer, type AddressInfo } from "node:net"
+import { once } from "node:events"
+import type { Informers } from "../../pkg/client/informer.ts"
+import { realClock } from "../../pkg/clock/real.ts"
+import { HealthCheckPorts } from "./health-check-ports.ts"
+import { sampleEndpoint, samplePort } from "./service-port.fixtures.ts"
+
+const KEY = "default/web"
+let port: number
+let ports: HealthCheckPorts
+let isHealthy: boolean
+let told: string[]
+let onTold: PromiseWithResolvers<void>
+
+/** A port that nobody listens at, of the machine's own choice. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "0.0.0.0")
+  await once(server, "listening")
+  const { port: found } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return found
+}
+
+beforeEach(async () => {
+  port = await freePort()
+  isHealthy = true
+  told = []
+  onTold = Promise.withResolvers()
+  const service = { metadata: { namespace: "default", name: "web" } }
+  ports = new HealthCheckPorts({
+    family: "IPv4",
+    nodeName: "node-0",
+    clock: realClock,
+    informers: { of: () => ({ get: () => service }) } as unknown as Informers,
+    events: {
+      event: (_about, _type, reason, message) => {
+        told.push(`${reason}: ${message}`)
+        onTold.resolve()
+      },
+    },
+    isHealthy: () => isHealthy,
+  })
+})
+afterEach(() => ports.stop())
+
+const withEndpoints = (...addresses: readonly string[]) => [
+  samplePort({ healthCheckNodePort: port, cluster: addresses.map((address) => sampleEndpoint(address)) }),
+]
+
+async function ask(path = "/") {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`)
+  const weight = response.headers.get("X-Load-Balancing-Endpoint-Weight")
+  return { status: response.status, weight, body: (await response.json()) as unknown }
+}
+
+describe("the health check node port of a Service", () => {
+  test("tells how many endpoints on this node are ready, and whether there is one", async () => {
+    // given
+    ports.update(KEY, withEndpoints("10.42.0.5", "10.42.0.6"))
+    const body = (localEndpoints: number, serviceProxyHealthy = true) => ({
+      service: { namespace: "default", name: "web" },
+      localEndpoints,
+      serviceProxyHealthy,
+    })
+    // then
+    expect(await ask()).toEqual({ status: 200, weight: "2", body: body(2) })
+    expect((await ask("/healthz")).status).toBe(200)
+    // when the last has gone
+    ports.update(KEY, withEndpoints())
+    // then
+    expect(await ask()).toEqual({ status: 503, weight: "0", body: body(0) })
+    // when there are no rules for one that has come back
+    ports.update(KEY, withEndpoints("10.42.0.5"))
+    isHealthy = false
+    // then
+    expect(await ask()).toEqual({ status: 503, weight: "1", body: body(1, false) })
+  })
+
+  test("is closed when the Service has it no more", async () => {
+    ports.update(KEY, withEndpoints("10.42.0.5"))
+    expect((await ask()).status).toBe(200)
+    ports.update(KEY, [])
+    await expect(ask()).rejects.toThrow()
+  })
+
+  test("that is taken is told in an Event", async () => {
+    // given
+    const other = createServer().listen(port, "0.0.0.0")
+    await once(other, "listening")
+    // when
+    ports.update(KEY, withEndpoints("10.42.0.5"))
+    await onTold.promise
+    // then
+    expect(told).toHaveLength(1)
+    expect(told[0]).toStartWith(
+      `FailedToStartServiceHealthcheck: node node-0 failed to start healthcheck "default/web" on port ${port}: `,
+    )
+    // and it is tried again when the Service changes
+    other.close()
+    await once(other, "close")
+    ports.update(KEY, withEndpoints("10.42.0.5"))
+    expect((await ask()).status).toBe(200)
+  })
+})

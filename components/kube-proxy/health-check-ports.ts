@@ -1,0 +1,130 @@
+import { createServer, type Server, type Socket } from "node:net"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Informers } from "../../pkg/client/informer.ts"
+import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { ServicePort } from "./service-ports.ts"
+
+export interface HealthCheckPortsParts {
+  readonly family: Family
+  readonly nodeName: string
+  readonly clock: Clock
+  readonly informers: Informers
+  readonly events: Pick<EventRecorder, "event">
+  /** Whether the rules in the kernel are those that are wanted. */
+  isHealthy(): boolean
+}
+
+/** The health check of one Service. */
+interface Check {
+  readonly port: number
+  readonly server: Server
+  readonly sockets: Set<Socket>
+  /** Addresses of the Service's ready endpoints on this node. */
+  endpoints: number
+}
+
+/** A client that has not sent the head of its request by then is closed. */
+const HEAD_MS = 5000
+/** The longest head of a request, in bytes. */
+const MOST_BYTES = 8192
+/** Connections to one port at once; load balancers that ask have one each. */
+const MOST_CONNECTIONS = 64
+
+/**
+ * Answers load balancers outside the cluster, at the health check node ports of Services with
+ * `externalTrafficPolicy: Local`: 200 while an endpoint on this node is ready, else 503. A port that is taken is told in
+ * an Event of the Service, and tried again when the Service changes. Source: pkg/proxy/healthcheck/service_health.go.
+ */
+export class HealthCheckPorts {
+  readonly #parts: HealthCheckPortsParts
+  readonly #checks = new Map<string, Check>()
+  #stopped = false
+
+  constructor(parts: HealthCheckPortsParts) {
+    this.#parts = parts
+  }
+
+  /** Follows what a Service has become; `key` is `<namespace>/<name>`, `ports` are those of the Service. */
+  update(key: string, ports: readonly ServicePort[]): void {
+    const port = ports.find(({ healthCheckNodePort = 0 }) => healthCheckNodePort > 0)?.healthCheckNodePort
+    const current = this.#checks.get(key)
+    if (current !== undefined && current.port !== port) this.#close(key, current)
+    if (port === undefined || this.#stopped) return
+    const endpoints = new Set(ports.flatMap(({ readyHere }) => readyHere)).size
+    const check = this.#checks.get(key)
+    if (check !== undefined) check.endpoints = endpoints
+    else this.#open(key, port, endpoints)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    for (const [key, check] of this.#checks) this.#close(key, check)
+  }
+
+  #open(key: string, port: number, endpoints: number): void {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => this.#serve(key, socket))
+    server.maxConnections = MOST_CONNECTIONS
+    const check = { port, server, sockets, endpoints }
+    this.#checks.set(key, check)
+    server.on("error", (err) => {
+      if (this.#checks.get(key) === check) this.#checks.delete(key)
+      this.#tell(key, port, err.message)
+    })
+    const isIpv6 = this.#parts.family === "IPv6"
+    server.listen({ port, host: isIpv6 ? "::" : "0.0.0.0", ipv6Only: isIpv6 })
+  }
+
+  #close(key: string, { server, sockets }: Check): void {
+    this.#checks.delete(key)
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+
+  /** Answers one request, whatever it asks for, and closes the connection, as upstream answers every path. */
+  #serve(key: string, socket: Socket): void {
+    const check = this.#checks.get(key)
+    if (check === undefined) return void socket.destroy()
+    check.sockets.add(socket)
+    const tooLate = this.#parts.clock.setTimeout(() => socket.destroy(), HEAD_MS)
+    socket.on("error", () => socket.destroy())
+    socket.on("close", () => {
+      tooLate.cancel()
+      check.sockets.delete(socket)
+    })
+    let head = ""
+    socket.on("data", (bytes: Buffer) => {
+      head += bytes.toString("latin1")
+      if (head.length > MOST_BYTES) socket.destroy()
+      else if (head.includes("\r\n\r\n")) {
+        socket.removeAllListeners("data")
+        socket.end(answerOf(key, check.endpoints, this.#parts.isHealthy(), head.startsWith("HEAD ")))
+      }
+    })
+  }
+
+  #tell(key: string, port: number, reason: string): void {
+    const { informers, events, nodeName } = this.#parts
+    const service = informers.of(Service).get(key)
+    const message = `node ${nodeName} failed to start healthcheck ${JSON.stringify(key)} on port ${port}: ${reason}`
+    if (service !== undefined) events.event(service, "Warning", "FailedToStartServiceHealthcheck", message)
+  }
+}
+
+function answerOf(key: string, localEndpoints: number, serviceProxyHealthy: boolean, isHead: boolean): string {
+  const [namespace, name] = key.split("/")
+  const body = JSON.stringify({ service: { namespace, name }, localEndpoints, serviceProxyHealthy }, undefined, "\t")
+  const status = localEndpoints > 0 && serviceProxyHealthy ? "200 OK" : "503 Service Unavailable"
+  return [
+    `HTTP/1.1 ${status}`,
+    "Content-Type: application/json",
+    "X-Content-Type-Options: nosniff",
+    `X-Load-Balancing-Endpoint-Weight: ${localEndpoints}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "",
+    isHead ? "" : body,
+  ].join("\r\n")
+}
