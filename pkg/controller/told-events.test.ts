@@ -21,3 +21,15 @@ test("what was told of an object is remembered while thousands of others are tol
   for (let i = 0; i < 5000; i++) tell(`last-${i}`)
   expect(tell("one")?.told.name).toBeUndefined()
 })
+
+test("the name of an Event that is written later is kept, though many others are told of meanwhile", () => {
+  // given events about many objects, none of which is written yet
+  const events = new ToldEvents()
+  const tell = (uid: string) => events.tell(uid, "Normal", "Pulled", undefined, "Pulled image", 0)!.told
+  const all = Array.from({ length: 150 }, (_, i) => tell(`pod-${i}`))
+  // when they are written, and others are told of and written
+  all.forEach((told, i) => (told.name = `pod-${i}.1`))
+  for (let i = 0; i < 500; i++) tell(`other-${i}`).name = `other-${i}.1`
+  // then each is known
+  expect(all.map((_, i) => tell(`pod-${i}`).name)).toEqual(all.map((_, i) => `pod-${i}.1`))
+})

@@ -4,10 +4,11 @@ const SIMILAR_WINDOW_MS = 600_000
 const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 const CACHE_SIZE = 4096
-/** Least number of objects whose recent events are kept unpacked. */
-const FRESH = 128
-/** So many are packed together. */
-const PACKED_AT_ONCE = 64
+/** Objects whose events are kept unpacked: at least so many, and at most so many while their Events are written. */
+const FRESH = 32
+const MOST_FRESH = 192
+/** After so many more objects it is looked which can be packed. */
+const PACKED_AT_ONCE = 32
 
 /** An event that is reported again and again. */
 export interface Told {
@@ -82,19 +83,25 @@ export class ToldEvents {
     this.#packed.delete(uid)
     this.#fresh.delete(uid)
     this.#fresh.set(uid, about)
-    if (this.#fresh.size >= FRESH + PACKED_AT_ONCE) this.#pack()
+    if (this.#fresh.size >= FRESH + PACKED_AT_ONCE && this.#fresh.size % PACKED_AT_ONCE === 0) this.#pack()
     return about
   }
 
+  /** Packs the oldest but for those whose Events have no name yet, which the recorder sets once they are written. */
   #pack(): void {
-    for (let i = 0; i < PACKED_AT_ONCE; i++) {
-      const [oldest, told] = firstOf(this.#fresh)
-      this.#fresh.delete(oldest)
-      this.#packed.set(Buffer.from(oldest).toString(), JSON.stringify(told))
+    let left = this.#fresh.size - FRESH
+    for (const [uid, about] of this.#fresh) {
+      if (left-- === 0) return
+      if (this.#fresh.size < MOST_FRESH && !about.similar.every(isNamed)) continue
+      this.#fresh.delete(uid)
+      this.#packed.set(Buffer.from(uid).toString(), JSON.stringify(about))
       if (this.#packed.size > CACHE_SIZE) this.#packed.delete(firstOf(this.#packed)[0])
     }
   }
 }
+
+const isNamed = ({ told, combined }: Similar): boolean =>
+  told.every(({ name }) => name !== undefined) && (combined === undefined || combined.name !== undefined)
 
 const firstOf = <K, V>(map: ReadonlyMap<K, V>): readonly [K, V] => map.entries().next().value!
 
