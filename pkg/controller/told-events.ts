@@ -100,8 +100,9 @@ export class ToldEvents {
   }
 }
 
+/** Events that became too many have no names of their own. */
 const isNamed = ({ told, combined }: Similar): boolean =>
-  told.every(({ name }) => name !== undefined) && (combined === undefined || combined.name !== undefined)
+  combined === undefined ? told.every(({ name }) => name !== undefined) : combined.name !== undefined
 
 const firstOf = <K, V>(map: ReadonlyMap<K, V>): readonly [K, V] => map.entries().next().value!
 

@@ -56,8 +56,13 @@ export class LiveObjects {
     this.#elsewhere = elsewhere
     for (const [prefix, group] of Map.groupBy(objects, ({ key }) => resourceOf(key) ?? "")) {
       const shelf = this.#shelves.get(prefix) ?? new Shelf(prefix)
-      const added = group.filter((stored) => !stored.isHeld && shelf.holds(stored.key))
-      for (const { key } of added) this.#here.delete(key)
+      const added: StoredObject[] = []
+      for (const stored of group)
+        if (stored.isHeld || !shelf.holds(stored.key)) this.#here.set(stored)
+        else {
+          this.#here.delete(stored.key)
+          added.push(stored)
+        }
       shelf.add(added)
       if (!shelf.isEmpty) this.#shelves.set(prefix, shelf)
     }

@@ -45,13 +45,15 @@ export class Shelf {
 
   /** Adds objects, whose keys are not on the shelf and can be held. */
   add(objects: readonly Shelved[]): void {
-    const lines = objects.map((object) => this.#line(object)).sort(byKey)
+    const lines = objects.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map((object) => this.#line(object))
     for (let from = 0; from < lines.length;) {
       const at = this.#textFor(keyOf(lines[from]!))
       const next = this.#firsts[at + 1]
-      const end = lines.findIndex((line, i) => i > from && next !== undefined && keyOf(line) >= next)
-      const to = end < 0 ? lines.length : end
-      this.#replace(at, [...this.#linesAt(at), ...lines.slice(from, to)].sort(byKey))
+      let to = from + 1
+      while (to < lines.length && (next === undefined || keyOf(lines[to]!) < next)) to++
+      const there = this.#linesAt(at)
+      const added = lines.slice(from, to)
+      this.#replace(at, there.length === 0 ? added : [...there, ...added].sort(byKey))
       from = to
     }
   }

@@ -92,8 +92,10 @@ export class SqliteStorage extends LogStorage {
       this.#revisions = state.revisions
       this.#live = new LiveList(db, state)
       const objects = state.rows.map((row) => this.#stored(row))
-      this.restore(objects, state.revision, state.compacted)
-      this.#shelve(objects)
+      const seldomRead = objects.filter((stored) => stored.seldomRead)
+      const others = objects.filter((stored) => !stored.seldomRead)
+      this.restore(others, state.revision, state.compacted)
+      this.live.shelve(seldomRead, this.#elsewhere)
       this.#acknowledged = new AcknowledgedFile(file, state.revision)
       this.#history = new SqliteHistory({
         db,
@@ -235,18 +237,12 @@ export class SqliteStorage extends LogStorage {
       kept++
     }
     const dropped = this.recent.keepNewest(kept)
-    this.#shelve(
-      dropped.flatMap(({ key, stored }) => {
-        const live = this.live.get(key)
-        return live === stored ? [live] : []
-      }),
-    )
+    const seldomRead = dropped.flatMap(({ key, stored }) => {
+      const live = this.live.get(key)
+      return live === stored && live.seldomRead ? [live] : []
+    })
+    this.live.shelve(seldomRead, this.#elsewhere)
     this.#recentBytes = bytes
-  }
-
-  #shelve(objects: readonly StoredObject[]): void {
-    const seldomRead = objects.filter((stored) => stored.seldomRead)
-    if (seldomRead.length > 0) this.live.shelve(seldomRead, this.#elsewhere)
   }
 
   /** Drops recent events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
