@@ -28,6 +28,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       serviceCidrs: network.serviceCidrs,
       localStorage: !disable.includes("local-storage"),
       ingress: servesIngresses(flags),
+      gateway: serves("gateway", flags),
       nodePorts: flags["service-node-port-range"],
       clusterDomain,
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },

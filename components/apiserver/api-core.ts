@@ -82,6 +82,7 @@ export interface ApiCoreOptions {
   readonly frontProxyCaPem?: string
   readonly localStorage?: boolean
   readonly ingress?: boolean
+  readonly gateway?: boolean
   readonly ownExtensions?: readonly OwnExtension[]
   readonly tokenIssuer: TokenIssuer
   /** Audiences of a service account token whose request names none. */

@@ -64,6 +64,8 @@ export interface ApiServerConfig {
   readonly localStorage?: boolean
   /** Whether there is a default IngressClass, whose Ingresses are served by this program. */
   readonly ingress?: boolean
+  /** Whether the kinds of Gateway API are defined, unless somebody else has defined some of them. */
+  readonly gateway?: boolean
   /**
    * The range of Service addresses, or one of each family with the primary one first. Its first address is that of the
    * Service `kubernetes`.
@@ -241,6 +243,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       frontProxyCaPem: opened.pki.authorities["request-header-ca"].certPem,
       localStorage: config.localStorage === true,
       ingress: config.ingress === true,
+      gateway: config.gateway === true,
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, clock, random }),
       apiAudiences: [DEFAULT_ISSUER],

@@ -5,6 +5,7 @@
  * pkg/controlplane/controller/{systemnamespaces,kubernetesservice}, pkg/controlplane/controller/legacytokentracking,
  * plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
  */
+import { CustomResourceDefinition } from "../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
@@ -21,6 +22,7 @@ import { k3tsIngressClass } from "../../pkg/api/networking/v1/k3ts-class.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { localPathClass } from "../../pkg/api/storage/v1/local-path.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
+import { GATEWAY_GROUP } from "../../pkg/gateway-api/k3ts-class.ts"
 import { deepEqual } from "../../pkg/apimachinery/equal.ts"
 import { applyConfiguration } from "../../pkg/apimachinery/patch/apply/apply.ts"
 import { trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
@@ -53,6 +55,8 @@ export interface BootstrapOptions extends Authorities {
   readonly localStorage?: boolean
   /** Whether there is a default class for Ingresses. */
   readonly ingress?: boolean
+  /** Whether the kinds of Gateway API are defined. */
+  readonly gateway?: boolean
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
 }
@@ -71,7 +75,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       ? undefined
       : writeOf(options, wanted, kept, current.revision)
   }
-  await storage.writeAll(wantedObjects(options).flatMap((wanted) => missing(wanted) ?? []))
+  const all = [...wantedObjects(options), ...(await gatewayDefinitions(options))]
+  await storage.writeAll(all.flatMap((wanted) => missing(wanted) ?? []))
 }
 
 /**
@@ -96,6 +101,18 @@ function wantedObjects(options: BootstrapOptions): readonly Wanted[] {
     ...(options.localStorage === true ? [want(StorageClass, localPathClass)] : []),
     ...(options.ingress === true ? [want(IngressClass, k3tsIngressClass)] : []),
   ]
+}
+
+/**
+ * The definitions of Gateway API, where none of its group is stored: a cluster keeps those that somebody has installed.
+ * Written here they cost nothing but their place; a request would load CEL for their rules.
+ */
+async function gatewayDefinitions({ storage, gateway }: BootstrapOptions): Promise<readonly Wanted[]> {
+  const isOfGroup = (object: KubeObject) => asKind(CustomResourceDefinition, object).spec.group === GATEWAY_GROUP
+  const stored = storage.list(storageKey(CustomResourceDefinition, { name: "" }))
+  if (gateway !== true || stored.some(({ object }) => isOfGroup(object))) return []
+  const { DEFINITIONS } = await import("../../pkg/gateway-api/definitions.ts")
+  return DEFINITIONS.map((definition) => want(CustomResourceDefinition, definition))
 }
 
 /** The APIService of an API that this process serves: it is available from the start. */

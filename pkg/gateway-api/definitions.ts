@@ -1,9 +1,26 @@
+import { version } from "../version/version.ts"
 import { gateway } from "./gateway.ts"
 import { gatewayclass } from "./gatewayclass.ts"
 import { grpcroute } from "./grpcroute.ts"
 import { httproute } from "./httproute.ts"
+import { BUNDLE_VERSION, MANAGED_BY, MANAGER, WRITTEN_BY } from "./k3ts-class.ts"
 import { referencegrant } from "./referencegrant.ts"
 import { tlsroute } from "./tlsroute.ts"
 
-/** The definitions of all kinds that this program serves. */
-export const DEFINITIONS = [gatewayclass, gateway, httproute, grpcroute, tlsroute, referencegrant].map(({ crd }) => crd)
+/** The release of Gateway API whose kinds these are, of its standard channel. */
+const BUNDLE = "v1.6.1"
+
+/** The definitions of all kinds that this program serves, as it installs them. */
+export const DEFINITIONS = [gatewayclass, gateway, httproute, grpcroute, tlsroute, referencegrant].map(({ crd }) => ({
+  ...crd,
+  metadata: {
+    ...crd.metadata,
+    labels: { [MANAGED_BY]: MANAGER },
+    annotations: {
+      "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api",
+      [BUNDLE_VERSION]: BUNDLE,
+      "gateway.networking.k8s.io/channel": "standard",
+      [WRITTEN_BY]: version,
+    },
+  },
+}))

@@ -201,11 +201,12 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Not in upstream: the account that serves Ingresses and Gateways, and installs the definitions of Gateway API.
+    // Not in upstream: the account that serves Ingresses and Gateways, and keeps the definitions of Gateway API up to
+    // date.
     name: "system:k3ts-ingress",
     rules: [
       on("list watch", "core", "namespaces services secrets"),
-      on("list watch create update", "apiextensions.k8s.io", "customresourcedefinitions"),
+      on("list watch update", "apiextensions.k8s.io", "customresourcedefinitions"),
       on(
         "list watch",
         "gateway.networking.k8s.io",

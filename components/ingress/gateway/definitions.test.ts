@@ -62,11 +62,8 @@ describe("the definitions", () => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await startCluster({ nodes: 0 })
-    for (const { metadata, ...rest } of DEFINITIONS) {
-      const annotations = { "api-approved.kubernetes.io": "https://example.com/1" }
-      const definition = { ...rest, metadata: { ...metadata, annotations } }
+    for (const definition of DEFINITIONS)
       await cluster.client.create(CustomResourceDefinition, definition as unknown as CustomResourceDefinition)
-    }
   })
   afterAll(() => cluster.stop())
 

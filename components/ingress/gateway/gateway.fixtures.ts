@@ -28,12 +28,11 @@ const USER = "system:serviceaccount:kube-system:k3ts-ingress"
 const NODE_IP = "192.0.2.1"
 const RESERVED = 22
 
-/** `before`: what is done before anything is served. */
-export async function servingGateways(
-  before?: (cluster: Awaited<ReturnType<typeof startCluster>>) => Promise<unknown>,
-) {
+/** `definitions` are there before anything is served. */
+export async function servingGateways(definitions: readonly object[] = DEFINITIONS) {
   const cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
-  await before?.(cluster)
+  for (const each of definitions)
+    await cluster.client.create(CustomResourceDefinition, each as unknown as CustomResourceDefinition)
   const fieldSelectors = new Map([[Secret as unknown as Resource, "type=kubernetes.io/tls"]])
   const context = cluster.contextFor(USER, ["system:serviceaccounts"], { fieldSelectors })
   const registry = new Registry()
@@ -56,11 +55,8 @@ export async function servingGateways(
     installed: () =>
       cluster.eventually(async () => {
         const found = await client.get(GatewayClass, { name: "k3ts" }).catch(() => undefined)
-        const isAccepted = (found?.status?.conditions ?? []).some(({ reason }) => reason === "Accepted")
-        return isAccepted && (await client.list(CustomResourceDefinition)).items.length === DEFINITIONS.length
+        return (found?.status?.conditions ?? []).some(({ reason }) => reason === "Accepted")
       }),
-    definitions: async () =>
-      new Set((await client.list(CustomResourceDefinition)).items.map(({ metadata }) => metadata.name)),
     /** Resolves when the condition of a Gateway has this reason; gives the Gateway. */
     gatewayWith: async (name: string, type: string, reason: string) => {
       const find = () => client.get(Gateway, { namespace: "default", name })

@@ -1,30 +1,26 @@
 import { describe, expect, test } from "bun:test"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
+import type { Labels } from "../../../pkg/apimachinery/labels.ts"
 import { DEFINITIONS } from "../../../pkg/gateway-api/definitions.ts"
 import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { GatewayClass } from "../../../pkg/gateway-api/gatewayclass.ts"
 import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
+import { BUNDLE_VERSION, MANAGED_BY, MANAGER, WRITTEN_BY } from "../../../pkg/gateway-api/k3ts-class.ts"
 import type { Filter } from "./filters.ts"
 import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
 
 const to = (name: string, more: object = {}) => ({ backendRefs: [{ name, port: 80, ...more }] })
 const http = (port: number) => ({ name: "http", port, protocol: "HTTP" })
-const definitionsOfOthers = DEFINITIONS.map(
-  ({ metadata, ...rest }) =>
-    ({
-      ...rest,
-      metadata: { ...metadata, annotations: { "api-approved.kubernetes.io": "https://example.com/1" } },
-    }) as unknown as CustomResourceDefinition,
-)
+/** The definitions as another version of the program, or somebody else, has installed them. */
+const definitionsWith = (labels: Labels, categories: readonly string[], more: Labels = {}) =>
+  DEFINITIONS.map(({ metadata: { name, annotations }, spec, ...rest }) => ({
+    ...rest,
+    metadata: { name, labels, annotations: { ...annotations, [WRITTEN_BY]: "before", ...more } },
+    spec: { ...spec, names: { ...(spec as { readonly names: object }).names, categories } },
+  }))
 
 describe("the definitions of Gateway API", () => {
-  test("are made at start with the class, which is accepted", async () => {
-    await using given = await servingGateways()
-    await given.installed()
-    expect(await given.definitions()).toEqual(new Set(DEFINITIONS.map(({ metadata }) => metadata.name)))
-  })
-
   test("GatewayClassObservedGenerationBump: each generation of a class is accepted", async () => {
     await using given = await servingGateways()
     await given.installed()
@@ -36,17 +32,26 @@ describe("the definitions of Gateway API", () => {
     })
   })
 
-  test("are left as they are where somebody else has made one of them", async () => {
-    // given one of them
-    const [other] = definitionsOfOthers
-    await using given = await servingGateways((cluster) => cluster.client.create(CustomResourceDefinition, other!))
+  test("are brought up to date where another version of this program has made them", async () => {
+    await using given = await servingGateways(definitionsWith({ [MANAGED_BY]: MANAGER }, ["old"]))
+    await given.cluster.eventually(async () => {
+      const { items } = await given.client.list(CustomResourceDefinition)
+      return items.every(({ spec }) => spec.names.categories?.[0] === "gateway-api")
+    })
+  })
 
-    // then the others are not added, also when all of them have come
-    expect(await given.definitions()).toEqual(new Set([other!.metadata.name!]))
-    for (const each of definitionsOfOthers.slice(1)) await given.client.create(CustomResourceDefinition, each)
+  test.each([
+    { title: "somebody else has made them", labels: {}, annotations: {} },
+    {
+      title: "somebody has applied another release over them",
+      labels: { [MANAGED_BY]: MANAGER },
+      annotations: { [BUNDLE_VERSION]: "v1.7.0" },
+    },
+  ])("are left as they are where $title, and are served", async ({ labels, annotations }) => {
+    await using given = await servingGateways(definitionsWith(labels, ["theirs"], annotations))
     await given.installed()
-    for (const { metadata } of (await given.client.list(CustomResourceDefinition)).items)
-      expect(metadata.labels).toBeUndefined()
+    const { items } = await given.client.list(CustomResourceDefinition)
+    expect(items.map(({ spec }) => spec.names.categories)).toEqual(items.map(() => ["theirs"]))
   })
 })
 

@@ -38,14 +38,14 @@ export class GatewaySource implements Source {
 
   async start(changed: () => void): Promise<void> {
     this.#changed = changed
-    const { informers, client, log, spawn } = this.#context
+    const { informers, client, spawn } = this.#context
     const definitions = informers.of(CustomResourceDefinition)
     this.#unsubscribe = definitions.on({ added: changed, updated: changed, deleted: changed })
     // Nothing waits for it: a start takes no longer for it.
     spawn("gateway-definitions", async () => {
       await definitions.whenSynced()
-      const { installDefinitions } = await import("./install.ts")
-      await installDefinitions({ client, definitions, log })
+      const { updateDefinitions } = await import("./install.ts")
+      await updateDefinitions(client, definitions)
     })
   }
 
