@@ -18,8 +18,8 @@ import { version } from "../../../pkg/version/version.ts"
 const OWN_BUNDLES: readonly string[] = ["v1.6.1"]
 
 /**
- * Brings definitions of Gateway API that another version of this program has made up to date. The API server makes them,
- * with the first start. Those of others are left alone, and so are those over which another release was applied.
+ * Brings definitions of Gateway API that another version of this program has made up to date. The API server makes
+ * them, with the first start. Those of others are left alone, and so are those over which another release was applied.
  */
 export async function updateDefinitions(
   client: Client,
