@@ -5,7 +5,7 @@ import { CreationPace } from "./creation-pace.ts"
 
 const owner = (uid: string): KubeObject => ({ apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: uid, uid } })
 
-test("what is wanted, and fifty more than thrice that, is made at once; then each at twice the distance", async () => {
+test("the wanted pods and fifty more than three times as many are created at once; then each after twice the previous delay", async () => {
   // given an owner of two pods that has made all that is free
   const clock = new VirtualClock(0)
   const pace = new CreationPace(clock)
@@ -28,7 +28,7 @@ test("what is wanted, and fifty more than thrice that, is made at once; then eac
   expect(pace.wait(owner("b"), 2)).toBe(0)
 })
 
-test("a row is over when nothing was made for a while", async () => {
+test("a series ends when nothing was created for a while", async () => {
   // given
   const clock = new VirtualClock(0)
   const pace = new CreationPace(clock)
@@ -40,7 +40,7 @@ test("a row is over when nothing was made for a while", async () => {
   expect(pace.wait(owner("a"), 1)).toBe(0)
 })
 
-test("owners are not remembered for ever", async () => {
+test("owners are forgotten after a while", async () => {
   // given a Job a minute, for a day
   const clock = new VirtualClock(0)
   const pace = new CreationPace(clock)

@@ -8,7 +8,7 @@ const namespace = "default"
 const LAST_USED = "kubernetes.io/legacy-token-last-used"
 const INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
 
-test("a token that its account lists and nobody uses is marked after a year and deleted after another", async () => {
+test("an unused token that its account lists is marked after a year, and deleted after another", async () => {
   // given
   await using cluster = await startCluster({ startTime: "2026-01-01T10:00:00Z" })
   const { client } = cluster

@@ -14,7 +14,7 @@ const object = (apiVersion: string, kind: string, spec: object) => ({
   spec,
 })
 
-test.each([1, 2, 3])("of what is in a namespace that goes nobody complains (seed %d)", async (seed) => {
+test.each([1, 2, 3])("no controller logs errors about the objects of a deleted namespace (seed %d)", async (seed) => {
   // given a namespace in which every controller has something to do
   const lines: string[] = []
   const tell: Logger["warn"] = (message, fields) => void lines.push(`${message} ${JSON.stringify(fields)}`)

@@ -5,7 +5,7 @@ import { startCluster } from "../cluster/testing/testing.ts"
 /** A cluster of nodes whose kubelets do not make them anew. */
 const cluster = () => startCluster({ nodes: 3, components: { kubelet: false } })
 
-test("a new node gets the first range that no node has, also one that a node left behind or that a person gave", async () => {
+test("a new node gets the first range that no node has, including ranges released by other nodes, but not those set by a user", async () => {
   // given three nodes
   await using started = await cluster()
   const { client } = started

@@ -3,7 +3,7 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ReplicationController } from "../../pkg/api/core/v1/replicationcontroller.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 
-test("keeps its number of pods, adopts one that fits and lets go of one that fits no more", async () => {
+test("keeps its number of pods, adopts one that matches and releases one that no longer matches", async () => {
   // given
   await using cluster = await startCluster({ nodes: 1 })
   const { client } = cluster

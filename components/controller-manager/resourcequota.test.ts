@@ -6,7 +6,7 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 
-test("a quota's status follows what its namespace uses", async () => {
+test("a quota's status shows the usage of its namespace", async () => {
   // given
   await using cluster = await startCluster()
   const { client } = cluster

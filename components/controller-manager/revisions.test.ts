@@ -29,7 +29,7 @@ test("the data of revisions, and the names of StatefulSets' ones, are upstream's
   expect(items.map(({ metadata }) => metadata.name)).toContain("db-6ccb64bb4d")
 })
 
-test("a revision that another Kubernetes wrote is taken for the present one: nothing is rolled", async () => {
+test("a revision that another Kubernetes wrote counts as the current one, so no pod is replaced", async () => {
   // given a cluster whose database came from Kubernetes 1.30
   await using cluster = await startCluster({ nodes: 1 })
   await cluster.client.create(ControllerRevision, {

@@ -355,12 +355,12 @@ describe("preemption", () => {
     return findVictims(pod, outcome.diagnosis, placement, [])
   }
 
-  test("takes no more pods off a node than it must, the least important first", () => {
+  test("evicts no more pods from a node than necessary, the least important first", () => {
     const result = tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10 }), place([node], [low, tiny]))
     expect("candidate" in result && result.candidate.victims.map(({ metadata }) => metadata.name)).toEqual(["low"])
   })
 
-  test("takes away the pods that a rule about other pods is about", () => {
+  test("evicts the pods that violate an anti-affinity", () => {
     const inTheWay = podOf("web", { priority: 1 }, { node: "a" })
     const labels = { ...inTheWay, metadata: { ...inTheWay.metadata, labels: WEB } }
     const result = tryFor(labelled({}, { ...away(term(WEB)), priority: 10 }), place([zone("a", "1")], [labels, tiny]))
@@ -373,7 +373,7 @@ describe("preemption", () => {
     })
   })
 
-  test("is not tried where it would not help", () => {
+  test("is not tried when it would not help", () => {
     expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low]))).toEqual({
       message: "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
     })

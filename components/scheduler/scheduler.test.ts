@@ -18,7 +18,7 @@ const eventsOf = async (cluster: Cluster, name: string) =>
 const start = (...nodes: NodeOptions[]) => startCluster({ nodes, components: { kubelet: false } })
 
 describe("the scheduler", () => {
-  test("tells why a pod fits nowhere, and places it when a node comes that it fits on", async () => {
+  test("reports why a pod fits on no node, and places it when a suitable node is added", async () => {
     // given a pod that is too large
     await using cluster = await start({ name: "small", capacity: { cpu: 1 } })
     await cluster.client.create(Pod, pod("large", asking("4")))
@@ -86,7 +86,7 @@ describe("the scheduler", () => {
     expect(await nodeOf(cluster, "gated")).toBe("a")
   })
 
-  test("counts pods on a node from its decision on, not only once they are bound", async () => {
+  test("counts a pod on its node from the decision on, before it is bound", async () => {
     // given
     await using cluster = await start({ name: "a", capacity: { cpu: 1 } })
     // when more pods come at once than fit
@@ -96,7 +96,7 @@ describe("the scheduler", () => {
     expect((await cluster.list(Pod)).filter(({ spec }) => spec.nodeName !== undefined)).toHaveLength(3)
   })
 
-  test("makes room for a pod of higher priority", async () => {
+  test("preempts pods for a pod of higher priority", async () => {
     // given a node that runs a pod of low priority, and takes a while to stop it
     await using cluster = await startCluster({
       nodes: [{ name: "a", capacity: { cpu: 1 } }],

@@ -46,8 +46,8 @@ function asks({ keyPem }: CertificatePair, ...chain: readonly CertificatePair[])
 }
 const JSON_BODY = { "content-type": "application/json" }
 
-describe("a client certificate of an intermediate authority", () => {
-  test("counts if the client sends all that is between it and the cluster's authority", async () => {
+describe("a client certificate of an intermediate CA", () => {
+  test("is accepted if the client sends the chain up to the cluster's CA", async () => {
     const upper = authority("upper", clientCa)
     const lower = authority("lower", upper)
     const leaf = client(lower)
@@ -59,7 +59,7 @@ describe("a client certificate of an intermediate authority", () => {
     expect(seen).toEqual(["jane", "jane", "401", "401"])
   })
 
-  test("counts for nothing when the intermediate has expired, is none, or is not of the cluster", async () => {
+  test("is refused when the intermediate has expired, is not a CA, or is not of the cluster", async () => {
     const expired = authority("expired", clientCa, -1000)
     const leaf = client(clientCa)
     const stranger = authority("stranger")

@@ -64,13 +64,13 @@ describe("a server that may have 300 files open", () => {
     expect(openFiles()).toBeLessThan(OPEN_FILES)
   })
 
-  test("serves others beside 400 idle connections of a user", async () => {
+  test("serves others despite 400 idle connections of a user", async () => {
     await hold(400, () => tlsClient(server.port, head("GET", "/version"), { as: identities.outsider }))
     await isServed("beside-idle-ones")
     expect(openFiles()).toBeLessThan(OPEN_FILES)
   })
 
-  test("serves others beside 400 watches of a user, each on a connection of its own", async () => {
+  test("serves others despite 400 watches of a user, each on its own connection", async () => {
     // when a user asks for so many
     const watches = await hold(400, () =>
       tlsClient(server.port, head("GET", `${CONFIGMAPS}?watch=true`), { as: identities.namespaceAdmin }),

@@ -108,8 +108,8 @@ const stages: Readonly<Record<string, () => Promise<SilentClient>>> = {
     }),
 }
 
-describe("a client that stops", () => {
-  test("is rid of in time, at whatever stage", async () => {
+describe("a client that stops sending", () => {
+  test("is disconnected after a timeout, at any stage", async () => {
     // given a client for each stage, all at once
     const clients = await Promise.all(
       Object.entries(stages).map(async ([stage, begin]) => ({ stage, client: await begin() })),
@@ -127,7 +127,7 @@ describe("a client that stops", () => {
     expect(metrics).toContain('apiserver_current_inflight_requests{request_kind="mutating"} 0\n')
   }, 30_000)
 
-  test("is rid of in time, wherever in the bytes of a good request it stops", async () => {
+  test("is disconnected after a timeout, after any byte of a valid request", async () => {
     // given the bytes of a client that does all well, up to a TLS connection and on it
     const body = JSON.stringify({ metadata: { generateName: "cut-" }, data: { text: "x".repeat(100) } })
     const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
@@ -165,7 +165,7 @@ describe("a client that stops", () => {
     expect(items.filter(({ metadata }) => metadata.generateName === "cut-")).toHaveLength(2)
   }, 30_000)
 
-  test("is told why, where there is a request that can be answered", async () => {
+  test("gets a response with the reason, if it sent a complete head", async () => {
     const expected: Readonly<Record<string, string>> = {
       "before the body, without rights": "403",
       "before a large body, without rights": "403",
@@ -186,7 +186,7 @@ describe("a client that stops", () => {
     expect(Object.fromEntries(answers)).toEqual(expected)
   }, 30_000)
 
-  test("takes no place from others while its body does not end", async () => {
+  test("takes no place from others while its body is incomplete", async () => {
     // given more writes of somebody with rights than there are places, none of which comes to its end
     const body = head("POST", CONFIGMAPS, { ...JSON_BODY, "Content-Length": "100" })
     const clients = await Promise.all(

@@ -74,7 +74,7 @@ async function costOf(ask: () => Promise<unknown>): Promise<number> {
 }
 
 describe.each(DOCUMENTS)("$title ($type)", ({ type, body }) => {
-  test("cost the server little when somebody with rights sends them", async () => {
+  test("cost the server little when a user with rights sends them", async () => {
     // given
     let status = 0
     // when
@@ -87,7 +87,7 @@ describe.each(DOCUMENTS)("$title ($type)", ({ type, body }) => {
     expect(cost).toBeLessThan(MOST_SECONDS)
   })
 
-  test("are not read when an outsider sends them", async () => {
+  test("are not read when a user without rights sends them", async () => {
     const answer = await identities.outsider.request("POST", PATH, { headers: { "content-type": type }, body })
     expect(answer.status).toBe(403)
   })
@@ -101,7 +101,7 @@ describe("a patch", () => {
   const patched = (name: string, type: string, body: object) =>
     identities.namespaceAdmin.request("PATCH", `${PATH}/${name}`, { headers: { "content-type": type }, body })
 
-  test("that doubles what is there 22 times is refused before it has", async () => {
+  test("that doubles the object 22 times is refused before it is applied", async () => {
     // given
     await made("doubled", { a: "x".repeat(18) })
     const copies = Array.from({ length: 22 }, (_, i) => ({ op: "copy", from: "/data", path: `/data/${i}` }))
@@ -113,7 +113,7 @@ describe("a patch", () => {
     expect(cost).toBeLessThan(MOST_SECONDS)
   })
 
-  test("cannot let an object grow beyond what the store takes, piece by piece", async () => {
+  test("cannot grow an object step by step beyond the size limit", async () => {
     // given an object of a kind that has no limit of its own
     const path = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`
     const labels = { app: "grown" }
@@ -153,7 +153,7 @@ test.each(["9223372036854775807", "9007199254740993", "-9007199254740993", "1e19
   },
 )
 
-test("after all of it, everybody is served", async () => {
+test("after all attacks, the server serves other users", async () => {
   expect(server.alive).toBe(true)
   expect((await identities.namespaceAdmin.request("GET", PATH)).status).toBe(200)
 })

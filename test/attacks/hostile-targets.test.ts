@@ -203,6 +203,6 @@ test("connections that either side cuts at any moment harm nobody", async () => 
   expect((await identities.administrator.request("GET", "/readyz")).status).toBe(200)
 })
 
-test("nothing of it is a failure of the server's", () => {
+test("none of it is logged as a failure of the server", () => {
   expect(server.output()).not.toContain("Request failed")
 })

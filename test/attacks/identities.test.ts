@@ -33,7 +33,7 @@ test.each<[IdentityName, readonly string[]]>([
   })
 })
 
-test("only who has rights sees the pod", async () => {
+test("only users with rights can read the pod", async () => {
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${POD}`
   const seen = await Promise.all(
     Object.values(identities).map(async (one) => [one.name, (await one.request("GET", path)).status]),

@@ -151,7 +151,7 @@ describe("the kubelet's port", () => {
   })
 
   test.each(RIGHTS)(
-    "opens to who may get nodes/$holder what that right is for, and nothing else",
+    "serves a user with the right on nodes/$holder what that right covers, and nothing else",
     async ({ holder }) => {
       const proof = certified(`holder-of-${holder}`)
       const answers = await Promise.all(PATHS.map(({ method = "GET", path }) => ask(method, path, proof)))
@@ -174,14 +174,14 @@ describe("the kubelet's port", () => {
     expect(await ask("GET", "/exec/%zz/web/c", identities.administrator)).toMatchObject({ status: 400 })
   })
 
-  test("says what is lacking", async () => {
+  test("names the missing right", async () => {
     expect(await ask("GET", "/pods", identities.outsider)).toMatchObject({
       text: "Forbidden (user=outsider, verb=get, resource=nodes, subresource(s)=[pods proxy])\n",
     })
     expect((await ask("GET", "/metrics", identities.anonymous)).text).toBe("Unauthorized\n")
   })
 
-  test("shows a certificate of the cluster for the node's names and addresses", async () => {
+  test("has a certificate of the cluster for the node's names and addresses", async () => {
     const ca = readFileSync(join(server.dataDir, "server/tls/server-ca.crt"), "utf8")
     for (const servername of [NODE_NAME, "localhost", "127.0.0.1"]) {
       const checked = await new Promise<boolean>((resolve, reject) => {
@@ -196,7 +196,7 @@ describe("the kubelet's port", () => {
     }
   })
 
-  test("runs commands over SPDY and WebSockets, for who may create", async () => {
+  test("runs commands over SPDY and WebSockets, for users with the right to create", async () => {
     const { headers } = identities.administrator
     const path = "/exec/default/web/c?command=echo&command=hello&output=1"
     const ca = readFileSync(join(server.dataDir, "server/tls/server-ca.crt"), "utf8")
@@ -230,7 +230,7 @@ describe("the kubelet's port", () => {
     expect(await said(certified("holder-of-proxy").tls, ["v4.channel.k8s.io"])).toContain("403")
   })
 
-  test("is what the Node tells of", async () => {
+  test("is the one in the Node's status", async () => {
     const { body } = await identities.administrator.request("GET", `/api/v1/nodes/${NODE_NAME}`)
     expect(JSON.parse(body.toString())).toMatchObject({
       status: { daemonEndpoints: { kubeletEndpoint: { Port: port } } },
@@ -238,7 +238,7 @@ describe("the kubelet's port", () => {
   })
 })
 
-test("a port that is taken is told, and nothing else fails", async () => {
+test("a port in use is reported, and nothing else fails", async () => {
   // given
   const other = createServer()
   await new Promise<void>((listening) => other.listen(0, "0.0.0.0", listening))

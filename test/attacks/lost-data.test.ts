@@ -34,7 +34,7 @@ const LOSSES: readonly { what: string; lose(database: string): void; says: RegEx
 ]
 
 test.each(LOSSES)(
-  "a server that finds $what does not start and says why, unless the loss is accepted",
+  "a server that finds $what does not start, and says why, unless the loss is accepted by a flag",
   async ({ lose, says }) => {
     const dataDir = mkdtempSync(join(tmpdir(), "k3ts-lost-"))
     const database = join(dataDir, "server/db/state.db")

@@ -99,17 +99,17 @@ describe("a node reads", () => {
     expect(status).toBe(200)
   })
 
-  test.each(USED)("what a pod on it uses: %s", async (what) => {
+  test.each(USED)("objects that a pod on it uses: %s", async (what) => {
     const { status } = await identities.node.request("GET", `${CORE}/${what}`)
     expect(status).toBe(404)
   })
 
-  test.each(OTHERS)("nothing of others: %s", async (path) => {
+  test.each(OTHERS)("no objects of others: %s", async (path) => {
     const { status, body } = await identities.node.request("GET", path)
     expect({ status, text: body.toString() }).toMatchObject({ status: 403, text: expect.stringContaining("forbidden") })
   })
 
-  test("of many objects only its own, whatever else it selects", async () => {
+  test("in lists only its own objects, whatever it selects", async () => {
     const { body } = await identities.node.request("GET", `${PODS}?${selecting("spec.nodeName", NODE)}`)
     const { items } = JSON.parse(body.toString()) as { items: { spec: { nodeName: string } }[] }
     expect(items.map(({ spec }) => spec.nodeName)).toEqual([NODE, NODE, NODE])

@@ -95,7 +95,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
   })
 
   test.each(["http/1.1", "h2"] as const)(
-    "a token as subprotocol counts for no plain request (%s)",
+    "a token as a WebSocket subprotocol is ignored in an ordinary request (%s)",
     async (protocol) => {
       const headers = { "sec-websocket-protocol": `a, ${protocolOf(token)}` }
       const status =
@@ -106,7 +106,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
     },
   )
 
-  test("a target that does not leave HTTP gets no further request over the connection", async () => {
+  test("a target that refuses to switch protocols gets no further request over the connection", async () => {
     // given
     const before = target.seen.length
     const socket = await dial(server)
@@ -122,7 +122,7 @@ describe.each(PROXIES)("through the proxy of %s", (proxy) => {
     expect(target.seen.slice(before).map(({ url }) => url)).toEqual(["/refuse"])
   })
 
-  test("a target's refusal is passed on, and then the connection ends", async () => {
+  test("a target's refusal is passed on, and then the connection is closed", async () => {
     const before = target.seen.length
     const socket = await dial(server)
     socket.write(request(`${target.paths[proxy]}/deny`, [`Authorization: Bearer ${token}`, ...UPGRADE]))
@@ -211,14 +211,14 @@ describe("an address that is not another machine's", () => {
     }
   })
 
-  test("ports that are none are told as a dialer would", async () => {
+  test("invalid ports get the error message of a dialer", async () => {
     const of = (port: number) => target.paths.nodes.replace(`${NODE}:${target.port}`, `${NODE}:${port}`)
     expect((await said(`${of(99999)}/`)).text).toContain("dial tcp: address 99999: invalid port")
     expect((await said(`${of(0)}/`)).text).toContain(":0: connect: connection refused")
   })
 })
 
-describe("what is passed on goes at the pace of who reads it", () => {
+describe("proxied data flows at the speed of its reader", () => {
   const BYTES = 200_000_000
   /** How much more memory the server has than before, at most, while something goes on. */
   const growth = async (during: () => Promise<void>): Promise<number> => {

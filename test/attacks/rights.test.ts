@@ -146,7 +146,7 @@ function expected(name: IdentityName): readonly string[] {
   return (name === "administrator" ? probes : probes.filter(granted)).map(textOf).sort()
 }
 
-test("the table names nothing that the server does not have", () => {
+test("the table names only what the server has", () => {
   const known = new Set(probes.map(({ resource }) => resource))
   const named = readFileSync(join(import.meta.dirname, "rights.txt"), "utf8").matchAll(/^\w+ +\w+ +(\S+) +\w+$/gm)
   expect([...named].map(([, resource]) => resource!).filter((resource) => !known.has(resource))).toEqual([])
@@ -169,7 +169,7 @@ test.each<IdentityName>(["anonymous", "outsider", "pod", "namespaceAdmin", "node
   },
 )
 
-test("a namespace's admin sees that namespace, and no other", async () => {
+test("a namespace's admin can read that namespace, and no other", async () => {
   const status = async (method: string, path: string) => (await identities.namespaceAdmin.request(method, path)).status
   expect(await status("GET", `/api/v1/namespaces/${NAMESPACE}`)).toBe(200)
   expect(await status("DELETE", `/api/v1/namespaces/${NAMESPACE}`)).toBe(403)
@@ -211,7 +211,7 @@ const PATHS: readonly (readonly [
   ["/nothing", 401, 403, 403, 404],
 ]
 
-test.each(PATHS)("%s is for who may see it", async (path, anonymous, known, pod, administrator) => {
+test.each(PATHS)("%s can be read with the right only", async (path, anonymous, known, pod, administrator) => {
   const codes = Object.fromEntries(
     await Promise.all(
       Object.values(identities).map(async (one) => [one.name, (await one.request("GET", path)).status] as const),

@@ -70,7 +70,7 @@ test.each(
   expect(answer).toContain("cannot create resource")
 })
 
-test("who may get the proxy of a node still reads what it shows", async () => {
+test("a user with the right to get nodes/proxy can still read", async () => {
   const { status, body } = await identities.outsider.request("GET", `/api/v1/nodes/${NODE}/proxy/metrics`)
   expect(status).toBe(503) // allowed, and no kubelet runs here
   expect(body.toString()).toContain("its kubelet is not connected")

@@ -47,7 +47,7 @@ const FORGERIES: readonly { readonly title: string; readonly token: () => string
   { title: "whose subject is a node", token: () => signed({ sub: "system:node:node-a" }) },
   { title: "whose subject is another account", token: () => signed({ sub: "system:serviceaccount:kube-system:x" }) },
   {
-    title: "of an account that is not there",
+    title: "of an account that does not exist",
     token: () =>
       signed({
         sub: `system:serviceaccount:${NAMESPACE}:other`,
@@ -63,7 +63,7 @@ const FORGERIES: readonly { readonly title: string; readonly token: () => string
     token: () => signed({ "kubernetes.io": { ...bound(), serviceaccount: { name: POD } } }),
   },
   {
-    title: "bound to a pod that is not there",
+    title: "bound to a pod that does not exist",
     token: () => signed({ "kubernetes.io": { ...bound(), pod: { name: "other", uid: "u" } } }),
   },
   {
@@ -75,10 +75,10 @@ const FORGERIES: readonly { readonly title: string; readonly token: () => string
     token: () => signed({ "kubernetes.io": { ...bound(), pod: undefined, node: { name: "node-a" } } }),
   },
   {
-    title: "bound to a secret that is not there",
+    title: "bound to a secret that does not exist",
     token: () => signed({ "kubernetes.io": { ...bound(), secret: { name: "other", uid: "u" } } }),
   },
-  { title: "whose end is a string", token: () => signed({ exp: "99999999999" }) },
+  { title: "whose expiry is a string", token: () => signed({ exp: "99999999999" }) },
   { title: "that has expired", token: () => signed({ exp: Math.floor(Date.now() / 1000) - 120 }) },
   { title: "that is not valid yet", token: () => signed({ nbf: Math.floor(Date.now() / 1000) + 120 }) },
   { title: "that is issued in the future", token: () => signed({ iat: Math.floor(Date.now() / 1000) + 120 }) },
@@ -104,11 +104,11 @@ test("the token of a pod is its account's", async () => {
   expect(await judged(signed({ aud: [DEFAULT_ISSUER, "vault"] }))).toBe(identities.pod.user)
 })
 
-test.each(FORGERIES)("a token $title counts for nothing", async ({ token }) => {
+test.each(FORGERIES)("a token $title is refused", async ({ token }) => {
   expect(await judged(token())).toBe(401)
 })
 
-test.each(FORGERIES)("a review of a token $title says that it is none", async ({ token }) => {
+test.each(FORGERIES)("a TokenReview of a token $title says that it is invalid", async ({ token }) => {
   const { status, body } = await identities.administrator.request(
     "POST",
     "/apis/authentication.k8s.io/v1/tokenreviews",
@@ -120,7 +120,7 @@ test.each(FORGERIES)("a review of a token $title says that it is none", async ({
   expect(review.status.user ?? {}).toEqual({})
 })
 
-test("a token is over when its pod is", async () => {
+test("a token is invalid once its pod is deleted", async () => {
   // given
   const pods = `/api/v1/namespaces/${NAMESPACE}/pods`
   expect(await judged(issued)).toBe(identities.pod.user)

@@ -73,7 +73,7 @@ describe("a server with difficult clients", () => {
   beforeAll(async () => void (server = await startServer()))
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test("tells 500 watches of every write", async () => {
+  test("sends every write to 500 watches", async () => {
     const agent = new Agent({ maxSockets: Infinity })
     const watches = await Promise.all(
       Array.from({ length: 500 }, () =>
@@ -89,7 +89,7 @@ describe("a server with difficult clients", () => {
     ).toBe(200)
   }, 60_000)
 
-  test("cuts off a client that does not read, rather than keep for it what it does not take", async () => {
+  test("disconnects a client that does not read, instead of buffering for it", async () => {
     // given a watch whose client stops reading, and one that reads
     const agent = new Agent()
     const deaf = await tls(server)
@@ -136,7 +136,7 @@ describe("a server with difficult clients", () => {
     await server.send("DELETE", `${NAMESPACE}/configmaps/large`, undefined)
   }, 60_000)
 
-  test("goes on beside connections that say nothing, or not all", async () => {
+  test("serves others despite connections that send nothing, or incomplete requests", async () => {
     const silent: Socket[] = []
     for (let i = 0; i < 200; i++) {
       const socket = connectTcp(server.port, "127.0.0.1")
@@ -192,13 +192,13 @@ describe("a server with difficult clients", () => {
     ).toBe(200)
   }, 120_000)
 
-  test("has told of no failure of its own", () => {
+  test("has logged no failure of its own", () => {
     expect(server.alive).toBe(true)
     expect(server.output()).not.toMatch(/unhandled|uncaught|Background work failed|Request failed/)
   })
 })
 
-describe("a server that is told to end", () => {
+describe("a server that gets SIGTERM", () => {
   test(
     "under heavy writes and with watches and half-open connections ends within 5 s with exit 0, and keeps all " +
       "that it acknowledged",

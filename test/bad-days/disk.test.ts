@@ -43,7 +43,7 @@ const messageOf = ({ body }: Answer) => (JSON.parse(body.toString()) as { messag
 
 describe.skipIf(!canMount)("a disk that fills up", () => {
   test(
-    "refuses writes and says why, goes on with reads and watches, takes writes again when there is room, and " +
+    "refuses writes and says why, continues reads and watches, accepts writes again when there is space, and " +
       "loses nothing that it took",
     async () => {
       using disk = smallDisk(32)
@@ -123,7 +123,7 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
     60_000,
   )
 
-  test("a server that finds no room at its start says so and ends, and starts when there is room", async () => {
+  test("a server without disk space at its start says so and exits, and starts when there is space", async () => {
     using disk = smallDisk(16)
     const dataDir = join(disk.path, "k3ts")
     {
@@ -142,7 +142,7 @@ describe.skipIf(!canMount)("a disk that fills up", () => {
 })
 
 describe.skipIf(!canMount)("a read-only file system", () => {
-  test("is named in one line, and nothing starts", () => {
+  test("is reported in one line, and nothing starts", () => {
     using disk = smallDisk(8)
     expect(spawnSync("mount", ["-o", "remount,ro", disk.path]).status).toBe(0)
     const { status, stderr } = spawnSync(

@@ -47,7 +47,7 @@ async function tryStart(dataDir: string, kubeconfig: string, flags: readonly str
   return { ready, code, output }
 }
 
-describe("a server whose files were harmed", () => {
+describe("a server with damaged files", () => {
   test("starts, or says in one line which file it cannot use", async () => {
     // given the files of a server that has run
     const home = mkdtempSync(join(tmpdir(), "k3ts-files-"))
@@ -76,7 +76,7 @@ describe("a server whose files were harmed", () => {
     rmSync(home, { recursive: true })
   }, 120_000)
 
-  test("starts not at all without the files that it is to write", async () => {
+  test("does not start without permission to write its files", async () => {
     // given paths that cannot be written
     const home = mkdtempSync(join(tmpdir(), "k3ts-files-"))
     const folder = join(home, "folder")

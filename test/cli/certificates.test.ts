@@ -6,7 +6,7 @@ import { startServer } from "./k3ts.ts"
 
 const ROOT = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-test("who shows a certificate that was approved is the user and in the group that it names", async () => {
+test("an approved client certificate authenticates the user and group that it names", async () => {
   // given a server, and what its administrator may
   await using server = await startServer()
   const send = (method: string, path: string, body: object, identity: object): Promise<Record<string, unknown>> =>

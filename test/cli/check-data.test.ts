@@ -14,7 +14,7 @@ const files = () =>
     .sort()
     .map((name) => [name, readFileSync(join(folder, name)).toString("base64")])
 
-test("k3ts check-data tells whole data from damaged ones and from what it cannot check, and changes nothing", async () => {
+test("k3ts check-data distinguishes intact, damaged and uncheckable data, and changes nothing", async () => {
   // given nothing, then it says what it lacks
   expect(await check()).toMatchObject({ code: 3, stdout: expect.stringContaining(`there is no ${database}`) })
 

@@ -26,7 +26,7 @@ describe("k3ts server", () => {
     expect((await one.get("/api/v1/namespaces", two.token)).status).toBe(401)
   })
 
-  test("refuses a data directory on which another one runs, and names it", async () => {
+  test("refuses a data directory that another server uses, and names it", async () => {
     // given a server
     await using server = await startServer()
 
@@ -52,7 +52,7 @@ describe("k3ts server", () => {
     expect((await server.get("/readyz")).status).toBe(200)
   })
 
-  test("tells the health of each of its parts", async () => {
+  test("reports the health of each of its parts", async () => {
     await using server = await startServer()
     const ready = await server.eventually("/readyz?verbose", (body) => body.includes("[+]deployer"))
     for (const name of [
@@ -75,7 +75,7 @@ describe("k3ts server", () => {
     ])
   })
 
-  test("ends in order at SIGTERM, within five seconds, also with a watch open", async () => {
+  test("shuts down at SIGTERM within five seconds, also with an open watch", async () => {
     // given a server with an open watch
     const server = await startServer()
     const watching = server.get(`${CONFIGMAPS}?watch=true`).catch((err: unknown) => err)
@@ -100,7 +100,7 @@ describe("k3ts server", () => {
     rmSync(server.dataDir, { recursive: true })
   })
 
-  test("goes on where it was after SIGKILL", async () => {
+  test("continues where it was after SIGKILL", async () => {
     // given a server that was killed right after it had acknowledged a write
     const first = await startServer({ keep: true })
     const client = newClient(createHttpsTransport({ config: loadKubeconfig(first.kubeconfig), userAgent: "test" }))
@@ -116,7 +116,7 @@ describe("k3ts server", () => {
     expect(second.token).toBe(first.token)
   })
 
-  test("says what it lacks before anything starts", async () => {
+  test("reports missing requirements before anything starts", async () => {
     // given a port that is taken
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     const holder = createServer()
@@ -234,7 +234,7 @@ describe("k3ts server", () => {
 })
 
 describe("commands beside a server", () => {
-  test("kubeconfig and token let one in, as whom they say", async () => {
+  test("kubeconfig and token authenticate the user that they name", async () => {
     await using server = await startServer()
     const where = ["--data-dir", server.dataDir]
     const clientFor = (kubeconfig: string) => {
@@ -291,7 +291,7 @@ describe("commands beside a server", () => {
     ).toContain("server: https://[::1]:7443\n")
   })
 
-  test("say that there is no cluster where there is none", async () => {
+  test("say that there is no cluster when none runs", async () => {
     expect(await k3ts(["token", "--data-dir", "/nonexistent"])).toMatchObject({
       code: 1,
       stderr: "k3ts: There is no folder /nonexistent: start k3ts server, or name its --data-dir\n",
@@ -303,7 +303,7 @@ describe("commands beside a server", () => {
 })
 
 describe("commands without a server", () => {
-  test("version tells the Kubernetes level, for people and for programs", async () => {
+  test("version prints the Kubernetes version, for people and for programs", async () => {
     expect((await k3ts(["version"])).stdout).toContain("Kubernetes v1.36.0+k3ts\n")
     expect(JSON.parse((await k3ts(["version", "--output", "json"])).stdout)).toMatchObject({
       kubernetes: { gitVersion: "v1.36.0+k3ts" },
@@ -311,7 +311,7 @@ describe("commands without a server", () => {
     })
   })
 
-  test("--help is there for each command", async () => {
+  test("each command has --help", async () => {
     const overview = await k3ts(["--help"])
     expect(overview.code).toBe(0)
     for (const [, name] of overview.stdout.matchAll(/^ {2}([a-z-]+) {2}/gm)) {
@@ -320,7 +320,7 @@ describe("commands without a server", () => {
     }
   })
 
-  test("check-config names each requirement and ends with 1 where one is missing", async () => {
+  test("check-config lists each requirement and exits with 1 when one is missing", async () => {
     const { code, stdout } = await k3ts(
       ["check-config", "--output", "json", "--https-listen-port", String(await freePort())],
       { PATH: "/nonexistent" },
@@ -339,7 +339,7 @@ describe("commands without a server", () => {
     for (const { status, mend } of findings) expect(status === "found" || mend !== undefined).toBe(true)
   })
 
-  test("check-config without a node asks for less", async () => {
+  test("check-config without a node checks fewer requirements", async () => {
     const { code } = await k3ts(
       [
         "check-config",
@@ -354,7 +354,7 @@ describe("commands without a server", () => {
     expect(code).toBe(0)
   })
 
-  test.each(["bash", "zsh", "fish"])("completion prints a script for %s that the shell takes", async (shell) => {
+  test.each(["bash", "zsh", "fish"])("completion prints a script for %s that the shell accepts", async (shell) => {
     const { code, stdout } = await k3ts(["completion", shell])
     expect([code, stdout.includes("k3ts __complete")]).toEqual([0, true])
     if (Bun.which(shell) === null) return console.warn(`SKIPPED: ${shell} is not here to try its completion`)

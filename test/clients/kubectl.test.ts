@@ -56,7 +56,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     return err
   }
 
-  test("applies a manifest, waits for it, and shows it in every form", async () => {
+  test("applies a manifest, waits for it, and prints it in every format", async () => {
     const manifest = file("web.yaml", web("web:1"))
     expect(await ok(["apply", "-f", manifest])).toBe("deployment.apps/web created\nservice/web created\n")
     expect(await ok("rollout status deploy/web --timeout=20s")).toEndWith('deployment "web" successfully rolled out\n')
@@ -168,7 +168,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok("rollout status deploy/web --timeout=20s")).toContain("successfully rolled out")
   }, 60_000)
 
-  test("tells what would change: diff and dry runs", async () => {
+  test("shows what would change: diff and dry runs", async () => {
     const changed = file("changed.yaml", web("web:3"))
     const diff = await kubectl.run(["diff", "-f", changed])
     expect(diff.code).toBe(1)
@@ -193,7 +193,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     expect(await ok(["delete", "-f", replaced])).toBe('configmap "whole" deleted\n')
   }, 60_000)
 
-  test("explains, lists kinds, and answers who may do what", async () => {
+  test("explains, lists kinds, and checks rights", async () => {
     expect(await ok("explain deployment.spec.strategy.rollingUpdate")).toContain("maxSurge")
     expect(await ok("explain pod --recursive")).toContain("terminationGracePeriodSeconds")
     expect(await ok("api-resources --namespaced=true --verbs=list -o name")).toContain("deployments.apps\n")
@@ -280,7 +280,7 @@ describe.each(ends.map(([version, path]) => [version, path] as const))("kubectl 
     await ok("uncordon node-0")
   }, 60_000)
 
-  test("watches, and waits for what goes away", async () => {
+  test("watches, and waits for deletions", async () => {
     const child = spawn(path, ["get", "pods", "-w", "--output-watch-events", "-l", "app=watched"], {
       env: kubectl.env,
       stdio: ["ignore", "pipe", "pipe"],

@@ -118,7 +118,7 @@ describeOnNode("the walk-through", () => {
       expect(out).toContain('pod "once" deleted')
     })
 
-    test("gives the answer of a container whose input stays open to a client that has no more to say", async () => {
+    test("returns the response of a container whose input stays open to a client that sends no more", async () => {
       // given a container that answers for ever
       await cluster.runPod("echoes", {
         containers: [
@@ -138,7 +138,7 @@ describeOnNode("the walk-through", () => {
       expect(out).toContain("got it\n")
     }, 30_000)
 
-    test("shows the log of a container that was over too soon", async () => {
+    test("shows the log of a container that ended too soon", async () => {
       for (let i = 0; i < 5; i++)
         expect(
           (

@@ -28,7 +28,7 @@ const certificateOf = ({ certificate = "" }: CertificateSigningRequestStatus) =>
   new X509Certificate(Buffer.from(certificate, "base64"))
 
 describe("signers", () => {
-  test("certify an approved client for as long as it asks, and nothing that is not approved", async () => {
+  test("sign an approved client certificate for the requested duration, and nothing that is not approved", async () => {
     // given
     await using cluster = await startCluster({ startTime: "2026-01-01T00:00:00Z" })
     await create(cluster, "jane", {
@@ -76,7 +76,7 @@ describe("signers", () => {
     })
   })
 
-  test("leave requests for other signers alone", async () => {
+  test("ignore requests for other signers", async () => {
     await using cluster = await startCluster()
     await create(cluster, "r", {
       request: signedRequest("jane", "developers"),
@@ -87,7 +87,7 @@ describe("signers", () => {
     expect(await statusOf(cluster, "r")).not.toHaveProperty("certificate")
   })
 
-  test("certify what a kubelet shows by another authority than clients", async () => {
+  test("sign serving certificates of kubelets by another CA than client certificates", async () => {
     await using cluster = await startCluster()
     await create(cluster, "r", {
       request: signedRequest("system:node:n", "system:nodes", "n"),
@@ -99,7 +99,7 @@ describe("signers", () => {
   })
 })
 
-test("a kubelet's request is approved by itself only where who asks may have it", async () => {
+test("a kubelet's request is approved automatically only if its user has the right to that", async () => {
   // given two requests, of which one comes before its maker has the right
   await using cluster = await startCluster()
   const spec = {
@@ -124,7 +124,7 @@ test("a kubelet's request is approved by itself only where who asks may have it"
   })
 })
 
-test("requests go an hour after they are signed or denied, and a day after they were made", async () => {
+test("requests are deleted an hour after they are signed or denied, and a day after their creation", async () => {
   // given
   await using cluster = await startCluster()
   for (const name of ["signed", "pending"])

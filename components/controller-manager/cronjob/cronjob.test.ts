@@ -76,7 +76,7 @@ describe("CronJob", () => {
     )
   })
 
-  test("shows in its status what runs", async () => {
+  test("lists the active Jobs in its status", async () => {
     await using cluster = await start({ runsMs: 90_000 })
     await cluster.client.create(CronJob, cron("* * * * *"))
     await cluster.advance(2 * MINUTE)
@@ -93,7 +93,7 @@ describe("CronJob", () => {
     expect(started(cluster)).toEqual(["2026-03-28T04:00:00+01:00", "2026-03-29T04:00:00+02:00"])
   })
 
-  test("with Forbid starts the missed Job when the one before has ended", async () => {
+  test("with Forbid starts the missed Job when the previous one has ended", async () => {
     await using cluster = await start({ runsMs: 90_000 })
     await cluster.client.create(
       CronJob,
@@ -108,7 +108,7 @@ describe("CronJob", () => {
     expect(await reasons(cluster)).toContain("JobAlreadyActive")
   })
 
-  test("with Replace ends the Job before", async () => {
+  test("with Replace deletes the previous Job", async () => {
     await using cluster = await start({})
     await cluster.client.create(CronJob, cron("* * * * *", { concurrencyPolicy: "Replace" }))
     await cluster.advance(3 * MINUTE + 1000)
@@ -117,7 +117,7 @@ describe("CronJob", () => {
     expect((await read(cluster)).status.active).toHaveLength(1)
   })
 
-  test("suspended starts nothing; resumed it makes up for the newest missed time only, if that is not too late", async () => {
+  test("when suspended it starts nothing; when resumed it starts a Job for the latest missed time only, if that is not too late", async () => {
     for (const [startingDeadlineSeconds, expected] of [
       [null, ["2026-01-01T10:00:00Z"]],
       [60, []],
@@ -136,7 +136,7 @@ describe("CronJob", () => {
     }
   })
 
-  test("warns when more than a hundred times have been missed, and goes on", async () => {
+  test("warns when more than a hundred times have been missed, and continues", async () => {
     await using cluster = await start({ runsMs: 1000 })
     await cluster.client.create(CronJob, cron("* * * * *", { suspend: true }))
     await cluster.advance(102 * MINUTE)
@@ -146,7 +146,7 @@ describe("CronJob", () => {
     expect(await reasons(cluster)).toContain("TooManyMissedTimes")
   })
 
-  test("follows a new schedule from its coming on", async () => {
+  test("applies a new schedule from its change on", async () => {
     await using cluster = await start({ runsMs: 1000 })
     await cluster.client.create(CronJob, cron("0 0 * * *"))
     await cluster.advance(90 * MINUTE)
@@ -155,7 +155,7 @@ describe("CronJob", () => {
     expect(started(cluster)).toEqual(["2026-01-01T02:00:00Z"])
   })
 
-  test("keeps failed Jobs apart from those that succeeded", async () => {
+  test("keeps failed and successful Jobs by separate limits", async () => {
     let nth = 0
     await using cluster = await start({ run: async (container) => (await container.sleep(1000), nth++ % 2) })
     await cluster.client.create(
@@ -168,7 +168,7 @@ describe("CronJob", () => {
     expect(left.every(({ status }) => status.failed === 1)).toBe(true)
   })
 
-  test("leaves Jobs started by hand in peace, and takes its own along when deleted", async () => {
+  test("ignores Jobs that others created, and its own are deleted with it", async () => {
     await using cluster = await start({})
     await cluster.client.create(CronJob, cron("* * * * *"))
     await cluster.client.create(Job, {
@@ -182,7 +182,7 @@ describe("CronJob", () => {
     expect(await jobs(cluster)).toEqual(["other"])
   })
 
-  test("keeps the beat of @every", async () => {
+  test("keeps the interval of @every", async () => {
     await using cluster = await start({ runsMs: 1000 }, "2026-01-01T00:00:07Z")
     await cluster.client.create(CronJob, cron("@every 90m"))
     await cluster.advance(5 * HOUR)

@@ -30,7 +30,7 @@ const setImage = ({ client }: Cluster, image: string): Promise<DaemonSet> =>
   })
 
 describe("DaemonSet", () => {
-  test("has a pod on every node, also on those that come later", async () => {
+  test("has a pod on every node, also on those added later", async () => {
     await using cluster = await start(3)
     await cluster.client.create(DaemonSet, agent())
     await cluster.settle()
@@ -51,7 +51,7 @@ describe("DaemonSet", () => {
     )
   })
 
-  test("follows labels and taints of nodes, and stays on a cordoned one", async () => {
+  test("respects labels and taints of nodes, and stays on a cordoned one", async () => {
     // given
     await using cluster = await start(3)
     const { client } = cluster
@@ -77,7 +77,7 @@ describe("DaemonSet", () => {
     expect((await read(cluster)).status).toMatchObject({ desiredNumberScheduled: 0, numberMisscheduled: 1 })
   })
 
-  test("makes a deleted pod anew, and replaces failed ones ever more slowly", async () => {
+  test("replaces a deleted pod, and failed ones with a growing delay", async () => {
     // given a node that gives each pod up after a second
     await using cluster = await startCluster({ nodes: 1, components: { kubelet: false } })
     const begun = cluster.now.getTime()
@@ -144,7 +144,7 @@ describe("DaemonSet", () => {
     ).toEqual([3, 4])
   })
 
-  test("with OnDelete waits for somebody to delete the old pods", async () => {
+  test("with OnDelete waits until the old pods are deleted", async () => {
     await using cluster = await start(2)
     await cluster.client.create(DaemonSet, agent({ updateStrategy: { type: "OnDelete" } }))
     await cluster.settle()
@@ -156,7 +156,7 @@ describe("DaemonSet", () => {
     expect((await images(cluster)).toSorted((a, b) => (a! < b! ? -1 : 1))).toEqual(["agent:1", "agent:2"])
   })
 
-  test("with maxSurge starts the new pod before the old one goes", async () => {
+  test("with maxSurge starts the new pod before the old one is deleted", async () => {
     await using cluster = await start(3)
     await cluster.client.create(
       DaemonSet,
@@ -184,7 +184,7 @@ describe("DaemonSet", () => {
     expect([least, most]).toEqual([3, 4])
   })
 
-  test("goes with its pods", async () => {
+  test("is deleted with its pods", async () => {
     await using cluster = await start(2)
     await cluster.client.create(DaemonSet, agent())
     await cluster.settle()

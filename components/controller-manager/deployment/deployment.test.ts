@@ -54,7 +54,7 @@ describe("Deployment", () => {
     expect(sets.map(({ spec }) => spec.replicas).sort((a, b) => a - b)).toEqual([0, 3])
   })
 
-  test("says that it does not progress when the deadline has passed", async () => {
+  test("has the condition Progressing False when the deadline has passed", async () => {
     // given a Deployment whose pods fit nowhere
     await using cluster = await startCluster()
     const { client } = cluster
@@ -69,7 +69,7 @@ describe("Deployment", () => {
     })
   })
 
-  test("goes with its ReplicaSets and pods when its namespace is deleted", async () => {
+  test("is deleted with its ReplicaSets and pods when its namespace is deleted", async () => {
     // given
     await using cluster = await startWithNode()
     const { client } = cluster
@@ -86,7 +86,7 @@ describe("Deployment", () => {
     expect((await client.list(ReplicaSet)).items).toEqual([])
   })
 
-  test("is collected with all it owns when it is deleted", async () => {
+  test("is deleted with all objects that it owns", async () => {
     // given
     await using cluster = await startWithNode()
     const { client } = cluster

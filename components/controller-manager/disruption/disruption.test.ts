@@ -49,7 +49,7 @@ describe("PodDisruptionBudget", () => {
     ])
   })
 
-  test("lets as many pods be evicted as it allows, and more when others have taken their place", async () => {
+  test("allows as many evictions as its limit, and more when other pods have taken their place", async () => {
     // given
     await using cluster = await start()
     await deploy(cluster, 2)
@@ -72,7 +72,7 @@ describe("PodDisruptionBudget", () => {
     expect((await read(cluster)).status.disruptedPods ?? {}).toEqual({})
   })
 
-  test("allows nothing where it cannot know how many pods are wanted", async () => {
+  test("allows no eviction when the wanted number of pods is unknown", async () => {
     // given a pod of a controller without a scale
     await using cluster = await start()
     await cluster.client.create(Pod, {
@@ -91,7 +91,7 @@ describe("PodDisruptionBudget", () => {
     })
   })
 
-  test("forgets an eviction that came to nothing after two minutes", async () => {
+  test("forgets an eviction without a deletion after two minutes", async () => {
     await using cluster = await start()
     const { client } = cluster
     await deploy(cluster, 2)
@@ -109,7 +109,7 @@ describe("PodDisruptionBudget", () => {
     expect((await read(cluster)).status).toMatchObject({ currentHealthy: 2, disruptionsAllowed: 1 })
   })
 
-  test("a pod that was to be disrupted and was not is told so after two minutes", async () => {
+  test("the condition DisruptionTarget of a pod that was not deleted is reset after two minutes", async () => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Pod, { metadata: { ...NAME, labels }, spec: podSpec })

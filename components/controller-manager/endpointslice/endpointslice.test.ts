@@ -113,7 +113,7 @@ describe("endpoints of a Service", () => {
     expect((await get(cluster)).subsets).toMatchObject([{ notReadyAddresses: [{ targetRef: { name: "b" } }] }])
   })
 
-  test("are an empty slice while there is no pod, and go with the Service", async () => {
+  test("are an empty slice while there is no pod, and are deleted with the Service", async () => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Service, service())

@@ -4,7 +4,7 @@ import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"
 
-test("Endpoints kept by hand are mirrored, changed and removed", async () => {
+test("Endpoints of a Service without selector are mirrored, and their slices changed and removed with them", async () => {
   // given a Service without a selector and its Endpoints
   await using cluster = await startCluster()
   const { client } = cluster

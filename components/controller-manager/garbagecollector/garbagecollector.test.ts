@@ -22,7 +22,7 @@ const names = async ({ client }: Cluster) =>
     .filter((name) => name !== "kube-root-ca.crt")
 
 describe("garbage collection", () => {
-  test("deletes the dependents of an owner that is gone, down to the last generation", async () => {
+  test("deletes the dependents of a deleted owner, and their dependents", async () => {
     await using cluster = await startCluster()
     const owner = await create(cluster, "owner")
     const child = await create(cluster, "child", owner)
@@ -35,7 +35,7 @@ describe("garbage collection", () => {
     expect(await names(cluster)).toEqual([])
   })
 
-  test("keeps an object that has another owner, and drops the reference to the one that is gone", async () => {
+  test("keeps an object that has another owner, and removes the reference to the deleted one", async () => {
     await using cluster = await startCluster()
     const [first, second] = [await create(cluster, "first"), await create(cluster, "second")]
     const child = await create(cluster, "child", first, second)
@@ -73,7 +73,7 @@ describe("garbage collection", () => {
     expect(await names(cluster)).toEqual([])
   })
 
-  test("leaves dependents behind without their owner when they are to be orphaned", async () => {
+  test("removes the owner reference of dependents with propagation policy Orphan", async () => {
     await using cluster = await startCluster()
     const owner = await create(cluster, "owner")
     const child = await create(cluster, "child", owner)
@@ -104,7 +104,7 @@ describe("garbage collection", () => {
     expect(await names(cluster)).toEqual([])
   })
 
-  test("takes an owner of the same name with another UID for one that is gone", async () => {
+  test("treats an owner of the same name with another UID as deleted", async () => {
     await using cluster = await startCluster()
     const owner = await create(cluster, "owner")
     // when

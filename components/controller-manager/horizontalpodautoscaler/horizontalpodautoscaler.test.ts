@@ -109,7 +109,7 @@ const eventsOf = async (cluster: Cluster) =>
     .map(({ reason, message }) => `${reason}: ${message}`)
 
 describe("an autoscaler", () => {
-  test("gives a workload the pods that its load needs, at most twice as many at a time, or four", async () => {
+  test("scales a workload up to its load, at most by a factor of two at a time, or to four", async () => {
     // given a load of 400 thousandths of a core that the pods share, each of which should have 50
     await using cluster = await withLoad((_, pods) => 400 / pods, {})
     // when
@@ -144,7 +144,7 @@ describe("an autoscaler", () => {
     })
   })
 
-  test("takes pods away only when none of the last five minutes needed them", async () => {
+  test("scales down only when no recommendation of the last five minutes was higher", async () => {
     // given a load that ends after ten minutes
     await using cluster = await withLoad((seconds, pods) => (seconds < 600 ? 400 : 20) / pods, {})
     await cluster.advance("590s")
@@ -158,7 +158,7 @@ describe("an autoscaler", () => {
     expect(await replicasOf(cluster)).toBe(1)
   })
 
-  test("follows the rules of its behaviour", async () => {
+  test("applies the rules in spec.behavior", async () => {
     // given one pod more a minute, from the first look on, and none fewer
     const behavior = {
       scaleUp: { policies: [{ type: "Pods", value: 1, periodSeconds: 60 }] },
@@ -177,13 +177,13 @@ describe("an autoscaler", () => {
     expect(await replicasOf(cluster)).toBe(5)
   })
 
-  test("stays where it is while the use is within a tenth of what is wanted", async () => {
+  test("does not scale while usage is within a tenth of the target", async () => {
     await using cluster = await withLoad(() => 54, {}, 3)
     await cluster.advance("10m")
     expect(await replicasOf(cluster)).toBe(3)
   })
 
-  test("brings a workload into its bounds without any metric", async () => {
+  test("scales a workload into its bounds without any metric", async () => {
     await using cluster = await withLoad(() => 50, { minReplicas: 3 })
     await cluster.advance("1s")
     expect(await replicasOf(cluster)).toBe(3)
@@ -192,7 +192,7 @@ describe("an autoscaler", () => {
     )
   })
 
-  test("leaves a workload alone that is scaled to zero", async () => {
+  test("does not scale a workload that is scaled to zero", async () => {
     await using cluster = await withLoad(() => 500, {}, 0)
     await cluster.advance("10m")
     expect(await replicasOf(cluster)).toBe(0)
@@ -204,13 +204,13 @@ describe("an autoscaler", () => {
 
   test.each([
     {
-      title: "a workload that is not there",
+      title: "a workload that does not exist",
       spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "none" } },
       says: 'FailedGetScale: deployments.apps "none" not found',
       conditions: { AbleToScale: "False FailedGetScale" },
     },
     {
-      title: "a kind that is not there",
+      title: "a kind that does not exist",
       spec: { scaleTargetRef: { apiVersion: "example.com/v1", kind: "Thing", name: "web" } },
       says: 'FailedGetScale: no matches for kind "Thing" in group "example.com"',
       conditions: { AbleToScale: "False FailedGetScale" },
@@ -226,7 +226,7 @@ describe("an autoscaler", () => {
       conditions: { AbleToScale: "True SucceededGetScale", ScalingActive: "False FailedGetResourceMetric" },
     },
     {
-      title: "metrics that nobody serves",
+      title: "metrics that no server provides",
       spec: {
         metrics: [{ type: "External", external: { metric: { name: "queue" }, target: { type: "Value", value: "5" } } }],
       },

@@ -55,7 +55,7 @@ describe("a workload with a sidecar", () => {
   })
 })
 
-test("a workload goes down by as many as its rules let it, a period at a time", async () => {
+test("a workload is scaled down by as many pods per period as its rules allow", async () => {
   // given
   const behavior = {
     scaleDown: { stabilizationWindowSeconds: 0, policies: [{ type: "Pods", value: 1, periodSeconds: 120 }] },
@@ -74,7 +74,7 @@ test("a workload goes down by as many as its rules let it, a period at a time", 
   expect(seen).toEqual([3, 2, 1, 1])
 })
 
-test("two autoscalers of the same pods leave them alone, until one is gone", async () => {
+test("two autoscalers of the same pods do not scale them, until one is deleted", async () => {
   // given
   await using cluster = await startCluster({ nodes: NODES, images: { web: { cpu: () => 0.4 } } })
   await cluster.apply(web(1, container("web", "web")))

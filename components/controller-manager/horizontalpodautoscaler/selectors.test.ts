@@ -32,7 +32,7 @@ test.each<Row>([
   expect(selecting(given, labels)).toEqual([...wants])
 })
 
-test("an autoscaler is found by the selector that it has now, in its namespace only, until it is gone", () => {
+test("an autoscaler is found by its current selector, in its namespace only, until it is deleted", () => {
   const selectors = new PodSelectors()
   const named = { namespace: "default", name: "a" }
   selectors.set(named, parseLabelSelector("app=web"))

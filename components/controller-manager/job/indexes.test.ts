@@ -14,7 +14,7 @@ describe("completion indexes", () => {
     expect(formatIndexes(parseIndexes(text, completions))).toBe(expected)
   })
 
-  test("join what touches", () => {
+  test("merge adjacent ranges", () => {
     const indexes = withIndexes(parseIndexes("0-2,6", 10), [3, 5, 9, 5])
     expect(formatIndexes(indexes)).toBe("0-3,5,6,9")
     expect(countOf(indexes)).toBe(7)

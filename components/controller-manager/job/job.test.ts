@@ -94,7 +94,7 @@ describe("Job", () => {
     expect(await eventsOf(cluster)).toContain("Normal Completed Job completed 1")
   })
 
-  test("without completions ends with the first success, once the others have ended", async () => {
+  test("without completions it is complete after the first success, once the other pods have ended", async () => {
     // given three pods, of which the second succeeds early
     let nth = 0
     await using cluster = await start(ending(() => [++nth === 2 ? 5000 : 20_000]))
@@ -141,7 +141,7 @@ describe("Job", () => {
     expect(await pods(cluster)).toEqual([])
   })
 
-  test("ends what runs when its activeDeadlineSeconds have passed, and is failed when all of it is gone", async () => {
+  test("deletes its active pods after activeDeadlineSeconds, and is Failed when they have ended", async () => {
     // given pods that take 5 s to end when they are deleted
     await using cluster = await start({ onStop: { afterMs: 5000, exitCode: STOPPED } })
     await cluster.client.create(Job, job({ parallelism: 2, completions: 2, activeDeadlineSeconds: 60 }))
@@ -158,7 +158,7 @@ describe("Job", () => {
     expect(await pods(cluster)).toEqual([])
   })
 
-  test("suspended has no pods; resumed it starts anew, and its deadline with it", async () => {
+  test("when suspended it has no pods; when resumed it starts again, and so does its deadline", async () => {
     // given
     await using cluster = await start()
     const { client } = cluster
@@ -202,7 +202,7 @@ describe("Job", () => {
     expect((await read(cluster)).status.failed ?? 0).toBe(0)
   })
 
-  test("managed by another controller is left alone", async () => {
+  test("is ignored when another controller manages it", async () => {
     await using cluster = await start({ runsMs: 1000 })
     await cluster.client.create(Job, job({ managedBy: "example.com/other" }))
     await cluster.advance(10_000)
@@ -210,7 +210,7 @@ describe("Job", () => {
     expect((await read(cluster)).status.startTime).toBeUndefined()
   })
 
-  test("adopts pods that its own selector matches, and lets pods go when it is deleted", async () => {
+  test("adopts pods that its own selector matches, and releases pods when it is deleted", async () => {
     // given a pod that belongs to nobody
     await using cluster = await start()
     const { client } = cluster
@@ -249,7 +249,7 @@ describe("Job", () => {
     ).toEqual([["orphan", [], []]])
   })
 
-  test("lets a pod go whose labels fit no more, and replaces it", async () => {
+  test("releases a pod whose labels no longer match, and replaces it", async () => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Job, job({}))
@@ -266,20 +266,17 @@ describe("Job", () => {
     expect((await read(cluster)).status).toMatchObject({ active: 1 })
   })
 
-  test.each(["Background", "Foreground"] as const)(
-    "takes its pods along when it is deleted in the %s",
-    async (propagationPolicy) => {
-      await using cluster = await start()
-      await cluster.client.create(Job, job({ parallelism: 3, completions: 3 }))
-      await cluster.settle()
-      await cluster.client.delete(Job, NAME, { propagationPolicy })
-      await cluster.advance(60_000)
-      expect(await pods(cluster)).toEqual([])
-      expect((await cluster.client.list(Job)).items).toEqual([])
-    },
-  )
+  test.each(["Background", "Foreground"] as const)("is deleted with its pods in the %s", async (propagationPolicy) => {
+    await using cluster = await start()
+    await cluster.client.create(Job, job({ parallelism: 3, completions: 3 }))
+    await cluster.settle()
+    await cluster.client.delete(Job, NAME, { propagationPolicy })
+    await cluster.advance(60_000)
+    expect(await pods(cluster)).toEqual([])
+    expect((await cluster.client.list(Job)).items).toEqual([])
+  })
 
-  test("counts more pods than fit into its status at once", async () => {
+  test("counts more pods than its status can list at once", async () => {
     // given that all of them end at the same time
     await using cluster = await startCluster({ nodes: [{ capacity: { pods: 2000 } }], components: { kubelet: false } })
     await cluster.client.create(Job, job({ parallelism: 510, completions: 510 }))
@@ -333,7 +330,7 @@ describe("Indexed Job", () => {
     expect(conditions(await read(cluster)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
   })
 
-  test("grows and shrinks with completions and parallelism in tandem", async () => {
+  test("can be resized by changing completions and parallelism together", async () => {
     await using cluster = await start()
     const { client } = cluster
     await client.create(Job, job({ parallelism: 2, completions: 2, completionMode: "Indexed" }))
@@ -347,7 +344,7 @@ describe("Indexed Job", () => {
     expect(await resize(1)).toEqual([0])
   })
 
-  test("with backoffLimitPerIndex tries each index by itself and fails with the ones given up", async () => {
+  test("with backoffLimitPerIndex retries each index separately and fails with the failed indexes", async () => {
     // given index 1 always fails
     await using cluster = await start(ending((container) => (completionIndex(container) === 1 ? [1000, 1] : [3000])))
     await cluster.client.create(
@@ -380,7 +377,7 @@ describe("Indexed Job", () => {
     ])
   })
 
-  test("stops all when more than maxFailedIndexes have failed", async () => {
+  test("stops all indexes when more than maxFailedIndexes have failed", async () => {
     await using cluster = await start(ending((container) => (completionIndex(container) < 2 ? [1000, 1] : undefined)))
     await cluster.client.create(
       Job,
@@ -423,7 +420,7 @@ describe("Indexed Job", () => {
 describe("pod failure policy", () => {
   const policy = (...rules: object[]) => ({ podFailurePolicy: { rules } })
 
-  test("FailJob fails the Job at once and says by which rule", async () => {
+  test("FailJob fails the Job at once and names the rule", async () => {
     await using cluster = await start({ runsMs: 1000, exitCode: 42 })
     await cluster.client.create(
       Job,
@@ -483,7 +480,7 @@ describe("pod failure policy", () => {
     expect(conditions(await read(cluster)).at(-1)).toEqual(["Failed", "True", "BackoffLimitExceeded"])
   })
 
-  test("FailIndex gives up an index at its first such failure", async () => {
+  test("FailIndex fails an index at its first such failure", async () => {
     let tries = 0
     await using cluster = await start(
       ending((container) => {

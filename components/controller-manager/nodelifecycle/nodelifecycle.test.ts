@@ -14,8 +14,8 @@ const bound = (name: string, more: object = {}) => ({
 const taintsOf = async ({ client }: Cluster) =>
   ((await client.get(Node, { name: "node-0" })).spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
 
-describe("a node that falls silent", () => {
-  test("is given up after the grace period: tainted, its pods not ready, then evicted", async () => {
+describe("a node without heartbeats", () => {
+  test("is tainted after the grace period, its pods become not ready, and then are evicted", async () => {
     // given a running pod
     await using cluster = await startCluster({ nodes: 1 })
     const { client } = cluster
@@ -46,7 +46,7 @@ describe("a node that falls silent", () => {
     expect([await cluster.list(Pod), await taintsOf(cluster)]).toEqual([[], []])
   })
 
-  test("is given its time again after the control cluster was away", async () => {
+  test("gets a new grace period after the control plane was down", async () => {
     // given a node whose last heartbeat is long past when the controllers start again
     await using cluster = await startCluster({ nodes: 1 })
     const controllers = await cluster.faults.crashed("controller-manager")
@@ -109,8 +109,8 @@ describe("NoExecute taints", () => {
   })
 })
 
-describe("pods that nobody looks after", () => {
-  test("are removed when their node has been gone for a while", async () => {
+describe("pods without a node", () => {
+  test("are deleted some time after their node was deleted", async () => {
     await using cluster = await startCluster()
     const { client } = cluster
     await client.create(Pod, bound("a"))

@@ -35,7 +35,7 @@ const podOf = (
     },
   }).object as Pod
 
-describe("which pod goes first when a ReplicaSet shrinks", () => {
+describe("the pod that is deleted first when a ReplicaSet is scaled down", () => {
   const ready = { readySince: "2026-01-01T00:00:00Z" }
   const table: readonly [rule: string, first: Traits, second: Traits][] = [
     ["one that has no node yet", { node: "", phase: "Pending" }, { phase: "Pending" }],

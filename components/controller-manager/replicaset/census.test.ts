@@ -28,7 +28,7 @@ function randomPod(random: () => number, name: string, owners: readonly (Replica
   return decodeObject(Pod, { metadata, spec: { containers: [{ name: "c", image: "web" }] }, status }).object as Pod
 }
 
-test("a census of the pods that changed gives the same as one of all pods", () => {
+test("counting only the changed pods gives the same result as counting all pods", () => {
   for (let seed = 1; seed <= 30; seed++) {
     // given two owners, and one that takes the name of the first
     const random = seededRandom(seed).next

@@ -64,7 +64,7 @@ const shortOf = (resource: string, requested: number, used: number, capacity: nu
 
 const rows: readonly Row[] = [
   { title: "an ordinary pod", pod: {} },
-  { title: "cpu that is there to the last", pod: asking({ cpu: "3" }), others: [asking({ cpu: "1" })] },
+  { title: "all of the free cpu", pod: asking({ cpu: "3" }), others: [asking({ cpu: "1" })] },
   {
     title: "too much cpu",
     pod: asking({ cpu: "3500m" }),
@@ -77,13 +77,13 @@ const rows: readonly Row[] = [
     rejection: shortOf("memory", 9 * 2 ** 30, 0, 8 * 2 ** 30),
   },
   {
-    title: "too much disk",
+    title: "too much ephemeral storage",
     pod: asking({ "ephemeral-storage": "11Gi" }),
     rejection: shortOf("ephemeral-storage", 11 * 2 ** 30, 0, 10 * 2 ** 30),
   },
-  { title: "a pod too many", pod: {}, others: [{}, {}, {}], rejection: shortOf("pods", 1, 3, 3) },
+  { title: "one pod too many", pod: {}, others: [{}, {}, {}], rejection: shortOf("pods", 1, 3, 3) },
   {
-    title: "a pod too many that asks for too much as well",
+    title: "one pod too many that also requests too much",
     pod: asking({ cpu: "9" }),
     others: [{}, {}, {}],
     rejection: shortOf("pods", 1, 3, 3),
@@ -94,14 +94,14 @@ const rows: readonly Row[] = [
     others: [asking({ "example.com/gpu": "1" })],
     rejection: shortOf("example.com/gpu", 2, 1, 2),
   },
-  { title: "a device that the node does not tell of", pod: asking({ "example.com/fpga": "1" }) },
+  { title: "a device that the Node does not list", pod: asking({ "example.com/fpga": "1" }) },
   {
-    title: "huge pages that the node has none of",
+    title: "huge pages on a node without any",
     pod: asking({ "hugepages-2Mi": "4Mi", cpu: "1" }),
     rejection: shortOf("hugepages-2Mi", 4 * 2 ** 20, 0, 0),
   },
   {
-    title: "an init container that asks for more than the containers",
+    title: "an init container that requests more than the containers",
     pod: { initContainers: [{ name: "i", image: "i", resources: { requests: { cpu: "5" } } }] },
     rejection: shortOf("cpu", 5000, 0, 4000),
   },
@@ -117,26 +117,30 @@ const rows: readonly Row[] = [
     rejection: "NodeName: Predicate NodeName failed: node(s) didn't match the requested node name",
   },
   {
-    title: "a port of the node that is taken",
+    title: "a host port that is in use",
     pod: onPort(80),
     others: [onPort(80)],
     rejection: "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
   },
   {
-    title: "a port that is taken on one address",
+    title: "a host port that is in use on one address",
     pod: onPort(80),
     others: [onPort(80, "127.0.0.1")],
     rejection: "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
   },
-  { title: "a port on another address", pod: onPort(80, "127.0.0.2"), others: [onPort(80, "127.0.0.1")] },
+  { title: "a host port on another address", pod: onPort(80, "127.0.0.2"), others: [onPort(80, "127.0.0.1")] },
   {
-    title: "a taint that drives pods away",
+    title: "a NoExecute taint",
     pod: {},
     node: taint("NoExecute"),
     rejection: "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
   },
-  { title: "a taint that it tolerates", pod: { tolerations: [{ operator: "Exists" }] }, node: taint("NoExecute") },
-  { title: "a taint that only keeps the scheduler off", pod: {}, node: taint("NoSchedule") },
+  {
+    title: "a NoExecute taint that it tolerates",
+    pod: { tolerations: [{ operator: "Exists" }] },
+    node: taint("NoExecute"),
+  },
+  { title: "a NoSchedule taint", pod: {}, node: taint("NoSchedule") },
   {
     title: "a static pod on a node with a taint",
     pod: {},
@@ -157,12 +161,12 @@ const rows: readonly Row[] = [
       "node label",
   },
   {
-    title: "strict groups where the runtime knows only the union",
+    title: "SupplementalGroupsPolicy Strict when the runtime does not support it",
     pod: { securityContext: { supplementalGroupsPolicy: "Strict" } },
     rejection: "SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node",
   },
   {
-    title: "a sysctl that is not safe",
+    title: "an unsafe sysctl",
     pod: { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } },
     rejection: 'SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted',
   },
@@ -173,67 +177,67 @@ const rows: readonly Row[] = [
   },
   { title: "a safe sysctl", pod: { securityContext: { sysctls: [{ name: "net.ipv4.tcp_syncookies", value: "1" }] } } },
   {
-    title: "an AppArmor profile where there is no AppArmor",
+    title: "an AppArmor profile on a node without AppArmor",
     pod: { securityContext: { appArmorProfile: { type: "RuntimeDefault" } } },
     rejection: "AppArmor: Cannot enforce AppArmor: AppArmor is not enabled on the host",
   },
   {
-    title: "no AppArmor asked for where there is none",
+    title: "an unconfined AppArmor profile on a node without AppArmor",
     pod: { securityContext: { appArmorProfile: { type: "Unconfined" } } },
   },
   {
-    title: "an AppArmor profile where there is AppArmor",
+    title: "an AppArmor profile on a node with AppArmor",
     pod: { securityContext: { appArmorProfile: { type: "RuntimeDefault" } } },
     hasAppArmor: true,
   },
   {
-    title: "a pod that has not said what it needs, while memory is short",
+    title: "a BestEffort pod under memory pressure",
     pod: {},
     pressure: { memory: true },
     rejection: "Evicted: The node had condition: [MemoryPressure]. ",
   },
-  { title: "one that has, while memory is short", pod: asking({ memory: "1Mi" }), pressure: { memory: true } },
+  { title: "a Burstable pod under memory pressure", pod: asking({ memory: "1Mi" }), pressure: { memory: true } },
   {
-    title: "one that tolerates that memory is short",
+    title: "a BestEffort pod that tolerates memory pressure",
     pod: { tolerations: [{ key: "node.kubernetes.io/memory-pressure", operator: "Exists", effect: "NoSchedule" }] },
     pressure: { memory: true },
   },
   {
-    title: "any pod while memory and disk are short",
+    title: "any pod under memory and disk pressure",
     pod: asking({ memory: "1Mi" }),
     pressure: { memory: true, disk: true },
     rejection: "Evicted: The node had condition: [MemoryPressure DiskPressure]. ",
   },
-  { title: "a critical pod while all is short", pod: critical, pressure: { memory: true, disk: true, pid: true } },
+  { title: "a critical pod under all pressures", pod: critical, pressure: { memory: true, disk: true, pid: true } },
   {
-    title: "what is short, before a sysctl",
+    title: "a pressure and an unsafe sysctl: the pressure is reported",
     pod: { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } },
     pressure: { disk: true },
     rejection: "Evicted: The node had condition: [DiskPressure]. ",
   },
 ]
 
-describe("what a node takes, and why not", () => {
+describe("a node admits a pod, or rejects it with the reason", () => {
   test.each(rows)("$title", async (row) => {
     const rejection = await admit(request(row))
     expect(rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`).toBe(row.rejection)
   })
 
-  test("nothing while the node is not known", async () => {
+  test("a node that is not known yet admits nothing", async () => {
     expect(await admit(request({ title: "", pod: {} }, { noNode: true }))).toEqual({
       reason: "InvalidNodeInfo",
       message: "Kubelet cannot get node info.",
     })
   })
 
-  test("a pod whose label is on the node since a moment ago", async () => {
+  test("a pod is admitted whose node selector matches a label that was just added", async () => {
     const row: Row = { title: "", pod: { nodeSelector: { disk: "ssd" } } }
     const fresh = request({ ...row, node: { labels: { disk: "ssd" } } }).node!
     expect(await admit(request(row, { fresh }))).toBeUndefined()
   })
 })
 
-describe("room for a critical pod", () => {
+describe("preemption for a critical pod", () => {
   const full: readonly Partial<PodSpecInput>[] = [
     asking({ cpu: "2", memory: "1Gi" }, { priority: 10 }),
     asking({ cpu: "1" }, { priority: 10 }),
@@ -250,13 +254,13 @@ describe("room for a critical pod", () => {
     return rejection ?? gone
   }
 
-  test("is made by ending as few and as small pods as will do, none of them critical", async () => {
+  test("ends as few and as small pods as possible, and no critical ones", async () => {
     expect(await preempted(asking({ cpu: "1" }))).toEqual(["o1"])
     expect(await preempted(asking({ cpu: "2" }))).toEqual(["o0"])
     expect(await preempted(asking({ cpu: "3" }))).toEqual(["o0", "o1"])
   })
 
-  test("is made by pods of a lower class of service first", async () => {
+  test("ends pods of a lower QoS class first", async () => {
     const guaranteed = {
       containers: [
         {
@@ -271,7 +275,7 @@ describe("room for a critical pod", () => {
     expect(await preempted({}, [{}, asking({ cpu: "1" }), guaranteed])).toEqual(["o0"])
   })
 
-  test("is not made where all that may go would not be enough", async () => {
+  test("ends no pod when all of them would not be enough", async () => {
     expect(await preempted(asking({ cpu: "4" }))).toEqual({
       reason: "UnexpectedAdmissionError",
       message:
@@ -280,7 +284,7 @@ describe("room for a critical pod", () => {
     })
   })
 
-  test("is not made for one that would not run even so", async () => {
+  test("ends no pod when the critical pod could still not run", async () => {
     expect(await preempted(asking({ cpu: "2" }, { nodeSelector: { disk: "ssd" } }))).toMatchObject({
       reason: "NodeAffinity",
     })

@@ -7,7 +7,7 @@ const onPort80: PodSpecInput = {
   containers: [{ name: "c", image: "web", ports: [{ containerPort: 80, hostPort: 80 }] }],
 }
 
-test("of two pods that take the same port of their node one runs, and the other is told why it does not", async () => {
+test("of two pods with the same host port one runs, and the other is rejected with the reason", async () => {
   // given a node, to which whoever made the pods has bound them
   await using node = await simulatedKubelet({ web: {} })
   // when both come at once
@@ -29,7 +29,7 @@ test("of two pods that take the same port of their node one runs, and the other 
   ])
 })
 
-test("the port is free again when the pod that had it is gone, also while it takes time to end", async () => {
+test("a host port is free again only when the pod that had it has ended, even if that takes time", async () => {
   // given a pod that takes 20 s to end
   await using node = await simulatedKubelet({ web: { onStop: { afterMs: 20_000 } } })
   await node.create("a", onPort80)
@@ -45,8 +45,7 @@ test("the port is free again when the pod that had it is gone, also while it tak
 })
 
 test(
-  "a pod that was refused is left as it is: no more writes, whatever happens on the node and when the kubelet " +
-    "starts anew",
+  "a rejected pod is left alone: no more writes, whatever happens on the node and when the kubelet " + "starts anew",
   async () => {
     // given
     await using node = await simulatedKubelet({ web: {} })
@@ -70,7 +69,7 @@ test(
   },
 )
 
-test("when a machine boots, the pods that were there first have its ports and its room", async () => {
+test("when a machine boots, the pods that were there first keep its ports and resources", async () => {
   // given a node on which two pods were to run, of which the second was bound while the node was off
   await using node = await simulatedKubelet({ web: {} })
   await node.create("z-first", onPort80)
@@ -84,7 +83,7 @@ test("when a machine boots, the pods that were there first have its ports and it
   expect([node.status("z-first").phase, node.status("a-second").phase]).toEqual(["Running", "Failed"])
 })
 
-test("a pod that the scheduler could not place and somebody bound is refused with the generation it was seen at", async () => {
+test("a pod that the scheduler could not place and another client bound is rejected with its observed generation", async () => {
   // given a pod that fits nowhere
   await using cluster = await startCluster({ nodes: 1 })
   const { metadata } = await cluster.client.create(Pod, {
@@ -109,7 +108,7 @@ test("a pod that the scheduler could not place and somebody bound is refused wit
   })
 })
 
-test("for a pod that the node cannot do without, another one ends first", async () => {
+test("for a critical pod another pod is ended first", async () => {
   // given a full node
   await using node = await simulatedKubelet({ web: { onStop: { afterMs: 5000 } } })
   const asking = (cpu: string): PodSpecInput => ({
@@ -133,7 +132,7 @@ test("for a pod that the node cannot do without, another one ends first", async 
   expect([node.status("critical").phase, node.status("small").phase]).toEqual(["Running", "Running"])
 })
 
-test("for a critical pod that is deleted before its turn nobody has to end", async () => {
+test("no pod is ended for a critical pod that is deleted before its turn", async () => {
   // given a full node, and a critical pod for which a pod is ending slowly
   await using node = await simulatedKubelet({ web: { onStop: { afterMs: 10_000 } } })
   const asking = (cpu: string): PodSpecInput => ({

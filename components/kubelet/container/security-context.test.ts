@@ -23,13 +23,13 @@ describe("a container's security context for the runtime", () => {
     ).toMatchObject({ runAsUser: { value: 5 }, runAsGroup: { value: 2 }, supplementalGroups: [9, 7] })
   })
 
-  test("says the image's user where the pod says none", () => {
+  test("names the image's user when the pod sets none", () => {
     expect(security(pod({}), { uid: { value: 33 } })).toMatchObject({ runAsUser: { value: 33 } })
     expect(security(pod({}), { username: "www" })).toMatchObject({ runAsUsername: "www" })
     expect(security(pod({ runAsUser: 1 }), { username: "www" })).not.toHaveProperty("runAsUsername")
   })
 
-  test("confines by default, and not what is privileged", () => {
+  test("confines containers by default, except privileged ones", () => {
     const usual = security(pod({}))
     expect(usual).toMatchObject({
       privileged: false,

@@ -51,11 +51,11 @@ describe("fields of a pod", () => {
     expect(podField(pod, path, addresses)).toBe(expected)
   })
 
-  test("refuse a path that is none of theirs", () => {
+  test("refuse an unsupported path", () => {
     expect(() => podField(pod, "spec.volumes", addresses)).toThrow("unsupported fieldPath: spec.volumes")
   })
 
-  test("write maps sorted, with values quoted as Go does", () => {
+  test("format maps sorted, with values quoted as Go does", () => {
     expect(formatMap({ b: "ü 日", a: "back\\slash\u0001\u200b" })).toBe('a="back\\\\slash\\x01\\u200b"\nb="ü 日"')
   })
 })
@@ -79,7 +79,7 @@ describe("requests and limits", () => {
     expect(resourceField(pod, { containerName, resource, divisor }, node)).toBe(expected)
   })
 
-  test("are the asking container's when no name is given", () => {
+  test("are those of the variable's own container by default", () => {
     expect(resourceField(pod, { resource: "limits.memory", divisor: "1Mi" }, node, pod.spec.containers[0])).toBe("128")
   })
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { nodeAmounts } from "./resource-fields.ts"
 
-test("a container without limits may use what the Node tells as allocatable, less than the machine has", async () => {
+test("the limits of a container without any are the Node's allocatable resources, not the machine's capacity", async () => {
   const machine = { cpus: 4, memoryBytes: 8 * 2 ** 30, hugepages: {}, space: async () => ({ capacityBytes: 100 }) }
   const given = { runtime: { machine }, config: { root: "/", maxPods: 110 } } as unknown as Parameters<
     typeof nodeAmounts

@@ -92,7 +92,7 @@ describe("a pod with a claim", () => {
     expect(Object.fromEntries(node.created)).toEqual({ c: [`${DRIVER}/gpu=gpu`], d: [] })
   })
 
-  test("has its device given back when its containers have ended, before its end is reported", async () => {
+  test("gets its device unprepared after its containers have ended, before its end is reported", async () => {
     // given a pod that ends after a second
     await using node = await nodeWith(new FakePlugins())
     const phases: (string | undefined)[] = []
@@ -111,7 +111,7 @@ describe("a pod with a claim", () => {
     expect(node.status("job").phase).toBe("Succeeded")
   })
 
-  test("stays until its device could be given back", async () => {
+  test("is not deleted until its device was unprepared", async () => {
     // given a driver that cannot let go
     await using node = await nodeWith(new FakePlugins())
     let isStuck = true
@@ -128,7 +128,7 @@ describe("a pod with a claim", () => {
     expect(node.pod("web")).toBeUndefined()
   })
 
-  test("shares a device that is prepared once and given back once, after a restart of the kubelet too", async () => {
+  test("shares a device that is prepared once and unprepared once, even across a restart of the kubelet", async () => {
     // given two pods with one claim
     await using node = await nodeWith(new FakePlugins())
     const plugin = node.plugin()
@@ -242,7 +242,7 @@ test("slices are removed when the kubelet starts, because no driver has register
   expect((await node.cluster.client.list(ResourceSlice)).items).toEqual([])
 })
 
-test("a pod that ended while no kubelet ran has its device given back", async () => {
+test("the device of a pod that ended while no kubelet ran is unprepared", async () => {
   // given a node with a pod
   await using node = await nodeWith(new FakePlugins())
   const plugin = node.plugin()

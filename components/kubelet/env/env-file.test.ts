@@ -33,7 +33,7 @@ describe("the value of a key in a file of variables", () => {
     { text: `${"# a comment\n".repeat(20_000)}A='far'`, key: "A", is: "far" },
     { text: `A='${"x".repeat(65_000)}'\nB='2'`, key: "B", is: "2" },
   ]
-  test.each(rows)("is found as it stands there: %#", async ({ text, key, is }) => {
+  test.each(rows)("is returned as it is in the file: %#", async ({ text, key, is }) => {
     expect(await value(text, key)).toBe(is)
   })
 
@@ -48,11 +48,11 @@ describe("the value of a key in a file of variables", () => {
     { text: `A='${"0123456789\n".repeat(13_000)}'`, why: "the value has more than 131072 bytes" },
     { text: "B='1'\n".repeat(200_000), why: "the file has more than 1048576 bytes" },
   ]
-  test.each(faults)("is not looked for in a file of another form: $why", async ({ text, why }) => {
+  test.each(faults)("is an error in a file of another format: $why", async ({ text, why }) => {
     await expect(value(text, "A")).rejects.toThrow(why)
   })
 
-  test("is looked for in no more of a file than there may be", async () => {
+  test("is an error when the file is too large", async () => {
     // given 8 MB without a line's end, as a sparse file has it
     const sparse = fileOf(new Uint8Array(8 * 1024 * 1024))
     // when, then

@@ -15,7 +15,7 @@ const web = service("shop", "my-web", {
 })
 
 describe("service variables", () => {
-  test("tell of each port in both forms", () => {
+  test("name each port in both forms", () => {
     // given a service with two ports, when
     const found = serviceVariables([web], "shop", true)
     // then
@@ -41,7 +41,7 @@ describe("service variables", () => {
       .filter(({ key }) => key.endsWith("_SERVICE_HOST"))
       .map(({ key }) => key)
 
-  test("tell of the API server everywhere, and of others in their own namespace where links are wanted", () => {
+  test("name the API server everywhere, and other Services in their own namespace if links are enabled", () => {
     expect(hosts("shop", true, api, web)).toEqual(["KUBERNETES_SERVICE_HOST", "MY_WEB_SERVICE_HOST"])
     expect(hosts("shop", false, api, web)).toEqual(["KUBERNETES_SERVICE_HOST"])
     expect(hosts("other", true, api, web)).toEqual(["KUBERNETES_SERVICE_HOST"])

@@ -35,7 +35,7 @@ describe("credentials of pull secrets", () => {
     expect(credentialsFor(parseImageName(image)!, [secret(auths)]).map(({ username }) => username)).toEqual(users)
   })
 
-  test("name no server, since containerd would take its address for a URL", () => {
+  test("have no server address, since containerd would parse it as a URL", () => {
     expect(credentialsFor(parseImageName("127.0.0.1:5000/a:1")!, [secret({ "127.0.0.1:5000": jane })])).toEqual([
       { ...jane, serverAddress: "" },
     ])

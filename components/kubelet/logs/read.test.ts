@@ -78,7 +78,7 @@ describe("a container's log", () => {
     expect((await last).done).toBe(true)
   })
 
-  test("takes what is no line of a log for nothing", () => {
+  test("ignores lines that are not in the log format", () => {
     expect(["", "x", "time stdin F x", "cut in two"].map(parseLogLine)).toEqual([
       undefined,
       undefined,
@@ -88,14 +88,14 @@ describe("a container's log", () => {
     expect(parseLogLine("t stdout P:x a b")).toEqual({ time: "t", stream: "stdout", partial: true, content: "a b" })
   })
 
-  test("is read on after something without an end that no runtime writes", async () => {
+  test("continues after an endless line, which no runtime writes", async () => {
     // given 3 MB without a line's end, and a line after them
     files.put("/log", `2026-01-01T00:00:01Z stdout F ${"x".repeat(3 * 2 ** 20)}\n2026-01-01T00:00:02Z stdout F two\n`)
     // then only the line is a line, and no more than a bounded part was kept
     expect(await read(request({}))).toBe("two\n")
   })
 
-  test("is followed though nobody tells that it grew", async () => {
+  test("is followed without events about its growth", async () => {
     // given a log that is followed, on files whose watchers are never called
     const clock = new VirtualClock(0)
     files.put("/log", "")

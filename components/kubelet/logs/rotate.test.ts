@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
 
-test("a log above ten MiB is put aside, the ones before are kept up to five, and the container goes on writing", async () => {
+test("a log above ten MiB is rotated, up to five files are kept, and the container continues to write", async () => {
   // given a container that has written much
   await using node = await simulatedKubelet({ web: { logs: ["hello"] } })
   await node.create("web", { containers: [{ name: "c", image: "web" }] })

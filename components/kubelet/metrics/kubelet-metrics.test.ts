@@ -4,7 +4,7 @@ import { KubeletMetrics } from "./kubelet-metrics.ts"
 
 const pod = { uid: "u1", namespace: "default", name: "web" }
 
-test("figures of the kubelet have upstream's names, also among those of the whole program", () => {
+test("metrics of the kubelet have upstream's names, also in the metrics of the whole program", () => {
   // given
   const shared = new Registry()
   const metrics = new KubeletMetrics({
@@ -28,7 +28,7 @@ test("figures of the kubelet have upstream's names, also among those of the whol
   }
 })
 
-test("probes are counted by their result, for as long as their pod is there", () => {
+test("probes are counted by their result, as long as their pod exists", () => {
   const metrics = new KubeletMetrics({ nodeName: "n1", startedAt: 5000, figures: () => ({ pods: 0, containers: {} }) })
   // when a container is probed
   metrics.probed(pod, "c", "liveness", true, 20)

@@ -7,7 +7,7 @@ const Mi = 2 ** 20
 const machine = { cpus: 2, memoryBytes: 1024 * Mi, hugepages: {} }
 const disk = { capacityBytes: 10_000 }
 
-describe("what a node has", () => {
+describe("the capacity of a node", () => {
   const rows = [
     { title: "a round number of bytes", bytes: 8192 * Mi, memory: "8Gi", allocatable: "8092Mi" },
     { title: "what a real machine has", bytes: 24_683_656 * 1024, memory: "24683656Ki", allocatable: "24581256Ki" },
@@ -17,15 +17,15 @@ describe("what a node has", () => {
       memory: "209715201",
       allocatable: "104857601",
     },
-    { title: "less than is kept free", bytes: 50 * Mi, memory: "50Mi", allocatable: "0" },
+    { title: "less than the reserved amount", bytes: 50 * Mi, memory: "50Mi", allocatable: "0" },
   ]
-  test.each(rows)("is written as Kubernetes writes it: $title", ({ bytes, memory, allocatable }) => {
+  test.each(rows)("is formatted as by Kubernetes: $title", ({ bytes, memory, allocatable }) => {
     const found = nodeResources({ machine: { ...machine, memoryBytes: bytes }, disk, maxPods: 110, before: {} })
     expect(found.capacity).toEqual({ cpu: "2", pods: "110", memory, "ephemeral-storage": "10000" })
     expect(found.allocatable).toEqual({ cpu: "2", pods: "110", memory: allocatable, "ephemeral-storage": "9500" })
   })
 
-  test("keeps huge pages out of the memory that pods may have", () => {
+  test("has huge pages subtracted from allocatable memory", () => {
     const found = nodeResources({
       machine: { ...machine, hugepages: { "2Mi": 100 * Mi } },
       disk,
@@ -38,13 +38,13 @@ describe("what a node has", () => {
 
   const others = [
     {
-      title: "a device that somebody has written into the capacity",
+      title: "an extended resource that another client added to the capacity",
       capacity: { "example.com/gpu": "2" },
       allocatable: {},
       expected: { capacity: { "example.com/gpu": "2" }, allocatable: { "example.com/gpu": "2" } },
     },
     {
-      title: "a device that is there no more",
+      title: "an extended resource that was removed",
       capacity: {},
       allocatable: { "example.com/gpu": "2" },
       expected: { capacity: {}, allocatable: {} },
@@ -56,13 +56,13 @@ describe("what a node has", () => {
       expected: { capacity: {}, allocatable: {} },
     },
     {
-      title: "another memory than the machine has",
+      title: "an amount of memory other than the machine's",
       capacity: { memory: "1" },
       allocatable: { memory: "1" },
       expected: { capacity: { memory: "1Gi" }, allocatable: { memory: "924Mi" } },
     },
   ]
-  test.each(others)("follows what others write: $title", ({ capacity, allocatable, expected }) => {
+  test.each(others)("respects changes of others: $title", ({ capacity, allocatable, expected }) => {
     const own = nodeResources({ machine, disk, maxPods: 110, before: {} })
     expect(nodeResources({ machine, disk, maxPods: 110, before: { capacity, allocatable } })).toEqual({
       capacity: { ...own.capacity, ...expected.capacity },
@@ -72,8 +72,7 @@ describe("what a node has", () => {
 })
 
 test(
-  "an extended resource of a node can be given to pods ten seconds after somebody patched it in, until it is " +
-    "taken out",
+  "pods can use an extended resource of a node ten seconds after it was added by a patch, until it is " + "taken out",
   async () => {
     // given a node and its kubelet
     await using node = await simulatedKubelet({})
@@ -111,7 +110,7 @@ test(
   },
 )
 
-test("a node that somebody else has called unready says after ten seconds that it is ready", async () => {
+test("a node that another client has marked as not ready is ready again after ten seconds", async () => {
   // given
   await using node = await simulatedKubelet({})
   const { cluster } = node
@@ -130,7 +129,7 @@ test("a node that somebody else has called unready says after ten seconds that i
   expect(await ready()).toBe("True")
 })
 
-test("a node of which nothing changes is reported every five minutes, whoever labels it", async () => {
+test("the status of an unchanged node is written every five minutes, even if others change its labels", async () => {
   // given
   await using node = await simulatedKubelet({})
   const { cluster } = node

@@ -7,8 +7,8 @@ import { podOf, runOf, runtimeOf, sandboxOf } from "../testing/pod.ts"
 
 const pod = (name: string, priority = 0) => podOf({ priority }, { metadata: { name } })
 
-describe("what the kubelet takes away when the node is short of something", () => {
-  test("is first the pod above its request, then the one of low priority, then the one furthest above", () => {
+describe("under pressure the kubelet", () => {
+  test("evicts first pods above their requests, then those of low priority, then those furthest above", () => {
     const order = evictionOrder([
       { pod: pod("within"), used: 5, requested: 10 },
       { pod: pod("little"), used: 11, requested: 10 },
@@ -19,7 +19,7 @@ describe("what the kubelet takes away when the node is short of something", () =
     expect(order.map(({ pod: { metadata } }) => metadata.name)).toEqual(["much", "little", "important", "within"])
   })
 
-  test("are images that nobody uses, the longest unused first, and no more than needed", () => {
+  test("removes unused images, the longest unused first, and no more than needed", () => {
     const image = (id: string, more: Partial<Image> = {}): Image => ({
       id,
       repoTags: [`${id}:1`],
@@ -46,7 +46,7 @@ describe("what the kubelet takes away when the node is short of something", () =
     ])
   })
 
-  test("are runs of containers but the newest two, and sandboxes without any", () => {
+  test("removes runs of containers except the newest two, and sandboxes without containers", () => {
     const of = podOf({})
     const run = (id: string, sandboxId: string) => runOf(of, "c", { id, sandboxId, exitCode: 1 })
     const left = remains(

@@ -5,7 +5,7 @@ import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
 import { withRemovals } from "./node-status.ts"
 import type { NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 
-test("the node's status tells of images that came without a pull", async () => {
+test("the node's status shows images that were imported without a pull", async () => {
   // given a kubelet that is started anew while an image is on its way
   await using node = await simulatedKubelet({})
   const arrival = Promise.withResolvers<void>()

@@ -54,7 +54,7 @@ test.each<{
     wants: 'Container a exceeded its local ephemeral storage limit "5Mi". ',
   },
   {
-    title: "containers that are together beyond their limits are the pod's",
+    title: "a pod is named when its containers together exceed their limits",
     spec: { containers: [container("a", "5Mi"), container("b", "5Mi")] },
     used: { containers: { a: 5, b: 6 } },
     wants: "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. ",
@@ -66,7 +66,7 @@ test.each<{
     wants: "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ",
   },
   {
-    title: "a container without a limit adds nothing to that of the pod",
+    title: "a container without a limit adds nothing to the limit of the pod",
     spec: { containers: [container("a", "5Mi"), container("b")] },
     used: { containers: { a: 1, b: 5 } },
     wants: "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ",

@@ -57,7 +57,7 @@ function setUp(object?: ConfigMap) {
 }
 
 describe("watched objects", () => {
-  test("are listed once and watched once, however many use them, until the last lets go", async () => {
+  test("are listed once and watched once, however many users they have, until the last one releases them", async () => {
     // given two users
     const { api, objects, use } = setUp(configMap(5, { a: "1" }))
     const [one, two] = [use(), use()]
@@ -74,7 +74,7 @@ describe("watched objects", () => {
     expect(objects.size).toBe(0)
   })
 
-  test("tell of what comes, changes and goes, not of how they are found", async () => {
+  test("report when they are created, changed and deleted, but not their first state", async () => {
     // given an object that is not there
     const { api, changes, use } = setUp()
     const one = use()
@@ -89,7 +89,7 @@ describe("watched objects", () => {
     expect(await one.read()).toBeUndefined()
   })
 
-  test("are watched on from where the watch ended, and listed anew when that is too old", async () => {
+  test("are watched again from where the watch ended, and listed again when that has expired", async () => {
     // given
     const { api, clock, changes, use } = setUp(configMap(5, { a: "1" }))
     const one = use()
@@ -113,7 +113,7 @@ describe("watched objects", () => {
     expect((await one.read())?.data).toEqual({ a: "2" })
   })
 
-  test("that cannot be read are asked for again, more and more seldom, and then told of", async () => {
+  test("that cannot be read are requested again with a growing delay, and then reported", async () => {
     // given
     const { api, clock, changes, use } = setUp(configMap(5, { a: "1" }))
     api.failure = new ApiError("Forbidden", "not yet")

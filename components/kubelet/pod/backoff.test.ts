@@ -18,7 +18,7 @@ describe("Backoff", () => {
     expect(waits).toEqual([0, 10, 20, 40, 80, 160, 300, 300])
   })
 
-  test("begins anew when nothing failed for ten minutes", async () => {
+  test("starts from the beginning when nothing failed for ten minutes", async () => {
     const clock = new VirtualClock(0)
     const backoff = new Backoff(() => clock.now())
     backoff.next("c", 0)
@@ -29,7 +29,7 @@ describe("Backoff", () => {
     expect(backoff.delay("c")).toBe(10_000)
   })
 
-  test("forgets what belongs to a pod that is gone", () => {
+  test("removes the entries of a deleted pod", () => {
     const backoff = new Backoff(() => 0)
     backoff.next("u1_c", 0)
     backoff.next("u2_c", 0)

@@ -94,7 +94,7 @@ test("no container of a pod starts before the network is ready for the pod's add
   expect(await node.phase()).toBe("Running")
 })
 
-test("a pod whose network does not become ready says so by an event, and asks again", async () => {
+test("a pod whose network does not become ready gets an event, and is tried again", async () => {
   await using node = await withNode()
   node.refuse("the kernel is busy")
   await node.cluster.settle()
@@ -108,7 +108,7 @@ test("a pod whose network does not become ready says so by an event, and asks ag
   expect(await node.phase()).toBe("Running")
 })
 
-test("the address of a pod that runs already is told when the kubelet starts", async () => {
+test("the address of a pod that runs already is reported when the kubelet starts", async () => {
   await using node = await withNode()
   node.ready()
   await node.cluster.settle()

@@ -20,8 +20,8 @@ interface Case {
 
 const CASES: readonly Case[] = [
   { title: "makes a sandbox first, and in it the container", sandboxes: [], does: ["sandbox 0", "start c"] },
-  { title: "starts what is missing in a sandbox that is there", does: ["start c"] },
-  { title: "does nothing when all runs", runs: [["c"]], does: [] },
+  { title: "starts missing containers in an existing sandbox", does: ["start c"] },
+  { title: "does nothing when all containers run", runs: [["c"]], does: [] },
   { title: "starts containers in their order", spec: { containers: [c("b"), c("a")] }, does: ["start b", "start a"] },
   {
     title: "replaces a sandbox that died",
@@ -35,7 +35,7 @@ const CASES: readonly Case[] = [
     does: ["kill pod", "sandbox 1", "start c"],
   },
   {
-    title: "needs no address on the node's network",
+    title: "needs no address for a pod in the node's network",
     spec: { hostNetwork: true },
     sandboxes: [sandboxOf({ ips: [], hostNetwork: true })],
     does: ["start c"],
@@ -48,21 +48,21 @@ const CASES: readonly Case[] = [
     does: ["kill pod"],
   },
   {
-    title: "makes no new sandbox for what has succeeded",
+    title: "makes no new sandbox for a pod that has succeeded",
     spec: { restartPolicy: "OnFailure" },
     runs: [["c", { exitCode: 0 }]],
     sandboxes: [sandboxOf({ ready: false })],
     does: ["kill pod"],
   },
-  { title: "restarts what ended, under Always", runs: [["c", { exitCode: 0 }]], does: ["start c"] },
+  { title: "restarts containers that ended, under Always", runs: [["c", { exitCode: 0 }]], does: ["start c"] },
   {
-    title: "restarts what failed, under OnFailure",
+    title: "restarts containers that failed, under OnFailure",
     spec: { restartPolicy: "OnFailure" },
     runs: [["c", { exitCode: 1 }]],
     does: ["start c"],
   },
   {
-    title: "ends a pod in which all is done",
+    title: "ends a pod whose containers have all finished",
     spec: { restartPolicy: "OnFailure" },
     runs: [["c", { exitCode: 0 }]],
     does: ["kill pod"],
@@ -74,7 +74,7 @@ const CASES: readonly Case[] = [
     does: [],
   },
   {
-    title: "heeds a container's own policy",
+    title: "applies a container's own restart policy",
     spec: { restartPolicy: "Never", containers: [c("a", { restartPolicy: "Always" }), c("b")] },
     runs: [
       ["a", { exitCode: 0 }],
@@ -83,7 +83,7 @@ const CASES: readonly Case[] = [
     does: ["start a"],
   },
   {
-    title: "heeds rules by exit code before the policy",
+    title: "applies restart rules by exit code before the policy",
     spec: {
       restartPolicy: "Never",
       containers: [
@@ -108,46 +108,51 @@ const CASES: readonly Case[] = [
     does: ["kill c", "start c"],
   },
   {
-    title: "only kills it where nothing is restarted",
+    title: "only kills a container that failed its liveness probe, under Never",
     spec: { restartPolicy: "Never" },
     runs: [["c"]],
     failed: { probe: "startup", graceSeconds: undefined },
     does: ["kill c"],
   },
   { title: "begins with the first init container", spec: { initContainers: [c("i1"), c("i2")] }, does: ["start i1"] },
-  { title: "waits for it", spec: { initContainers: [c("i1"), c("i2")] }, runs: [["i1"]], does: [] },
   {
-    title: "goes on with the second",
+    title: "waits for the first init container",
+    spec: { initContainers: [c("i1"), c("i2")] },
+    runs: [["i1"]],
+    does: [],
+  },
+  {
+    title: "continues with the second init container",
     spec: { initContainers: [c("i1"), c("i2")] },
     runs: [["i1", { exitCode: 0 }]],
     does: ["start i2"],
   },
   {
-    title: "tries a failed one again",
+    title: "tries a failed init container again",
     spec: { initContainers: [c("i1")] },
     runs: [["i1", { exitCode: 1 }]],
     does: ["start i1"],
   },
   {
-    title: "gives up after a failed one, under Never",
+    title: "gives up after a failed init container, under Never",
     spec: { restartPolicy: "Never", initContainers: [c("i1")] },
     runs: [["i1", { exitCode: 1 }]],
     does: ["kill pod"],
   },
   {
-    title: "starts the containers when all are done",
+    title: "starts the containers when all init containers have finished",
     spec: { initContainers: [c("i1")] },
     runs: [["i1", { exitCode: 0 }]],
     does: ["start c"],
   },
   {
-    title: "does not run them again when their remains are gone",
+    title: "does not run init containers again after they were garbage-collected",
     spec: { initContainers: [c("i1")] },
     runs: [["c"]],
     does: [],
   },
   {
-    title: "runs them anew in a new sandbox",
+    title: "runs init containers again in a new sandbox",
     spec: { initContainers: [c("i1")] },
     runs: [
       ["c", { exitCode: 137, sandboxId: "old" }],
@@ -156,7 +161,7 @@ const CASES: readonly Case[] = [
     does: ["start i1"],
   },
   {
-    title: "goes past a sidecar that has started",
+    title: "continues after a sidecar that has started",
     spec: { initContainers: [sidecar("s"), c("i1")] },
     runs: [["s"]],
     does: ["start i1"],
@@ -175,7 +180,7 @@ const CASES: readonly Case[] = [
     does: ["start s"],
   },
   {
-    title: "ends a pod whose containers are done, though a sidecar runs",
+    title: "ends a pod whose containers have finished although a sidecar runs",
     spec: { restartPolicy: "Never", initContainers: [sidecar("s")] },
     runs: [["s"], ["c", { exitCode: 0 }]],
     does: ["kill pod"],

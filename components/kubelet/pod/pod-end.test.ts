@@ -38,7 +38,7 @@ describe("a pod that is deleted before it ran", () => {
       containers: [{ terminated: { exitCode: 143 } }, neverRan],
     },
     {
-      title: "before its first init container ran: the others had no turn",
+      title: "before its first init container ran: the others were not due",
       spec: {
         initContainers: [
           { name: "i", image: "slow" },
@@ -102,7 +102,7 @@ describe("a pod that is deleted before it ran", () => {
   })
 })
 
-describe("one answer of an error to a write of the kubelet", () => {
+describe("an error response to one write of the kubelet", () => {
   const reasons = [
     "BadRequest",
     "Unauthorized",
@@ -116,7 +116,7 @@ describe("one answer of an error to a write of the kubelet", () => {
     "Timeout",
   ] as const
 
-  test.each(reasons)("does not keep a pod that runs from being shown as running: %s", async (error) => {
+  test.each(reasons)("does not prevent that a running pod is shown as running: %s", async (error) => {
     // given a node whose first report of the pod is refused
     await using node = await simulatedKubelet({ web: {} })
     await using _fault = await node.cluster.faults.requests({
@@ -133,7 +133,7 @@ describe("one answer of an error to a write of the kubelet", () => {
     expect(node.status("p").phase).toBe("Running")
   })
 
-  test.each(reasons)("does not keep a pod from being deleted: %s", async (error) => {
+  test.each(reasons)("does not prevent the deletion of a pod: %s", async (error) => {
     // given a running pod
     await using node = await simulatedKubelet({ web: {} })
     await node.create("p", { containers: [{ name: "c", image: "web" }] })
@@ -163,7 +163,7 @@ describe("one answer of an error to a write of the kubelet", () => {
     expect(ends.findLast((phase) => phase !== undefined)).toBe("Failed")
   })
 
-  test.each(reasons)("does not keep a node from being made, nor its state from being told: %s", async (error) => {
+  test.each(reasons)("does not prevent the creation of the Node, nor the update of its status: %s", async (error) => {
     // given an API that refuses the node's first write of each kind
     await using cluster = await startCluster({ components: { controllers: false } })
     const refuse = (verb: string, subresource?: string) =>
@@ -192,7 +192,7 @@ describe("one answer of an error to a write of the kubelet", () => {
   })
 })
 
-test("a pod that somebody else has ended stays so, and its containers are stopped", async () => {
+test("a pod that another client has ended stays ended, and its containers are stopped", async () => {
   // given a running pod
   await using node = await simulatedKubelet({ web: {} })
   await node.create("p", { containers: [{ name: "c", image: "web" }] })

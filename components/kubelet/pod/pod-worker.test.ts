@@ -3,7 +3,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
 
 describe("a pod's worker", () => {
-  test("runs a pod and tells how it is", async () => {
+  test("runs a pod and reports its status", async () => {
     // given a node
     await using node = await simulatedKubelet({ web: {} })
     // when a pod is bound to it
@@ -79,7 +79,7 @@ describe("a pod's worker", () => {
     ])
   })
 
-  test("starts a container again that has ended before it was first looked at", async () => {
+  test("restarts a container that ended before its state was first read", async () => {
     // given containers that end within their start, so that no event tells of it later
     await using node = await simulatedKubelet({
       quick: { run: async (container) => (container.attempt === 0 ? 1 : 0) },
@@ -125,7 +125,7 @@ describe("a pod's worker", () => {
     )
   })
 
-  test("takes a pod of a job for what it became", async () => {
+  test("gives a pod of a Job its final phase", async () => {
     await using node = await simulatedKubelet({ good: { runsMs: 1000 }, bad: { runsMs: 1000, exitCode: 2 } })
     await node.create("good", { restartPolicy: "Never", containers: [{ name: "c", image: "good" }] })
     await node.create("bad", {
@@ -151,7 +151,7 @@ describe("a pod's worker", () => {
     })
   })
 
-  test("lets go of the volumes of a pod that has run to its end, though the pod stays", async () => {
+  test("unmounts the volumes of a pod that has finished, although the pod stays in the API", async () => {
     // given a pod with a volume, of which the node keeps a file
     await using node = await simulatedKubelet({ work: { runsMs: 1000 } })
     const spec = {
@@ -171,7 +171,7 @@ describe("a pod's worker", () => {
     expect(kept()).toEqual([])
   })
 
-  test("removes a pod's cgroup once more when its sandbox is gone, should something have kept it", async () => {
+  test("removes a pod's cgroup again when its sandbox is gone, in case it was still in use before", async () => {
     // given a node on which a process is on its way out still when its pod ends
     await using node = await simulatedKubelet({ web: {} })
     const { cgroups } = node.runtime
@@ -229,7 +229,7 @@ describe("a pod's worker", () => {
     expect(await node.runtime.containers.listPodSandboxes()).toEqual([])
   })
 
-  test("kills what ignores its stop signal when the grace period is over, or sooner when it is made shorter", async () => {
+  test("kills a container that ignores its stop signal after the grace period, or earlier when that is shortened", async () => {
     await using node = await simulatedKubelet({ deaf: { onStop: "ignore" } })
     for (const name of ["patient", "hurried"])
       await node.create(name, { terminationGracePeriodSeconds: 60, containers: [{ name: "c", image: "deaf" }] })
@@ -342,7 +342,7 @@ describe("a pod's worker", () => {
     })
   })
 
-  test("finds a container ready soon after it is, and unready after the threshold", async () => {
+  test("marks a container ready soon after it is, and not ready after the threshold", async () => {
     let ready = true
     await using node = await simulatedKubelet({
       web: { exec: (_command, container) => (ready && container.now() - container.startedAt >= 120 ? 0 : 1) },
@@ -377,7 +377,7 @@ describe("a pod's worker", () => {
     })
   })
 
-  test("fails a pod past its deadline though its container ends well, while its sandbox is still there", async () => {
+  test("fails a pod past its deadline although its container exits with 0, while its sandbox still exists", async () => {
     // given a node where it takes a while to take a sandbox down
     await using node = await simulatedKubelet({ web: { onStop: { afterMs: 100, exitCode: 0 } } })
     await node.create("late", {
@@ -392,7 +392,7 @@ describe("a pod's worker", () => {
     expect(node.status("late")).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" })
   })
 
-  test("does not run what the node must not run", async () => {
+  test("does not run pods that the node must not run", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("sysctl", {
       securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] },
@@ -408,7 +408,7 @@ describe("a pod's worker", () => {
     expect(await node.runtime.containers.listPodSandboxes()).toEqual([])
   })
 
-  test("tells why a container cannot be made", async () => {
+  test("reports why a container cannot be created", async () => {
     await using node = await simulatedKubelet({ root: { uid: 0 }, bad: { startError: "exec: no such file" } })
     await node.create("root", { containers: [{ name: "c", image: "root", securityContext: { runAsNonRoot: true } }] })
     await node.create("bad", { containers: [{ name: "c", image: "bad" }] })
@@ -422,7 +422,7 @@ describe("a pod's worker", () => {
     expect(node.events("bad")).toContainEqual("Failed: Error: exec: no such file")
   })
 
-  test("adopts what runs when it starts again: nothing is restarted, nothing is written", async () => {
+  test("adopts running pods when it starts again: nothing is restarted, nothing is written", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("web", {
       containers: [{ name: "c", image: "web", readinessProbe: { exec: { command: ["true"] } } }],
@@ -435,7 +435,7 @@ describe("a pod's worker", () => {
     expect(node.pod("web")!).toBe(before)
   })
 
-  test("goes on with the probes of what runs, though the wall clock was set back meanwhile", async () => {
+  test("continues the probes of running containers although the wall clock was set back", async () => {
     let healthy = true
     await using node = await simulatedKubelet({ web: { exec: () => (healthy ? 0 : 1) } })
     await node.create("web", {
@@ -458,7 +458,7 @@ describe("a pod's worker", () => {
     expect(node.status("web").containerStatuses![0]!.restartCount).toBeGreaterThan(0)
   })
 
-  test("makes a new sandbox when the old one is lost", async () => {
+  test("creates a new sandbox when the old one is lost", async () => {
     await using node = await simulatedKubelet({ web: {} })
     await node.create("web", { containers: [{ name: "c", image: "web" }] })
     const [sandbox] = await node.runtime.containers.listPodSandboxes()
@@ -472,7 +472,8 @@ describe("a pod's worker", () => {
   })
 
   test(
-    "resizes running containers in place, restarts those that ask for it, and waits where the node has too " + "little",
+    "resizes running containers in place, restarts those whose resizePolicy says so, and waits where the node has too " +
+      "little",
     async () => {
       // given a pod whose memory may only change with a restart
       await using node = await simulatedKubelet({ web: {} })

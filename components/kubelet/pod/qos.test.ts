@@ -6,7 +6,7 @@ const both = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limi
 const c = (name: string, resources: object = {}, more: object = {}) => ({ name, image: "i", resources, ...more })
 const GIB = 2 ** 30
 
-describe("the class of service of a pod", () => {
+describe("the QoS class of a pod", () => {
   test.each([
     ["BestEffort", [c("a"), c("b")]],
     ["Guaranteed", [c("a", both("1", "1Gi")), c("b", both("100m", "1Mi"))]],
@@ -18,7 +18,7 @@ describe("the class of service of a pod", () => {
     expect(qosClass(podOf({ containers: [...containers] }))).toBe(expected)
   })
 
-  test("says who is killed first when memory is out", () => {
+  test("decides which process is killed first when memory runs out", () => {
     const score = (resources: object, spec: object = {}) => {
       const pod = podOf({ containers: [c("a", resources)], ...spec })
       return oomScoreAdj(pod, pod.spec.containers[0]!, 8 * GIB)
@@ -32,7 +32,7 @@ describe("the class of service of a pod", () => {
     ]).toEqual([1000, -997, 500, 999, -997])
   })
 
-  test("counts cpu as cgroups do", () => {
+  test("converts cpu to cgroup shares", () => {
     expect([0, 1, 10, 1000, 1e9].map(cpuShares)).toEqual([2, 2, 10, 1024, 262_144])
     expect([0, 1, 500, 2000].map(cpuQuota)).toEqual([-1, 1000, 50_000, 200_000])
   })

@@ -6,7 +6,7 @@ import { CONTAINER_NAME, POD_UID } from "./labels.ts"
 import { RuntimeCache } from "./runtime-cache.ts"
 import type { RuntimeContainer } from "./runtime-pod.ts"
 
-test("a container that is made while the runtime lists the others stays known; one that is gone does not", async () => {
+test("a container that is created during a list of the runtime stays known; one that is removed does not", async () => {
   // given a runtime with one container, whose state takes a while to be told
   const labels = { [POD_UID]: "pod", [CONTAINER_NAME]: "old" }
   const asked = Promise.withResolvers<void>()

@@ -29,7 +29,7 @@ async function followed(node: Node) {
   }
 }
 
-test("a static pod whose manifest is put back while it ends runs again when it has ended", async () => {
+test("a static pod whose manifest is restored while it terminates runs again afterwards", async () => {
   // given a static pod that takes five seconds to end
   await using node = await simulatedKubelet({ slow: { onStop: { afterMs: 5000 } } })
   const touch = await followed(node)
@@ -50,7 +50,7 @@ test("a static pod whose manifest is put back while it ends runs again when it h
   expect(second).not.toBe(first!)
 })
 
-test("a static pod that the node does not take is shown as failed, and nobody tries again and again", async () => {
+test("a static pod that the node rejects is shown as failed, and is not tried again", async () => {
   // given a node whose port 80 is taken
   await using node = await simulatedKubelet({ web: {} })
   const containers = [{ name: "c", image: "web", ports: [{ containerPort: 80, hostPort: 80 }] }]
@@ -76,7 +76,7 @@ test("a static pod that the node does not take is shown as failed, and nobody tr
   expect((await node.runtime.containers.listContainers()).length).toBe(1)
 })
 
-test("a mirror that the API does not take is tried again ever less often", async () => {
+test("the creation of a mirror pod that the API refuses is repeated with a growing delay", async () => {
   // given an API that takes no mirrors
   await using node = await simulatedKubelet({ slow: {} })
   const touch = await followed(node)

@@ -26,7 +26,7 @@ describe("the names of a pod", () => {
     expect(podHostname(podOf(spec), "cluster.local", "node")).toEqual(expected)
   })
 
-  test("are cut where the kernel takes no more, and refused where they were asked for in full", () => {
+  test("are truncated to the kernel's limit, and refused when the full name was requested", () => {
     const long = podOf({}, { metadata: { name: `${"a".repeat(62)}-b` } })
     expect(podHostname(long, "cluster.local", "node").hostname).toBe("a".repeat(62))
     expect(() =>
@@ -38,7 +38,7 @@ describe("the names of a pod", () => {
     ).toThrow("is too long (64 characters is the max, 88 characters requested)")
   })
 
-  test("stand in its hosts file, and so do aliases", () => {
+  test("are in its hosts file, with its aliases", () => {
     const text = hostsFile({
       ips: ["10.42.0.2", "fd00::2"],
       hostname: "h",

@@ -33,7 +33,7 @@ const ask = async (path: string, init?: RequestInit) => {
 const json = async (path: string) => JSON.parse((await ask(path)).text) as unknown
 
 describe("the kubelet's own paths", () => {
-  test("tell what node, pods and containers use, in the names of the summary API", async () => {
+  test("serve the usage of node, pods and containers as the summary API", async () => {
     expect(await json("/stats/summary")).toMatchObject({
       node: {
         nodeName: "node-0",
@@ -69,7 +69,7 @@ describe("the kubelet's own paths", () => {
     expect(half.pods[0]).not.toHaveProperty("ephemeral-storage")
   })
 
-  test("give metrics as metrics-server and Prometheus ask for them", async () => {
+  test("serve metrics for metrics-server and Prometheus", async () => {
     const resource = await ask("/metrics/resource")
     expect(resource.type).toBe("text/plain; version=0.0.4; charset=utf-8")
     const at = Date.parse("2026-01-01T00:00:30Z")
@@ -102,7 +102,7 @@ describe("the kubelet's own paths", () => {
     expect((await ask("/metrics")).text).toContain('kubelet_running_containers{container_state="running"} 2\n')
   })
 
-  test("show the pods as the kubelet sees them", async () => {
+  test("serve the pods as the kubelet sees them", async () => {
     expect(await json("/pods")).toMatchObject({
       kind: "PodList",
       apiVersion: "v1",
@@ -125,7 +125,7 @@ describe("the kubelet's own paths", () => {
     })
   })
 
-  test("give the logs of containers, and of the machine", async () => {
+  test("serve the logs of containers, and of the machine", async () => {
     expect(await ask("/containerLogs/default/web/web?tailLines=1")).toMatchObject({ status: 200, text: "world\n" })
     expect(await ask("/containerLogs/default/none/web")).toMatchObject({ status: 404 })
     expect(await ask("/containerLogs/default/web/web?tailLines=x")).toMatchObject({
@@ -142,7 +142,7 @@ describe("the kubelet's own paths", () => {
     expect(await ask("/logs/%2e%2e%2fetc%2fpasswd")).toMatchObject({ status: 404 })
   })
 
-  test("tell whether the kubelet does its work, and how it is set", async () => {
+  test("serve the kubelet's health and configuration", async () => {
     expect(await ask("/healthz")).toMatchObject({ status: 200, text: "ok" })
     expect((await ask("/healthz?verbose")).text).toBe("[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n")
     expect((await ask("/metrics/slis")).text).toContain(
@@ -185,7 +185,7 @@ describe("the kubelet's own paths", () => {
     expect(await run("default/none/web?cmd=true")).toMatchObject({ status: 404, text: "pod does not exist\n" })
   })
 
-  test("are read, and are no others", async () => {
+  test("are parsed, and others are refused", async () => {
     expect(await ask("/pods", { method: "POST" })).toMatchObject({ status: 405, text: "Method Not Allowed" })
     expect(await ask("/run/default/web/web")).toMatchObject({ status: 405 })
     expect(await ask("/none")).toMatchObject({ status: 404 })

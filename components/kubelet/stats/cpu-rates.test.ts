@@ -3,7 +3,7 @@ import { CpuRates } from "./cpu-rates.ts"
 
 const at = (seconds: number, nanoseconds: number) => ({ at: seconds * 1000, nanoseconds })
 
-test("use of the processor is the mean since the beginning, and from then on since the last asking", () => {
+test("processor usage is the average since the start, and from then on since the last reading", () => {
   const rates = new CpuRates()
   // given a thing that used half a core for 100 seconds
   expect(rates.begin()("a", 0, at(100, 50e9))).toBe(5e8)
@@ -16,14 +16,14 @@ test("use of the processor is the mean since the beginning, and from then on sin
   expect(rates.begin()("a", 0, at(130, 60e9))).toBe(0)
 })
 
-test("too short a time tells what was told before", () => {
+test("after too short a time the previous rate is returned", () => {
   const rates = new CpuRates()
   expect(rates.begin()("young", 0, at(0.5, 1e9))).toBeUndefined()
   expect(rates.begin()("young", 0, at(20, 1e10))).toBe(5e8)
   expect(rates.begin()("young", 0, at(20.1, 2e10))).toBe(5e8)
 })
 
-test("what began anew is counted anew, and what is not asked for is forgotten", () => {
+test("a restarted counter is counted from its start, and ids that are not read are forgotten", () => {
   const rates = new CpuRates()
   rates.begin()("a", 0, at(100, 50e9))
   expect(rates.begin()("a", 0, at(110, 1e9))).toBe(5e8)

@@ -52,7 +52,7 @@ async function nodeWithVolumes() {
   return { ...node, ask, fill }
 }
 
-test("the summary tells how full the volumes are that are the pod's own, and counts what is on the disk", async () => {
+test("the summary has the usage of a pod's own volumes, and counts those on disk", async () => {
   // given
   await using node = await nodeWithVolumes()
   node.fill(1000)
@@ -75,7 +75,7 @@ test("the summary tells how full the volumes are that are the pod's own, and cou
   expect(storage.usedBytes).toBeGreaterThanOrEqual(1000)
 })
 
-test("a volume is measured once a minute at most, however often is asked", async () => {
+test("a volume is measured at most once a minute, however many requests there are", async () => {
   await using node = await nodeWithVolumes()
   const scratch = async () => {
     const { volume = [] } = await node.ask()

@@ -8,7 +8,7 @@ import { StatusManager } from "./status-manager.ts"
 import { statusPatch } from "./status-patch.ts"
 
 describe("the patch of a pod's status", () => {
-  test("is nothing when nothing of the kubelet's changed", () => {
+  test("is undefined when none of the kubelet's fields changed", () => {
     const status = { phase: "Running" as const, conditions: [{ type: "Ready", status: "True" }] }
     expect(
       statusPatch(
@@ -18,7 +18,7 @@ describe("the patch of a pod's status", () => {
     ).toBeUndefined()
   })
 
-  test("says only what changed, conditions one by one, and what went away", () => {
+  test("has only changed fields, single conditions, and removed fields", () => {
     const from = {
       phase: "Pending" as const,
       reason: "Old",
@@ -69,7 +69,7 @@ describe("the status of a pod", () => {
     return { written, clock, informer, manager }
   }
 
-  test("is written once for all that happened in one turn, as it came to be", async () => {
+  test("is written once for all changes in one turn, with the last state", async () => {
     const { manager, written } = start(async (status) => ({ phase: "Pending", ...status }))
     // when
     manager.set(pod, { ...pod.status, message: "creating" })
@@ -120,7 +120,7 @@ describe("the status of a pod", () => {
     },
   )
 
-  test("that is refused gives way to a newer one", async () => {
+  test("that is refused is replaced by a newer one", async () => {
     // given an API that never takes the first
     const { manager, written, clock } = start(async (status) => {
       if ("message" in status && status.message === "first") throw new ApiError("Invalid", "no")
@@ -168,7 +168,7 @@ describe("the status of a pod", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("goes on from what somebody else wrote while it could not be written", async () => {
+  test("is merged with what another client wrote while it could not be written", async () => {
     // given a write that fails
     let refuse = true
     const { manager, informer, written, clock } = start(async (status) => {

@@ -40,8 +40,8 @@ function container({ inputEndsOutput = true, missed = false } = {}) {
   }
 }
 
-describe("a client that gives its input and goes", () => {
-  test("has its container hear the end of it once the answer has been given", async () => {
+describe("a client that sends its input and disconnects", () => {
+  test("closes the container's input after the response was sent", async () => {
     // given a container that is asked
     const { command, clock, stdin, stdout, out } = container()
     command.stdin!.end("question\n")
@@ -71,7 +71,7 @@ describe("a client that gives its input and goes", () => {
     expect(await command.status).toEqual(SUCCESS)
   })
 
-  test("has it hear the end at once where that does no harm", async () => {
+  test("closes the container's input at once when that does no harm", async () => {
     const { command, clock, stdin } = container({ inputEndsOutput: false })
     command.stdin!.end("question\n")
     await clock.settle()
@@ -88,7 +88,7 @@ test("a container that had ended before it was attached to is a failure, so that
   })
 })
 
-test("a container of which something was seen has been attached to", async () => {
+test("a container whose output was received was attached to", async () => {
   const { command, stdout, end } = container({ missed: true })
   stdout.write("seen")
   await end()

@@ -43,7 +43,7 @@ const pod = (uid: string) =>
 const query = (more: object = {}) => ({ pod: pod("u-1"), audience: "", expirationSeconds: 3600, ...more })
 
 describe("tokens of service accounts", () => {
-  test("are asked for as the pod's own", async () => {
+  test("are bound to the pod", async () => {
     const { state, tokens } = setUp()
     expect((await tokens.get(query({ audience: "vault" }))).token).toBe("token 1")
     expect(state.asked[0]).toMatchObject({
@@ -61,7 +61,7 @@ describe("tokens of service accounts", () => {
     })
   })
 
-  test("are asked for once by pod, audience and lifetime, also by several at once", async () => {
+  test("are requested once for each pod, audience and lifetime, also by concurrent calls", async () => {
     const { state, tokens } = setUp()
     await Promise.all([tokens.get(query()), tokens.get(query())])
     await tokens.get(query())
@@ -87,7 +87,7 @@ describe("tokens of service accounts", () => {
     expect((await tokens.get(query())).token).toBe("token 3")
   })
 
-  test("stay while they hold when they cannot be renewed, and fail after that", async () => {
+  test("are used while they are valid when they cannot be renewed, and fail after that", async () => {
     const { clock, state, tokens } = setUp()
     await tokens.get(query())
     state.failure = new ApiError("ServiceUnavailable", "no server")
@@ -103,7 +103,7 @@ describe("tokens of service accounts", () => {
     expect((await tokens.get(query())).token).toStartWith("token")
   })
 
-  test("are asked for again after 10 seconds, though the wall clock was set back", async () => {
+  test("are requested again after 10 seconds although the wall clock was set back", async () => {
     const { clock, state, tokens } = setUp()
     await tokens.get(query())
     state.failure = new ApiError("ServiceUnavailable", "no server")

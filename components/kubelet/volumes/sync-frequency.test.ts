@@ -43,7 +43,7 @@ async function showing(node: NodeOptions = {}) {
 }
 
 describe("a ConfigMap's volume of a running pod", () => {
-  test("follows when the kubelet next looks at the pod: a minute to a minute and a half after its start", async () => {
+  test("is updated at the kubelet's next synchronization of the pod: a minute to a minute and a half after its start", async () => {
     await using pod = await showing()
     await pod.cluster.advance("10s")
     await pod.change("new")
@@ -52,7 +52,7 @@ describe("a ConfigMap's volume of a running pod", () => {
     expect(seconds).toBeLessThanOrEqual(80)
   })
 
-  test("follows within a minute and a half at any later time, and with all that has changed by then", async () => {
+  test("is updated within a minute and a half at any later time, with all changes until then", async () => {
     await using pod = await showing()
     const delays: number[] = []
     for (let i = 0; i < 20; i++) {
@@ -66,7 +66,7 @@ describe("a ConfigMap's volume of a running pod", () => {
     expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(20)
   })
 
-  test("follows at once when something else happens to the pod", async () => {
+  test("is updated at once when something else happens to the pod", async () => {
     await using pod = await showing()
     await pod.change("new")
     await pod.cluster.settle()
@@ -80,7 +80,7 @@ describe("a ConfigMap's volume of a running pod", () => {
     expect(pod.shown()).toEqual(["new"])
   })
 
-  test("follows at once on a node that is set so, and later on one with a longer time", async () => {
+  test("is updated at once on a node with syncFrequency 0, and later on one with a longer period", async () => {
     await using quick = await showing({ syncFrequency: 0 })
     await quick.change("new")
     await quick.cluster.settle()
@@ -93,7 +93,7 @@ describe("a ConfigMap's volume of a running pod", () => {
     expect(slow.shown()).toEqual(["new"])
   })
 
-  test("leaves no timer behind when the pod goes before its turn", async () => {
+  test("leaves no timer behind when the pod is deleted before its synchronization", async () => {
     await using pod = await showing()
     await pod.change("new")
     await pod.cluster.delete(Pod, "web", { gracePeriodSeconds: 0 })

@@ -182,7 +182,7 @@ describe("the volumes of pods", () => {
     expect(await volumes.podsOnDisk()).toEqual([])
   })
 
-  test("wait for an object that is missing, and say so; it is worth trying again the moment it appears", async () => {
+  test("wait for a missing object with an event; the pod is tried again as soon as it exists", async () => {
     // given a pod whose ConfigMap is not there
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const woken: string[] = []
@@ -200,7 +200,7 @@ describe("the volumes of pods", () => {
     expect(await read(await volumes.mount(pod, signal), "v", "a")).toBe("1")
   })
 
-  test("of other names say what they lack", async () => {
+  test("report what is missing, by their own names", async () => {
     // given
     await configMap("cm", { a: "1" })
     const failure = async (volume: object) =>
@@ -232,7 +232,7 @@ describe("the volumes of pods", () => {
     )
   })
 
-  test("that cannot be mounted are all told of", async () => {
+  test("that cannot be mounted are all reported", async () => {
     // given a pod that lacks two objects
     const pod = await createPod("p", {
       volumes: [
@@ -248,7 +248,7 @@ describe("the volumes of pods", () => {
     expect(told).toEqual(['FailedMount: MountVolume.SetUp failed for volume "w" : secret "sec" not found'])
   })
 
-  test("are empty where an optional object is missing, and fill when it appears", async () => {
+  test("are empty while an optional object is missing, and filled when it is created", async () => {
     // given
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm", optional: true } }] })
     const mounted = await volumes.mount(pod, signal)
@@ -258,7 +258,7 @@ describe("the volumes of pods", () => {
     await becomes(mounted, "v", "a", "1")
   })
 
-  test("keep their files when the object is deleted, and tell once", async () => {
+  test("keep their files when the object is deleted, and report that once", async () => {
     // given
     await configMap("cm", { a: "1" })
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
@@ -287,7 +287,7 @@ describe("the volumes of pods", () => {
     expect([await read(mounted, "v", "a"), told.length]).toEqual(["1", 0])
   })
 
-  test("tell of the pod's labels as they are now", async () => {
+  test("show the pod's current labels", async () => {
     // given
     const pod = await createPod(
       "p",
@@ -411,7 +411,7 @@ describe("the volumes of pods", () => {
     expect((await stat(folder)).isDirectory()).toBe(true)
   })
 
-  test("are found as they are by a kubelet that starts again", async () => {
+  test("are found unchanged by a restarted kubelet", async () => {
     // given
     await configMap("cm", { a: "1" })
     const pod = await createPod("p", {
@@ -434,7 +434,7 @@ describe("the volumes of pods", () => {
     await becomes(after, "v", "a", "2")
   })
 
-  test("of a running pod are taken up again after a restart, even where an object was missing then", async () => {
+  test("of a running pod are updated again after a restart, even if an object was missing then", async () => {
     // given a running pod whose ConfigMap was deleted while no kubelet ran
     await configMap("cm", { a: "1" })
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
@@ -469,7 +469,7 @@ describe("the volumes of pods", () => {
     await until(async () => (await read(mounted, "v", "token")) !== first)
   })
 
-  test("are asked about again when an object that a variable needs appears", async () => {
+  test("make the pod be tried again when an object that a variable needs is created", async () => {
     // given a pod without volumes whose container needs a ConfigMap
     const pod = await createPod("p", {
       containers: [

@@ -76,7 +76,7 @@ describe("a pod with a claim by a template", () => {
     expect(status.phase).toBe("Running")
   })
 
-  test("waits while no device is free, and gets the device of a pod that goes", async () => {
+  test("waits while no device is free, and gets the device of a deleted pod", async () => {
     // given as many pods as devices
     await using cluster = await start()
     for (const name of ["first", "second"]) await cluster.client.create(Pod, pod(name, BY_TEMPLATE))
@@ -98,7 +98,7 @@ describe("a pod with a claim by a template", () => {
     expect((await claims(cluster)).length).toBe(2)
   })
 
-  test("waits for its template, and for a device that is offered later", async () => {
+  test("waits for its template, and for a device that is published later", async () => {
     // given a pod without a template
     await using cluster = await start()
     const { client } = cluster
@@ -115,7 +115,7 @@ describe("a pod with a claim by a template", () => {
     expect(await nodeOf(cluster, "web")).toBe("two")
   })
 
-  test("goes where the alternative is that it wants most", async () => {
+  test("is placed on the node with its most preferred alternative", async () => {
     // given a node with two devices among nodes with one
     await using cluster = await start()
     const { client } = cluster
@@ -143,7 +143,7 @@ describe("a pod with a claim by a template", () => {
     expect(given).toEqual([["gpus/of-2", "gpus/of-2"], ["gpus/of-1"]])
   })
 
-  test("gives its device back when it is done", async () => {
+  test("releases its device when it has finished", async () => {
     await using cluster = await start()
     await cluster.client.create(Pod, pod("job", BY_TEMPLATE))
     await cluster.settle()
@@ -159,7 +159,7 @@ describe("a pod with a claim by a template", () => {
 })
 
 describe("a claim that pods share", () => {
-  test("takes them all to its device, and gives the device back after the last of them", async () => {
+  test("places them all on the node of its device, and releases the device after the last of them", async () => {
     // given
     await using cluster = await start()
     const { client } = cluster
@@ -266,7 +266,7 @@ describe("a device that must be made ready for a node", () => {
   }
   const given = ({ status }: ResourceClaim) => status.allocation?.devices.results?.map(({ device }) => device)
 
-  test("keeps its pod from its node until the driver says so", async () => {
+  test("delays the binding of its pod until the driver reports that it is ready", async () => {
     await using cluster = await startAttached()
     // given a pod whose claim has a device
     expect(given(await cluster.read())).toEqual(["a"])
@@ -283,7 +283,7 @@ describe("a device that must be made ready for a node", () => {
   test.each([
     { title: "its driver fails", fail: (cluster: Awaited<ReturnType<typeof startAttached>>) => cluster.tell("Broken") },
     {
-      title: "its driver does not answer within ten minutes",
+      title: "its driver does not report within ten minutes",
       fail: (cluster: Awaited<ReturnType<typeof startAttached>>) => cluster.advance("10m"),
     },
   ])("is given back, and another one tried, where $title", async ({ fail }) => {

@@ -152,7 +152,7 @@ const rows: readonly Given[] = [
     wants: undefined,
   },
   {
-    title: "counts drivers apart",
+    title: "counts each driver separately",
     pod: ["claim:a"],
     there: [["claim:other"]],
     limits: { [DRIVER]: 1 },
@@ -190,7 +190,7 @@ const rows: readonly Given[] = [
   },
   { title: "refuses a pod whose claim is not there", pod: ["claim:nothing"], limits: { [DRIVER]: 1 }, wants: MISSING },
   {
-    title: "does not mind pods whose claim is gone",
+    title: "ignores pods whose claim was deleted",
     pod: ["claim:a"],
     there: [["claim:nothing"]],
     limits: { [DRIVER]: 1 },
@@ -233,7 +233,7 @@ const rows: readonly Given[] = [
     wants: undefined,
   },
   {
-    title: "does not take an ephemeral volume whose claim is somebody else's",
+    title: "refuses an ephemeral volume whose claim belongs to another object",
     pod: ["own:x"],
     limits: { [DRIVER]: 2 },
     foreign: ["new-x"],
@@ -266,7 +266,7 @@ test.each(rows)("a node $title", (given) => {
   )
 })
 
-test("a pod with volumes of other kinds only is not looked at", () => {
+test("a pod without attachable volumes is skipped", () => {
   const plugin = nodeVolumeLimits(objectsFor({ title: "", pod: [], wants: undefined }))
   expect(plugin.preFilter!(new Map(), podWith("new", "secret"), undefined as never)).toMatchObject({ code: "Skip" })
 })

@@ -43,7 +43,7 @@ describe("connections from the host to pods", () => {
       timeoutMs,
     })
 
-  test("asks with the headers given, follows redirects on the host, and no further", async () => {
+  test("sends the given headers, and follows redirects on the same host only", async () => {
     expect(await get("/plain")).toMatchObject({ status: 200, body: "/plain " })
     expect(seen[0]).toEqual(["1", "name.example"])
     expect((await get("/moved")).body).toBe("/here?x=1 ")
@@ -52,7 +52,7 @@ describe("connections from the host to pods", () => {
     expect((await get("/big")).body).toHaveLength(10_240)
   })
 
-  test("tells in Go's words what goes wrong", async () => {
+  test("reports errors with Go's messages", async () => {
     await expect(get("/slow", 50)).rejects.toThrow(
       `Get "http://${host}:${port}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
     )

@@ -48,8 +48,8 @@ function reviewing(status: (spec: unknown) => object) {
 }
 const clockOf = () => new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
 
-describe("what the API server says", () => {
-  test("of a token holds for two minutes, whether it is good or not", async () => {
+describe("the API server's answer", () => {
+  test("about a token is cached for two minutes, whether it is valid or not", async () => {
     // given
     const clock = clockOf()
     const { client, asked } = reviewing((spec) =>
@@ -77,7 +77,7 @@ describe("what the API server says", () => {
     expect(asked).toHaveLength(4)
   })
 
-  test("of a right holds for five minutes, and half a minute where there is none", async () => {
+  test("about a right is cached for five minutes when it is granted, and for half a minute when not", async () => {
     // given
     const clock = clockOf()
     const { client, asked } = reviewing((spec) => ({
@@ -105,7 +105,7 @@ describe("what the API server says", () => {
     expect(asked).toHaveLength(5)
   })
 
-  test("is asked for again of another user, group or extra", async () => {
+  test("is requested again for another user, group or extra", async () => {
     const { client, asked } = reviewing(() => ({ allowed: true }))
     const isAllowed = kubeletAuthorizer({ client, clock: clockOf(), nodeName: "n" })
     const right = { verb: "get", subresource: "stats" }
@@ -115,7 +115,7 @@ describe("what the API server says", () => {
     expect(asked).toHaveLength(4)
   })
 
-  test("of nobody is not asked", async () => {
+  test("is not requested without a user", async () => {
     const { client, asked } = reviewing(() => ({ authenticated: true, user: { username: "jo" } }))
     const authenticate = kubeletAuthenticator({ client, clock: clockOf(), clientCa: () => "" })
     for (const authorization of [undefined, "", "Basic am86cHc=", "Bearer", "Bearer  "])
@@ -124,7 +124,7 @@ describe("what the API server says", () => {
   })
 })
 
-test("a cache keeps what was used last, and never more than it may", () => {
+test("the cache keeps the most recently used entries, up to its limit", () => {
   const cache = new ExpiringCache<number>(clockOf(), 2)
   cache.set("a", 1, 1000)
   cache.set("b", 2, 1000)

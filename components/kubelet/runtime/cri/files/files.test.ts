@@ -28,7 +28,7 @@ describe("a file whose place a container may have taken", () => {
     expect(await hostFiles.open(path)).toBeUndefined()
   })
 
-  test("gives no termination message but the end of what is a file, however large", async () => {
+  test("gives a termination message only from a regular file, and only its end, however large it is", async () => {
     // given containers whose file for last words is a pipe, and one of 1 GB
     const pipe = join(folder, "pipe")
     const large = join(folder, "large")
@@ -60,7 +60,7 @@ describe("the files of the folder of logs", () => {
     return answer instanceof Error ? answer.message : answer.text()
   }
 
-  test("are shown, also through links inside of it, and nothing that links lead to outside", async () => {
+  test("are served, also through links inside the folder, but never outside of it", async () => {
     // given links that a pod has made which may write to the folder
     mkdirSync(join(folder, "log/pods"), { recursive: true })
     writeFileSync(join(folder, "log/messages"), "hello\n")

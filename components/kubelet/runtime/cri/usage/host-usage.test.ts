@@ -149,7 +149,7 @@ test("a container's cgroup is read from v2, also where systemd has named it", as
   })
 })
 
-test("the machine is read from /proc, without the ends of pods' networks", async () => {
+test("the machine's usage is read from /proc, without the interfaces of pods", async () => {
   const meter = hostUsage(
     "cgroupfs",
     kernel("machine", {

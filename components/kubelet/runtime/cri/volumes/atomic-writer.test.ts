@@ -54,7 +54,7 @@ describe("the atomic writer", () => {
     ])
   })
 
-  test("changes nothing when the files are right already", async () => {
+  test("changes nothing when the files are up to date", async () => {
     // given
     expect(await write(files({ a: "1", "b/c": "2" }))).toBe(true)
     const before = await readlink(join(folder, "..data"))
@@ -93,7 +93,7 @@ describe("the atomic writer", () => {
     expect(seen).toContain("rename ..data")
   })
 
-  test("clears away what a writer left that was killed", async () => {
+  test("removes the files that a killed writer left behind", async () => {
     // given half of a write
     await write(files({ a: "1" }))
     await mkdir(join(folder, "..2025_12_31_23_59_59.dead01"))
@@ -106,7 +106,7 @@ describe("the atomic writer", () => {
     expect((await readdir(folder)).sort()).toEqual(["..data", await readlink(join(folder, "..data")), "a"].sort())
   })
 
-  test("leaves a folder alone that was made in the volume for a subPath", async () => {
+  test("keeps a folder that was created in the volume for a subPath", async () => {
     await write(files({ a: "1" }))
     await mkdir(join(folder, "made"))
     await write(files({ b: "2" }))
@@ -127,7 +127,7 @@ describe("the atomic writer", () => {
     },
   )
 
-  test.skipIf(!isRoot)("gives files to the group and lets it read, but not write", async () => {
+  test.skipIf(!isRoot)("gives files to the group, which may read but not write them", async () => {
     // when a pod has a group for its volumes
     await write(files({ "dir/secret": "x" }, 0o400), { group: 4321 })
     // then

@@ -57,14 +57,14 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     expect(await bytes()).toBe(2 ** 21)
   })
 
-  test("is let go of though whoever made it has removed it already", async () => {
+  test("is released although its file was removed already", async () => {
     await mapDevice({ path: file, link: linkOf("a") })
     rmSync(file)
     await unmapDevices(folderOf("a"), pods)
     expect(await run("losetup", ["--all"])).not.toContain(base)
   })
 
-  test("is let go of though the kubelet died between its note and the device", async () => {
+  test("is released although the kubelet died between link and device", async () => {
     // given a link without a loop device, as a machine has after it was switched off
     const device = await mapDevice({ path: file, link: linkOf("a") })
     await run("losetup", ["--detach", device])
@@ -77,7 +77,7 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
   })
 })
 
-describe("what is no block device", () => {
+describe("a path that is not a block device", () => {
   test("is refused", async () => {
     mkdirSync(join(base, "folder"))
     const link = linkOf("a")

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test("a folder takes what all in it takes, and a file of two names counts once", async () => {
+test("the usage of a folder is that of all its files, and a file with two names counts once", async () => {
   // given
   await mkdir(join(folder, "deep/deeper"), { recursive: true })
   await writeFile(join(folder, "deep/deeper/file"), Buffer.alloc(100_000))
@@ -28,6 +28,6 @@ test("a folder takes what all in it takes, and a file of two names counts once",
   expect(usage!.bytes).toBeGreaterThanOrEqual(100_000)
 })
 
-test("there is nothing to say of a folder that is not there", async () => {
+test("the usage of a missing folder is undefined", async () => {
   expect(await folderUsage(join(folder, "none"))).toBeUndefined()
 })

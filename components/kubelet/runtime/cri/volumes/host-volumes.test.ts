@@ -61,17 +61,17 @@ describe("volumes on this host", () => {
       server.close()
     })
 
-    test("may be made when it is not there", async () => {
+    test("can be created when it does not exist", async () => {
       await volumes.checkHostPath(join(root, "a/b"), "DirectoryOrCreate")
       await volumes.checkHostPath(join(root, "a/file"), "FileOrCreate")
       expect((await stat(join(root, "a/b"))).mode & 0o777).toBe(0o755)
       expect((await stat(join(root, "a/file"))).isFile()).toBe(true)
     })
 
-    test("of no type may be anything, or nothing", () => volumes.checkHostPath(join(root, "none"), ""))
+    test("without a type may be anything, or missing", () => volumes.checkHostPath(join(root, "none"), ""))
   })
 
-  test("an emptyDir on the disk may be written by everybody, and keeps what is in it", async () => {
+  test("an emptyDir on the disk is writable for all users, and keeps its content", async () => {
     // given
     await volumes.makeEmptyDir(join(root, "v"), {})
     expect((await stat(join(root, "v"))).mode & 0o777).toBe(0o777)
@@ -119,7 +119,7 @@ describe("volumes on this host", () => {
     expect((await stat(join(root, "v/file"))).mode & 0o777).toBe(0o660)
   })
 
-  test.skipIf(!isRoot)("secrets lie on one tmpfs that nobody else may enter; a later kubelet finds it", async () => {
+  test.skipIf(!isRoot)("secrets are on one tmpfs that only root can read; a later kubelet finds it", async () => {
     // given
     const folder = await volumes.memoryFolder(root)
     await writeFile(join(folder, "kept"), "x")
@@ -140,7 +140,7 @@ describe("volumes on this host", () => {
       await mkdir(volume)
     })
 
-    test("shows a file as it was when it was bound, and what it is at the next time", async () => {
+    test("shows the file that existed at the bind, and the current one at the next bind", async () => {
       // given a volume of a ConfigMap
       await volumes.writePayload({
         folder: volume,
@@ -164,7 +164,7 @@ describe("volumes on this host", () => {
       expect(await mountsBelow(root)).toHaveLength(1)
     })
 
-    test("is bound once, however often it is asked for", async () => {
+    test("is bound once, however often it is requested", async () => {
       await mkdir(join(volume, "dir"))
       for (let i = 0; i < 3; i++) await volumes.bindSubPath({ volume, subPath: "dir", target: target() })
       expect(await mountsBelow(root)).toHaveLength(1)
@@ -210,7 +210,7 @@ describe("volumes on this host", () => {
   })
 
   test.skipIf(!isRoot)(
-    "discarding unmounts all below, also what is in use, and never looks into what was mounted",
+    "discarding a folder unmounts everything below it, even when in use, and never removes files of a mount",
     async () => {
       // given a pod's folder with a tmpfs in use, a mount inside it, and a folder of the host bound in
       const pod = join(root, "pod")

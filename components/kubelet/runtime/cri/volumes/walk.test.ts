@@ -21,8 +21,8 @@ const namesIn = async (folder: string) => {
   return names
 }
 
-describe("a look at a folder that a container may write to", () => {
-  test("finds everything once, folders after what is in them, and does not follow links", async () => {
+describe("a walk through a folder that a container may change", () => {
+  test("visits everything once, folders after their content, and does not follow links", async () => {
     await mkdir(join(volume, "a/b"), { recursive: true })
     await writeFile(join(volume, "a/b/c"), "")
     await symlink("/etc", join(volume, "link"))
@@ -30,7 +30,7 @@ describe("a look at a folder that a container may write to", () => {
     expect(await namesIn(volume)).toEqual(["link", "circle", "c", "b", "a"])
   })
 
-  test("goes no deeper than 250 folders", async () => {
+  test("fails for folders nested deeper than 250", async () => {
     // given
     let deep = volume
     for (let i = 0; i < 251; i++) await mkdir((deep = join(deep, "d")))

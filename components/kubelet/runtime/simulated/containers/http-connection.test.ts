@@ -41,7 +41,7 @@ describe("a connection to a simulated port", () => {
     expect([bare(text), error]).toEqual([answer, ""])
   })
 
-  test("ends with an error for what is no HTTP, and where nobody listens", async () => {
+  test("ends with an error for data that is not HTTP, and when nothing listens", async () => {
     expect(await answerTo("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")).toEqual({
       text: "",
       error: "an error occurred forwarding 8080: malformed chunked encoding",

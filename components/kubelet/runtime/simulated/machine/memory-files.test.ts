@@ -9,7 +9,7 @@ function filled(): MemoryFiles {
   return files
 }
 
-test("a folder lists what is directly in it, in the order in which it came", async () => {
+test("a folder lists its direct entries, in the order of their creation", async () => {
   const files = filled()
   expect(await files.list("/var/pods")).toEqual(["a", "b"])
   expect(await files.list("/var/pods/a")).toEqual(["token", "ca.crt"])
@@ -17,7 +17,7 @@ test("a folder lists what is directly in it, in the order in which it came", asy
   expect(files.below("/var")).toEqual(["pods/a/token", "pods/a/ca.crt", "pods/b/token"])
 })
 
-test("files and folders are told apart, and what is not there is neither", async () => {
+test("files, folders and missing paths are distinguished", async () => {
   const files = filled()
   await files.makeFolder("/var/pods/c/empty")
   const seen = (path: string) => [files.has(path), files.isFolder(path), files.get(path)]
@@ -28,7 +28,7 @@ test("files and folders are told apart, and what is not there is neither", async
   expect(seen("/var/pod")).toEqual([false, false, undefined])
 })
 
-test("a folder that is renamed takes all that is in it along, and leaves nothing", async () => {
+test("renaming a folder moves all its content", async () => {
   const files = filled()
   await files.rename("/var/pods/a", "/var/pods/c")
   expect(await files.list("/var/pods")).toEqual(["b", "c"])
@@ -37,7 +37,7 @@ test("a folder that is renamed takes all that is in it along, and leaves nothing
   await expect(files.rename("/var/pods/a", "/var/pods/d")).rejects.toThrow("ENOENT")
 })
 
-test("a file that takes another's name is another file", async () => {
+test("a file that is renamed to another's name is a different file", async () => {
   const files = filled()
   const open = await files.open("/var/pods/a/token")
   await files.rename("/var/pods/b/token", "/var/pods/a/token")
@@ -46,7 +46,7 @@ test("a file that takes another's name is another file", async () => {
   expect(await files.list("/var/pods/a")).toEqual(["token", "ca.crt"])
 })
 
-test("who watches a file hears of its writes, and of the removal of a folder above it", async () => {
+test("a watch of a file reports its writes, and the removal of a folder above it", async () => {
   const files = filled()
   let heard = 0
   const off = files.watch("/var/pods/a/token", () => heard++)
