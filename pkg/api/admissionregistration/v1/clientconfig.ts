@@ -4,7 +4,7 @@ import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain, isPortNumber, oneProblem } from "../../../apimachinery/names.ts"
 
 /**
- * Where a webhook is reached. Source: k8s.io/api admissionregistration/v1/types.go, apiserver
+ * The address of a webhook. Source: k8s.io/api admissionregistration/v1/types.go, apiserver
  * pkg/util/webhook/validation.go.
  */
 
@@ -27,7 +27,7 @@ export const WebhookClientConfig = message(
 )
 export interface WebhookClientConfig extends ObjectOf<typeof WebhookClientConfig> {}
 
-/** What is wrong with the place of a webhook. */
+/** Returns the faults of the place of a webhook. */
 export function clientConfigFaults(path: string, { url, service }: WebhookClientConfig): readonly Cause[] {
   if ((url === undefined) === (service === undefined))
     return [required(path, "exactly one of url or service is required")]
@@ -37,7 +37,7 @@ export function clientConfigFaults(path: string, { url, service }: WebhookClient
 
 const FORM = "; desired format: https://host[/path]"
 
-/** What is wrong with the URL of a webhook. */
+/** Returns the faults of the URL of a webhook. */
 export function webhookUrlFaults(path: string, url: string): readonly Cause[] {
   const parts = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/.exec(url)
   if (parts === null || /[\x00-\x1f\x7f]/.test(url))
@@ -61,12 +61,12 @@ export function webhookUrlFaults(path: string, url: string): readonly Cause[] {
   ]
 }
 
-/** What is wrong with the Service of a webhook. */
+/** Returns the faults of the Service of a webhook. */
 export function webhookServiceFaults(
   path: string,
   { name, namespace, path: urlPath, port }: ServiceReference,
 ): readonly Cause[] {
-  // Upstream gives its check the name for the namespace and the namespace for the name; the fields told are so swapped.
+  // Upstream passes namespace and name to its check in the wrong order, so the fields in its errors are swapped.
   const causes: Cause[] = []
   if (namespace === "") causes.push(required(at(path, "name")))
   if (name === "") causes.push(required(at(path, "namespace")))

@@ -20,16 +20,15 @@ import {
 } from "../../../cel/type.ts"
 
 /**
- * What expressions of admission may use: the object before and after, the request, the namespace, and as the place of
- * the expression allows it parameters, an authorizer and variables. Source: apiserver
- * pkg/admission/plugin/cel/compile.go.
+ * What an admission expression may use: the object before and after, the request, the namespace, and depending on its
+ * place parameters, an authorizer and variables. Source: apiserver pkg/admission/plugin/cel/compile.go.
  */
 export interface ExpressionScope {
   readonly hasParams: boolean
   readonly hasAuthorizer: boolean
-  /** Types of the variables that the policy has made so far; undefined where none can be. */
+  /** Types of the policy's variables before this expression; undefined where there can be none. */
   readonly variables?: VariableTypes
-  /** Whether the expression makes a mutation, and may name the types of one. */
+  /** Whether the expression returns a mutation, and may use the types of mutations. */
   readonly makesPatches?: boolean
 }
 
@@ -90,19 +89,19 @@ const NAMESPACE = objectOf("kubernetes.Namespace", {
   }),
 })
 
-/** The variables that a policy has made so far, as the fields of the variable `variables`. */
+/** The variables of a policy so far, as the fields of the variable `variables`. */
 export class VariableTypes {
   readonly #fields = new Map<string, CelField>()
-  /** Its fields grow with what is added. */
+  /** Gets a field for each variable that is added. */
   readonly type: CelType = objectOf("kubernetes.variables", this.#fields)
-  /** The expressions after it can use it. */
+  /** Adds a variable, which later expressions can use. */
   add(name: string, type: CelType): void {
     this.#fields.set(name, { type: plainType(type), property: name })
   }
 }
 
 /**
- * The type of a variable as other expressions see it: nothing is known there of its objects. Source:
+ * Returns the type of a variable for other expressions, in which objects have no known fields. Source:
  * plugin/cel/composition.go convertCelTypeToDeclType.
  */
 function plainType(type: CelType): CelType {
@@ -137,12 +136,12 @@ const typesIn = ({ hasParams, hasAuthorizer, variables }: ExpressionScope): Read
   ...(variables === undefined ? {} : { variables: variables.type }),
 })
 
-/** How the fault of an expression begins that is in order but can never be evaluated. */
+/** The prefix of the error of an expression that compiles but can never be evaluated. */
 const NEVER_RUNS = "program instantiation failed: "
 
 /**
- * Compiles an expression whose result must be of one of the types, or of any where none are given. Gives what is wrong
- * as text in upstream's words.
+ * Compiles an expression whose result must have one of the types, or any type when none are given. Returns upstream's
+ * message for an invalid expression.
  */
 export function compileExpression(
   expression: string,
@@ -162,7 +161,7 @@ export function compileExpression(
     : `must evaluate to one of [${results.map(({ name }) => name).join(" ")}] but got ${got}`
 }
 
-/** What is wrong with an expression at a path. */
+/** Returns the faults of an expression at a path. */
 export function expressionFaults(
   path: string,
   expression: string,
@@ -173,21 +172,21 @@ export function expressionFaults(
   return typeof compiled === "string" ? [expressionFault(path, expression, compiled)] : []
 }
 
-/** The cause that tells why an expression at a path does not compile. Source: convertCELErrorToValidationError. */
+/** Returns the cause for an expression at a path that does not compile. Source: convertCELErrorToValidationError. */
 export const expressionFault = (path: string, expression: string, why: string): Cause =>
   why.startsWith(NEVER_RUNS) ? internalFault(path, why) : invalidValue(path, expression, why)
 
-/** What the type checker of policies knows of the objects that expressions see; dyn where it knows nothing. */
+/** The types of objects for the type checker of policies; dyn when unknown. */
 export interface KnownTypes {
   readonly object: CelType
-  /** Undefined where the policy has no parameters. */
+  /** Undefined when the policy has no parameters. */
   readonly params: CelType | undefined
   readonly variables: VariableTypes
 }
 
 /**
- * Compiles an expression with the types of the objects that it sees. Gives the type of its result, or what is wrong
- * with it as text. Source: policy/validating/typechecking.go.
+ * Compiles an expression with the types of the objects that it reads. Returns the type of its result, or the message
+ * for an invalid expression. Source: policy/validating/typechecking.go.
  */
 export function checkTypes(expression: string, { object, params, variables }: KnownTypes): CelType | string {
   const compiled = compile(expression, {

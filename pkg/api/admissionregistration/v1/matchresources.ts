@@ -15,9 +15,8 @@ import { repeated } from "../../../apimachinery/repeated.ts"
 import { NamedRuleWithOperations, ruleFaults } from "./rules.ts"
 
 /**
- * Which requests a policy is for, and the objects with its parameters. Source: k8s.io/api
- * admissionregistration/v1/types.go, validateMatchResources and validateParamKind in
- * pkg/apis/admissionregistration/validation.
+ * The requests that a policy matches, and its parameter objects. Source: k8s.io/api admissionregistration/v1/types.go,
+ * validateMatchResources and validateParamKind in pkg/apis/admissionregistration/validation.
  */
 
 export const MatchResources = message(
@@ -64,7 +63,7 @@ export const ParamRef = message(
 )
 export interface ParamRef extends ObjectOf<typeof ParamRef> {}
 
-/** What is wrong with the requests that are named at a path. */
+/** Returns the faults of the requests that are named at a path. */
 export function matchFaults(path: string, match: MatchResources): readonly Cause[] {
   const { matchPolicy, namespaceSelector, objectSelector } = match
   const rules = (field: "resourceRules" | "excludeResourceRules") =>
@@ -92,7 +91,7 @@ function namedRuleFaults(path: string, rule: NamedRuleWithOperations): readonly 
   ]
 }
 
-/** What is wrong with the kind of parameters. */
+/** Returns the faults of the kind of parameters. */
 export function paramKindFaults(path: string, { apiVersion = "", kind = "" }: ParamKind): readonly Cause[] {
   const lowered = kind.toLowerCase()
   const problem = kind === "" ? undefined : isDNS1035Label(lowered)

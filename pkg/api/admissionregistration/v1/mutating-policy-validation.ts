@@ -15,13 +15,13 @@ const OPERATIONS = ["*", "CONNECT", "CREATE", "UPDATE"]
 const PATCH_TYPES = ["ApplyConfiguration", "JSONPatch"]
 const REINVOCATIONS = ["IfNeeded", "Never"]
 
-/** The type that an expression of a mutation must give, by the mutation's patchType. */
+/** The type of a mutation's expression, by the mutation's patchType. */
 export const MUTATION_RESULTS: Readonly<Record<string, CelType>> = {
   ApplyConfiguration: OBJECT,
   JSONPatch: listOf(JSON_PATCH_TYPE),
 }
 
-/** What is wrong with a policy. Match conditions that are as in `old` are not looked at again. */
+/** Returns the faults of a policy. Match conditions that are unchanged from `old` are not compiled again. */
 export function mutatingPolicyFaults(
   spec: MutatingAdmissionPolicySpec,
   old?: MutatingAdmissionPolicySpec,
@@ -53,7 +53,7 @@ export function mutatingPolicyFaults(
   ]
 }
 
-/** What is deleted cannot be changed. */
+/** Refuses DELETE, since an object that is deleted cannot be mutated. */
 export const mutatingOperationFaults = (
   path: string,
   { resourceRules = [] }: Pick<MatchResources, "resourceRules">,

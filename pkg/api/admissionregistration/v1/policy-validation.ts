@@ -34,7 +34,9 @@ const MOST_ANNOTATIONS = 20
 const LONGEST_VALUE_EXPRESSION = 5 * 1024
 const NEITHER = "validations or auditAnnotations must contain at least one item"
 
-/** What is wrong with a policy of this name. Match conditions that are as in `old` are not looked at again. */
+/**
+ * Returns the faults of a policy with this name. Match conditions that are unchanged from `old` are not compiled again.
+ */
 export function policyFaults(
   name: string,
   spec: ValidatingAdmissionPolicySpec,
@@ -71,7 +73,7 @@ export function policyFaults(
 export const failurePolicyFaults = (policy: string): readonly Cause[] =>
   ["Fail", "Ignore"].includes(policy) ? [] : [notSupported("spec.failurePolicy", policy, ["Fail", "Ignore"])]
 
-/** What is wrong with the requests that a policy is for: it must name resources, whose types its expressions see. */
+/** Returns the faults of a policy's match constraints, which must name resources. */
 export const constraintsFaults = (constraints: MatchResources | undefined): readonly Cause[] =>
   constraints === undefined
     ? [required("spec.matchConstraints")]
@@ -87,7 +89,7 @@ const RESERVED = new Set(
   ),
 )
 
-/** Adds the type of the variable for the expressions after it. */
+/** Adds the type of the variable for later expressions. */
 export function variableFaults(
   path: string,
   { name, expression }: Variable,

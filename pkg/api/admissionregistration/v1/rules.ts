@@ -3,13 +3,13 @@ import { at, invalidValue, notSupported, required } from "../../../apimachinery/
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 
 /**
- * Which requests a webhook is asked about. Source: k8s.io/api admissionregistration/v1/types.go,
+ * The requests for which a webhook is called. Source: k8s.io/api admissionregistration/v1/types.go,
  * validateRuleWithOperations in pkg/apis/admissionregistration/validation.
  */
 
 const operations = f.list(1, e.string, "CREATE, UPDATE, DELETE, CONNECT, or * for all.").atomic()
 
-/** What a rule says of resources; on the protobuf wire it stands in messages of these numbers. */
+/** The fields of a rule about resources; in protobuf they are in messages with these numbers. */
 const resourceFields = (...embeddedIn: [number, ...number[]]) => ({
   apiGroups: f
     .list(1, e.string, "Groups of the resources; * means every group.")
@@ -52,7 +52,7 @@ export interface NamedRuleWithOperations extends ObjectOf<typeof NamedRuleWithOp
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
 const SCOPES = ["*", "Cluster", "Namespaced"]
 
-/** What is wrong with a rule at a path. */
+/** Returns the faults of a rule at a path. */
 export function ruleFaults(path: string, rule: RuleWithOperations): readonly Cause[] {
   const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope } = rule
   return [
@@ -76,7 +76,7 @@ const aloneFaults = (path: string, values: readonly string[], others: string): r
     ? [invalidValue(path, values, `if '*' is present, must not specify other ${others}`)]
     : []
 
-/** A pattern that covers another one of the list makes that one pointless, and is refused. */
+/** A pattern that includes another one of the list makes that one redundant, and is refused. */
 function resourceFaults(path: string, resources: readonly string[]): readonly Cause[] {
   if (resources.length === 0) return [required(path)]
   const causes: Cause[] = []
@@ -90,7 +90,7 @@ function resourceFaults(path: string, resources: readonly string[]): readonly Ca
     }
     const slash = pattern.indexOf("/")
     if (slash < 0) {
-      // As upstream: what counts is the last pattern without a subresource.
+      // As upstream: only the last pattern without a subresource counts.
       endsWithWhole = pattern !== "*"
       continue
     }

@@ -69,7 +69,7 @@ export const ValidatingAdmissionPolicyBinding = defineResource(
   fields,
 )
 
-/** Where the parameters are, for a table. */
+/** Returns the column of a table with the parameters. */
 export function paramColumn(ref: ParamRef | undefined): string {
   const { name = "", namespace = "" } = ref ?? {}
   if (ref === undefined || (name === "" && ref.selector === undefined)) return "<unset>"
@@ -91,7 +91,7 @@ function bindingFaults(spec: ValidatingAdmissionPolicyBindingSpec): readonly Cau
   ]
 }
 
-/** What is wrong with where parameters are. Source: validateParamRef. */
+/** Returns the faults of a reference to parameters. Source: validateParamRef. */
 export function paramRefFaults(path: string, ref: ParamRef): readonly Cause[] {
   const { name = "", selector, parameterNotFoundAction: action = "" } = ref
   const both = name !== "" && selector !== undefined

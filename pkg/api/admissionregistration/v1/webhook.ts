@@ -20,7 +20,7 @@ import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
 import { RuleWithOperations, ruleFaults } from "./rules.ts"
 
 /**
- * What webhooks that check and webhooks that change have in common. Source: k8s.io/api
+ * The fields that validating and mutating webhooks have in common. Source: k8s.io/api
  * admissionregistration/v1/types.go, pkg/apis/admissionregistration/v1/defaults.go, validateValidatingWebhook and
  * validateMutatingWebhook in pkg/apis/admissionregistration/validation.
  */
@@ -35,7 +35,7 @@ export const MatchCondition = message(
 )
 export interface MatchCondition extends ObjectOf<typeof MatchCondition> {}
 
-/** Fields of either kind of webhook, but for the match conditions, whose number differs. */
+/** The fields of both types of webhooks except match conditions, whose protobuf number differs. */
 export const webhookFields = {
   name: f.string(1, "Name of the webhook, fully qualified: imagepolicy.example.com.").required().ownRule(),
   clientConfig: f.message(2, WebhookClientConfig, "Where the webhook is.").required().ownRule(),
@@ -84,13 +84,13 @@ const SIDE_EFFECTS = ["None", "NoneOnDryRun", "Some", "Unknown"]
 const REVIEW_VERSIONS: readonly string[] = ["v1", "v1beta1"]
 const MOST_CONDITIONS = 64
 
-/** What is wrong with the webhooks of a configuration. What was accepted once in `old` may stay. */
+/** Returns the faults of a configuration's webhooks. Faults that `old` has already are tolerated. */
 export function webhooksFaults(webhooks: readonly Webhook[] = [], old?: readonly Webhook[]): readonly Cause[] {
   const sideEffects = old?.every(({ sideEffects }) => SIDE_EFFECTS_NOW.includes(sideEffects)) !== false
   const knownVersion =
     old?.every(({ admissionReviewVersions }) => admissionReviewVersions.some(isKnownVersion)) !== false
   const uniqueNames = old === undefined || new Set(old.map(({ name }) => name)).size === old.length
-  // Conditions that have not changed are not looked at again: the language may have changed since.
+  // Unchanged conditions are not compiled again, since the language may have changed.
   const sameConditions =
     old !== undefined &&
     old.length === webhooks.length &&
@@ -167,7 +167,7 @@ function versionFaults(path: string, versions: readonly string[] = [], mustKnowO
 }
 
 /**
- * What is wrong with the match conditions of a webhook or a policy. Source: validateMatchConditions.
+ * Returns the faults of the match conditions of a webhook or a policy. Source: validateMatchConditions.
  */
 export function conditionsFaults(
   path: string,

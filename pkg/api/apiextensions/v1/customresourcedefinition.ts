@@ -149,7 +149,7 @@ export const CustomResourceDefinitionSpec = message(
     },
   },
 )
-/** The part of a spec that defaults look at; the whole is inferred from the message that they stand in. */
+/** The fields of a spec that defaults read; the full type is inferred from the message that contains them. */
 interface SpecFields {
   readonly names: CustomResourceDefinitionNames
   readonly conversion?: CustomResourceConversion | undefined
@@ -221,7 +221,7 @@ export const CustomResourceDefinition = defineResource(
   },
   fields,
 )
-/** Versions that may be stored, with the one that is stored now. */
+/** Returns the versions in which objects may be stored, including the current storage version. */
 function storageVersionsOf({ spec }: CustomResourceDefinition, before: readonly string[]): readonly string[] {
   const name = spec.versions.find(({ storage }) => storage)?.name
   return name === undefined || before.includes(name) ? before : [...before, name]

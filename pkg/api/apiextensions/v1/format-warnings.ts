@@ -4,7 +4,7 @@ import type { CustomResourceDefinitionSpec } from "./customresourcedefinition.ts
 import { hoisted } from "./validation/hoisted.ts"
 
 /**
- * Warnings of formats that mean nothing here and so are not checked; of a change, of those that are new. Source:
+ * Returns warnings about unknown formats, which are not checked; for an update, about new ones only. Source:
  * apiextensions-apiserver pkg/registry/customresourcedefinition/strategy.go.
  */
 export function formatWarnings(

@@ -3,13 +3,13 @@ import type { JsonSchema } from "../../../apimachinery/structural/json-schema.ts
 
 const PACKAGE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 
-/** Name of a message of the group in OpenAPI. */
+/** Returns the OpenAPI name of a message of the group. */
 export const named = (name: string): string => `${PACKAGE}.${name}`
 
 const isList = (value: unknown): boolean => Array.isArray(value)
 const isBool = (value: unknown): boolean => typeof value === "boolean"
 
-/** A Go type that stands for a schema or something else, and reads its own JSON. */
+/** Declares a Go type that is a schema or something else, and decodes its own JSON. */
 const orElse = (name: string, doc: string, ownJson: NonNullable<Message["rules"]["ownJson"]>): (() => Message) => {
   let made: Message | undefined
   return () => (made ??= { name: named(name), doc, fields: JSONSchemaProps.fields, rules: { ownJson } })
@@ -94,5 +94,5 @@ const FIELDS: Fields = {
   "x-kubernetes-validations": f.list(44, ValidationRule, "Rules in CEL.").listMap("rule").merge("rule"),
 }
 
-/** A schema as OpenAPI v3 has it, with the extensions of Kubernetes. */
+/** An OpenAPI v3 schema with the extensions of Kubernetes. */
 export const JSONSchemaProps: Message = message(named("JSONSchemaProps"), "A JSON schema.", FIELDS)

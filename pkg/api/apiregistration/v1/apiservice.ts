@@ -86,7 +86,7 @@ export const APIService = defineResource(
   fields,
 )
 
-/** Of what this server serves itself. `now` is RFC 3339. */
+/** Returns the condition of APIServices of this server. `now` is RFC 3339. */
 export const localCondition = (now: string): APIServiceCondition => ({
   type: "Available",
   status: "True",
@@ -95,7 +95,7 @@ export const localCondition = (now: string): APIServiceCondition => ({
   message: "Local APIServices are always available",
 })
 
-/** Whether clients may be led to the server behind an APIService. */
+/** Whether requests can be sent to the server of an APIService. */
 export const isAvailable = ({ status }: APIService): boolean => availability(status)?.status === "True"
 
 export const availability = ({ conditions = [] }: APIServiceStatus): APIServiceCondition | undefined =>
@@ -110,7 +110,7 @@ function availabilityText({ status }: APIService): string {
 
 function nameFaults(name: string, { group = "", version = "" }: APIServiceSpec): readonly Cause[] {
   const wanted = `${version}.${group}`
-  // What is wrong with the name in itself has been told.
+  // Faults of the name itself were reported before.
   return name === wanted || name === "" || isPathSegmentName(name) !== undefined
     ? []
     : [invalidValue("metadata.name", name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(wanted)}`)]

@@ -32,7 +32,7 @@ function dataFaults(given: unknown): readonly Cause[] {
   return typeof data === "object" && !Array.isArray(data) ? [] : [required("data", "data must be a valid JSON object")]
 }
 
-/** The controlling owner as `statefulset.apps/web`, `<none>` without one. */
+/** Returns the controlling owner as `statefulset.apps/web`; `<none>` without one. */
 function controllerOf({
   metadata,
 }: {

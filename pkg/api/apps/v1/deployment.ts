@@ -74,7 +74,7 @@ export const Deployment = defineResource(
     categories: ["all"],
     scope: "Namespaced",
     podTemplate: "spec.template",
-    // Annotations are copied to the ReplicaSets, so a change of them has to be observed too.
+    // Annotations are copied to the ReplicaSets, so a change of them must be observed too.
     generation: {
       counts: ({ metadata, spec }, old) =>
         !deepEqual(spec, old.spec) || !deepEqual(metadata.annotations ?? {}, old.metadata.annotations ?? {}),

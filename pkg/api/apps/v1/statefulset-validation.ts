@@ -25,7 +25,8 @@ import { RollingUpdateStatefulSetStrategy, StatefulSetUpdateStrategy } from "./s
 const MANAGEMENT = ["OrderedReady", "Parallel"]
 
 /**
- * A template that was faulty before may stay so: it is not what is changed. Nor are names and claims, which cannot be.
+ * Faults that the old template has are tolerated, since the update does not touch it, and so are those of names and
+ * claims, which cannot be changed.
  */
 export function validateStatefulSetSpec(spec: StatefulSetSpec, old?: StatefulSetSpec): readonly Cause[] {
   const { selector, template, podManagementPolicy, volumeClaimTemplates = [], serviceName = "" } = spec
@@ -78,7 +79,10 @@ function strategyFaults(strategy: StatefulSetUpdateStrategy): readonly Cause[] {
   ]
 }
 
-/** The template as its pods will be: with a volume for each claim, under names that the controller gives. */
+/**
+ * Returns the faults of the template as the pods will have it: with a volume for each claim, under names that the
+ * controller gives.
+ */
 function statefulSetTemplateFaults({ template, volumeClaimTemplates = [] }: StatefulSetSpec): readonly Cause[] {
   const { subdomain: _domain, hostname: _host, ...spec } = template.spec
   const claims = [...new Set(volumeClaimTemplates.map(({ metadata: { name = "" } }) => name))].map((name) => ({
@@ -120,7 +124,7 @@ export function validateStatefulSetChange(spec: StatefulSetSpec, old: StatefulSe
 }
 
 /**
- * `step`: what the spec of a claim is called, which is another name in a change. Source: the strategy's
+ * `step` is the name of the claim's spec in messages, which differs in an update. Source: the strategy's
  * WarningsOnUpdate.
  */
 export const statefulSetWarnings = (

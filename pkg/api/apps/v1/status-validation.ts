@@ -2,11 +2,12 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue } from "../../../apimachinery/field-errors.ts"
 
 /**
- * What the statuses of workloads may say. Source: ValidateDeploymentStatus and its like in pkg/apis/apps/validation.
+ * Validates the statuses of workloads. Source: ValidateDeploymentStatus and similar functions in
+ * pkg/apis/apps/validation.
  */
 
 /**
- * Of its pods, no more are ready, available and so on than there are. `ready` is how upstream names the ready ones in
+ * Checks that no more pods are ready, available and so on than exist. `ready` is upstream's name of the ready ones in
  * its message.
  */
 export function replicaFaults<
@@ -28,7 +29,7 @@ export function replicaFaults<
     : tooMany
 }
 
-/** Names that were once taken stay so. */
+/** Checks that collisionCount does not decrease. */
 export function collisionFaults(
   { collisionCount = 0 }: Collisions,
   { collisionCount: before = 0 }: Collisions,

@@ -1,6 +1,6 @@
 /**
- * Defaults of update strategies, which depend on their type. Each gives back the very value when it has nothing to add.
- * Source: pkg/apis/apps/v1/defaults.go.
+ * Defaults of update strategies, which depend on their type. Each function returns the same value when it has nothing
+ * to add. Source: pkg/apis/apps/v1/defaults.go.
  */
 interface Strategy {
   readonly type?: string | undefined
@@ -22,11 +22,11 @@ export const deploymentStrategyDefaults = <S extends Strategy>(strategy: S): S =
 export function daemonSetStrategyDefaults<S extends Strategy>(strategy: S): S {
   const { type, rollingUpdate } = strategy
   if (type === "RollingUpdate" || rollingUpdate === undefined) return rolling(strategy, 1, 0)
-  // Go holds these by value: where they have no meaning they are zero.
+  // Go holds these by value, so they are zero when they have no meaning.
   return { ...strategy, rollingUpdate: { maxUnavailable: 0, maxSurge: 0, ...rollingUpdate } }
 }
 
-/** Where the type is left out, so may be the partition; a type alone stays alone. */
+/** Sets the type and the partition when no type is given; with a type nothing is set. */
 export const statefulSetStrategyDefaults = <
   S extends { readonly type?: string | undefined; readonly rollingUpdate?: object | undefined },
 >(

@@ -3,13 +3,13 @@ import { DecodeError } from "../../../apimachinery/decoder-cursor.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 
 /**
- * How often a DaemonSet's template has changed. It was a field once, and lives on as an annotation that only the server
- * counts. Source: Convert_v1_DaemonSet_To_apps_DaemonSet in pkg/apis/apps/v1/conversion.go,
+ * Counts the changes of a DaemonSet's template. It was a field once, and is now an annotation that only the server
+ * sets. Source: Convert_v1_DaemonSet_To_apps_DaemonSet in pkg/apis/apps/v1/conversion.go,
  * pkg/registry/apps/daemonset/strategy.go.
  */
 const ANNOTATION = "deprecated.daemonset.template.generation"
 
-/** The label that shows a pod's generation of the template. */
+/** The label with the template generation of a pod. */
 export const TEMPLATE_GENERATION_LABEL = "pod-template-generation"
 
 interface Templated {
@@ -20,7 +20,7 @@ interface Templated {
 export const templateGeneration = ({ metadata }: Pick<Templated, "metadata">): string | undefined =>
   metadata.annotations?.[ANNOTATION]
 
-/** What a client sent, as a number in any case. @throws DecodeError when it sent something else */
+/** Returns the set with the annotation that a client sent as a number. @throws DecodeError when it is not a number */
 export function withTemplateGeneration<S extends Templated>(set: S): S {
   const sent = templateGeneration(set)
   if (sent === undefined) return counted(set, "0")

@@ -20,7 +20,7 @@ import { DaemonSetUpdateStrategy, DeploymentStrategy } from "./strategies.ts"
 import { goForm, plainForm } from "../../../apimachinery/go-form.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 
-/** Rules of the kinds that keep pods running. Source: pkg/apis/apps/validation/validation.go. */
+/** Validates the workload kinds. Source: pkg/apis/apps/validation/validation.go. */
 
 export function validateDeploymentSpec(spec: DeploymentSpec): readonly Cause[] {
   const { progressDeadlineSeconds, minReadySeconds = 0 } = spec
@@ -33,7 +33,7 @@ export function validateDeploymentSpec(spec: DeploymentSpec): readonly Cause[] {
   return causes
 }
 
-/** Where clients of older versions ask for a rollback. */
+/** The annotation by which clients of older versions request a rollback. */
 const ROLLBACK = "deprecated.deployment.rollback.to"
 
 export function rollbackFaults(annotations: Readonly<Record<string, string>> | undefined): readonly Cause[] {
@@ -45,7 +45,7 @@ export function rollbackFaults(annotations: Readonly<Record<string, string>> | u
 
 export const validateReplicaSetSpec = (spec: ReplicaSetSpec): readonly Cause[] => replicaSetFaults(spec)
 
-/** What replica sets and deployments share. Upstream's message speaks of a deployment either way. */
+/** Rules of both ReplicaSets and Deployments. Upstream's message says deployment for both. */
 function replicaSetFaults({ selector, template }: ReplicaSetSpec): readonly Cause[] {
   const causes = validateSelector(selector, "deployment", "spec.selector")
   const matcher = matcherFor(selector)
@@ -72,7 +72,7 @@ function deploymentStrategyFaults(strategy: DeploymentStrategy): readonly Cause[
   return [
     ...validateCount(maxUnavailable, path),
     ...validateCount(maxSurge, "rollingUpdate.maxSurge"),
-    // both of them zero, or unreadable
+    // both are zero, or invalid
     ...(isZero(maxUnavailable) && isZero(maxSurge)
       ? [invalidValue(path, maxUnavailable, "may not be 0 when `maxSurge` is 0")]
       : []),
@@ -84,7 +84,7 @@ export function validateDaemonSetSpec({ selector, template, updateStrategy }: Da
   const path = "spec.selector"
   const { type, rollingUpdate } = updateStrategy
   const causes: Cause[] = [
-    // upstream takes a missing one for one that matches nothing
+    // upstream treats a missing selector as one that matches nothing
     ...(selector === undefined ? [] : labelSelectorFaults(path, selector)),
     ...validateMatches(matcherFor(selector), template, "spec.template"),
     ...(selector === undefined ? [] : validateNonEmpty(selector, "daemonset", path)),

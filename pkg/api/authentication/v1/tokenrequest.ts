@@ -8,7 +8,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
  */
 
 const HOUR = 3600
-/** A token lives 10 minutes at least. */
+/** The shortest lifetime of a token: 10 minutes. */
 const LEAST_SECONDS = 600
 
 export const BoundObjectReference = message(

@@ -5,9 +5,7 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { operatorFaults, requirementFaults } from "../../../apimachinery/labelselector.ts"
 import { LabelSelectorRequirement } from "../../../apimachinery/meta.ts"
 
-/**
- * What an access review asks about. Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation.
- */
+/** The subject of an access review. Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */
 
 export const FieldSelectorRequirement = message(
   "io.k8s.apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement",
@@ -80,7 +78,7 @@ interface Question {
   readonly nonResourceAttributes?: NonResourceAttributes | undefined
 }
 
-/** Exactly one of the two questions must be asked, with sound selectors. */
+/** Checks that exactly one of the two attributes is set, with valid selectors. */
 export function questionFaults({ resourceAttributes, nonResourceAttributes }: Question): readonly Cause[] {
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined)
     return [
@@ -105,7 +103,7 @@ export function questionFaults({ resourceAttributes, nonResourceAttributes }: Qu
   ]
 }
 
-/** What the server itself clears or sets in the metadata of whatever is created. */
+/** Metadata that the server itself clears or sets in every new object. */
 const OF_THE_SERVER: readonly string[] = [
   "namespace",
   "uid",
@@ -116,7 +114,7 @@ const OF_THE_SERVER: readonly string[] = [
   "managedFields",
 ]
 
-/** A question is no object: it has no name, labels or the like. */
+/** Checks that the metadata of a review has no name, labels or the like. */
 export function metadataFaults(metadata: object, detail = "must be empty"): readonly Cause[] {
   const given = Object.entries(metadata).filter(
     ([key, value]) => value !== undefined && value !== "" && !OF_THE_SERVER.includes(key),
@@ -125,8 +123,8 @@ export function metadataFaults(metadata: object, detail = "must be empty"): read
 }
 
 /**
- * The field selector that a question is about, as a request would have it. Conditions that no field selector can hold
- * make the question a wider one.
+ * Returns the field selector of a review as a request would have it. Requirements that a field selector cannot express
+ * are left out, which makes the review wider.
  */
 export function fieldSelectorOf(selector: FieldSelectorAttributes | undefined): string | undefined {
   if (selector === undefined) return undefined
@@ -141,12 +139,12 @@ export function fieldSelectorOf(selector: FieldSelectorAttributes | undefined): 
   )
 }
 
-/** Whether a field selector can hold the condition. */
+/** Whether a field selector can express the requirement. */
 const isUnderstood = ({ operator, values = [] }: FieldSelectorRequirement): boolean =>
   values.length === 1 && (operator === "In" || operator === "NotIn")
 
 /**
- * Says which selectors of a question did not count as a whole; empty where all did. Source:
+ * Returns which selectors of a review were not applied completely; empty when all were. Source:
  * pkg/registry/authorization/util/helpers.go BuildEvaluationError.
  */
 export function evaluationErrorOf({ fieldSelector, labelSelector }: ResourceAttributes = {}): string {
@@ -164,7 +162,7 @@ export function evaluationErrorOf({ fieldSelector, labelSelector }: ResourceAttr
   return errors.join("; ")
 }
 
-/** Operators that are not known here are taken, since they may be those of a newer client. */
+/** Unknown operators are accepted, since they may be those of a newer client. */
 function selectorFaults(
   here: string,
   selector: FieldSelectorAttributes | LabelSelectorAttributes | undefined,
@@ -193,5 +191,5 @@ const fieldFaults = (here: string, { key, operator, values = [] }: Requirement):
 const labelFaults = (here: string, requirement: Requirement): readonly Cause[] =>
   requirementFaults(here, requirement, true)
 
-/** Go's own form of the value, as upstream shows it. */
+/** Returns the value in Go's own form, as upstream shows it. */
 export const shownPath = ({ path = "", verb = "" }: NonResourceAttributes): object => ({ Path: path, Verb: verb })

@@ -42,7 +42,7 @@ export const SubjectAccessReview = defineResource(
   fields,
 )
 
-/** Somebody must be asked about, and something. */
+/** Checks that a subject is given, and attributes. */
 export const subjectFaults = (spec: SubjectAccessReviewSpec): readonly Cause[] => [
   ...questionFaults(spec),
   ...(!spec.user && (spec.groups ?? []).length === 0

@@ -25,11 +25,11 @@ import type { HorizontalPodAutoscaler } from "./horizontalpodautoscaler.ts"
 import { MetricSpec, MetricStatus } from "./metrics.ts"
 
 /**
- * autoscaling/v1 knows the use of the CPU alone: all else of an autoscaler stands in annotations there. What cannot be
- * read in them is passed over. Source: pkg/apis/autoscaling/v1/conversion.go.
+ * Converts autoscalers between v1 and v2. autoscaling/v1 has fields for CPU usage only; everything else is in
+ * annotations there. Invalid annotations are ignored. Source: pkg/apis/autoscaling/v1/conversion.go.
  */
 
-/** The same autoscaler in v2. Without any metric it has that of the default; its behavior gets no defaults here. */
+/** Returns the autoscaler in v2. Without any metric it gets the default metric; its behavior gets no defaults here. */
 export function toV2(autoscaler: HorizontalPodAutoscaler): Autoscaler {
   const { metadata, spec, status } = autoscaler
   const annotations = metadata.annotations ?? {}
@@ -61,7 +61,7 @@ export function toV2(autoscaler: HorizontalPodAutoscaler): Autoscaler {
   }
 }
 
-/** The same autoscaler in v1. */
+/** Returns the autoscaler in v1. */
 export function fromV2({ metadata, spec, status }: Autoscaler): HorizontalPodAutoscaler {
   const { metrics = [], behavior, ...restOfSpec } = spec
   const { currentMetrics, conditions = [], currentReplicas = 0, ...restOfStatus } = status
@@ -111,7 +111,7 @@ const cpuStatus = (averageUtilization: number): V2Status.MetricStatus => ({
   resource: { name: "cpu", current: { averageUtilization } },
 })
 
-/** Leaves out what is undefined. */
+/** Returns the object without undefined properties. */
 function present<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never
 }
@@ -283,7 +283,7 @@ function statusToV1(status: V2Status.MetricStatus): MetricStatus {
   })
 }
 
-/** The list that an annotation holds; undefined where it holds none of the wanted type. */
+/** Returns the list in an annotation; undefined when it has none of the wanted type. */
 function listIn<T extends Message>(text: string | undefined, item: T): readonly ItemOf<T>[] | undefined {
   const list = parsed(text)
   if (!Array.isArray(list)) return undefined
@@ -304,7 +304,7 @@ function behaviorIn(text: string | undefined): HorizontalPodAutoscalerBehavior |
   return behavior === undefined || Object.keys(behavior).length === 0 ? undefined : behavior
 }
 
-/** Upstream writes the behavior under Go's names (`ScaleUp`) and reads names in any case. */
+/** Upstream writes the behavior with Go's names (`ScaleUp`) and reads names in any case. */
 function jsonNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(jsonNames)
   if (!isJsonObject(value)) return value
@@ -351,6 +351,6 @@ function behaviorText({ scaleUp, scaleDown }: HorizontalPodAutoscalerBehavior): 
   return goJson({ ScaleUp: rules(scaleUp), ScaleDown: rules(scaleDown) })
 }
 
-/** JSON as Go's encoder writes it, with signs that mean something in HTML escaped. */
+/** Returns JSON as Go's encoder writes it, with HTML characters escaped. */
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`)

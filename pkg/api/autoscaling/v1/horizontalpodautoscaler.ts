@@ -15,9 +15,7 @@ import {
 import { decodeMessage } from "../../../apimachinery/decode.ts"
 import { fromV2, toV2 } from "./conversion.ts"
 
-/**
- * The older form of autoscalers: the same stored objects as those of v2. Source: k8s.io/api autoscaling/v1/types.go.
- */
+/** The older version of autoscalers, stored as those of v2. Source: k8s.io/api autoscaling/v1/types.go. */
 
 export const CrossVersionObjectReference = message(
   "autoscaling.v1.CrossVersionObjectReference",
@@ -97,7 +95,7 @@ export const HorizontalPodAutoscaler = defineResource(
       },
       fromStored: (stored) => fromV2(stored as StoredAutoscaler),
     },
-    // what the annotations say is taken in, and written down again as the server writes it
+    // the annotations are decoded, and encoded again in the server's form
     defaults(object): HorizontalPodAutoscaler {
       const { metadata, spec, status } = fromV2(toV2(object))
       const whole = { ...object, metadata, spec, status }
@@ -110,11 +108,13 @@ export const HorizontalPodAutoscaler = defineResource(
   fields,
 )
 
-/** Annotations are fields of v2, and what a write may change of these holds for them too. */
+/** These annotations are fields of v2, so the rules for changes of fields apply to them. */
 const OF_SPEC = [METRICS_ANNOTATION, BEHAVIOR_ANNOTATION]
 const OF_STATUS = [CURRENT_METRICS_ANNOTATION, CONDITIONS_ANNOTATION]
 
-/** The metadata of `object` with annotations as they were before; without those that there were not. */
+/**
+ * Returns the metadata of `object` with these annotations as they were before; those that did not exist are removed.
+ */
 function keeping(
   { metadata }: HorizontalPodAutoscaler,
   old: HorizontalPodAutoscaler | undefined,

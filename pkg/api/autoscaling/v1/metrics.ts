@@ -3,7 +3,7 @@ import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { CrossVersionObjectReference } from "../v2/metrics.ts"
 
 /**
- * How autoscaling/v1 writes metrics down in annotations. No field has these types. Source: k8s.io/api
+ * The form of metrics in annotations of autoscaling/v1. No field has these types. Source: k8s.io/api
  * autoscaling/v1/types.go.
  */
 

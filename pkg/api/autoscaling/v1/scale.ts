@@ -12,7 +12,7 @@ export const ScaleStatus = message("autoscaling.v1.ScaleStatus", "The present si
 })
 export interface ScaleStatus extends ObjectOf<typeof ScaleStatus> {}
 
-/** The size of a workload, as its `scale` subresource shows it; never stored. */
+/** The number of replicas of a workload, as its `scale` subresource shows it; never stored. */
 export const Scale = defineResource(
   {
     group: "autoscaling",

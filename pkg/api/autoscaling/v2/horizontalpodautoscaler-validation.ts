@@ -38,7 +38,7 @@ interface References {
   readonly coreGroup?: boolean
 }
 
-/** What is wrong with a spec, in words of v2 whatever version was sent. `old` is the one that it is to replace. */
+/** Returns the faults of a spec, in words of v2 whatever version was sent. `old` is the one that it is to replace. */
 export function autoscalerFaults(
   spec: HorizontalPodAutoscalerSpec,
   old: HorizontalPodAutoscalerSpec | undefined,

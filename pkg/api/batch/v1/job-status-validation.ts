@@ -27,7 +27,7 @@ const stateOf = ({ conditions = [] }: JobStatus) => {
 }
 
 /**
- * What is wrong with the status of a job, whoever wrote it. Most rules look only at what has changed, so that a job
+ * Returns the faults of the status of a job, whoever wrote it. Most rules look only at what has changed, so that a job
  * with a faulty status can still be written. Source: ValidateJobUpdateStatus in
  * pkg/apis/batch/validation/validation.go, getStatusValidationOptions in pkg/registry/batch/job/strategy.go.
  */

@@ -48,7 +48,7 @@ const RANGES: Kind = {
   tooMany: "may specify no more than one CIDR for each IP family",
 }
 
-/** What is wrong with addresses, of which there may be one, or one of each family. `shown` is the list in messages. */
+/** Returns the faults of addresses, of which there may be one, or one of each family. `shown` is the list in messages. */
 export const addressesFaults = (values: readonly string[], shown: unknown): readonly Cause[] =>
   faultsOf(values, shown, ADDRESSES)
 

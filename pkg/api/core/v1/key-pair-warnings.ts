@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 const PEM = /-----BEGIN [A-Z0-9 ]+-----[^]*?-----END [A-Z0-9 ]+-----/
 
 /**
- * What is wrong with the certificate and the key of a Secret for TLS, as far as it is told without looking deep into
+ * Returns the faults of the certificate and the key of a Secret for TLS, as far as it is told without looking deep into
  * either. Source: warningsForSecret in pkg/registry/core/secret/strategy.go, Go's crypto/tls X509KeyPair.
  */
 export function keyPairWarnings(data: Readonly<Record<string, string>> = {}): readonly string[] {

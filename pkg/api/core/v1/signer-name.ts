@@ -25,7 +25,7 @@ export function signerNameFaults(field: string, name: string): readonly Cause[] 
   ]
 }
 
-/** What is wrong with the first label that is wrong. */
+/** Returns the faults of the first label that is wrong. */
 function labelFaults(field: string, text: string, check: Check): readonly Cause[] {
   for (const label of text.split(".")) {
     const problem = check(label)

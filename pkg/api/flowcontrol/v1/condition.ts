@@ -25,7 +25,7 @@ export const PriorityLevelConfigurationCondition = message(
   fields,
 )
 
-/** What is wrong with the conditions of a status. Source: ValidateFlowSchemaStatus. */
+/** Returns the faults of the conditions of a status. Source: ValidateFlowSchemaStatus. */
 export function conditionFaults(conditions: readonly FlowSchemaCondition[] = []): readonly Cause[] {
   const again = repeated(conditions, ({ type = "" }) => type)
   return conditions.flatMap(({ type = "" }, i) => [

@@ -52,7 +52,7 @@ interface DeviceId {
 export const deviceKey = ({ driver, pool, device, shareID }: DeviceId): string =>
   `${driver}/${pool}/${device}${(shareID ?? "") === "" ? "" : `/${shareID}`}`
 
-/** What is wrong with a change of a status. What was allocated stays as it is until it is given back. */
+/** Returns the faults of a change of a status. What was allocated stays as it is until it is given back. */
 export function claimStatusFaults(
   status: ResourceClaimStatus,
   old: ResourceClaimStatus,

@@ -22,7 +22,7 @@ const DEVICE = objectOf("kubernetes.DRADevice", {
 
 const OPTIONS: CompileOptions = { variables: { device: DEVICE }, bindings: true, sizedBy: "device" }
 
-/** What is wrong with a selector's expression: it must give a truth value, and be cheap. */
+/** Returns the faults of a selector's expression: it must give a truth value, and be cheap. */
 export function deviceExpressionFaults(field: string, expression: string): readonly Cause[] {
   if (Buffer.byteLength(expression) > LONGEST_EXPRESSION) return [tooLong(field, LONGEST_EXPRESSION)]
   const compiled = compile(expression, OPTIONS)

@@ -3,7 +3,7 @@ import { required } from "../../../apimachinery/field-errors.ts"
 import type { NodeSelector } from "../../core/v1/pod/affinity.ts"
 import { validateNodeSelector } from "../../core/v1/pod/scheduling-validation.ts"
 
-/** What is wrong with the field `nodeSelector` of a device, a slice or an allocation. Source: ValidateNodeSelector. */
+/** Returns the faults of the field `nodeSelector` of a device, a slice or an allocation. Source: ValidateNodeSelector. */
 export function nodeSelectorFaults(selector: NodeSelector): readonly Cause[] {
   const { nodeSelectorTerms = [] } = selector as Partial<NodeSelector>
   return nodeSelectorTerms.length === 0

@@ -5,23 +5,23 @@ import { typeOfSchema } from "../../../../cel/schema-type.ts"
 import { formatIssues } from "../../../../cel/syntax/issue.ts"
 import { BOOL, optionalOf, STRING, type CelType } from "../../../../cel/type.ts"
 
-/** One rule of a schema, ready to be evaluated, or why it never can be. */
+/** One rule of a schema, compiled, or with the reason why it cannot be evaluated. */
 export interface CompiledRule {
   readonly rule: ValidationRule
-  /** Undefined where the rule is empty or cannot be compiled. */
+  /** Undefined when the rule is empty or cannot be compiled. */
   readonly program: Program | undefined
   readonly error: string | undefined
   readonly messageProgram: Program | undefined
   readonly messageError: string | undefined
   readonly usesOldSelf: boolean
-  /** In units of cost, once; 2^64 means without bound. */
+  /** The cost of one evaluation; 2^64 means without limit. */
   readonly maxCost: number
   readonly messageMaxCost: number
-  /** The field that is told of, below the value; "" for the value itself. */
+  /** The path in errors, below the value; "" for the value itself. */
   readonly fieldPath: string
 }
 
-/** The rules of one schema with the type of `self`. */
+/** The rules of one schema, with the type of `self`. */
 export interface CompiledRules {
   readonly type: CelType
   readonly rules: readonly CompiledRule[]
@@ -30,8 +30,8 @@ export interface CompiledRules {
 const compiled = new WeakMap<JsonSchema, CompiledRules | null>()
 
 /**
- * The rules that stand at a schema itself, compiled once. Undefined where there are none, or values of the schema
- * cannot be seen by expressions. `isResource` says that apiVersion, kind and metadata can be read. Source:
+ * Returns the rules of a schema itself, compiled once. Undefined when there are none, or when expressions cannot read
+ * values of the schema. `isResource` means that apiVersion, kind and metadata can be read. Source:
  * apiextensions-apiserver pkg/apiserver/schema/cel/compilation.go.
  */
 export function compiledRules(schema: JsonSchema, isResource: boolean): CompiledRules | undefined {
@@ -48,7 +48,7 @@ export function compiledRules(schema: JsonSchema, isResource: boolean): Compiled
 
 const types = new WeakMap<JsonSchema, CelType | null>()
 
-/** The type of a schema's values in expressions. */
+/** Returns the type of a schema's values in expressions. */
 export function typeOf(schema: JsonSchema, isResource: boolean): CelType | undefined {
   let type = types.get(schema)
   if (type === undefined) types.set(schema, (type = typeOfSchema(schema as CelSchema, isResource) ?? null))

@@ -22,14 +22,14 @@ import type { CelType } from "../../../../cel/type.ts"
 import { CelError, Optional, type Value } from "../../../../cel/values.ts"
 import { compiledRules, type CompiledRule } from "./compiled-rules.ts"
 
-/** The most that all rules of one object may cost together. Source: apiserver pkg/apis/cel/config.go. */
+/** The cost limit of all rules of one object together. Source: apiserver pkg/apis/cel/config.go. */
 const BUDGET = 10_000_000
 
 /**
- * The rules that an object breaks. Of a change, what breaks a rule as it did before may stay; rules about changes
- * (`oldSelf`) are looked at where the old value is known. A part that is the very same as before is looked at only for
- * these. Source: apiextensions-apiserver pkg/apiserver/schema/cel/validation.go. Differs from upstream: of what may
- * stay nobody is warned.
+ * Returns the rules that an object breaks. In an update, faults of unchanged parts are tolerated; transition rules
+ * (`oldSelf`) are evaluated when the old value is known. For unchanged parts only these are evaluated. Source:
+ * apiextensions-apiserver pkg/apiserver/schema/cel/validation.go. Differs from upstream: tolerated faults cause no
+ * warnings.
  */
 export function ruleFaults(schema: JsonSchema, object: unknown, old: Old | undefined): readonly Cause[] {
   if (!hasRules(schema)) return []
@@ -57,7 +57,7 @@ class Run {
   #left = BUDGET
   #over = false
 
-  /** `keeps`: faults of what has not changed are let through; `near` is the closest old value that corresponds. */
+  /** Evaluates the rules of a value and all it contains; `near` is the closest old value that corresponds. */
   value(
     schema: JsonSchema,
     value: unknown,
@@ -178,7 +178,7 @@ class Run {
     this.#over = true
   }
 
-  /** What is said where a rule does not hold. */
+  /** Returns the message for a rule that is false. */
   #detail(rule: CompiledRule, self: Value, old: Old | undefined, type: CelType): string {
     const { message = "" } = rule.rule
     const fallback = message === "" ? `failed rule: ${rule.rule.rule.trim()}` : message.trim()

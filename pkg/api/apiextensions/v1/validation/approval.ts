@@ -4,12 +4,15 @@ import type { CustomResourceDefinition } from "../customresourcedefinition.ts"
 
 const ANNOTATION = "api-approved.kubernetes.io"
 
-/** Groups that belong to the Kubernetes community: new kinds in them have been approved. */
+/** Whether a group belongs to the Kubernetes community, so that new kinds in it need an approval. */
 export const isProtectedGroup = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)
 
 export type Approval = "missing" | "bypassed" | "approved" | "invalid"
 
-/** What the annotation of a definition says of its approval. Source: apiextensions-apiserver pkg/apihelpers. */
+/**
+ * Returns the state of a definition's approval according to its annotation. Source: apiextensions-apiserver
+ * pkg/apihelpers.
+ */
 export function approvalOf({ metadata }: CustomResourceDefinition): Approval {
   const value = metadata.annotations?.[ANNOTATION] ?? ""
   if (value === "") return "missing"

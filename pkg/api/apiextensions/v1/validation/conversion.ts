@@ -10,7 +10,7 @@ import type {
 const UNDERSTOOD: readonly string[] = ["v1", "v1beta1"]
 const PATH = "spec.conversion"
 
-/** What is wrong with how versions are turned into each other. */
+/** Returns the faults of the conversion between versions. */
 export function conversionFaults(
   { conversion }: CustomResourceDefinitionSpec,
   old: CustomResourceDefinition | undefined,
@@ -60,7 +60,7 @@ function clientFaults({ url, service }: WebhookClientConfig): readonly Cause[] {
     return [required(path, "exactly one of url or service is required")]
   if (url !== undefined) return urlFaults(url, at(path, "url"))
   const causes: Cause[] = []
-  // Upstream hands name and namespace over the wrong way round; what is told is what it tells.
+  // Upstream passes name and namespace in the wrong order; the errors are the same here.
   if (service!.namespace === "") causes.push(required(at(path, "service", "name")))
   if (service!.name === "") causes.push(required(at(path, "service", "namespace")))
   const { port, path: urlPath } = service!

@@ -8,8 +8,8 @@ import { ruleFaults } from "../rules/rule-faults.ts"
 import { schemaFaults } from "../../../../apimachinery/structural/validate.ts"
 
 /**
- * Defaults that are no values of their own schemas, or have fields these do not know. Those inside the metadata of an
- * embedded resource are left to the checks of objects. Source: apiextensions-apiserver
+ * Returns faults of defaults that are not valid by their own schemas, or have undeclared fields. Defaults in the
+ * metadata of an embedded resource are only checked in objects. Source: apiextensions-apiserver
  * pkg/apiserver/schema/defaulting/validation.go.
  */
 export function defaultFaults(schema: JsonSchema, path: string, isRoot = true): readonly Cause[] {
@@ -38,7 +38,7 @@ function ownFaults(schema: JsonSchema, value: unknown, path: string): readonly C
     return [...causes, ...embedded.map((cause) => ({ ...cause, field: at(path, cause.field ?? "") }))]
   causes.push(...schemaFaults(schema, value, path))
   if (causes.length > 0) return causes
-  // A default is no change, and a change from nothing.
+  // A default is validated like a new value, without an old one.
   return ruleFaults(schema, value, undefined).map((cause) => ({
     ...cause,
     field: cause.field === "<nil>" ? path : at(path, cause.field ?? ""),

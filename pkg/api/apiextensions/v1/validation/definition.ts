@@ -24,7 +24,7 @@ export function definitionFaults(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
 ): readonly Cause[] {
-  // What was accepted and is unchanged is not looked at again: most writes change the status only.
+  // An unchanged spec is not validated again: most writes change the status only.
   if (old !== undefined && old.spec === definition.spec) return statusPart(definition)
   return [
     ...specFaults(definition.spec, old),

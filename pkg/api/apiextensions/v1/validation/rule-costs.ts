@@ -9,21 +9,21 @@ import { hasRules } from "../rules/rule-faults.ts"
 
 const RULE_LIMIT = 10_000_000
 const DEFINITION_LIMIT = 100_000_000
-/** Larger costs are all the same. */
+/** Costs from here on are treated as unlimited. */
 const UNBOUNDED = 2 ** 64
 
 interface Place {
   readonly path: string
-  /** How often the value can be in an object at most; undefined where nothing bounds that. */
+  /** How often the value can be in an object at most; undefined without a limit. */
   readonly times: number | undefined
-  /** The first schema around it whose values cannot be told apart between two states of an object. */
+  /** The first schema around it whose values cannot be matched between two states of an object. */
   readonly uncorrelatable: string | undefined
 }
 
 /**
- * What is wrong with the expressions of a schema: faults of their own, and costs that are too high by estimate. What
- * was accepted before is not held against its cost again (`isUnchanged`). Expressions at a schema that has faults
- * (`known`), itself or below, are not looked at.
+ * Returns the faults of the expressions in a schema: errors of their own, and estimated costs that are too high. The
+ * cost of unchanged expressions is not checked again (`isUnchanged`). Expressions of a schema that has faults
+ * (`known`), itself or below, are not compiled.
  */
 export function expressionFaults(
   schema: JsonSchema,
@@ -143,7 +143,7 @@ class Costs {
   }
 }
 
-/** How many values of one kind an object, list or map of a schema can hold. */
+/** Returns the most values that an object, list or map of a schema can have. */
 function mostElements(schema: JsonSchema): number | undefined {
   if (schema.type === "array") return schema.maxItems === undefined ? undefined : Math.max(0, schema.maxItems)
   if (schema.type !== "object" || schema.additionalProperties === undefined) return 1
@@ -156,7 +156,7 @@ function tooCostly(what: string, cost: number, limit: number): string {
   return `${what} exceeds budget by factor of ${factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`
 }
 
-/** A rule as Go shows it. */
+/** Formats a rule as Go does. */
 const goRule = ({
   rule,
   message = "",

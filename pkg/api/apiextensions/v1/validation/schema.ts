@@ -15,24 +15,24 @@ import {
   type ValidationRule,
 } from "../../../../apimachinery/structural/json-schema.ts"
 
-/** What is relaxed of a schema that was accepted under older rules. */
+/** Which checks are relaxed for a schema that was accepted under older rules. */
 export interface SchemaOptions {
   readonly requireAtomicSets: boolean
   readonly requireListKeys: boolean
   readonly requireKnownTypes: boolean
 }
 
-/** Where in the object a schema is. */
+/** The place of a schema in the object. */
 interface Place {
   readonly isRoot: boolean
-  /** It describes apiVersion, kind or metadata of an object. */
+  /** Whether it describes apiVersion, kind or metadata of an object. */
   readonly isMetadata: boolean
-  /** Why there may be no default; undefined where there may. */
+  /** Why a default is not allowed; undefined when it is. */
   readonly noDefaults: string | undefined
 }
 
 /**
- * What is wrong with a schema by itself. Source: apiextensions-apiserver pkg/apis/apiextensions/validation
+ * Returns the faults of a schema by itself. Source: apiextensions-apiserver pkg/apis/apiextensions/validation
  * ValidateCustomResourceDefinitionOpenAPISchema.
  */
 export const openApiFaults = (schema: JsonSchema, path: string, options: SchemaOptions): readonly Cause[] =>
@@ -93,7 +93,7 @@ function faults(schema: JsonSchema, path: string, place: Place, options: SchemaO
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"]
 
-/** Keywords that are not supported, or not here. */
+/** Checks for keywords that are not supported, or not at this place. */
 function keywordFaults(schema: JsonSchema, path: string, place: Place, options: SchemaOptions): readonly Cause[] {
   const causes: Cause[] = []
   const forbid = (name: keyof JsonSchema, is: boolean, detail = `${name} is not supported`): void => {
@@ -123,7 +123,7 @@ function keywordFaults(schema: JsonSchema, path: string, place: Place, options: 
   return causes
 }
 
-/** Keywords of how lists and objects are merged. */
+/** Checks the keywords about the merge of lists and objects. */
 function mergeFaults(schema: JsonSchema, path: string, options: SchemaOptions): readonly Cause[] {
   const causes: Cause[] = []
   const { type = "" } = schema
@@ -156,7 +156,7 @@ function mergeFaults(schema: JsonSchema, path: string, options: SchemaOptions): 
 
 const ATOMIC_ITEM = "must be atomic as item of a list with x-kubernetes-list-type=set"
 
-/** Whether the items of a set are told apart as wholes. */
+/** Whether the items of a set are compared as a whole. */
 export function isAtomicItem(items: JsonSchema): boolean {
   if (items.type === "array") return (items["x-kubernetes-list-type"] ?? "atomic") === "atomic"
   return items.type !== "object" || items["x-kubernetes-map-type"] === "atomic"
@@ -210,7 +210,7 @@ function keyFaults(schema: JsonSchema, keys: readonly string[], path: string): r
   return causes
 }
 
-/** Keys must be there in every item, and an item must be there itself. */
+/** Checks that every item has the keys, and that items cannot be null. */
 export function listItemFaults(schema: JsonSchema, path: string): readonly Cause[] {
   const causes: Cause[] = []
   const listType = schema["x-kubernetes-list-type"]
@@ -248,7 +248,7 @@ export function listItemFaults(schema: JsonSchema, path: string): readonly Cause
 const REASONS = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"]
 const hasNewlines = (text: string): boolean => /[\n\r]/.test(text)
 
-/** All of a rule but its expressions. */
+/** Checks a rule except its expressions. */
 function ruleFaults(schema: JsonSchema, given: ValidationRule, path: string): readonly Cause[] {
   const causes: Cause[] = []
   const { rule, message = "", messageExpression = "", reason, fieldPath = "" } = given

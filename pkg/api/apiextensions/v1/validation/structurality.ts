@@ -5,10 +5,9 @@ import { itemsOf, membersOf, someSchema, type JsonSchema } from "../../../../api
 import { patternProblem } from "../../../../apimachinery/structural/pattern.ts"
 
 /**
- * What keeps a schema from being structural: each value must have one type that is said outside of anyOf, allOf, oneOf
+ * Returns why a schema is not structural: each value must have one type that is declared outside of anyOf, allOf, oneOf
  * and not, so that fields can be pruned and defaulted. Source: apiextensions-apiserver
- * pkg/apiserver/schema/validation.go
- * and complete.go.
+ * pkg/apiserver/schema/validation.go and complete.go.
  */
 export function structuralFaults(schema: JsonSchema, path: string): readonly Cause[] {
   return [...invariantFaults(schema, "root", path), ...completenessFaults(schema, schema, path, path)].sort((a, b) =>
@@ -17,7 +16,7 @@ export function structuralFaults(schema: JsonSchema, path: string): readonly Cau
 }
 const textOf = ({ field = "", message }: Cause): string => `${field}: ${message}`
 
-/** Why a schema is none that can be structural at all; undefined where it can. Source: schema/convert.go. */
+/** Returns why a schema can never be structural; undefined when it can. Source: schema/convert.go. */
 export function unsupported(schema: JsonSchema): string | undefined {
   let problem: string | undefined
   someSchema(schema, (each) => {
@@ -140,7 +139,7 @@ const INT_OR_STRING: readonly JsonSchema[] = [{ type: "integer" }, { type: "stri
 const isAnyOfPattern = ({ anyOf }: JsonSchema): boolean => deepEqual(anyOf, INT_OR_STRING)
 const isAllOfPattern = ({ allOf = [] }: JsonSchema): boolean => allOf[0] !== undefined && isAnyOfPattern(allOf[0])
 
-/** Of anyOf, allOf, oneOf, not and pattern. The two patterns of int-or-string may name types. */
+/** Checks anyOf, allOf, oneOf, not and pattern. The two patterns of int-or-string may declare types. */
 function valueFaults(
   { anyOf = [], allOf = [], oneOf = [], not, pattern = "" }: JsonSchema,
   path: string,
@@ -188,7 +187,7 @@ function nestedFaults(schema: JsonSchema, path: string, skipsAnyOf = false): rea
   return causes
 }
 
-/** Every value that anyOf and the like speak of is described outside of them. `described` is that description. */
+/** Checks that every value in anyOf and the like is declared outside of them. `described` is that declaration. */
 function completenessFaults(
   { not, allOf = [], anyOf = [], oneOf = [] }: JsonSchema,
   described: JsonSchema,

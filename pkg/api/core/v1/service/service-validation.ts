@@ -1,5 +1,5 @@
 /**
- * What is wrong with a Service, in upstream's order and words. Source: ValidateService in
+ * Returns the faults of a Service, in upstream's order and words. Source: ValidateService in
  * pkg/apis/core/validation/validation.go.
  */
 import { familyOf } from "../../../../apimachinery/cidr.ts"

@@ -45,7 +45,7 @@ interface StorageOS {
 }
 
 /**
- * What is wrong with the source of that name; nothing for sources that have no rules here. Fields are named as upstream
+ * Returns the faults of the source with that name; none for sources without rules here. Fields are named as upstream
  * names them below the volume.
  */
 export function sharedSourceFaults(source: string, volume: SharedSources): readonly Cause[] {
