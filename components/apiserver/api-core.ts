@@ -1,3 +1,4 @@
+import { familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
@@ -164,6 +165,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     authorizer,
     rbac,
     nodePorts,
+    serviceFamilies: options.serviceCidrs.map(familyOf),
     tokens: { issuer: tokenIssuer, audiences: apiAudiences },
     reviewToken,
     componentStatuses,

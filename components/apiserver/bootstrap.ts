@@ -227,7 +227,10 @@ function kubernetesService({ serviceCidrs, advertiseAddress, port, clock }: Boot
           ],
         },
       },
-      undefined,
+      (stored, { spec: { cidrs = [] } }) =>
+        stored.spec.cidrs?.length === 1 && cidrs.length === 2 && stored.spec.cidrs[0] === cidrs[0]
+          ? { ...stored, spec: { ...stored.spec, cidrs } } // a second family was added to the flags
+          : stored,
       { applied: { manager: "kubernetes-service-cidr-controller", field: "status", subresource: "status" } },
     ),
   ]

@@ -46,6 +46,7 @@ export interface HookOptions {
   readonly authorizer: Authorizer
   readonly rbac: RbacAuthorizer
   readonly nodePorts: ServiceHookOptions["nodePorts"]
+  readonly serviceFamilies: ServiceHookOptions["serviceFamilies"]
   readonly tokens: TokenOptions
   readonly reviewToken: ReviewToken
   /** The health of the components, as the deprecated ComponentStatus objects. */
@@ -64,6 +65,7 @@ export function createHooks({
   authorizer,
   rbac,
   nodePorts,
+  serviceFamilies,
   tokens,
   reviewToken,
   componentStatuses,
@@ -80,7 +82,7 @@ export function createHooks({
   add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod, subresource: "binding" }) })
   add(Namespace, namespaceHooks)
   add(CustomResourceDefinition, definitionHooks(clock, registrar))
-  add(Service, serviceHooks({ storage, clock, random, nodePorts }))
+  add(Service, serviceHooks({ storage, clock, random, nodePorts, serviceFamilies }))
   add(ServiceAccount, serviceAccountHooks(tokens))
   add(ResourceClaim, claimHooks({ storage, authorizer }))
   add(ResourceClaimTemplate, claimTemplateHooks({ storage, authorizer }))

@@ -1,72 +1,90 @@
 /**
- * The address families of a Service; only IPv4 is supported. Source: pkg/registry/core/service/storage/alloc.go
- * initIPFamilyFields.
+ * The address families of a Service. Source: pkg/registry/core/service/storage/alloc.go initIPFamilyFields.
  */
-import { familyOf } from "../../../../../pkg/apimachinery/cidr.ts"
 import { clusterIPFaults } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
 import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
+import { familyOf, type Family } from "../../../../../pkg/apimachinery/cidr.ts"
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
 
-const SERVED = "IPv4"
-
-/** Returns the spec with its families and their policy set, or the faults. */
-export function withFamilies(sent: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec | readonly Cause[] {
+/**
+ * Returns the spec with its families and their policy set, or the faults. `served`: the families of Services in this
+ * cluster, the primary one first.
+ */
+export function withFamilies(
+  sent: ServiceSpec,
+  old: ServiceSpec | undefined,
+  served: readonly Family[],
+): ServiceSpec | readonly Cause[] {
   if (sent.type === "ExternalName" || keepsPreference(sent, old)) return sent
   const takesAnyEndpoints = sent.clusterIP === "None" && Object.keys(sent.selector ?? {}).length === 0
   const ipFamilyPolicy =
     sent.ipFamilyPolicy ?? old?.ipFamilyPolicy ?? (takesAnyEndpoints ? "RequireDualStack" : "SingleStack")
   const spec = reduced({ ...sent, ipFamilyPolicy }, old)
   const loose = clusterIPFaults(spec)
-  const faults = loose.length > 0 ? loose : policyFaults(spec, old)
+  if (loose.length > 0) return loose
+  const { clusterIPs = [], ipFamilies: named = [] } = spec
+  const unnamed = clusterIPs[0] === "None" ? [] : clusterIPs.slice(named.length)
+  const faults = [...policyFaults(spec, old), ...foreignAddresses(clusterIPs, unnamed, served)]
   if (faults.length > 0) return faults
-  const { clusterIPs = [] } = spec
-  const named = spec.ipFamilies?.length ?? 0
-  const inferred = clusterIPs[0] === "None" ? [] : clusterIPs.slice(named)
-  const foreign = inferred.flatMap((ip, i) =>
-    familyOf(ip) === SERVED
+  const ipFamilies = [...named, ...unnamed.map(familyOf)]
+  const chosen = ipFamilies.length === 0 ? served.slice(0, 1) : ipFamilies
+  // A headless Service without selector accepts endpoints of any family.
+  if (takesAnyEndpoints) return { ...spec, ipFamilies: ipFamilyPolicy === "SingleStack" ? chosen : both(chosen) }
+  const unserved = [
+    ...(ipFamilyPolicy === "RequireDualStack" && served.length < 2
+      ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")]
+      : []),
+    ...ipFamilies.flatMap((family, i) =>
+      (served as readonly string[]).includes(family)
+        ? []
+        : [invalidValue(at("spec.ipFamilies", i), family, "not configured on this cluster")],
+    ),
+  ]
+  if (unserved.length > 0) return unserved
+  return { ...spec, ipFamilies: ipFamilyPolicy !== "SingleStack" && served.length === 2 ? both(chosen) : chosen }
+}
+
+/** The faults of addresses that name a family by themselves, which this cluster does not have. */
+const foreignAddresses = (
+  clusterIPs: readonly string[],
+  unnamed: readonly string[],
+  served: readonly Family[],
+): readonly Cause[] =>
+  unnamed.flatMap((ip, i) =>
+    served.includes(familyOf(ip))
       ? []
       : [
           invalidValue(
-            at("spec.clusterIPs", named + i),
+            at("spec.clusterIPs", clusterIPs.length - unnamed.length + i),
             clusterIPs,
             `${familyOf(ip)} is not configured on this cluster`,
           ),
         ],
   )
-  if (foreign.length > 0) return foreign
-  const ipFamilies = [...(spec.ipFamilies ?? []), ...inferred.map(familyOf)]
-  // A headless Service without selector accepts endpoints of any family.
-  if (takesAnyEndpoints)
-    return { ...spec, ipFamilies: bothUnlessSingle(ipFamilies.length === 0 ? [SERVED] : ipFamilies, ipFamilyPolicy) }
-  const unserved = [
-    ...(ipFamilyPolicy === "RequireDualStack"
-      ? [invalidValue("spec.ipFamilyPolicy", ipFamilyPolicy, "this cluster is not configured for dual-stack services")]
-      : []),
-    ...ipFamilies.flatMap((family, i) =>
-      family === SERVED ? [] : [invalidValue(at("spec.ipFamilies", i), family, "not configured on this cluster")],
-    ),
-  ]
-  return unserved.length > 0 ? unserved : { ...spec, ipFamilies: ipFamilies.length === 0 ? [SERVED] : ipFamilies }
-}
 
-/** A Service with PreferDualStack keeps what it has until its addresses or families are changed. */
-const keepsPreference = (spec: ServiceSpec, old: ServiceSpec | undefined): boolean =>
+/** Whether a Service with PreferDualStack keeps what it has: until its type, addresses or families are changed. */
+export const keepsPreference = (spec: ServiceSpec, old: ServiceSpec | undefined): boolean =>
   old !== undefined &&
+  spec.type === old.type &&
   spec.ipFamilyPolicy === "PreferDualStack" &&
   old.ipFamilyPolicy === "PreferDualStack" &&
-  sameLists(spec, old)
-const sameLists = (spec: ServiceSpec, old: ServiceSpec): boolean =>
-  deepEqual(spec.clusterIPs ?? [], old.clusterIPs ?? []) && deepEqual(spec.ipFamilies ?? [], old.ipFamilies ?? [])
+  sameAddresses(spec, old) &&
+  sameFamilies(spec, old)
+const sameAddresses = (spec: ServiceSpec, old: ServiceSpec): boolean =>
+  deepEqual(spec.clusterIPs ?? [], old.clusterIPs ?? [])
+const sameFamilies = (spec: ServiceSpec, old: ServiceSpec): boolean =>
+  deepEqual(spec.ipFamilies ?? [], old.ipFamilies ?? [])
 
-/** Changing the policy to SingleStack drops the second address and family. */
+/** Changing the policy to SingleStack drops the second address and family, each unless it is changed too. */
 function reduced(spec: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec {
-  if (old === undefined || spec.ipFamilyPolicy !== "SingleStack" || !sameLists(spec, old)) return spec
+  if (old === undefined || spec.ipFamilyPolicy !== "SingleStack") return spec
+  const { clusterIPs, ipFamilies } = spec
   return {
     ...spec,
-    ...(spec.clusterIPs === undefined ? {} : { clusterIPs: spec.clusterIPs.slice(0, 1) }),
-    ...(spec.ipFamilies === undefined ? {} : { ipFamilies: spec.ipFamilies.slice(0, 1) }),
+    ...(clusterIPs !== undefined && sameAddresses(spec, old) ? { clusterIPs: clusterIPs.slice(0, 1) } : {}),
+    ...(ipFamilies !== undefined && sameFamilies(spec, old) ? { ipFamilies: ipFamilies.slice(0, 1) } : {}),
   }
 }
 
@@ -94,5 +112,5 @@ function policyFaults(
   ]
 }
 
-const bothUnlessSingle = (families: readonly string[], policy: string): readonly string[] =>
-  families.length > 1 || policy === "SingleStack" ? families : [...families, families[0] === "IPv4" ? "IPv6" : "IPv4"]
+const both = (families: readonly string[]): readonly string[] =>
+  families.length > 1 ? families : [...families, families[0] === "IPv4" ? "IPv6" : "IPv4"]

@@ -6,6 +6,7 @@
 import { familyOf } from "../../../../../pkg/apimachinery/cidr.ts"
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
+import { canonicalAddress } from "../../../../../pkg/apimachinery/cidr.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../../../pkg/clock/clock.ts"
@@ -25,11 +26,11 @@ interface Making {
   readonly random: Random
 }
 
-/** The cluster IPs of a Service. */
+/** The cluster IPs of a Service in canonical form, as their IPAddresses are named. */
 export const addressesOf = (service: Service | undefined): readonly string[] =>
   service === undefined || service.spec.type === "ExternalName"
     ? []
-    : (service.spec.clusterIPs ?? []).filter((ip) => ip !== "" && ip !== "None")
+    : (service.spec.clusterIPs ?? []).filter((ip) => ip !== "" && ip !== "None").map(canonicalAddress)
 
 /** The IPAddress that records `ip` as an address of a Service. */
 export const ipAddressOf = (

@@ -9,11 +9,12 @@ import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts
 import {
   addressText,
   bitsOf,
+  canonicalAddress,
+  type Family,
   holds,
+  type Network,
   parseAddress,
   parseNetwork,
-  type Family,
-  type Network,
 } from "../../../../../pkg/apimachinery/cidr.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
@@ -51,9 +52,10 @@ export class ServiceAddresses {
    * Reserves the given address; returns why it cannot be had, or undefined. As upstream, a dry run does not look
    * whether it is free, and words it in another way that it is out of range.
    */
-  take(ip: string, dryRun: boolean): string | undefined {
+  take(given: string, dryRun: boolean): string | undefined {
+    const ip = canonicalAddress(given)
     const address = parseAddress(ip)
-    const ranges = this.#ranges()
+    const ranges = this.#ranges().filter(({ family }) => family === address?.family)
     if (address === undefined || !ranges.some((range) => holds(range, address)))
       return dryRun && ranges[0] !== undefined
         ? `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidrOf(ranges[0])}`
@@ -66,7 +68,7 @@ export class ServiceAddresses {
 
   /** Ends a reservation, once the address is in the store or its Service was not written. */
   release(ip: string): void {
-    this.#reserved.delete(ip)
+    this.#reserved.delete(canonicalAddress(ip))
   }
 
   #isTaken(ip: string): boolean {

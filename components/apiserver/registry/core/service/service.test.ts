@@ -2,42 +2,10 @@ import { describe, expect, test } from "bun:test"
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
-import { builtinScheme } from "../../../../../pkg/api/scheme.ts"
 import type { ApiError } from "../../../../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../../../../pkg/client/client.ts"
-import { newClient } from "../../../../../pkg/client/new-client.ts"
-import { realClock } from "../../../../../pkg/clock/real.ts"
-import { seededRandom } from "../../../../../pkg/clock/random.ts"
-import { silent } from "../../../../../pkg/log/log.ts"
-import { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
-import type { Storage } from "../../../../../pkg/storage/storage.ts"
-import { startApiCore } from "../../../api-core.ts"
+import { startServices } from "./service.fixtures.ts"
 
-const start = async ({
-  serviceCidrs = ["10.43.0.0/16"],
-  storage = new MemoryStorage({ clock: realClock, frozen: true }) as Storage,
-} = {}) => {
-  const plane = await startApiCore({
-    storage,
-    clock: realClock,
-    random: seededRandom(1),
-    log: silent,
-    scheme: builtinScheme(),
-    serviceCidrs,
-    frontProxy: () => ({ certPem: "", keyPem: "" }),
-    nodePorts: { first: 30000, last: 32767 },
-    advertiseAddress: "192.0.2.1",
-    port: 6443,
-    apiAudiences: ["api"],
-    reviewToken: () => undefined,
-    tokenIssuer: { issue: () => ({ token: "", expiresAt: 0, id: "1" }) },
-  })
-  return {
-    plane,
-    storage,
-    admin: newClient(plane.transportFor({ name: "admin", groups: ["system:masters", "system:authenticated"] })),
-  }
-}
 const failure = async (promise: Promise<unknown>): Promise<ApiError> =>
   promise.then(
     () => {
@@ -66,7 +34,7 @@ const ready = (name: string, cidrs: readonly string[]) => ({
 
 describe("a cluster IP", () => {
   test("has an IPAddress, which is created and deleted with its Service in one transaction", async () => {
-    const { admin, storage } = await start()
+    const { admin, storage } = await startServices()
     const before = storage.revision
     // when
     const made = await admin.create(Service, service("a"))
@@ -93,7 +61,7 @@ describe("a cluster IP", () => {
   })
 
   test("is also allocated and released when the type of its Service changes", async () => {
-    const { admin } = await start()
+    const { admin } = await startServices()
     const names = async () => (await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)
     const made = await admin.create(Service, service("a"))
     const external = await admin.update(Service, {
@@ -111,7 +79,7 @@ describe("a cluster IP", () => {
   })
 
   test("is not allocated when another object has its IPAddress", async () => {
-    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
+    const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(IPAddress, {
       metadata: { name: "10.43.0.2" },
       spec: { parentRef: { resource: "gateways", group: "example.com", name: "g" } },
@@ -129,7 +97,7 @@ describe("a cluster IP", () => {
   })
 
   test("of a dry run or of a refused Service stays free", async () => {
-    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
+    const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a"), { dryRun: true })
     await failure(admin.create(Service, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 1 }] })))
     await failure(admin.create(Service, service("a", { sessionAffinity: "No" })))
@@ -137,7 +105,7 @@ describe("a cluster IP", () => {
   })
 
   test("is not checked for use in a dry run, but must be in the range", async () => {
-    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
+    const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("a", { clusterIP: "10.43.0.2" }))
     expect(
       (await admin.create(Service, service("b", { clusterIP: "10.43.0.2" }), { dryRun: true })).spec.clusterIP,
@@ -151,7 +119,7 @@ describe("a cluster IP", () => {
   })
 
   test("gets its IPAddress back when it is deleted or its labels are changed", async () => {
-    const { admin } = await start()
+    const { admin } = await startServices()
     const name = (await admin.create(Service, service("a"))).spec.clusterIP!
     await admin.delete(IPAddress, { name })
     await committed(admin)
@@ -170,7 +138,7 @@ describe("a cluster IP", () => {
       "removed",
     async () => {
       // given
-      const first = await start()
+      const first = await startServices()
       const made = await first.admin.create(Service, service("a"))
       const gone = await first.admin.create(Service, service("gone"))
       first.plane.close()
@@ -181,7 +149,7 @@ describe("a cluster IP", () => {
         { ...write, key: "/registry/core/services/default/gone" },
       ])
       // when
-      const { admin } = await start({ storage })
+      const { admin } = await startServices({ storage })
       await committed(admin)
       // then
       expect((await admin.list(IPAddress)).items.map(({ metadata }) => metadata.name)).toEqual(
@@ -194,7 +162,7 @@ describe("a cluster IP", () => {
 
 describe("ServiceCIDRs", () => {
   test("widen the range when they are ready, and no longer once they are being deleted", async () => {
-    const { admin } = await start({ serviceCidrs: ["10.43.0.0/30"] })
+    const { admin } = await startServices({ serviceCidrs: ["10.43.0.0/30"] })
     await admin.create(Service, service("last"))
     const more = await admin.create(ServiceCIDR, {
       ...ready("more", ["10.44.0.0/29"]),
@@ -226,7 +194,7 @@ describe("ServiceCIDRs", () => {
   })
 
   test("take a second family, and change in no other way", async () => {
-    const { admin } = await start()
+    const { admin } = await startServices()
     const cidr = await admin.create(ServiceCIDR, { metadata: { name: "x" }, spec: { cidrs: ["10.44.0.0/24"] } })
     const change = (cidrs: readonly string[]) => admin.update(ServiceCIDR, { ...cidr, spec: { cidrs: [...cidrs] } })
     expect(await causesOf(change(["10.45.0.0/24"]))).toEqual([
@@ -242,7 +210,7 @@ describe("ServiceCIDRs", () => {
 
 describe("families of a Service", () => {
   test("are IPv4 and one of them, unless it takes whatever endpoints it is given", async () => {
-    const { admin } = await start()
+    const { admin } = await startServices()
     const families = async (name: string, spec: object) => {
       const made = await admin.create(Service, service(name, spec))
       return [made.spec.ipFamilyPolicy, made.spec.ipFamilies]
@@ -254,7 +222,7 @@ describe("families of a Service", () => {
   })
 
   test("that the cluster has not are refused", async () => {
-    const { admin } = await start()
+    const { admin } = await startServices()
     const faults = (spec: object) => causesOf(admin.create(Service, service("a", spec)))
     expect(await faults({ ipFamilyPolicy: "RequireDualStack" })).toEqual([
       'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
@@ -282,7 +250,7 @@ describe("a node port", () => {
 
   test("stays with its Service when a client tries to create the Service again", async () => {
     // given a Service with a port
-    const { admin } = await start()
+    const { admin } = await startServices()
     await admin.create(Service, exposed("a", 31111))
     // when it is created again, also as a dry run
     for (const dryRun of [true, false])
@@ -293,7 +261,7 @@ describe("a node port", () => {
   })
 
   test("for health checks that is in use fails with the same code as in Kubernetes", async () => {
-    const { admin } = await start()
+    const { admin } = await startServices()
     await admin.create(Service, exposed("a", 31111))
     const checked = (healthCheckNodePort: number) =>
       service("b", { type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort })

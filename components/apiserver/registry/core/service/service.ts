@@ -5,6 +5,7 @@
  * pkg/registry/core/service/storage/alloc.go.
  */
 import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
+import type { Family } from "../../../../../pkg/apimachinery/cidr.ts"
 import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
@@ -15,8 +16,8 @@ import { StoredKind } from "../../../cacher/stored-kind.ts"
 import { storageKey } from "../../../cacher/view.ts"
 import type { KindHooks, Reservation } from "../../context.ts"
 import { Allotment } from "./allotment.ts"
-import { withFamilies } from "./families.ts"
-import { addressesOf, addressWrites } from "./ip-address.ts"
+import { keepsPreference, withFamilies } from "./families.ts"
+import { addressWrites } from "./ip-address.ts"
 import { ServiceAddresses } from "./service-addresses.ts"
 
 export interface ServiceHookOptions {
@@ -24,6 +25,8 @@ export interface ServiceHookOptions {
   readonly clock: Clock
   readonly random: Random
   readonly nodePorts: { readonly first: number; readonly last: number }
+  /** The families of Services, the primary one first. */
+  readonly serviceFamilies: readonly Family[]
 }
 
 const keyOfService = ({ metadata }: KubeObject): string => storageKey(Service, metadata)
@@ -32,7 +35,13 @@ const portsOf = ({ spec }: Service): readonly number[] => [
   ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
 ]
 
-export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookOptions): KindHooks<Service> {
+export function serviceHooks({
+  storage,
+  clock,
+  random,
+  nodePorts,
+  serviceFamilies,
+}: ServiceHookOptions): KindHooks<Service> {
   const addresses = new ServiceAddresses(storage, random)
   const portCount = nodePorts.last - nodePorts.first + 1
   const ports = new Allotment({
@@ -72,9 +81,9 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       if (!written) for (const step of undo) step()
     }
     try {
-      const families = withFamilies(service.spec, old?.spec)
+      const families = withFamilies(service.spec, old?.spec, serviceFamilies)
       if (!("type" in families)) throw invalid(Service, name, families)
-      const spec = withNodePorts(withAddress(families))
+      const spec = withNodePorts(withAddresses(families))
       if (causes.length > 0) throw invalid(Service, name, causes)
       return { object: spec === service.spec ? service : { ...service, spec }, settle }
     } catch (err) {
@@ -82,24 +91,37 @@ export function serviceHooks({ storage, clock, random, nodePorts }: ServiceHookO
       throw err
     }
 
-    function withAddress(spec: ServiceSpec): ServiceSpec {
+    function withAddresses(spec: ServiceSpec): ServiceSpec {
       if (spec.type === "ExternalName")
         return spec.internalTrafficPolicy === undefined ? spec : without(spec, "internalTrafficPolicy")
+      if (keepsPreference(spec, old?.spec)) return spec
       if (spec.clusterIP === "None") return { ...spec, clusterIPs: ["None"] }
-      // The address never changes: validation refuses another one.
-      if (addressesOf(old).length > 0) return spec
-      const wish = spec.clusterIP || undefined
-      const ip = wish ?? addresses.draw("IPv4")
+      const { ipFamilies = [], clusterIPs: asked = [] } = spec
+      const held = old === undefined || old.spec.type === "ExternalName" ? 0 : (old.spec.ipFamilies ?? []).length
+      // Addresses never change: validation refuses others. Only a second one may come, or go.
+      if (held >= ipFamilies.length || old?.spec.clusterIP === "None") return spec
+      const wishes = ipFamilies.map((_, i) => asked[i] ?? "")
+      const clusterIPs = ipFamilies.map((family, i) =>
+        i < held ? wishes[i]! : addressFor(family as Family, wishes[i]!, wishes),
+      )
+      return { ...spec, clusterIP: clusterIPs[0]!, clusterIPs }
+    }
+
+    /** Reserves the address `wish`, or any when it is empty. `wishes` is what a message shows. */
+    function addressFor(family: Family, wish: string, wishes: readonly string[]): string {
+      const ip = wish === "" ? addresses.draw(family) : wish
       if (ip === undefined)
         throw new ApiError(
           "InternalError",
           `Internal error occurred: failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`,
         )
-      const refusal = wish === undefined ? undefined : addresses.take(wish, dryRun)
+      const refusal = wish === "" ? undefined : addresses.take(wish, dryRun)
       if (refusal !== undefined)
-        throw invalid(Service, name, [invalidValue("spec.clusterIPs", [ip], `failed to allocate IP ${ip}: ${refusal}`)])
-      if (wish === undefined || !dryRun) settled.push(() => addresses.release(ip))
-      return { ...spec, clusterIP: ip, clusterIPs: [ip] }
+        throw invalid(Service, name, [
+          invalidValue("spec.clusterIPs", wishes, `failed to allocate IP ${ip}: ${refusal}`),
+        ])
+      if (wish === "" || !dryRun) settled.push(() => addresses.release(ip))
+      return ip
     }
 
     function withNodePorts(spec: ServiceSpec): ServiceSpec {

@@ -283,12 +283,6 @@ function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (virtual && (kept.clusterIPs ?? []).length === 0 && kept.clusterIP === old.clusterIP)
     kept = { ...kept, clusterIPs: old.clusterIPs }
   kept = withAddressList(kept, old)
-  if (virtual && (kept.ipFamilies ?? []).length === 0)
-    kept = {
-      ...kept,
-      ipFamilies: old.ipFamilies,
-      ...(kept.ipFamilyPolicy === undefined ? { ipFamilyPolicy: old.ipFamilyPolicy } : {}),
-    }
   if (exposed && kept.ports !== undefined) {
     const nodePorts = new Map((old.ports ?? []).map((port) => [`${port.protocol} ${port.port}`, port.nodePort]))
     const taken = new Set(kept.ports.map((port) => `${port.protocol} ${port.nodePort ?? 0}`))
