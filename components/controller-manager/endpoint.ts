@@ -7,6 +7,7 @@ import { timestamp } from "../../pkg/clock/clock.ts"
 import { splitKey } from "../../pkg/client/informer.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
 import {
+  addressOf,
   canBeEndpoint,
   HEADLESS_LABEL,
   hostnameOf,
@@ -101,14 +102,17 @@ function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
     { ports: readonly ResolvedPort[]; ready: EndpointAddress[]; notReady: EndpointAddress[] }
   >()
   for (const pod of pods) {
+    // Clients of Endpoints know one family only: the primary one of the Service.
+    const ip = addressOf(pod, service.spec.ipFamilies?.[0] ?? "IPv4")
     const ports = portsOn(pod, service)
+    if (ip === undefined) continue
     if (ports.length === 0 && (service.spec.ports ?? []).length > 0) continue
     const key = JSON.stringify(ports)
     const group = groups.get(key) ?? { ports, ready: [], notReady: [] }
     groups.set(key, group)
     const hostname = hostnameOf(pod, service)
     const address: EndpointAddress = {
-      ip: pod.status.podIP ?? "",
+      ip,
       ...(hostname === undefined ? {} : { hostname }),
       ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
       targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },

@@ -16,6 +16,7 @@ import { OpenWatches } from "./end-checks.ts"
 import type { ComponentName } from "./faults/faults.ts"
 import type { Restartable } from "./faults/held-part.ts"
 import type { RequestRules } from "./faults/request-rules.ts"
+import type { ClusterAddresses } from "./network.ts"
 import { syncPeriodOf, type ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import { testServingFiles } from "./serving-files.ts"
@@ -33,21 +34,18 @@ export interface AssemblyOptions {
   readonly options: Pick<ClusterOptions, "components" | "admission" | "webhooks" | "extensionServers">
   readonly features: Features
   /** Addresses of pods. */
-  readonly clusterCidrs: readonly string[]
-  /** Prefix lengths of the nodes' ranges, one for each of `clusterCidrs`. */
-  readonly nodeMasks: readonly number[]
+  readonly addresses: ClusterAddresses
   readonly signal: AbortSignal
 }
 
 /** As in `k3ts server`. */
-export const SERVICE_CIDR = "10.43.0.0/16"
-export const CLUSTER_DNS = "10.43.0.10"
 export const CLUSTER_DOMAIN = "cluster.local"
 
 /** The cluster of a test without its nodes. Each of its components can be stopped and started. */
 export class Assembly {
   readonly tools: Tools
   readonly cluster: AssembledCluster
+  readonly addresses: ClusterAddresses
   readonly watches = new OpenWatches()
   /** Errors of the cluster's background work. */
   readonly failures: unknown[] = []
@@ -56,20 +54,21 @@ export class Assembly {
   readonly #signal: AbortSignal
 
   constructor(options: AssemblyOptions) {
-    const { clock, random, log, storage, rules, historyMs, features, clusterCidrs, nodeMasks, signal } = options
+    const { clock, random, log, storage, rules, historyMs, features, addresses, signal } = options
     const { components = {}, admission = {}, webhooks = {}, extensionServers = {} } = options.options
     const autoscalerSyncMs = syncPeriodOf(options.options)
     const { scheduler = true, controllers = true } = components
     this.#frozen = options.frozen
     this.#signal = signal
+    this.addresses = addresses
     this.tools = { clock, random, log, spawn: this.#spawn }
     this.cluster = assemble(this.tools, {
       apiServer: {
-        serviceCidrs: [SERVICE_CIDR],
+        serviceCidrs: addresses.serviceCidrs,
         nodePorts: { first: 30_000, last: 32_767 },
         clusterDomain: CLUSTER_DOMAIN,
         localStorage: true,
-        advertiseAddress: "127.0.0.1",
+        advertiseAddress: addresses.advertiseAddress,
         storage,
         files: testServingFiles(),
         historyMs,
@@ -81,8 +80,8 @@ export class Assembly {
         withoutTimeLimits: clock instanceof VirtualClock,
       },
       features,
-      clusterCidrs,
-      nodeMasks,
+      clusterCidrs: addresses.clusterCidrs,
+      nodeMasks: addresses.nodeMasks,
       controllers:
         controllers === false
           ? false

@@ -16,15 +16,12 @@ import { Nodes } from "./nodes/nodes.ts"
 import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeSpec } from "./options.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
+import { clusterAddresses } from "./network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
-/** The range of k3ts server; replaced by a larger one for more nodes than it has pod ranges. */
-const CLUSTER_CIDR = "10.42.0.0/16"
-const LARGE_CLUSTER_CIDR = "10.128.0.0/9"
-const RANGES = 250
 /** The user that tests act as unless they say otherwise. */
 export const ADMIN = { name: "system:admin", groups: ["system:masters"] }
 /** The most turns of the event loop at one instant of virtual time: some two seconds for a loop without end. */
@@ -104,8 +101,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void): Cluste
     features: featuresFrom(options.features),
     signal: ending.signal,
     historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
-    clusterCidrs: [specs.length <= RANGES ? CLUSTER_CIDR : LARGE_CLUSTER_CIDR],
-    nodeMasks: [24],
+    addresses: clusterAddresses(options.ipFamilies, specs.length),
   })
   const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))
   const nodes: Nodes = new Nodes({

@@ -1,5 +1,6 @@
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { featuresOf, type FeatureName, type Features } from "../../../pkg/component/features.ts"
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { parseQuantity, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
@@ -33,6 +34,11 @@ export interface NodeOptions {
 export interface ClusterOptions {
   /** The number of simulated nodes, or the settings of each; none by default. */
   readonly nodes?: number | readonly NodeOptions[]
+  /**
+   * The address families of pods, Services and nodes, the primary one first; by default `["IPv4"]`. With both, a
+   * Service has both where its `ipFamilyPolicy` says so.
+   */
+  readonly ipFamilies?: readonly Family[]
   /** The same seed makes the same history. By default `K3TS_SEED`, or one drawn for the process. */
   readonly seed?: number
   /**

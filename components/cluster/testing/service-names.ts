@@ -21,7 +21,7 @@ export function addressOf(
 ): { readonly host: string; readonly port: number } {
   const port = Number(given || 80)
   const service = serviceOf(hostname, storage)
-  if (service === undefined) return { host: hostname, port }
+  if (service === undefined) return { host: hostname.replace(/^\[|\]$/g, ""), port }
   const { namespace = "", name = "" } = service.metadata
   const endpoints = new StoredKind(storage, Endpoints).get({ namespace, name })?.object
   const targets = readyAddresses(service, endpoints, String(port))
@@ -34,6 +34,7 @@ export function addressOf(
 function serviceOf(host: string, storage: MemoryStorage): Service | undefined {
   const [, name, namespace = "default"] = NAME.exec(host) ?? []
   const services = new StoredKind(storage, Service)
+  const address = host.replace(/^\[|\]$/g, "") // a URL shows an address of IPv6 in brackets
   if (name !== undefined) return services.get({ namespace, name })?.object
-  return services.list().find(({ object }) => object.spec.clusterIP === host)?.object
+  return services.list().find(({ object }) => object.spec.clusterIPs?.includes(address))?.object
 }

@@ -1,3 +1,4 @@
+import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodReady, isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { Service, ServicePort } from "../../../pkg/api/core/v1/service/service.ts"
@@ -52,6 +53,10 @@ export const canBeEndpoint = (pod: Pod, withTerminating: boolean): boolean =>
   !isPodTerminal(pod) &&
   (pod.status.podIP ?? "") !== "" &&
   (withTerminating || pod.metadata.deletionTimestamp === undefined)
+
+/** Returns the pod's address of the family; undefined when it has none. */
+export const addressOf = ({ status: { podIP = "", podIPs } }: Pod, family: string): string | undefined =>
+  (podIPs ?? [{ ip: podIP }]).map(({ ip = "" }) => ip).find((ip) => ip !== "" && familyOf(ip) === family)
 
 /** The DNS name of the pod under a headless Service, if it has one. */
 export const hostnameOf = (pod: Pod, service: Service): string | undefined =>

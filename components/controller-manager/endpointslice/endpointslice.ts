@@ -1,4 +1,3 @@
-import { isIPv6 } from "node:net"
 import { fromLabels } from "../../../pkg/apimachinery/labels.ts"
 import { EndpointSlice, MANAGED_BY, SERVICE_NAME, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
@@ -9,6 +8,7 @@ import { splitKey } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { owned } from "../../../pkg/controller/owned.ts"
 import {
+  addressOf,
   canBeEndpoint,
   HEADLESS_LABEL,
   hostnameOf,
@@ -88,9 +88,7 @@ function grouped(
 ): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>()
   for (const pod of pods) {
-    const address = (pod.status.podIPs ?? [{ ip: pod.status.podIP ?? "" }])
-      .map(({ ip }) => ip ?? "")
-      .find((ip) => ip !== "" && isIPv6(ip) === (family === "IPv6"))
+    const address = addressOf(pod, family)
     if (address === undefined) continue
     const ports = portsOn(pod, service)
     const key = portsKey(ports)

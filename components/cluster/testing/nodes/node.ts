@@ -7,13 +7,16 @@ import type { NodeConnectors } from "../../../../pkg/component/node-connector.ts
 import { simulatedKubelet, simulatedMachine, type SimulatedNodeSpec } from "../../simulated-node.ts"
 import { informersOfNode, type NodePods } from "./node-informers.ts"
 import { HeldPart } from "../faults/held-part.ts"
-import { CLUSTER_DNS, CLUSTER_DOMAIN } from "../assembly.ts"
+import { CLUSTER_DOMAIN } from "../assembly.ts"
+import type { ClusterAddresses } from "../network.ts"
 import type { NodeSpec } from "../options.ts"
 
 export interface SimulatedNodeOptions {
   readonly spec: NodeSpec
   /** The index of the node in the cluster. */
   readonly index: number
+  /** The addresses of its cluster. */
+  readonly addresses: Pick<ClusterAddresses, "nodeIps" | "firstPodCidrs" | "clusterDns">
   /** Acts as the node's own user. */
   readonly context: Omit<ComponentContext, "informers">
   readonly informers: Informers
@@ -37,18 +40,17 @@ export class SimulatedNode {
   #cutOff = 0
 
   constructor(options: SimulatedNodeOptions) {
-    const { spec, index, context, behaviours, network, informers } = options
+    const { spec, index, addresses, context, behaviours, network, informers } = options
     this.#options = options
     this.kubelet = new HeldPart({ crash: () => this.stop(), start: () => this.start() })
-    this.spec = { ...spec, ips: [`192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`] }
+    this.spec = { ...spec, ips: addresses.nodeIps(index) }
     this.runtime = simulatedMachine({
       spec: this.spec,
       tools: context,
       informers,
       behaviours,
       network,
-      // Until the node IPAM controller has said otherwise, or when it does not run.
-      podCidrs: [`10.${128 + (index >> 8)}.${index & 255}.0/24`],
+      podCidrs: addresses.firstPodCidrs(index),
     })
   }
 
@@ -60,14 +62,14 @@ export class SimulatedNode {
   }
 
   async start(): Promise<void> {
-    const { context, informers, pods, connectors, signal } = this.#options
+    const { addresses, context, informers, pods, connectors, signal } = this.#options
     const kubelet = simulatedKubelet(
       { ...context, informers: informersOfNode(informers, pods) },
       {
         spec: this.spec,
         machine: this.runtime,
         connectors,
-        clusterDns: [CLUSTER_DNS],
+        clusterDns: addresses.clusterDns,
         clusterDomain: CLUSTER_DOMAIN,
         root: "/var/lib/kubelet",
         staticPods: "/etc/kubernetes/manifests",

@@ -75,6 +75,7 @@ export class Nodes {
     const node = new SimulatedNode({
       spec,
       index: this.simulated.size,
+      addresses: assembly.addresses,
       informers,
       pods: pods.of(spec.name),
       behaviours: images,

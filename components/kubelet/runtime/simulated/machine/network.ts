@@ -1,3 +1,4 @@
+import { joinHostPort } from "../../../../../pkg/apimachinery/cidr.ts"
 import { sleep, type Clock } from "../../../../../pkg/clock/clock.ts"
 import type { HttpProbeRequest, PodNetwork } from "../../runtime.ts"
 import type { SimulatedContainer } from "../containers/container.ts"
@@ -56,10 +57,10 @@ export class SimulatedNetwork {
     const endpoint = this.#endpoints.get(host)
     if (endpoint === undefined || !endpoint.reachable) {
       await sleep(this.#clock, timeoutMs, signal)
-      throw new Error(`dial tcp ${host}:${port}: i/o timeout`)
+      throw new Error(`dial tcp ${joinHostPort(host, port)}: i/o timeout`)
     }
     const container = endpoint.listener(port)
-    if (container === undefined) throw new Error(`dial tcp ${host}:${port}: connect: connection refused`)
+    if (container === undefined) throw new Error(`dial tcp ${joinHostPort(host, port)}: connect: connection refused`)
     return container
   }
 }
@@ -70,7 +71,7 @@ const USER_MS = 30_000
 /** The network as the kubelet of a node uses it: for probes, hooks and requests from the API server. */
 export const simulatedPodNetwork = (network: SimulatedNetwork): PodNetwork => ({
   async httpGet({ scheme, host, port, path, headers, timeoutMs }: HttpProbeRequest, signal) {
-    const url = `${scheme.toLowerCase()}://${host}:${port}${path.startsWith("/") ? path : `/${path}`}`
+    const url = `${scheme.toLowerCase()}://${joinHostPort(host, port)}${path.startsWith("/") ? path : `/${path}`}`
     try {
       const response = await network.fetch(
         new Request(url, { headers: headers.map(({ name, value }): [string, string] => [name, value]) }),

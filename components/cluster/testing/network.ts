@@ -1,0 +1,79 @@
+import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import { TestClusterError } from "./caller.ts"
+
+/** The addresses of a test cluster. Each list has one item for each family, that of the primary family first. */
+export interface ClusterAddresses {
+  /** Ranges of the addresses of pods. */
+  readonly clusterCidrs: readonly string[]
+  /** Prefix lengths of the nodes' parts of `clusterCidrs`. */
+  readonly nodeMasks: readonly number[]
+  readonly serviceCidrs: readonly string[]
+  readonly clusterDns: readonly string[]
+  /** The address of the API server. */
+  readonly advertiseAddress: string
+  /** Returns the addresses of the `index`th node. */
+  nodeIps(index: number): readonly string[]
+  /**
+   * Returns the ranges of the pods of the `index`th node until the node IPAM controller has said otherwise, or when that
+   * does not run.
+   */
+  firstPodCidrs(index: number): readonly string[]
+}
+
+/** A cluster range of IPv4 has this many ranges for nodes; larger clusters have another range. */
+const RANGES = 250
+
+interface OfFamily {
+  clusterCidr(nodes: number): string
+  readonly nodeMask: number
+  /** As in `k3ts server`, or as its documentation suggests for IPv6. */
+  readonly serviceCidr: string
+  readonly clusterDns: string
+  readonly advertiseAddress: string
+  nodeIp(index: number): string
+  firstPodCidr(index: number): string
+}
+
+const ADDRESSES: Readonly<Record<Family, OfFamily>> = {
+  IPv4: {
+    clusterCidr: (nodes) => (nodes <= RANGES ? "10.42.0.0/16" : "10.128.0.0/9"),
+    nodeMask: 24,
+    serviceCidr: "10.43.0.0/16",
+    clusterDns: "10.43.0.10",
+    advertiseAddress: "127.0.0.1",
+    nodeIp: (index) => `192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`,
+    firstPodCidr: (index) => `10.${128 + (index >> 8)}.${index & 255}.0/24`,
+  },
+  IPv6: {
+    clusterCidr: () => "fd42::/48",
+    nodeMask: 64,
+    serviceCidr: "fd43::/112",
+    clusterDns: "fd43::a",
+    advertiseAddress: "::1",
+    nodeIp: (index) => `fd00::${(index + 2).toString(16)}`,
+    firstPodCidr: (index) => `fd44:0:0:${index.toString(16)}::/64`,
+  },
+}
+
+/**
+ * Returns the addresses of a cluster with this many nodes. @throws TestClusterError for families that are not one of
+ * IPv4 and IPv6, or both
+ */
+export function clusterAddresses(families: readonly Family[] = ["IPv4"], nodes: number): ClusterAddresses {
+  const known = families.filter((family) => Object.hasOwn(ADDRESSES, family))
+  if (families.length === 0 || new Set(known).size !== families.length)
+    throw new TestClusterError(
+      `Cannot start a cluster with ipFamilies: ${JSON.stringify(families)}: expected "IPv4", "IPv6" or both, the ` +
+        "primary family first",
+    )
+  const each = <T>(of: (family: OfFamily) => T): readonly T[] => families.map((family) => of(ADDRESSES[family]))
+  return {
+    clusterCidrs: each(({ clusterCidr }) => clusterCidr(nodes)),
+    nodeMasks: each(({ nodeMask }) => nodeMask),
+    serviceCidrs: each(({ serviceCidr }) => serviceCidr),
+    clusterDns: each(({ clusterDns }) => clusterDns),
+    advertiseAddress: ADDRESSES[families[0]!].advertiseAddress,
+    nodeIps: (index) => each(({ nodeIp }) => nodeIp(index)),
+    firstPodCidrs: (index) => each(({ firstPodCidr }) => firstPodCidr(index)),
+  }
+}
