@@ -32,7 +32,7 @@ import {
 const LONGEST_PERIOD = 1800
 const LONGEST_WINDOW = 3600
 
-/** How strict it is with the apiVersion of a reference: what was let in before may stay. */
+/** How strictly the apiVersion of a reference is checked: faults that the stored object has are tolerated. */
 interface References {
   readonly anyVersion?: boolean
   readonly coreGroup?: boolean
@@ -111,7 +111,7 @@ function referenceFaults(
 const segmentFaults = (field: string, value: string, detail?: string): readonly Cause[] =>
   value === "" ? [required(field, detail)] : invalidValues(field, value, isPathSegmentName(value))
 
-/** In upstream's order: of several that are given only the first one is looked into. */
+/** In upstream's order: when several are given only the first one is validated. */
 const SOURCES = ["object", "external", "pods", "resource", "containerResource"] as const
 const SOURCE_OF: Readonly<Record<MetricType, (typeof SOURCES)[number]>> = {
   Object: "object",

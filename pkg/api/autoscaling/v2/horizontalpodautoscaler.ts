@@ -29,7 +29,7 @@ const DEFAULT_SCALE_UP: HPAScalingRules = {
     { type: "Percent", value: 100, periodSeconds: POLICY_PERIOD },
   ],
 }
-/** The window is left to the controller, whose setting it is. */
+/** Without a stabilization window, which is a setting of the controller. */
 const DEFAULT_SCALE_DOWN: HPAScalingRules = {
   selectPolicy: "Max",
   policies: [{ type: "Percent", value: 100, periodSeconds: POLICY_PERIOD }],

@@ -3,7 +3,7 @@ import { LabelSelector } from "../../../apimachinery/meta.ts"
 
 /** What an autoscaler looks at, and what it wants to see there. Source: k8s.io/api autoscaling/v2/types.go. */
 
-/** In the order of the alphabet, as refusals list them. */
+/** In alphabetical order, as error messages list them. */
 export const METRIC_TYPES = ["ContainerResource", "External", "Object", "Pods", "Resource"] as const
 export type MetricType = (typeof METRIC_TYPES)[number]
 

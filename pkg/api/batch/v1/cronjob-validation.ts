@@ -36,7 +36,7 @@ export function validateCronJob({ spec }: CronJobView, old: CronJobSpec | undefi
 }
 
 function scheduleFaults({ schedule, timeZone }: CronJobSpec, old: CronJobSpec | undefined): readonly Cause[] {
-  // that it is missing has been said
+  // a missing schedule was reported before
   if (schedule === "") return []
   const parsed = parseZonedCron(schedule)
   const causes: Cause[] = typeof parsed === "string" ? [invalidValue("spec.schedule", schedule, parsed)] : []
@@ -62,6 +62,6 @@ function timeZoneFaults(timeZone: string): readonly Cause[] {
     timeZone.toLowerCase() === "local"
       ? [wrong("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")]
       : []
-  // Go's runtime knows that one name for the zone of the machine
+  // Go accepts this name for the time zone of the machine
   return timeZone === "Local" || isTimeZone(timeZone) ? causes : [...causes, unknown]
 }

@@ -7,7 +7,7 @@ import { PodSpec } from "../../core/v1/pod/podspec.ts"
 import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
 import { PodFailurePolicy, SuccessPolicy, type JobSpec, type JobStatus } from "./jobspec.ts"
 
-/** What may not change in a job. Source: ValidateJobSpecUpdate in pkg/apis/batch/validation/validation.go. */
+/** Checks which fields of a Job an update may change. Source: ValidateJobSpecUpdate in pkg/apis/batch/validation/validation.go. */
 interface JobView {
   readonly spec: JobSpec
   readonly status: JobStatus
@@ -36,7 +36,7 @@ function completionsFaults({ completions, completionMode, parallelism }: JobSpec
     : [invalidValue("spec.completions", completions, "can only be modified in tandem with spec.parallelism")]
 }
 
-/** A job that is held back and has no pods may be given other resources, and be sent elsewhere. */
+/** A suspended Job without pods may get other resources and scheduling constraints. */
 function templateFaults(
   template: PodTemplateSpec,
   { suspend, template: old }: JobSpec,
@@ -53,7 +53,7 @@ function templateFaults(
     : [invalidValue("spec.template.spec", goForm(PodSpec, template.spec), "field is immutable")]
 }
 
-/** A pod spec with that of another which says where its pods run, and what they use there. */
+/** Returns a pod spec with the resources and scheduling constraints of another one. */
 function movableAs(old: PodSpec, spec: PodSpec): PodSpec {
   const { nodeSelector, tolerations, schedulingGates } = spec
   return {

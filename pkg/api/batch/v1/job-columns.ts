@@ -1,7 +1,7 @@
 import { humanDuration, parseTime } from "../../../apimachinery/time.ts"
 import type { JobSpec, JobStatus } from "./jobspec.ts"
 
-/** Cells of `kubectl get jobs`. Source: printJob in pkg/printers/internalversion/printers.go. */
+/** The cells of `kubectl get jobs`. Source: printJob in pkg/printers/internalversion/printers.go. */
 interface JobView {
   readonly metadata: { readonly deletionTimestamp?: string | undefined }
   readonly spec: JobSpec

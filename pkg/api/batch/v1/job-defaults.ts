@@ -74,6 +74,6 @@ export function withGeneratedSelector<J extends JobView>(job: J): J {
   }
 }
 
-/** Labels as messages show them. */
+/** Returns labels in the order in which messages show them. */
 const sorted = (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))

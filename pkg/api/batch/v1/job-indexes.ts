@@ -5,7 +5,7 @@
 
 type Interval = readonly [first: number, last: number]
 
-/** How many indexes a text names. */
+/** Returns how many indexes a text names; a message when it is invalid. */
 export function countIndexes(text: string, completions: number): number | string {
   let total = 0
   let before: number | undefined

@@ -11,7 +11,7 @@ interface JobView {
   readonly status: JobStatus
 }
 
-/** What holds of a status, found in its conditions. */
+/** Returns the state that the conditions of a status show. */
 const stateOf = ({ conditions = [] }: JobStatus) => {
   const is = (type: string, status = "True") =>
     conditions.some((condition) => condition.type === type && condition.status === status)

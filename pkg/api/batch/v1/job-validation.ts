@@ -18,7 +18,7 @@ interface JobView {
 }
 
 const MOST_INDEXES = 100_000
-/** Of jobs with more indexes than that, fewer may run and fail. */
+/** For Jobs with more indexes than this, parallelism and failed indexes have lower limits. */
 const MOST_OF_MANY = 10_000
 const LONGEST_MANAGER = 63
 const REPLACEMENTS = ["Failed", "TerminatingOrFailed"]
@@ -32,13 +32,13 @@ export function validateJob({ spec }: JobView): readonly Cause[] {
   return [...causes, ...validateMatches(matcherFor(selector), template, "spec.template")]
 }
 
-/** Of the names and labels that a job gives its pods. */
+/** Validates the names and labels that a Job gives its pods. */
 export const generatedFaults = (job: JobView, old: JobView | undefined): readonly Cause[] => [
   ...validateGeneratedSelector(job, old),
   ...validateIndexedName(job),
 ]
 
-/** Pods of indexed jobs are named after the job and their index, and a name must fit into a label. */
+/** The names of an Indexed Job's pods have its name and their index, and must be valid as a label. */
 function validateIndexedName({ metadata: { name = "" }, spec }: JobView): readonly Cause[] {
   const { completions = 0, completionMode } = spec
   if (completionMode !== "Indexed" || completions <= 0) return []
@@ -77,7 +77,7 @@ function validateGeneratedSelector(
     : causes
 }
 
-/** A job's spec, in a job or in the template of a cron job. */
+/** Validates the spec of a Job, or of a CronJob's template. */
 export function validateJobSpec(spec: JobSpec, path: string): readonly Cause[] {
   const { template, completionMode, maxFailedIndexes, backoffLimitPerIndex, managedBy, podFailurePolicy } = spec
   const causes: Cause[] = []

@@ -105,7 +105,7 @@ function certificateProblem(certificate: string): string | undefined {
   return undefined
 }
 
-/** What a change may not do; it came through `subresource`, or through none. */
+/** Validates an update of the object, or of its `subresource`. */
 export function changeFaults(
   { status }: CertificateSigningRequest,
   { status: old }: CertificateSigningRequest,

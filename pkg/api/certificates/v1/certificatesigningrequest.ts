@@ -17,7 +17,7 @@ export const FAILED = "Failed"
 export const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client"
 /** Signs certificates of nodes as clients of the API server. */
 export const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
-/** Signs certificates that kubelets show. */
+/** Signs serving certificates of kubelets. */
 export const KUBELET_SERVING_SIGNER = "kubernetes.io/kubelet-serving"
 
 export const CertificateSigningRequestSpec = message(
@@ -137,7 +137,7 @@ export const CertificateSigningRequest = defineResource(
   fields,
 )
 
-/** What a request says of who made it: a signer and an approver decide by this. */
+/** Returns the fields with the user who created the request, by which signers and approvers decide. */
 function identityOf(
   user: StrategyContext["user"],
 ): Pick<CertificateSigningRequestSpec, "username" | "uid" | "groups" | "extra"> {
@@ -151,7 +151,7 @@ function identityOf(
   }
 }
 
-/** Puts Approved and Denied back as they were, where there are as many of them as before. */
+/** Restores the conditions Approved and Denied when their number is unchanged. */
 function withDecisionOf(request: CertificateSigningRequest, old: CertificateSigningRequest): CertificateSigningRequest {
   const before = old.status.conditions ?? []
   let conditions = request.status.conditions
@@ -164,7 +164,7 @@ function withDecisionOf(request: CertificateSigningRequest, old: CertificateSign
   return conditions === undefined ? request : { ...request, status: { ...request.status, conditions } }
 }
 
-/** Fills in the times that were left out of conditions. */
+/** Fills in missing times of conditions. */
 function withTimes(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,

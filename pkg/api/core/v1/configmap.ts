@@ -55,11 +55,11 @@ export const ConfigMap = defineResource(
   fields,
 )
 
-/** Faults of the keys of a ConfigMap or a Secret: they become names of files and variables. */
+/** Returns faults of the keys of a ConfigMap or a Secret, which become names of files and variables. */
 export const keyFaults = (path: string, data: Readonly<Record<string, string>>): readonly Cause[] =>
   Object.keys(data).flatMap((key) => invalidValues(atKey(path, key), key, isConfigMapKey(key)))
 
-/** Bytes that a base64 text stands for. */
+/** Returns how many bytes a base64 text encodes. */
 export const decodedSize = (base64: string): number => Buffer.byteLength(base64, "base64")
 
 /** The path of the whole object, as upstream writes it. */

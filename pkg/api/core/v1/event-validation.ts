@@ -6,7 +6,7 @@ import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { isDNS1123Subdomain, isQualifiedName } from "../../../apimachinery/names.ts"
 import { ObjectReference } from "./reference.ts"
 
-/** What a core Event has that its rules look at. */
+/** The fields of a core Event that its rules read. */
 interface EventLike {
   readonly metadata: ObjectMeta
   readonly involvedObject: { readonly namespace?: string | undefined }
@@ -86,7 +86,7 @@ function seriesFaults({ series }: EventLike): readonly Cause[] {
   ]
 }
 
-/** In this order; upstream looks at the reason twice. */
+/** In this order; upstream checks the reason twice. */
 const FIXED = [
   "involvedObject",
   "reason",
@@ -125,7 +125,7 @@ export function eventChangeFaults(event: EventLike, old: EventLike): readonly Ca
   ]
 }
 
-/** What is missing is a null for times and objects, and an empty text otherwise. */
+/** Returns the value of a field for messages: null for missing times and objects, otherwise an empty string. */
 function shownField(event: EventLike, field: (typeof FIXED)[number]): unknown {
   const value = event[field]
   if (field === "involvedObject" || field === "related")

@@ -15,7 +15,7 @@ export function keyPairWarnings(data: Readonly<Record<string, string>> = {}): re
       ? []
       : ["tls: private key does not match public key"]
   } catch {
-    // what exactly cannot be read, Go would say in its own words
+    // Go's message about the exact fault is not known here
     return []
   }
 }

@@ -9,7 +9,7 @@ export const SERVICE_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"
 export const SERVICE_ACCOUNT_NAME = "kubernetes.io/service-account.name"
 export const SERVICE_ACCOUNT_UID = "kubernetes.io/service-account.uid"
 
-/** Labels with a day each. */
+/** Labels whose value is a day. */
 export const LAST_USED = "kubernetes.io/legacy-token-last-used"
 export const INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
 
@@ -26,10 +26,10 @@ const DAY_MS = 24 * 3_600_000
 export const dayOf = (clock: Clock, days = 0): string =>
   new Date(clock.now() + days * DAY_MS).toISOString().slice(0, 10)
 
-/** The start of a day in milliseconds since the epoch; undefined for what is no day. */
+/** Returns the start of a day in milliseconds since the epoch; undefined for an invalid day. */
 export function startOfDay(day: string | undefined): number | undefined {
   if (day === undefined || !/^\d{4}-\d\d-\d\d$/.test(day)) return undefined
   const time = Date.parse(`${day}T00:00:00Z`)
-  // Date.parse makes the 30th of February the 1st of March.
+  // Date.parse turns the 30th of February into the 1st of March.
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) ? time : undefined
 }

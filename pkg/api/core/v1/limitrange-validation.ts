@@ -59,7 +59,7 @@ const storageFaults = ({ min = {}, max = {} }: LimitRangeItem): readonly Cause[]
     ? [required("limits", "either minimum or maximum storage value is required, but neither was provided")]
     : []
 
-/** The amounts of one resource against each other. */
+/** Compares the amounts of one resource with each other. */
 function amountFaults(item: LimitRangeItem, name: string, isPod: boolean): readonly Cause[] {
   const of = (list: (typeof LISTS)[number]) => (Object.hasOwn(item[list] ?? {}, name) ? item[list]![name] : undefined)
   const [min, max, ratio] = [of("min"), of("max"), of("maxLimitRequestRatio")]
@@ -102,5 +102,5 @@ function ratioFaults(field: string, ratio: string, min: string | undefined, max:
     : causes
 }
 
-/** In thousandths, rounded up, as Go counts here. */
+/** Rounded up to thousandths, as Go does here. */
 const numberOf = ({ nano }: Quantity): number => Number((nano + 999_999n) / 1_000_000n) / 1000

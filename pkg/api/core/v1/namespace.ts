@@ -10,9 +10,9 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
  * pkg/apis/core/validation.
  */
 
-/** The finalizer of the namespace controller; the only one in spec.finalizers that is not somebody's own. */
+/** The finalizer of the namespace controller in spec.finalizers; others belong to users. */
 export const FINALIZER_KUBERNETES = "kubernetes"
-/** Carries the namespace's name, so that selectors can pick namespaces by name. */
+/** The label with the namespace's name, so that selectors can match namespaces by name. */
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 export const NamespaceSpec = message("core.v1.NamespaceSpec", "What is wanted of a namespace.", {
@@ -124,7 +124,7 @@ export const Namespace = defineResource(
   fields,
 )
 
-/** Every namespace can be chosen by its name. */
+/** Adds the label with the namespace's name. */
 const named = (metadata: ObjectMeta): ObjectMeta =>
   (metadata.name ?? "") === "" || metadata.labels?.[NAMESPACE_NAME_LABEL] === metadata.name
     ? metadata

@@ -2,9 +2,9 @@ import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue, invalidValues, NO_CAUSES, tooLong } from "../../../apimachinery/field-errors.ts"
 import { isDNS1123Subdomain, type Check } from "../../../apimachinery/names.ts"
 
-/** Small rules that many fields of a pod share. Source: pkg/apis/core/validation/validation.go. */
+/** Rules that several fields of a pod share. Source: pkg/apis/core/validation/validation.go. */
 
-/** What a check finds wrong with a value, if there is one. */
+/** Returns the faults that a check finds in a value; none when it is undefined. */
 export const checked = (field: string, value: string | undefined, check: Check): readonly Cause[] =>
   value === undefined ? NO_CAUSES : invalidValues(field, value, check(value))
 
@@ -16,7 +16,7 @@ export const driverName = (field: string, name: string): readonly Cause[] => [
   ...invalidValues(field, name, isDNS1123Subdomain(name.toLowerCase())),
 ]
 
-/** A path that stays inside the folder it is relative to. */
+/** Checks that a relative path stays inside its folder. */
 export const localPath = (field: string, path: string): readonly Cause[] =>
   path.startsWith("/") ? [invalidValue(field, path, "must be a relative path")] : withoutBacksteps(field, path)
 

@@ -21,7 +21,7 @@ export function containerDefaults<
     : container
 }
 
-/** A volume without a source is an emptyDir; an image volume gets a pull policy. */
+/** A volume without a source becomes an emptyDir; an image volume gets a pull policy. */
 export function volumeDefaults<
   V extends {
     readonly name?: string | undefined

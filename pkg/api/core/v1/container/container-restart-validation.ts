@@ -14,7 +14,7 @@ const OPERATORS = ["In", "NotIn"]
 
 const NO_POLICY = required("restartPolicy", "must specify restartPolicy when restart rules are used")
 
-/** Values of restartPolicy itself are in its declaration. */
+/** The values of restartPolicy itself are checked by its declaration. */
 export function restartFaults({ restartPolicy, restartPolicyRules: rules = [] }: Container): readonly Cause[] {
   const causes: Cause[] = []
   if (restartPolicy === undefined && rules.length > 0) causes.push(NO_POLICY)

@@ -129,7 +129,7 @@ function takeName(name: string, taken: Set<string>): readonly Cause[] {
   return NO_CAUSES
 }
 
-/** What holds for every container. */
+/** The rules for all types of containers. */
 function common(container: Container | EphemeralContainer, { spec, volumes, claims }: Surroundings): readonly Cause[] {
   const { name, ports, env, envFrom, volumeMounts, volumeDevices, resources, resizePolicy, securityContext } = container
   const causes: Cause[] = name === "" ? [required("name")] : [...checked("name", name, isDNS1123Label)]
@@ -161,7 +161,7 @@ function lifeOf(
   return causes
 }
 
-/** Of pods, not of templates: an image with spaces around it. */
+/** Refuses an image with spaces around it; for pods, not for templates. */
 export const trimmedImage = (image: string | undefined): readonly Cause[] =>
   image !== undefined && image.trim() !== image
     ? [invalidValue("image", image, "must not have leading or trailing whitespace")]

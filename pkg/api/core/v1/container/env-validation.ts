@@ -140,7 +140,7 @@ export function validateFieldRef(
 }
 const NOT_CONVERTED = "error converting fieldPath"
 
-/** A request or limit of a container; in a volume the container has to be named. */
+/** Validates a reference to a request or limit; in a volume it must name the container. */
 export function validateResourceFieldRef(
   { containerName = "", resource, divisor }: ResourceFieldSelector,
   inVolume: boolean,

@@ -11,7 +11,7 @@ const REFERENCE = new RegExp(
 )
 const IDENTIFIER = /^[a-f0-9]{64}$/
 const LONGEST_NAME = 255
-/** Longer than any image of use: keeps a client from having us look at megabytes. */
+/** The longest name that is parsed, so that no client can make the server parse megabytes. */
 const LONGEST = 1024
 
 /**

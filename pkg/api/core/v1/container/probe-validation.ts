@@ -122,6 +122,6 @@ function validateAction(handler: Handler, name: keyof Handler, gracePeriod: numb
 
 const SCHEMES: readonly string[] = ["HTTP", "HTTPS"]
 
-/** A port by number or by name. */
+/** Validates a port given by number or by name. */
 const validatePort = (port: number | string): readonly Cause[] =>
   invalidValues("port", port, typeof port === "number" ? isPortNumber(port) : isPortName(port))

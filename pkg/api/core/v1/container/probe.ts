@@ -49,7 +49,7 @@ export const LifecycleHandler = message(
 )
 export interface LifecycleHandler extends ObjectOf<typeof LifecycleHandler> {}
 
-/** What a container on Linux can be told. */
+/** The stop signals of containers on Linux. */
 export const LINUX_SIGNALS: readonly string[] = [
   "SIGABRT",
   "SIGALRM",

@@ -149,5 +149,5 @@ function validateAppArmor({ type, localhostProfile }: AppArmorProfile): readonly
   return causes
 }
 const APPARMOR_TYPES: readonly string[] = ["RuntimeDefault", "Unconfined"]
-/** The longest path that Linux takes, without its end. */
+/** The longest path on Linux, without the terminating NUL. */
 const LONGEST_PATH = 4095

@@ -2,7 +2,7 @@ import { isLabelValue } from "../../../../apimachinery/names.ts"
 import type { LabelSelector } from "../../../../apimachinery/meta.ts"
 import type { NodeSelectorTerm } from "../pod/affinity.ts"
 
-/** Labels of nodes that are to be used no more. Source: pkg/api/node/util.go. */
+/** Deprecated node labels. Source: pkg/api/node/util.go. */
 const DEPRECATED: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
@@ -14,10 +14,10 @@ const DEPRECATED: ReadonlyMap<string, string> = new Map([
   ["node-role.kubernetes.io/master", 'use "node-role.kubernetes.io/control-plane" instead'],
 ])
 
-/** What to say of a label of nodes; undefined for one that is in use. */
+/** Returns the warning about a node label; undefined when it is not deprecated. */
 export const deprecationOf = (label: string): string | undefined => DEPRECATED.get(label)
 
-/** `ofValues`: whether values that no label can have are told of too. */
+/** `ofValues`: whether there are also warnings about invalid label values. */
 export function termWarnings(
   path: string,
   { matchExpressions = [] }: NodeSelectorTerm,
@@ -35,7 +35,7 @@ export function termWarnings(
   return warnings
 }
 
-/** Of a selector of nodes by their labels. */
+/** Returns warnings about a nodeSelector. */
 export function nodeSelectorWarnings(
   path: string,
   { matchExpressions = [], matchLabels = {} }: LabelSelector,

@@ -25,7 +25,7 @@ interface NodeView {
   readonly status: NodeStatus
 }
 
-/** What holds for a node whose spec is written. */
+/** Validates a new Node, or one whose spec is updated. */
 export function nodeFaults(node: NodeView): readonly Cause[] {
   const { spec, status } = node
   const causes: Cause[] = [...commonFaults(node)]
@@ -36,7 +36,7 @@ export function nodeFaults(node: NodeView): readonly Cause[] {
   return causes
 }
 
-/** What holds for a change of the spec or the status. */
+/** Validates an update of the spec or the status. */
 export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[] {
   const { spec, status } = node
   const causes: Cause[] = [...commonFaults(node)]
@@ -44,7 +44,7 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
   for (const i of repeated(addresses, ({ type, address }) => `${type} ${address}`))
     causes.push(duplicate(at("status.addresses", i), goForm(NodeAddress, addresses[i]!)))
   const [ranges, before] = [spec.podCIDRs ?? [], old.spec.podCIDRs ?? []]
-  // upstream says so once for each range that differs
+  // upstream reports this once for each range that differs
   const changed = ranges.length === before.length ? before.filter((range, i) => range !== ranges[i]).length : 1
   if (before.length > 0)
     for (let i = 0; i < changed; i++)
@@ -56,7 +56,7 @@ export function nodeChangeFaults(node: NodeView, old: NodeView): readonly Cause[
   return causes
 }
 
-/** What upstream looks at twice where a spec is changed. */
+/** The rules that upstream applies twice to an update of the spec. */
 function commonFaults({ metadata, spec, status }: NodeView): readonly Cause[] {
   const causes: Cause[] = []
   if (metadata.annotations !== undefined) within(causes, annotationFaults(metadata.annotations), "metadata.annotations")
@@ -92,7 +92,7 @@ function taintFaults(taints: readonly Taint[]): readonly Cause[] {
 const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/
 const LONGEST_FEATURE = 253
 
-/** What the components of a node say they can do: names in the order of the alphabet. */
+/** Checks that declared features are valid names in alphabetical order. */
 function featureFaults(features: readonly string[]): readonly Cause[] {
   return features.flatMap((name, i) => {
     const causes: Cause[] = []
@@ -118,7 +118,7 @@ function featureFaults(features: readonly string[]): readonly Cause[] {
 
 const AVOIDS = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 
-/** An annotation of old schedulers that is still checked: controllers whose pods are better elsewhere. */
+/** Validates the annotation preferAvoidPods of old schedulers, which lists controllers whose pods should run elsewhere. */
 function annotationFaults(annotations: Readonly<Record<string, string>>): readonly Cause[] {
   const text = annotations[AVOIDS] ?? ""
   if (text === "") return []

@@ -56,7 +56,7 @@ export const NodeSpec = message(
 )
 export interface NodeSpec extends ObjectOf<typeof NodeSpec> {}
 
-/** The single podCIDR and the list stand for one another, as conversion does upstream. */
+/** Fills in podCIDR from podCIDRs and the other way round, as upstream's conversion does. */
 function podCIDRDefaults<
   T extends { readonly podCIDR?: string | undefined; readonly podCIDRs?: readonly string[] | undefined },
 >(spec: T): T {

@@ -3,7 +3,7 @@ import { NodeConfigSource } from "./nodespec.ts"
 
 /** Source: k8s.io/api core/v1/types.go, SetDefaults_NodeStatus. */
 
-/** Kubelets report what they see, and only a few rules apply to it: those in node-validation.ts. */
+/** The status of a Node is not validated, except by the rules in node-validation.ts. */
 const AS_REPORTED = { unchecked: true }
 
 export const NodeCondition = message(
@@ -121,7 +121,7 @@ export const NodeFeatures = message("core.v1.NodeFeatures", "What the container 
 })
 export interface NodeFeatures extends ObjectOf<typeof NodeFeatures> {}
 
-/** Where a node does not say what is left for pods, that is all it has. Source: SetDefaults_NodeStatus. */
+/** Sets allocatable to the capacity when a Node does not have it. Source: SetDefaults_NodeStatus. */
 const withAllocatable = <
   S extends { readonly capacity?: object | undefined; readonly allocatable?: object | undefined },
 >(

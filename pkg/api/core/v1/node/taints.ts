@@ -13,7 +13,7 @@ export const TAINT = {
   outOfService: "node.kubernetes.io/out-of-service",
 } as const
 
-/** The scheduler avoids a node with such a taint, and uses it where nothing else is left. */
+/** Whether the scheduler only avoids nodes with the taint: it uses them when no other node is left. */
 export const isSoft = ({ effect }: Taint): boolean => effect === "PreferNoSchedule"
 
 /**
@@ -38,7 +38,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
 
 const WHOLE = /^-?\d+$/
 
-/** The first taint with one of `effects` that nothing tolerates. */
+/** Returns the first taint with one of `effects` that no toleration matches. */
 export const untolerated = (
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,

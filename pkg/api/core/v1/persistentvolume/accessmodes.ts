@@ -5,10 +5,10 @@ const SHORT: Readonly<Record<string, string>> = {
   ReadWriteOncePod: "RWOP",
 }
 
-/** Every access mode there is, in the order of the alphabet. */
+/** All access modes in alphabetical order. */
 export const ACCESS_MODES: readonly string[] = Object.keys(SHORT).sort()
 
-/** Access modes as kubectl shows them: `RWO,ROX`. */
+/** Formats access modes as kubectl does: `RWO,ROX`. */
 export const accessModesText = (modes: readonly string[] = []): string =>
   Object.keys(SHORT)
     .filter((mode) => modes.includes(mode))

@@ -11,7 +11,7 @@ export const claimSpecWarnings = (
 ]
 const SIZE = ["storage"]
 
-/** The older way to name the class of a claim or a volume. */
+/** The annotation that named the class of a claim or a volume before the field existed. */
 export const STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 export const STORAGE_CLASS_DEPRECATION =
   `metadata.annotations[${STORAGE_CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute ` +

@@ -36,7 +36,7 @@ function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentV
   else if (quantity(size).nano <= 0n) causes.push(invalidValue("resources[storage]", size, "must be greater than zero"))
   if (storageClassName)
     causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
-  // A group that was written before it was checked may stay.
+  // An invalid group that is stored already may stay.
   const anyGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup ?? undefined) !== undefined
   if (dataSource !== undefined) within(causes, sourceFaults(dataSource, anyGroup), "dataSource")
   if (dataSourceRef !== undefined) within(causes, sourceFaults(dataSourceRef, anyGroup), "dataSourceRef")
@@ -53,7 +53,7 @@ function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentV
   return causes
 }
 
-/** How a volume may be used: what one node or pod alone may do excludes other modes. */
+/** Validates access modes: ReadWriteOncePod excludes other modes. */
 export function accessModeFaults(accessModes: readonly string[]): readonly Cause[] {
   const known = accessModes.filter((mode) => ACCESS_MODES.includes(mode))
   const causes: Cause[] = []

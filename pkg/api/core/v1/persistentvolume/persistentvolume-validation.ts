@@ -103,7 +103,7 @@ const modeFaults = ({ accessModes = [] }: PersistentVolumeSpec): readonly Cause[
   ...accessModeFaults(accessModes),
 ]
 
-/** That there is one source, and what is wrong with it. */
+/** Checks that there is exactly one source, and validates it. */
 function onlySourceFaults(spec: PersistentVolumeSpec, name: string): readonly Cause[] {
   const causes: Cause[] = []
   const given = PERSISTENT_VOLUME_SOURCES.filter((source) => spec[source] !== undefined)
@@ -254,7 +254,7 @@ export function volumeChangeFaults(spec: PersistentVolumeSpec, old: PersistentVo
   return causes
 }
 
-/** Labels of nodes that have got other names since. */
+/** The current names of deprecated node labels. */
 const STABLE_LABELS: Readonly<Record<string, string>> = {
   "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
   "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",

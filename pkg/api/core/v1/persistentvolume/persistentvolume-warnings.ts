@@ -5,7 +5,7 @@ import type { PersistentVolumeSpec } from "./persistentvolumespec.ts"
 
 const MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 
-/** What is said of sources that are served no more. */
+/** Warnings about volume sources that are no longer supported. */
 const DEPRECATED = {
   cephfs: "spec.cephfs: deprecated in v1.28, non-functional in v1.31+",
   photonPersistentDisk: "spec.photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",

@@ -27,7 +27,7 @@ interface Claim {
   readonly status: PersistentVolumeClaimStatus
 }
 
-/** Where claims named their class before there was a field. */
+/** The annotation that named the class of a claim before the field existed. */
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 /**
