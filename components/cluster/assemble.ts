@@ -112,6 +112,7 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
               features,
               clientFor: (account) => clients.clientFor(systemAccount(account)),
               observer: observers.controllers,
+              metrics: apiServer.metrics,
             }),
         })
   const scheduler = config.scheduler

@@ -2,6 +2,7 @@ import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import type { Controller } from "../../pkg/controller/controller.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
 import { startController, type ControllerObserver, type RunningController } from "../../pkg/controller/start.ts"
 import type { LegacyTokenRequest } from "../../pkg/jwt/legacy-token.ts"
 import { certificateApprover } from "./certificates/approver.ts"
@@ -56,6 +57,8 @@ export interface ControllersConfig {
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
   /** Requests metrics from aggregated APIs. */
   readonly askMetrics: AskMetrics
+  /** The program's metrics; those of the controllers are shown nowhere unless given. */
+  readonly metrics?: Registry
   /** Interval in which autoscalers read metrics, in milliseconds; 15 s unless given. */
   readonly autoscalerSyncMs?: number
   /** Kinds of extension API servers; none unless given. */
@@ -154,6 +157,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
       "horizontal-pod-autoscaler",
       horizontalPodAutoscaler({
         metrics: metricsClient(config.askMetrics),
+        ...(config.metrics === undefined ? {} : { registry: config.metrics }),
         resources: config.resources,
         syncPeriodMs: config.autoscalerSyncMs ?? AUTOSCALER_SYNC_MS,
       }),

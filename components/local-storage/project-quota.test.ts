@@ -197,7 +197,6 @@ for (const fileSystem of FILE_SYSTEMS) {
         await real.end()
       }
     },
-    30_000,
   )
 }
 

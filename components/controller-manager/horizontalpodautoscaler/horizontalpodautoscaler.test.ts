@@ -8,6 +8,7 @@ import {
   type Cluster,
   type ExtensionServer,
 } from "../../cluster/testing/testing.ts"
+import { metricsOf } from "../../cluster/testing/cluster.fixtures.ts"
 
 /** A Deployment whose pods use `use(now)` thousandths of a core each, as an installed metrics server tells. */
 async function withLoad(use: (seconds: number, pods: number) => number, autoscaler: object, replicas = 1) {
@@ -156,6 +157,32 @@ describe("an autoscaler", () => {
     expect((await conditionsOf(cluster))["AbleToScale"]).toBe("True ScaleDownStabilized")
     await cluster.advance("2m")
     expect(await replicasOf(cluster)).toBe(1)
+  })
+
+  test("tells what it does in the metrics of the program, and nothing of an autoscaler that is gone", async () => {
+    // given a load beyond what the most pods can take
+    await using cluster = await withLoad(() => 300, { maxReplicas: 3 })
+    await cluster.advance("31s")
+    const figures = async () =>
+      (await metricsOf(cluster))
+        .split("\n")
+        .filter((line) => /^horizontal_pod_autoscaler_controller_\w+(_total|autoscalers|replicas)\b/.test(line))
+        .map((line) => line.slice("horizontal_pod_autoscaler_controller_".length))
+    // then
+    expect(await figures()).toEqual([
+      'desired_replicas{namespace="default",hpa_name="web"} 3',
+      'metric_computation_total{action="scale_up",error="none",metric_type="Resource"} 3',
+      "num_horizontal_pod_autoscalers 1",
+      'reconciliations_total{action="scale_up",error="none"} 1',
+      'reconciliations_total{action="none",error="none"} 2',
+    ])
+    // when
+    await cluster.client.delete(HorizontalPodAutoscaler, { namespace: "default", name: "web" })
+    await cluster.advance("1m")
+    // then
+    const left = await figures()
+    expect(left).toContain("num_horizontal_pod_autoscalers 0")
+    expect(left.join()).not.toContain("desired_replicas{")
   })
 
   test("applies the rules in spec.behavior", async () => {

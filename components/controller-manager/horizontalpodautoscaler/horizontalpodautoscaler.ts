@@ -1,5 +1,4 @@
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { isConflict } from "../../../pkg/apimachinery/errors.ts"
 import { parseLabelSelector, type LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
 import { quantity } from "../../../pkg/apimachinery/quantity.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -11,8 +10,10 @@ import {
 import type { MetricStatus } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
+import { Registry } from "../../../pkg/metrics/registry.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
+import { actionFrom, AutoscalerMetrics, type Action, type Failure } from "./autoscaler-metrics.ts"
 import { withCondition, withoutCondition, type ConditionType } from "./conditions.ts"
 import {
   limited,
@@ -28,14 +29,13 @@ import { MetricFailure, proposalOf, type Proposal } from "./metric.ts"
 import type { MetricsClient } from "./metrics-client.ts"
 import type { Tolerances } from "./replicas.ts"
 import { PodSelectors } from "./selectors.ts"
+import { writeScale } from "./write-scale.ts"
 
 /** How often an autoscaler looks at its metrics. Source: --horizontal-pod-autoscaler-sync-period. */
 export const AUTOSCALER_SYNC_MS = 15_000
 /** Source: --horizontal-pod-autoscaler-tolerance. */
 const TOLERANCE = 0.1
 const HOUR_MS = 3_600_000
-/** How often a write of a scale that somebody else changed meanwhile is tried. Source: client-go retry.DefaultRetry. */
-const TRIES = 5
 
 export interface AutoscalerConfig {
   readonly metrics: MetricsClient
@@ -43,6 +43,14 @@ export interface AutoscalerConfig {
   readonly resources: () => readonly Resource[]
   /** How often each autoscaler looks at its metrics. */
   readonly syncPeriodMs: number
+  /** The program's metrics, for what the autoscaler tells of itself. */
+  readonly registry?: Registry
+}
+
+/** What all looks of one controller share. */
+interface SyncParts extends AutoscalerConfig {
+  readonly selectors: PodSelectors
+  readonly figures: AutoscalerMetrics
 }
 
 /**
@@ -52,6 +60,7 @@ export interface AutoscalerConfig {
 export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<HorizontalPodAutoscaler> {
   const histories = new Map<Key, History>()
   const selectors = new PodSelectors()
+  const figures = new AutoscalerMetrics(config.registry ?? new Registry())
   return defineController<HorizontalPodAutoscaler>({
     name: "horizontal-pod-autoscaler-controller",
     eventSource: "horizontal-pod-autoscaler",
@@ -64,11 +73,15 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
       if (autoscaler === undefined || autoscaler.metadata.deletionTimestamp !== undefined) {
         histories.delete(key)
         selectors.delete(key)
+        const [namespace = "", name = ""] = key.split("/")
+        figures.forget(namespace, name)
+        figures.counted(histories.size)
         return
       }
-      const sync = new Sync(autoscaler, histories.get(key), { ...config, selectors }, context)
+      const sync = new Sync(autoscaler, histories.get(key), { ...config, selectors, figures }, context)
       // Known before the first write, since its event comes while it is awaited.
       histories.set(key, sync.history)
+      figures.counted(histories.size)
       try {
         await sync.run()
       } finally {
@@ -86,15 +99,16 @@ class Told extends Error {}
 class Sync {
   history: History
   readonly #autoscaler: HorizontalPodAutoscaler
-  readonly #config: AutoscalerConfig & { readonly selectors: PodSelectors }
+  readonly #config: SyncParts
   readonly #context: ReconcileContext
   #status: HorizontalPodAutoscalerStatus
   readonly #now: number
+  #action: Action = "none"
 
   constructor(
     autoscaler: HorizontalPodAutoscaler,
     history: History | undefined,
-    config: AutoscalerConfig & { readonly selectors: PodSelectors },
+    config: SyncParts,
     context: ReconcileContext,
   ) {
     this.#autoscaler = autoscaler
@@ -106,12 +120,20 @@ class Sync {
   }
 
   async run(): Promise<void> {
+    let failure: Failure = "internal"
     try {
-      await this.#scale()
-    } catch (err) {
-      if (!(err instanceof Told)) throw err
+      const isDone = await this.#scale().then(
+        () => true,
+        (err: unknown) => {
+          if (!(err instanceof Told)) throw err
+          return false
+        },
+      )
+      await this.#writeStatus()
+      if (isDone) failure = "none"
+    } finally {
+      this.#config.figures.reconciled(this.#action, failure, this.#context.clock.monotonic() - this.#now)
     }
-    await this.#writeStatus()
   }
 
   async #scale(): Promise<void> {
@@ -141,6 +163,8 @@ class Sync {
     }
     if (desired !== current) await this.#rescale(scale, resource, desired, reason, statuses)
     this.#observed(current, desired, statuses)
+    const { namespace = "", name = "" } = this.#autoscaler.metadata
+    this.#config.figures.desired(namespace, name, desired)
   }
 
   /** The scale of the target. @throws Told when it cannot be had */
@@ -185,18 +209,24 @@ class Sync {
     let best: Proposal | undefined
     const statuses: MetricStatus[] = []
     const failures: MetricFailure[] = []
-    for (const metric of metrics)
+    for (const metric of metrics) {
+      const began = this.#context.clock.monotonic()
+      const computed = (action: Action, failure: Failure) =>
+        this.#config.figures.computed(metric.type, action, failure, this.#context.clock.monotonic() - began)
       try {
         const proposal = await proposalOf(metric, target, this.#config.metrics)
+        computed(actionFrom(this.#autoscaler.status.currentReplicas ?? 0, proposal.replicas), "none")
         statuses.push(proposal.status)
         if (best === undefined || proposal.replicas > best.replicas) best = proposal
       } catch (err) {
         if (!(err instanceof MetricFailure)) throw err
+        computed("none", "internal")
         this.#warn(err.reason, err.cause.message)
         // Upstream shows a place for it.
         statuses.push({ type: "" })
         failures.push(err)
       }
+    }
     const [first] = failures
     if (first !== undefined && (best === undefined || best.replicas < specReplicas)) {
       const message = `the HPA was unable to compute the replica count: ${first.cause.message}`
@@ -306,7 +336,7 @@ class Sync {
     const { metadata, spec } = this.#autoscaler
     const current = scale.spec.replicas ?? 0
     try {
-      await this.#writeScale(scale, resource, desired)
+      await writeScale(this.#context.client, resource, scale, desired)
     } catch (err) {
       const failure = err instanceof Error ? err.message : String(err)
       this.#warn("FailedRescale", `New size: ${desired}; reason: ${reason}; error: ${failure}`)
@@ -315,6 +345,7 @@ class Sync {
       this.#observed(current, this.#status.desiredReplicas ?? 0, statuses)
       throw new Told(failure)
     }
+    this.#action = actionFrom(current, desired)
     const done = `the HPA controller was able to update the target scale to ${desired}`
     this.#set("AbleToScale", "True", "SucceededRescale", done)
     this.#context.events.event(
@@ -341,21 +372,6 @@ class Sync {
         { from: current, to: desired, now: this.#now },
         { up: behavior.scaleUp!, down: behavior.scaleDown! },
       )
-  }
-
-  /** A scale that somebody changed meanwhile is read again. */
-  async #writeScale(scale: Scale, resource: Resource, replicas: number): Promise<void> {
-    const { client } = this.#context
-    let latest = scale
-    for (let tries = 1; ; tries++)
-      try {
-        const wanted = { ...latest, spec: { ...latest.spec, replicas } }
-        await client.updateSubresource(resource, latest.metadata, "scale", wanted)
-        return
-      } catch (err) {
-        if (!isConflict(err) || tries === TRIES) throw err
-        latest = await client.getSubresource<Scale>(resource, latest.metadata, "scale")
-      }
   }
 
   #observed(currentReplicas: number, desiredReplicas: number, currentMetrics: readonly MetricStatus[]): void {
