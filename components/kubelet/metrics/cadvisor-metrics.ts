@@ -3,7 +3,7 @@ import type { MetricFamily, Series } from "../../../pkg/metrics/exposition.ts"
 import { containersOf } from "../container/containers.ts"
 import { containerResources } from "../container/container-config.ts"
 import type { Machine } from "../runtime/runtime.ts"
-import type { DeviceUsage, InterfaceUsage, Usage } from "../runtime/usage.ts"
+import type { DeviceUsage, InterfaceUsage, PressureStall, Usage } from "../runtime/usage.ts"
 import type { ContainerSample, Disks, PodSample, Sample } from "../stats/sample.ts"
 
 /** A measured thing: the machine, a cgroup of the kubelet, or a container. */
@@ -135,6 +135,14 @@ const counter = (name: string, help: string, read: Metric["read"]): Metric => ({
 const gauge = (name: string, help: string, read: Metric["read"]): Metric => ({ name, kind: "gauge", help, read })
 const seconds = (nanoseconds: number | undefined): number | undefined =>
   nanoseconds === undefined ? undefined : nanoseconds / 1e9
+/** Resources for which tasks wait, with what cadvisor calls them. */
+const RESOURCES = [
+  ["cpu", "CPU"],
+  ["memory", "memory"],
+  ["io", "IO"],
+] as const
+const stalledSeconds = (stall: PressureStall | undefined): number | undefined =>
+  stall === undefined ? undefined : stall.totalMicroseconds / 1e6
 const perDevice =
   (read: (device: DeviceUsage) => number) =>
   ({ usage }: Thing): Figures =>
@@ -277,6 +285,18 @@ const METRICS: readonly Metric[] = [
     perInterface(({ transmitted }) => transmitted.errors),
   ),
   gauge("container_processes", "Number of processes running inside the container.", ({ usage }) => usage?.processes),
+  ...RESOURCES.flatMap(([resource, shown]) => [
+    counter(
+      `container_pressure_${resource}_stalled_seconds_total`,
+      `Total time duration no tasks in the container could make progress due to ${shown} congestion.`,
+      ({ usage }) => stalledSeconds(usage?.pressure?.[resource]?.full),
+    ),
+    counter(
+      `container_pressure_${resource}_waiting_seconds_total`,
+      `Total time duration tasks in the container have waited due to ${shown} congestion.`,
+      ({ usage }) => stalledSeconds(usage?.pressure?.[resource]?.some),
+    ),
+  ]),
   gauge("container_start_time_seconds", "Start time of the container since unix epoch in seconds.", ({ startedAt }) =>
     Math.floor(startedAt / 1000),
   ),

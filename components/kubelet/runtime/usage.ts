@@ -26,6 +26,28 @@ export interface Usage {
   readonly memory?: MemoryUsage | undefined
   readonly processes?: number | undefined
   readonly io?: readonly DeviceUsage[] | undefined
+  readonly pressure?: Pressure | undefined
+}
+
+/** How long tasks waited for resources. A resource is absent where the kernel does not tell. */
+export interface Pressure {
+  readonly cpu?: ResourcePressure | undefined
+  readonly memory?: ResourcePressure | undefined
+  readonly io?: ResourcePressure | undefined
+}
+
+/** `some` is the time in which at least one task waited, `full` that in which all did. */
+export interface ResourcePressure {
+  readonly some: PressureStall
+  readonly full: PressureStall
+}
+
+/** Averages are percentages over the last 10, 60 and 300 seconds. */
+export interface PressureStall {
+  readonly avg10: number
+  readonly avg60: number
+  readonly avg300: number
+  readonly totalMicroseconds: number
 }
 
 export interface MachineUsage extends Usage {

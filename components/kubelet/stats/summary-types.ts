@@ -39,12 +39,26 @@ interface Measured {
   readonly cpu?: CpuStats
   readonly memory?: MemoryStats
   readonly swap?: SwapStats
+  readonly io?: { readonly time: string; readonly psi: PsiStats }
+}
+
+/** How long tasks waited for a resource; averages in percent, the total in microseconds, as the kernel has it. */
+export interface PsiStats {
+  readonly full: PsiData
+  readonly some: PsiData
+}
+interface PsiData {
+  readonly total: number
+  readonly avg10: number
+  readonly avg60: number
+  readonly avg300: number
 }
 
 export interface CpuStats {
   readonly time: string
   readonly usageNanoCores?: number
   readonly usageCoreNanoSeconds: number
+  readonly psi?: PsiStats
 }
 
 export interface MemoryStats {
@@ -55,6 +69,7 @@ export interface MemoryStats {
   readonly rssBytes: number
   readonly pageFaults: number
   readonly majorPageFaults: number
+  readonly psi?: PsiStats
 }
 
 export interface SwapStats {

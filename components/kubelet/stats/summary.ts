@@ -1,19 +1,17 @@
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
-import type { InterfaceUsage, Usage } from "../runtime/usage.ts"
+import type { InterfaceUsage, PressureStall, ResourcePressure, Usage } from "../runtime/usage.ts"
 import type { CpuRateAsking } from "./cpu-rates.ts"
 import type { ContainerSample, Disks, PodSample, Sample } from "./sample.ts"
 import type {
   ContainerStats,
-  CpuStats,
   FsStats,
   InterfaceStats,
-  MemoryStats,
   NetworkStats,
   PodStats,
+  PsiStats,
   Summary,
-  SwapStats,
   VolumeStats,
 } from "./summary-types.ts"
 import { localUsage, writableBytes } from "./local-storage.ts"
@@ -166,9 +164,9 @@ class Presenter {
     since: number,
     usage: Usage | undefined,
     most?: number,
-  ): { readonly cpu?: CpuStats; readonly memory?: MemoryStats; readonly swap?: SwapStats } {
+  ): Pick<PodStats, "cpu" | "memory" | "swap" | "io"> {
     const time = this.#time
-    const { cpu, memory } = usage ?? {}
+    const { cpu, memory, pressure } = usage ?? {}
     const limit = memory?.limit ?? most
     const rate = cpu === undefined ? undefined : this.#rate(id, since, { at: this.#at, nanoseconds: cpu.nanoseconds })
     return {
@@ -179,6 +177,7 @@ class Presenter {
               time,
               ...(rate === undefined ? {} : { usageNanoCores: rate }),
               usageCoreNanoSeconds: cpu.nanoseconds,
+              ...psiOf(pressure?.cpu),
             },
           }),
       ...(memory === undefined
@@ -192,9 +191,11 @@ class Presenter {
               rssBytes: memory.rss,
               pageFaults: memory.pageFaults,
               majorPageFaults: memory.majorPageFaults,
+              ...psiOf(pressure?.memory),
             },
           }),
       ...(memory?.swap === undefined ? {} : { swap: { time, swapUsageBytes: memory.swap } }),
+      ...(pressure?.io === undefined ? {} : { io: { time, psi: psiStats(pressure.io) } }),
     }
   }
 
@@ -225,3 +226,7 @@ class Presenter {
     }
   }
 }
+
+const psiOf = (pressure: ResourcePressure | undefined) => (pressure === undefined ? {} : { psi: psiStats(pressure) })
+const psiStats = ({ full, some }: ResourcePressure): PsiStats => ({ full: psiData(full), some: psiData(some) })
+const psiData = ({ totalMicroseconds: total, ...averages }: PressureStall) => ({ total, ...averages })

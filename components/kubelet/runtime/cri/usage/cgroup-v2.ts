@@ -2,6 +2,7 @@ import { join } from "node:path"
 import type { CpuUsage, Detail, DeviceUsage, MemoryUsage } from "../../usage.ts"
 import type { DeviceNames } from "./devices.ts"
 import type { ReadCgroup } from "./read-cgroup.ts"
+import { readPressure } from "./pressure.ts"
 import { readKernelFile, readNumber, readTable } from "./kernel-files.ts"
 
 /**
@@ -16,13 +17,14 @@ export const cgroupV2 =
       const [cpu, memory] = await Promise.all([readCpu(path), readMemory(path, detail)])
       return cpu === undefined && memory === undefined ? undefined : { cpu, memory }
     }
-    const [cpu, memory, processes, io] = await Promise.all([
+    const [cpu, memory, processes, io, pressure] = await Promise.all([
       readCpu(path),
       readMemory(path, detail),
       readNumber(join(path, "pids.current")),
       readIo(path, deviceNames),
+      readPressure((resource) => join(path, `${resource}.pressure`)),
     ])
-    return cpu === undefined && memory === undefined ? undefined : { cpu, memory, processes, io }
+    return cpu === undefined && memory === undefined ? undefined : { cpu, memory, processes, io, pressure }
   }
 
 async function readCpu(folder: string): Promise<CpuUsage | undefined> {

@@ -120,6 +120,9 @@ test("a container's cgroup is read from v2, also where systemd has named it", as
       [`cgroup/${at}/memory.swap.current`]: "512\n",
       [`cgroup/${at}/pids.current`]: "2\n",
       [`cgroup/${at}/io.stat`]: "254:0 rbytes=100 wbytes=200 rios=1 wios=2 dbytes=0 dios=0\n",
+      [`cgroup/${at}/cpu.pressure`]:
+        "some avg10=1.50 avg60=0.75 avg300=0.25 total=2000\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=1000\n",
+      [`cgroup/${at}/memory.pressure`]: "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
     }),
   )
 
@@ -146,6 +149,17 @@ test("a container's cgroup is read from v2, also where systemd has named it", as
     },
     processes: 2,
     io: [{ device: "", major: "254", minor: "0", readBytes: 100, writtenBytes: 200, reads: 1, writes: 2 }],
+    pressure: {
+      cpu: {
+        some: { avg10: 1.5, avg60: 0.75, avg300: 0.25, totalMicroseconds: 2000 },
+        full: { avg10: 0.5, avg60: 0, avg300: 0, totalMicroseconds: 1000 },
+      },
+      memory: {
+        some: { avg10: 0, avg60: 0, avg300: 0, totalMicroseconds: 7 },
+        full: { avg10: 0, avg60: 0, avg300: 0, totalMicroseconds: 0 },
+      },
+      io: undefined,
+    },
   })
 })
 

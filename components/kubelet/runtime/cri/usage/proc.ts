@@ -1,18 +1,20 @@
 import { join } from "node:path"
 import type { InterfaceUsage, MachineUsage } from "../../usage.ts"
 import { readKernelFile, readTable } from "./kernel-files.ts"
+import { readPressure } from "./pressure.ts"
 
 /** Nanoseconds of a tick in /proc/stat: USER_HZ is 100 whatever the kernel uses inside. */
 const TICK_NS = 1e7
 
 /** Reads the usage of the machine from `proc` (usually /proc). */
 export async function machineUsage(proc: string): Promise<MachineUsage> {
-  const [stat, memory, faults, interfaces, routes] = await Promise.all([
+  const [stat, memory, faults, interfaces, routes, pressure] = await Promise.all([
     readKernelFile(join(proc, "stat")),
     readTable(join(proc, "meminfo")),
     readTable(join(proc, "vmstat")),
     interfacesOf(join(proc, "net/dev")),
     readKernelFile(join(proc, "net/route")),
+    readPressure((resource) => join(proc, "pressure", resource)),
   ])
   const bytes = (name: string): number => (memory.get(name) ?? 0) * 1024
   // The fields are user nice system idle iowait irq softirq steal; the time of guests is included in user.
@@ -36,6 +38,7 @@ export async function machineUsage(proc: string): Promise<MachineUsage> {
       majorPageFaults: faults.get("pgmajfault") ?? 0,
       failures: 0,
     },
+    pressure,
     interfaces: interfaces.filter(({ name }) => !OF_PODS.test(name)),
     mainInterface: routes
       .split("\n")
