@@ -34,13 +34,12 @@ interface ServiceAddresses {
   /** The cluster IP of the Service, and an address of the same range without a Service. */
   readonly vip: string
   readonly unused: string
-  readonly serviceCidr: string
   /** An external IP or the address of a load balancer. */
   readonly external: string
 }
 export const SERVICE: Readonly<Record<Family, ServiceAddresses>> = {
-  IPv4: { vip: "10.43.7.7", unused: "10.43.7.8", serviceCidr: "10.43.0.0/16", external: "203.0.113.5" },
-  IPv6: { vip: "fd43::7:7", unused: "fd43::7:8", serviceCidr: "fd43::/108", external: "2001:db8:5::5" },
+  IPv4: { vip: "10.43.7.7", unused: "10.43.7.8", external: "203.0.113.5" },
+  IPv6: { vip: "fd43::77", unused: "fd43::78", external: "2001:db8:5::5" },
 }
 
 /** Returns the cases with the addresses of a family. */

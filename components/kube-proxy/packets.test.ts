@@ -23,7 +23,7 @@ else if (!canNft) console.warn("SKIPPED: packets through Services by nftables ne
 
 /** A proxy on the lab's node in a cluster of these families, and one Service `web` of all of them at a time. */
 async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Family[]) {
-  const cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+  const cluster = await startCluster({ ipFamilies: families, components: { scheduler: false, controllers: false } })
   const { client } = cluster
   const proxies: Component[] = []
   const underWay = new Set<Promise<unknown>>()
@@ -130,7 +130,9 @@ async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Famil
 }
 
 const MODES = PROXY_MODES.filter((mode) => mode === "iptables" || canNft)
-const CLUSTERS: readonly (readonly Family[])[] = [["IPv4"]]
+/** A cluster of both families has all that those of one have: `K3TS_PACKETS=all` takes them all. */
+const CLUSTERS: readonly (readonly Family[])[] =
+  process.env["K3TS_PACKETS"] === "all" ? [["IPv4"], ["IPv6"], ["IPv6", "IPv4"]] : [["IPv4", "IPv6"]]
 
 describe
   .skipIf(!canRunLab)
