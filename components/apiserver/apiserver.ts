@@ -15,7 +15,7 @@ import { Registry } from "../../pkg/metrics/registry.ts"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { replaceFile } from "../../pkg/files/files.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
-import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
+import type { Listener } from "../../pkg/runtime/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
@@ -44,6 +44,8 @@ import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
 import { isAnyAddress, localUrl } from "./local-url.ts"
+import { certificatesOf, listenOn, type ListenAt } from "./listener.ts"
+import { lateTransport } from "./late-transport.ts"
 import { openStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
 import { createServer, type Server } from "./server.ts"
@@ -56,7 +58,7 @@ export interface ApiServerConfig {
    */
   readonly dataDir?: string
   /** The address to listen on. Without it the server can only be reached from this process. */
-  readonly listen?: { readonly host: string; readonly port: number }
+  readonly listen?: ListenAt
   /** The address under which other machines reach this one; the first address of this machine unless given. */
   readonly advertiseAddress?: string
   readonly tlsSans?: readonly string[]
@@ -141,7 +143,7 @@ export interface ApiServer extends Component {
   /** The port of the server; undefined before `start` or without `listen`. */
   readonly port: number | undefined
   /** Opens a port on a server that was started without one. Resolves to the port. */
-  listen(at: { readonly host: string; readonly port: number }): Promise<number>
+  listen(at: ListenAt): Promise<number>
 }
 
 type Context = Pick<ComponentContext, "clock" | "random" | "log">
@@ -175,6 +177,11 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   let opening: Storage | undefined
   let files: ServingFiles | undefined
   let listener: Listener | undefined
+
+  function current(): Running {
+    if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+    return running
+  }
 
   async function start(): Promise<void> {
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
@@ -344,8 +351,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       return listener?.port
     },
     async listen(at) {
-      if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
-      if (listener === undefined) await running.listen(at)
+      const { listen } = current()
+      if (listener === undefined) await listen(at)
       return listener!.port
     },
     async start() {
@@ -367,41 +374,14 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       health.shuttingDown = true
       await stopping?.stop()
     },
-    askAggregated: (user) => async (path) => {
-      if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
-      return askAggregated(running, user)(path)
-    },
-    transportFor(user) {
-      let transport: { readonly of: Pipeline; readonly transport: Transport } | undefined
-      const current = (): Transport => {
-        if (running === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
-        const { pipeline, aggregator } = running
-        const remote = (as: UserInfo) => aggregator.transportFor(as)
-        if (transport?.of !== pipeline)
-          transport = {
-            of: pipeline,
-            transport: inProcessTransport(pipeline, user, clock, { resourceOf: scheme.resource, remote }),
-          }
-        return transport.transport
-      }
-      return {
-        call(call, signal) {
-          try {
-            return current().call(call, signal)
-          } catch (err) {
-            return Promise.reject(ApiError.from(err))
-          }
-        },
-        watch(resource, options, handlers) {
-          try {
-            return current().watch(resource, options, handlers)
-          } catch (err) {
-            handlers.onEnd(ApiError.from(err))
-            return { close: () => undefined }
-          }
-        },
-      }
-    },
+    askAggregated: (user) => async (path) => askAggregated(current(), user)(path),
+    transportFor: (user) =>
+      lateTransport(current, ({ pipeline, aggregator }) =>
+        inProcessTransport(pipeline, user, clock, {
+          resourceOf: scheme.resource,
+          remote: (as) => aggregator.transportFor(as),
+        }),
+      ),
   }
 }
 
@@ -410,41 +390,6 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
  */
 const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] =>
   listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host]
-
-/** The certificate of the listener, and the authorities whose client certificates it accepts. */
-const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
-  cert: serving.certPem,
-  key: serving.keyPem,
-  clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
-})
-
-async function listenOn(
-  listen: ApiServerConfig["listen"],
-  limits: Partial<ConnectionLimits> | undefined,
-  files: ServingFiles,
-  serving: { readonly server?: Server },
-): Promise<Listener | undefined> {
-  if (listen === undefined) return undefined
-  return listenTls({
-    ...listen,
-    ...(limits === undefined ? {} : { limits }),
-    ...certificatesOf(files),
-    onRequest(req, res) {
-      if (serving.server !== undefined) serving.server.onRequest(req, res)
-      else
-        answer(
-          res,
-          503,
-          { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "1" },
-          "the API server is starting\n",
-        )
-    },
-    onUpgrade(req, socket, head) {
-      if (serving.server !== undefined) serving.server.onUpgrade(req, socket, head)
-      else socket.destroy()
-    },
-  })
-}
 
 function writeKubeconfig(
   { path, mode }: { readonly path: string; readonly mode: number },

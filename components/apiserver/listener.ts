@@ -1,0 +1,49 @@
+import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
+import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
+import type { Server } from "./server.ts"
+import type { ServingFiles } from "./serving.ts"
+
+/** The address and port to listen on; port 0 takes a free one. */
+export interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+/** The certificate of the listener, and the authorities whose client certificates it accepts. */
+export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
+  cert: serving.certPem,
+  key: serving.keyPem,
+  clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
+})
+
+/**
+ * Listens over TLS; undefined where there is nowhere to listen. Until `serving.server` is set, requests are answered
+ * with 503 and Retry-After.
+ */
+export async function listenOn(
+  listen: ListenAt | undefined,
+  limits: Partial<ConnectionLimits> | undefined,
+  files: ServingFiles,
+  serving: { readonly server?: Server },
+): Promise<Listener | undefined> {
+  if (listen === undefined) return undefined
+  return listenTls({
+    ...listen,
+    ...(limits === undefined ? {} : { limits }),
+    ...certificatesOf(files),
+    onRequest(req, res) {
+      if (serving.server !== undefined) serving.server.onRequest(req, res)
+      else
+        answer(
+          res,
+          503,
+          { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "1" },
+          "the API server is starting\n",
+        )
+    },
+    onUpgrade(req, socket, head) {
+      if (serving.server !== undefined) serving.server.onUpgrade(req, socket, head)
+      else socket.destroy()
+    },
+  })
+}
