@@ -1,5 +1,6 @@
 import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
-import { endpointsOf, type Endpoint, type ServicePort } from "./service-ports.ts"
+import { endpointsOf, type ServicePort } from "./service-ports.ts"
+import type { Endpoint } from "./topology.ts"
 
 /**
  * Returns arguments of `conntrack -D` for UDP flows to endpoints that are gone. TCP clients notice that by themselves,

@@ -1,5 +1,6 @@
 import { familyOf } from "../../pkg/apimachinery/cidr.ts"
-import type { Endpoint, ServicePort } from "./service-ports.ts"
+import type { ServicePort } from "./service-ports.ts"
+import type { Endpoint } from "./topology.ts"
 
 /** Returns an endpoint at port 8080. */
 export const sampleEndpoint = (ip: string, local = true): Endpoint => ({ ip, port: 8080, local })

@@ -2,14 +2,7 @@ import { canonicalAddress, familyOf, joinHostPort, parseAddress, type Family } f
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"
-
-/** A possible destination of connections to a Service port. */
-export interface Endpoint {
-  readonly ip: string
-  readonly port: number
-  /** Whether it is on this node. */
-  readonly local: boolean
-}
+import type { Endpoint } from "./topology.ts"
 
 /**
  * One port of a Service, with all that the rules of one family need; addresses are in canonical form. Source:

@@ -1,4 +1,10 @@
-import type { Endpoint } from "./service-ports.ts"
+/** A possible destination of connections to a Service port. */
+export interface Endpoint {
+  readonly ip: string
+  readonly port: number
+  /** Whether it is on this node. */
+  readonly local: boolean
+}
 
 /** An endpoint with all that decides whether it is used. */
 export interface Candidate extends Endpoint {

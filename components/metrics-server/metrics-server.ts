@@ -7,6 +7,8 @@ import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { tableOf } from "./table.ts"
+import type { Metrics, MetricsList } from "./metrics-types.ts"
+import type { Usage } from "./metrics-types.ts"
 
 export interface MetricsServerParts {
   /** The client of the metrics server, with the right to read nodes and pods. */
@@ -35,26 +37,6 @@ interface Summary {
     readonly podRef: { readonly uid: string }
     readonly containers: readonly (Measured & { readonly name: string })[]
   }[]
-}
-
-/** A NodeMetrics or a PodMetrics. Source: k8s.io/metrics pkg/apis/metrics/v1beta1/types.go. */
-export interface Metrics {
-  readonly kind: "NodeMetrics" | "PodMetrics"
-  readonly apiVersion: string
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly creationTimestamp: string
-    readonly labels?: Readonly<Record<string, string>>
-  }
-  readonly timestamp: string
-  readonly window: string
-  readonly usage?: Usage
-  readonly containers?: readonly { readonly name: string; readonly usage: Usage }[]
-}
-interface Usage {
-  readonly cpu: string
-  readonly memory: string
 }
 
 /**
@@ -98,13 +80,6 @@ function askedFor(pathname: string): Asked | undefined {
   const [root, namespace, pods, name, more] = parts
   if (root !== "namespaces" || pods !== "pods" || more !== undefined) return undefined
   return { kind: "PodMetrics", namespace: namespace!, ...named(name) }
-}
-
-export interface MetricsList {
-  readonly kind: "NodeMetricsList" | "PodMetricsList"
-  readonly apiVersion: string
-  readonly metadata: object
-  readonly items: readonly Metrics[]
 }
 
 async function answerTo(

@@ -1,5 +1,5 @@
 import { addQuantities, formatQuantity, quantity, type Quantity } from "../../pkg/apimachinery/quantity.ts"
-import type { Metrics, MetricsList } from "./metrics-server.ts"
+import type { Metrics, MetricsList } from "./metrics-types.ts"
 
 const COLUMNS = ["Name", "cpu", "memory", "Window"].map((name) => ({
   name,

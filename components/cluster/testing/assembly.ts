@@ -16,7 +16,7 @@ import { OpenWatches } from "./end-checks.ts"
 import type { ComponentName } from "./faults/faults.ts"
 import type { Restartable } from "./faults/held-part.ts"
 import type { RequestRules } from "./faults/request-rules.ts"
-import type { ClusterAddresses } from "./network.ts"
+import { CLUSTER_DOMAIN, type ClusterAddresses } from "./network.ts"
 import { syncPeriodOf, type ClusterOptions } from "./options.ts"
 import { keepingApart, type Frozen } from "./own-objects.ts"
 import { testServingFiles } from "./serving-files.ts"
@@ -37,9 +37,6 @@ export interface AssemblyOptions {
   readonly addresses: ClusterAddresses
   readonly signal: AbortSignal
 }
-
-/** As in `k3ts server`. */
-export const CLUSTER_DOMAIN = "cluster.local"
 
 /** The cluster of a test without its nodes. Each of its components can be stopped and started. */
 export class Assembly {

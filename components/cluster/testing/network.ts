@@ -1,6 +1,9 @@
 import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { TestClusterError } from "./caller.ts"
 
+/** As in `k3ts server`. */
+export const CLUSTER_DOMAIN = "cluster.local"
+
 /** The addresses of a test cluster. Each list has one item for each family, that of the primary family first. */
 export interface ClusterAddresses {
   /** Ranges of the addresses of pods. */

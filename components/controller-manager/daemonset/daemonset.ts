@@ -20,7 +20,8 @@ import { REVISION_LABEL, type RevisionKind, syncHistory, trimRevisions } from ".
 import { CreationPace } from "../creation-pace.ts"
 import { templateHash } from "../deployment/template-hash.ts"
 import { FailedPodBackoff } from "./failed-pods.ts"
-import { byAge, planPods, type Daemons, type Plan } from "./manage.ts"
+import { byAge, planPods } from "./manage.ts"
+import type { Daemons, Plan } from "./plan.ts"
 import { nodeOf, placementOn, templateFor } from "./placement.ts"
 import { hashOf, planUpdate } from "./rolling.ts"
 

@@ -1,27 +1,11 @@
 import type { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
 import { isPodAvailable, isPodReady } from "../../../pkg/pods/pod-state.ts"
-import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import type { FailedPodBackoff } from "./failed-pods.ts"
 import { placementOn } from "./placement.ts"
 import { hashOf, surges } from "./rolling.ts"
-
-/** Pods to delete, and nodes that get a pod. */
-export interface Plan {
-  readonly remove: readonly Pod[]
-  readonly create: readonly string[]
-  /** Milliseconds until a failed pod may be replaced. */
-  readonly retryIn?: number | undefined
-}
-
-export interface Daemons {
-  readonly set: DaemonSet
-  /** The hash of the current revision. */
-  readonly hash: string
-  readonly nodes: readonly Node[]
-  readonly podsOn: ReadonlyMap<string, readonly Pod[]>
-}
+import type { Plan, Daemons } from "./plan.ts"
 
 /**
  * Sorts pods on a node before pods without one, and each of these groups by age, the oldest first. Source:

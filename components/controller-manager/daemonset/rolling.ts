@@ -3,7 +3,7 @@ import type { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
 import { isPodAvailable } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { REVISION_LABEL } from "../revisions.ts"
-import type { Daemons, Plan } from "./manage.ts"
+import type { Daemons, Plan } from "./plan.ts"
 import { placementOn } from "./placement.ts"
 
 /** Source: pkg/controller/daemon/update.go rollingUpdate. */

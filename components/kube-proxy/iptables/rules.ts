@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { joinHostPort, type Family } from "../../../pkg/apimachinery/cidr.ts"
-import { endpointsOf, type Endpoint, type ServicePort } from "../service-ports.ts"
+import { endpointsOf, type ServicePort } from "../service-ports.ts"
+import type { Endpoint } from "../topology.ts"
 
 /** The chains of one table, each with its rules as iptables-restore reads them, without `-A CHAIN`. */
 export type Chains = Map<string, string[]>

@@ -1,6 +1,7 @@
 import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import { FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
-import type { Endpoint, ServicePort } from "../service-ports.ts"
+import type { ServicePort } from "../service-ports.ts"
+import type { Endpoint } from "../topology.ts"
 import {
   ADDRESSES,
   AFFINITY,

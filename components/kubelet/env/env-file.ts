@@ -1,4 +1,4 @@
-import type { OpenFile } from "../runtime/runtime.ts"
+import type { OpenFile } from "../runtime/open-file.ts"
 
 /**
  * The value of a key in a file of `KEY='value'` lines that a container has written. The value stands in single quotes,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { LogOptions } from "../../../pkg/component/node-connector.ts"
-import type { OpenFile, PodFiles } from "../runtime/runtime.ts"
+import type { PodFiles } from "../runtime/runtime.ts"
+import type { OpenFile } from "../runtime/open-file.ts"
 import { parseLogLine, type LogLine } from "./line.ts"
 
 const CHUNK = 64 * 1024

@@ -1,6 +1,6 @@
 import { registerProcessMetrics } from "../../../pkg/metrics/process.ts"
 import { Registry, type Distribution, type Family } from "../../../pkg/metrics/registry.ts"
-import type { ProbeKind } from "../probes/probe-worker.ts"
+import type { ProbeKind } from "../probes/probe-kind.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 
 /** Pods with a ready sandbox, and containers by state: created, running, exited, unknown. */

@@ -3,7 +3,8 @@ import { containersOf, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import type { FailedProbe, ProbeResults } from "../pod/plan.ts"
 import type { RuntimeContainer, RuntimePod } from "../pod/runtime-pod.ts"
-import { ProbeWorker, type ProbeKind } from "./probe-worker.ts"
+import { ProbeWorker } from "./probe-worker.ts"
+import type { ProbeKind } from "./probe-kind.ts"
 
 interface Probed {
   readonly workers: Map<ProbeKind, ProbeWorker>

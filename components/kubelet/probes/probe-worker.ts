@@ -5,8 +5,7 @@ import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
 import { check } from "./prober.ts"
-
-export type ProbeKind = "startup" | "liveness" | "readiness"
+import type { ProbeKind } from "./probe-kind.ts"
 
 export interface ProbeWorkerOptions {
   readonly pod: Pod

@@ -8,6 +8,7 @@ import type { RemoteCommandClient } from "../../../pkg/streaming/remote-command-
 import type { ImageService, RuntimeService } from "../../../pkg/cri/service.ts"
 import type { UsageMeter } from "./usage.ts"
 import type { VolumeFiles } from "../volumes/volume-files.ts"
+import type { OpenFile } from "./open-file.ts"
 
 /**
  * The machine as the kubelet sees it: containers and images as in the CRI, and what the CRI does not have. `cri/`
@@ -90,16 +91,6 @@ export interface PodFiles {
   watchFolder?(path: string, changed: () => void): () => void
   /** Removes files, or folders with all that is in them; those that do not exist are skipped. */
   remove(path: string): Promise<void>
-}
-
-/** An open file, which stays the same when another file gets its name. */
-export interface OpenFile {
-  /** Reads up to `length` bytes at `offset`; none at the end of the file. */
-  read(offset: number, length: number): Promise<Uint8Array>
-  size(): Promise<number>
-  /** Whether the path still names this file. */
-  isCurrent(): Promise<boolean>
-  close(): Promise<void>
 }
 
 /** The cgroups above those of containers: kubepods, kubepods/burstable, kubepods/pod<uid> … */

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { OpenFile, PodFiles } from "../runtime/runtime.ts"
+import type { PodFiles } from "../runtime/runtime.ts"
+import type { OpenFile } from "../runtime/open-file.ts"
 
 /** Bytes that are read at a time. */
 const PART = 64 * 1024

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { stat, type FileHandle } from "node:fs/promises"
-import type { OpenFile } from "../../runtime.ts"
+import type { OpenFile } from "../../open-file.ts"
 import { unlessMissing } from "../volumes/missing.ts"
 
 /** Wraps an open file for reading in parts. `path` is the path by which it was opened. */

@@ -1,4 +1,5 @@
-import type { OpenFile, PodFiles } from "../../runtime.ts"
+import type { PodFiles } from "../../runtime.ts"
+import type { OpenFile } from "../../open-file.ts"
 
 /** A file. Another file that gets its name is another object. */
 interface MemoryFile {
