@@ -56,7 +56,7 @@ test("certificates are renewed in time, and a failure is tried again", async () 
     }).ok,
   ).toBe(true)
   expect(lines.map((line) => line.split(" ").slice(1, 4).filter(Boolean).join(" "))).toEqual([
-    "ERROR Cannot renew",
+    "ERROR Failed to",
     "INFO Renewed",
   ])
   stop()
