@@ -85,7 +85,7 @@ describeOnNode("Ingresses", () => {
     // then both pods answer in turn, and over TLS with its certificate
     const answers = await Promise.all(Array.from({ length: 10 }, () => http("web.example")))
     expect(answers.map((answer) => answer.trim()).sort()).toEqual("aaaaabbbbb".split(""))
-    expect(await http("other.example")).toContain("no rule of an Ingress")
+    expect(await http("other.example")).toContain("no rule is for this host and path")
     const caFile = join(cluster.server.dataDir, "e2e-ca.pem")
     writeFileSync(caFile, ca.certPem)
     const resolve = [
