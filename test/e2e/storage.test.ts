@@ -140,8 +140,23 @@ describeOnNode("local storage", () => {
       const data = await use("block-reader", "head -n 1 /dev/xvda")
       // then
       expect([size, data]).toEqual([`${10 * 2 ** 20}\n`, "kept\n"])
-      const { spec } = await cluster.client.get(PersistentVolumeClaim, { name: "block", namespace })
-      for (const name of ["block-writer", "block-reader"]) await cluster.client.delete(Pod, { name, namespace })
+      // and when the claim grows, its size follows with the next pod
+      const claim = { name: "block", namespace }
+      const storage = "20Mi"
+      await cluster.client.patch(PersistentVolumeClaim, claim, {
+        type: "merge",
+        body: { spec: { resources: { requests: { storage } } } },
+      })
+      await cluster.until(
+        PersistentVolumeClaim,
+        "block",
+        ({ status }) => status.allocatedResourceStatuses?.["storage"] === "NodeResizePending",
+      )
+      expect(await use("block-grown", "cat /dev/xvda | wc -c")).toBe(`${20 * 2 ** 20}\n`)
+      const { spec, status } = await cluster.client.get(PersistentVolumeClaim, claim)
+      expect([status.capacity, status.conditions ?? []]).toEqual([{ storage }, []])
+      for (const name of ["block-writer", "block-reader", "block-grown"])
+        await cluster.client.delete(Pod, { name, namespace })
       await cluster.client.delete(PersistentVolumeClaim, { name: "block", namespace })
       await cluster.gone(PersistentVolume, spec.volumeName!, "")
       // A pod that had ended is gone before the kubelet has let go of its volumes.
