@@ -7,6 +7,8 @@ import { createHttpsTransport } from "../../pkg/client/https.ts"
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { freePort, k3ts, startServer } from "./k3ts.ts"
 
@@ -24,6 +26,36 @@ describe("k3ts server", () => {
     expect((await one.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain('"clusterIP":"10.43.0.1"')
     expect((await two.get("/api/v1/namespaces/default/services/kubernetes")).body).toContain('"clusterIP":"10.53.0.1"')
     expect((await one.get("/api/v1/namespaces", two.token)).status).toBe(401)
+  })
+
+  test("serves a cluster of both families with IPv6 first on addresses of both", async () => {
+    // given
+    await using server = await startServer({
+      host: "::1",
+      flags: [
+        ...["--cluster-cidr", "fd42::/56,10.42.0.0/16", "--service-cidr", "fd43::/112,10.43.0.0/16"],
+        ...["--advertise-address", "2001:db8::5"],
+      ],
+    })
+
+    // then its kubeconfig, its certificate and its own Service are of IPv6
+    expect(readFileSync(server.kubeconfig, "utf8")).toContain(`server: https://[::1]:${server.port}\n`)
+    const transport = createHttpsTransport({ config: loadKubeconfig(server.kubeconfig), userAgent: "test" })
+    try {
+      const client = newClient(transport)
+      const metadata = { name: "kubernetes", namespace: "default" }
+      expect((await client.get(Service, metadata)).spec.clusterIPs).toEqual(["fd43::1"])
+      const { addressType, endpoints } = await client.get(EndpointSlice, metadata)
+      expect([addressType, endpoints?.[0]?.addresses]).toEqual(["IPv6", ["2001:db8::5"]])
+      // and Services have both where they ask for it
+      const made = await client.create(Service, {
+        metadata: { name: "web", namespace: "default" },
+        spec: { ports: [{ port: 80 }], ipFamilyPolicy: "PreferDualStack" },
+      })
+      expect(made.spec.ipFamilies).toEqual(["IPv6", "IPv4"])
+    } finally {
+      transport.close()
+    }
   })
 
   test("refuses a data directory that another server uses, and names it", async () => {
