@@ -112,6 +112,18 @@ describe("HTTP/2", () => {
     expect(given.proxy.finished[0]).toMatchObject({ status: 200, received: 6, sent: 16 })
   })
 
+  test("is spoken without TLS by clients that begin with it", async () => {
+    await using given = await through()
+    const plain = connect(`http://127.0.0.1:${given.proxy.port}`)
+    const call = ask(plain, { ":path": "/plain" }, true)
+    const [stream, headers] = await given.asked()
+    expect(headers).toMatchObject({ ":path": "/plain", "x-forwarded-proto": "http" })
+    stream.respond({ ":status": 200 })
+    stream.end("hello")
+    expect(await answerOf(call)).toMatchObject({ status: 200, body: "hello" })
+    plain.destroy()
+  })
+
   test("carries an answer that is trailers alone, as gRPC's errors are", async () => {
     await using given = await through()
     const call = ask(given.browser, { ":method": "POST", ":path": "/" })
