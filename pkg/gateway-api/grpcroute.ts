@@ -2,8 +2,8 @@ import { defineCustomResource, type ObjectOf } from "../operator/custom-resource
 import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
 import { grpcFilters } from "./filters.ts"
-import { group, hostname, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
-import { headerMatches, matchCount, parentReferences, TOO_MANY_MATCHES, weight } from "./references.ts"
+import { hostname, sectionName } from "./names.ts"
+import { filteringBackend, headerMatches, matchCount, parentReferences, TOO_MANY_MATCHES } from "./references.ts"
 import { routeStatus } from "./status.ts"
 
 const spec = s.object({
@@ -12,25 +12,7 @@ const spec = s.object({
   rules: s
     .list(
       s.object({
-        backendRefs: s
-          .list(
-            s
-              .object({
-                filters: grpcFilters.optional(),
-                group: group.default(""),
-                kind: kind.default("Service"),
-                name: objectName,
-                namespace: namespace.optional(),
-                port: portNumber.optional(),
-                weight: weight.default(1),
-              })
-              .rule(
-                "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-                "Must have port for Service reference",
-              ),
-            { maxItems: 16 },
-          )
-          .optional(),
+        backendRefs: s.list(filteringBackend(grpcFilters), { maxItems: 16 }).optional(),
         filters: grpcFilters.optional(),
         matches: s
           .list(

@@ -1,5 +1,5 @@
 /** References between objects of Gateway API and to others. */
-import { s } from "../operator/custom-resource/fields.ts"
+import { s, type Field } from "../operator/custom-resource/fields.ts"
 import { group, headerName, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
 
 export const localReference = s.object({ group: group, kind: kind, name: objectName })
@@ -38,18 +38,28 @@ export const parentReferences = s
     "sectionName must be unique when parentRefs includes 2 or more references to the same parent",
   )
 
-export const mirrorBackend = s
-  .object({
-    group: group.default(""),
-    kind: kind.default("Service"),
-    name: objectName,
-    namespace: namespace.optional(),
-    port: portNumber.optional(),
-  })
-  .rule(
-    "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-    "Must have port for Service reference",
-  )
+const backendFields = {
+  group: group.default(""),
+  kind: kind.default("Service"),
+  name: objectName,
+  namespace: namespace.optional(),
+  port: portNumber.optional(),
+}
+const NEEDS_PORT = [
+  "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
+  "Must have port for Service reference",
+] as const
+
+export const mirrorBackend = s.object(backendFields).rule(...NEEDS_PORT)
+
+const weight = s.integer({ minimum: 0, maximum: 1000000, format: "int32" })
+const weightedFields = { ...backendFields, weight: weight.default(1) }
+
+export const weightedBackend = s.object(weightedFields).rule(...NEEDS_PORT)
+
+/** A backend of a rule whose kind of route has filters of its own. */
+export const filteringBackend = <Out, In>(filters: Field<Out, In>) =>
+  s.object({ ...weightedFields, filters: filters.optional() }).rule(...NEEDS_PORT)
 
 export const headerMatches = s.list(
   s.object({
@@ -59,8 +69,6 @@ export const headerMatches = s.list(
   }),
   { maxItems: 16, keys: ["name"] },
 )
-
-export const weight = s.integer({ minimum: 0, maximum: 1000000, format: "int32" })
 
 /** A rule in CEL for the rules of a route: `count(i)` is the number of matches of rule i. */
 export const matchCount = (count: (i: number) => string): string =>

@@ -1,8 +1,8 @@
 import { defineCustomResource, type ObjectOf } from "../operator/custom-resource/define-custom-resource.ts"
 import { GATEWAY_GROUP } from "./k3ts-class.ts"
 import { s } from "../operator/custom-resource/fields.ts"
-import { group, hostname, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
-import { parentReferences, weight } from "./references.ts"
+import { hostname, sectionName } from "./names.ts"
+import { parentReferences, weightedBackend } from "./references.ts"
 import { routeStatus } from "./status.ts"
 
 const spec = s.object({
@@ -20,22 +20,7 @@ const spec = s.object({
   parentRefs: parentReferences.optional(),
   rules: s.list(
     s.object({
-      backendRefs: s.list(
-        s
-          .object({
-            group: group.default(""),
-            kind: kind.default("Service"),
-            name: objectName,
-            namespace: namespace.optional(),
-            port: portNumber.optional(),
-            weight: weight.default(1),
-          })
-          .rule(
-            "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-            "Must have port for Service reference",
-          ),
-        { minItems: 1, maxItems: 16 },
-      ),
+      backendRefs: s.list(weightedBackend, { minItems: 1, maxItems: 16 }),
       name: sectionName.optional(),
     }),
     { minItems: 1, maxItems: 1 },
