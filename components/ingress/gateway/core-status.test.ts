@@ -338,6 +338,21 @@ test.each<RouteRow>([
     wants: ["Accepted False UnsupportedValue", RESOLVED],
     gets: 500,
   },
+  {
+    stands: "",
+    title: "an HTTPRoute whose requests would have to be mirrored, which this controller does not do,",
+    given: plain,
+    route: http("route", parents, {
+      rules: [
+        {
+          backendRefs: [to("one")],
+          filters: [{ type: "RequestMirror", requestMirror: { backendRef: to("one") } }],
+        },
+      ],
+    }),
+    wants: ["Accepted False UnsupportedValue", RESOLVED],
+    gets: 500,
+  },
 ])("$stands: $title is told, and answered", ({ given, route, wants, gets }) => {
   const world = worldOf({ ...given, routes: [route] })
   expect(world.route(route)).toEqual([[...wants]])

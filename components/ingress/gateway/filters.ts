@@ -2,10 +2,7 @@ import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { isToken, isValue, type Field } from "../http1/head.ts"
 import { fieldOf, isFraming } from "../proxy/fields.ts"
-import type { BackendRef, Changes, FieldChanges, PathChange, Redirect, Rewrite } from "../routing/target.ts"
-import { isRefusal } from "../routing/target.ts"
-import type { Told } from "./conditions.ts"
-import type { Reference, Resolved } from "./backend-refs.ts"
+import type { Changes, FieldChanges, PathChange, Redirect, Rewrite } from "../routing/target.ts"
 
 type HttpFilter = NonNullable<HTTPRoute["spec"]["rules"][number]["filters"]>[number]
 type GrpcFilter = NonNullable<NonNullable<GRPCRoute["spec"]["rules"]>[number]["filters"]>[number]
@@ -17,36 +14,21 @@ type PathModifier = NonNullable<NonNullable<HttpFilter["urlRewrite"]>["path"]>
 export interface Filtered {
   readonly changes: Changes
   readonly redirect?: Redirect
-  readonly mirrors: readonly { readonly to: BackendRef; readonly share: number }[]
-  /** References that cannot be used. */
-  readonly problems: readonly Told[]
   /** Why the rule cannot be followed: it is not followed without one of its filters. */
   readonly unsupported?: string
 }
 
 /** `prefix`: the path that the rule matches; undefined where that is no prefix. */
-export function filtered(
-  filters: readonly Filter[],
-  prefix: string | undefined,
-  resolve: (reference: Reference) => Resolved,
-): Filtered {
+export function filtered(filters: readonly Filter[], prefix: string | undefined): Filtered {
   let changes: Changes = {}
   let redirect: Redirect | undefined
-  const mirrors: { readonly to: BackendRef; readonly share: number }[] = []
-  const problems: Told[] = []
   try {
     for (const filter of filters) {
       if (filter.requestHeaderModifier !== undefined)
         changes = { ...changes, request: fieldChanges(filter.requestHeaderModifier) }
       else if (filter.responseHeaderModifier !== undefined)
         changes = { ...changes, answer: fieldChanges(filter.responseHeaderModifier) }
-      else if (filter.requestMirror !== undefined) {
-        const { backendRef, percent, fraction } = filter.requestMirror
-        const { to, problem } = resolve(backendRef)
-        if (problem !== undefined) problems.push(problem)
-        const share = fraction === undefined ? (percent ?? 100) / 100 : fraction.numerator / fraction.denominator
-        if (!isRefusal(to)) mirrors.push({ to, share })
-      } else if ("urlRewrite" in filter && filter.urlRewrite !== undefined)
+      else if ("urlRewrite" in filter && filter.urlRewrite !== undefined)
         changes = { ...changes, rewrite: rewriteOf(filter.urlRewrite, prefix) }
       else if ("requestRedirect" in filter && filter.requestRedirect !== undefined) {
         const { scheme, port, statusCode, ...rest } = filter.requestRedirect
@@ -59,9 +41,9 @@ export function filtered(
       } else throw new Error(`filters: type ${filter.type} is not supported`)
     }
   } catch (err) {
-    return { changes, mirrors, problems, unsupported: (err as Error).message }
+    return { changes, unsupported: (err as Error).message }
   }
-  return { changes, mirrors, problems, ...(redirect === undefined ? {} : { redirect }) }
+  return { changes, ...(redirect === undefined ? {} : { redirect }) }
 }
 
 /** @throws Error for a field that says where a message ends, or how it is sent, and for one with a line's end in it */

@@ -97,8 +97,7 @@ class Compiler {
       this.#unsupported.add(`matches: ${(err as Error).message}`)
       return
     }
-    const { changes, mirrors, problems, redirect, unsupported } = this.#filtered(rule.filters, prefix)
-    this.#unresolved.push(...problems)
+    const { changes, redirect, unsupported } = filtered(rule.filters ?? [], prefix)
     const why = typeof policy === "string" ? policy : unsupported
     if (why !== undefined || typeof policy === "string") {
       if (why !== undefined) this.#unsupported.add(why)
@@ -111,7 +110,6 @@ class Compiler {
       policy,
       ...changes,
       ...(redirect === undefined ? {} : { redirect }),
-      ...(mirrors.length === 0 ? {} : { mirrors }),
       backends: this.#backendsOf(rule, prefix),
     }
     this.#rules.push({ match, target })
@@ -131,9 +129,8 @@ class Compiler {
     if (backends !== undefined) return backends
     backends = (rule.backendRefs ?? []).map(({ weight, filters, ...reference }): Backend => {
       const { to, problem } = resolve(reference, this.#from, this.#objects, this.#protocol)
-      const { changes, redirect, mirrors, unsupported: why } = this.#filtered(filters, prefix)
-      const isForRules = redirect !== undefined || mirrors.length > 0
-      const unsupported = isForRules ? "backendRefs.filters: redirects and mirrors are for whole rules only" : why
+      const { changes, redirect, unsupported: why } = filtered(filters ?? [], prefix)
+      const unsupported = redirect === undefined ? why : "backendRefs.filters: redirects are for whole rules only"
       if (problem !== undefined) this.#unresolved.push(problem)
       if (unsupported === undefined) return { weight, to, ...changes }
       this.#unsupported.add(unsupported)
@@ -142,10 +139,6 @@ class Compiler {
     // A path that is replaced depends on the match.
     if (backends.every(({ rewrite }) => rewrite?.path === undefined)) this.#backends.set(rule, backends)
     return backends
-  }
-
-  #filtered(filters: readonly Filter[] | undefined, prefix: string | undefined) {
-    return filtered(filters ?? [], prefix, (reference) => resolve(reference, this.#from, this.#objects, this.#protocol))
   }
 }
 

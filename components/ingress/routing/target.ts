@@ -67,8 +67,6 @@ export interface Target extends Changes {
   /** Takes the place of the backends. */
   readonly redirect?: Redirect
   readonly backends: readonly Backend[]
-  /** Further backends that are sent a copy, and whose answers are dropped; `share` of all requests, 0 to 1. */
-  readonly mirrors?: readonly { readonly to: BackendRef; readonly share: number }[]
 }
 
 export const isRefusal = (to: object): to is Refusal => "status" in to && "reason" in to
