@@ -276,7 +276,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
   },
 }
 
-/** Claims stay while pods use them, and volumes while claims have them. */
+/** Claims stay while pods on nodes name them, ended or not, and volumes while claims have them. */
 function isProtected({ kind, metadata }: KubeObject, { pods, claims }: World): boolean {
   if (kind === "PersistentVolume") return claims.some(({ spec }) => spec.volumeName === metadata.name)
   return (
@@ -284,7 +284,7 @@ function isProtected({ kind, metadata }: KubeObject, { pods, claims }: World): b
     pods.some(
       (pod) =>
         pod.metadata.namespace === metadata.namespace &&
-        !isPodTerminal(pod) &&
+        !waits(pod) &&
         (pod.spec.volumes ?? []).some(({ persistentVolumeClaim: used }) => used?.claimName === metadata.name),
     )
   )
