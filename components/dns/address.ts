@@ -8,8 +8,8 @@ export const DNS_INTERFACE = "k3ts-dns"
 const run = promisify(execFile)
 
 /**
- * Puts the DNS addresses on an interface of their own, so that the server can listen on exactly them and on nothing
- * that others reach. Safe to repeat. Needs root and `ip` (iproute2).
+ * Puts the DNS addresses on an interface of their own, so that the server listens on them alone and not on other
+ * addresses of the host. Safe to repeat. Needs root and `ip` (iproute2).
  */
 export async function holdAddresses(addresses: readonly string[]): Promise<void> {
   const there = await run("ip", ["-o", "addr", "show", "dev", DNS_INTERFACE]).then(
@@ -23,7 +23,7 @@ export async function holdAddresses(addresses: readonly string[]): Promise<void>
   }
   for (const address of addresses) {
     if (there?.includes(` ${address}/`) === true) continue
-    // Without nodad a new address of IPv6 is tentative for a second, in which nothing can listen on it.
+    // Without nodad a new IPv6 address is tentative for about a second, and binding a socket to it fails.
     const nodad = address.includes(":") ? ["nodad"] : []
     await ip("addr", "add", `${address}/${bitsOf(familyOf(address))}`, "dev", DNS_INTERFACE, ...nodad)
   }

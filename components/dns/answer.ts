@@ -9,15 +9,15 @@ import type { Reply } from "./wire/reply.ts"
 const TTL = 5
 
 /**
- * An answer from the cluster's own names; `external` is a name outside to resolve as well (an ExternalName's), whose
- * records come after these.
+ * A response from the cluster's records. `external` is the target of an ExternalName Service outside the cluster: the
+ * caller resolves it and appends its records.
  */
 export interface OwnAnswer {
   readonly reply: Reply
   readonly external?: string
 }
 
-/** Answers a question for `name` from the cluster's records; undefined when the name is not the cluster's. */
+/** Answers a query for `name` from the cluster's records; undefined when the name is outside the cluster's zones. */
 export function answerOwn(
   query: Query,
   name: string,

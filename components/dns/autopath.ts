@@ -7,9 +7,9 @@ const byAddress: Index<Pod> = {
 }
 
 /**
- * The names that a pod will ask for next if the one that it has asked for is not there: what its search list makes of
- * the same short name, in order. Empty where the client is no pod, or the name is not the first of its search list.
- * `searches`: the host's own search list, which pods have after the cluster's. Source: CoreDNS plugin/autopath.
+ * Returns the names that a pod will query next if `name` does not exist: the rest of its search list applied to the
+ * same short name, in order. Empty when the client is not a pod, or `name` is not the first name of its search list.
+ * `searches` is the host's search list, which pods have after the cluster's. Source: CoreDNS plugin/autopath.
  */
 export function nextNames(
   name: string,

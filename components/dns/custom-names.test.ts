@@ -16,7 +16,7 @@ import {
   type RunningDns,
 } from "./dns.fixtures.ts"
 
-/** What a server outside the cluster answers. */
+/** The responses of the upstream server, which is outside the cluster. */
 const OUTSIDE: Readonly<Record<string, string>> = { "api.example": "192.0.2.1", "mail.corp.example": "192.0.2.2" }
 
 let cluster: Cluster
@@ -27,7 +27,7 @@ let metricsPort: number
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 const addresses = ({ answers }: Decoded) => shown(answers)
 
-/** Sets the ConfigMap, and resolves when `name` has these answers. */
+/** Writes the ConfigMap, and resolves when `name` has these answers. */
 async function customise(data: Record<string, string>, name: string, wants: readonly string[]): Promise<void> {
   await cluster.client.update(ConfigMap, { metadata: { namespace: "kube-system", name: "coredns-custom" }, data })
   for (;;) {
@@ -54,7 +54,7 @@ beforeAll(async () => {
     spec: { type: "ExternalName", externalName: "api.example" },
   })
   await client.create(ConfigMap, { metadata: { namespace: "kube-system", name: "coredns-custom" } })
-  // The test asks from loopback, so this pod is who asks.
+  // A pod with the loopback address: the test's queries count as its queries.
   await client.create(Pod, { metadata: inDefault("asker"), spec: { containers: [{ name: "a", image: "a" }] } })
   const body = { status: { podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] } }
   await client.patch(Pod, inDefault("asker"), { type: "merge", body }, { subresource: "status" })
@@ -128,7 +128,7 @@ test("with autopath the first name of a pod's search list answers for all of the
     "CNAME mail.default.svc.cluster.local mail.corp.example",
   ])
   expect((await dns.ask(first("nothing.example"), "A")).rcode).toBe("NXDOMAIN")
-  // Another namespace's search list is not the asker's.
+  // The name is in the search list of another namespace than the client's.
   expect((await dns.ask("api.example.kube-system.svc.cluster.local", "A")).rcode).toBe("NXDOMAIN")
   await customise({}, first("api.example"), [])
 })
@@ -141,7 +141,7 @@ test("what cannot be done of the ConfigMap is told in an Event of it", async () 
     const { items } = await cluster.client.list(Event, { namespace: "kube-system" })
     const told = items.find(({ reason }) => reason === "InvalidConfiguration")
     if (told !== undefined) {
-      expect(told.message).toBe("Left out: a.override: line 1: template: this plugin is not there")
+      expect(told.message).toBe("Ignored: a.override: line 1: template: this plugin is not supported")
       break
     }
     await cluster.advance("1s")

@@ -8,10 +8,10 @@ import { FLAG } from "./wire/query.ts"
 
 export const ADDRESS = "127.0.0.1"
 
-/** What `decode` of dns-packet gives beside what its types say. */
+/** A decoded message. The types of dns-packet leave `rcode` out, which `decode` returns. */
 export type Decoded = DecodedPacket & { readonly rcode: string }
 
-/** A port that is free for both protocols, most likely. */
+/** Returns a port that is free for UDP, and most likely for TCP too. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const socket = createSocket("udp4")
@@ -21,7 +21,7 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** A query; `size` is the UDP size that the client announces by EDNS. */
+/** Returns a query. `size` is the UDP size that the client announces with EDNS; without it the query has no EDNS. */
 export const query = (name: string, type: RecordType, size?: number): Packet => ({
   type: "query",
   id: 7,
@@ -68,7 +68,7 @@ export function overTcp(port: number, packet: Packet): Promise<Decoded> {
   })
 }
 
-/** `A web.example 10.0.0.1`, sorted. */
+/** Returns each record as a text such as `A web.example 10.0.0.1`, sorted. */
 export const shown = (answers: readonly Answer[] | undefined): string[] =>
   (answers ?? [])
     .map((answer) =>
@@ -80,12 +80,12 @@ export const shown = (answers: readonly Answer[] | undefined): string[] =>
 
 export interface FakeServer {
   readonly port: number
-  /** `udp A example.com` for each query, in order. */
+  /** A text such as `udp A example.com` for each query, in order. */
   readonly asked: string[]
   close(): Promise<void>
 }
 
-/** A DNS server on loopback. `answer` gives the parts of the answer; undefined for none at all. */
+/** Starts a DNS server on loopback. `answer` returns the parts of the response; undefined sends none. */
 export async function fakeServer(
   answer: (question: { readonly name: string; readonly type: string }, protocol: "udp" | "tcp") => Packet | undefined,
 ): Promise<FakeServer> {
@@ -129,7 +129,7 @@ export interface RunningDns {
   stop(): Promise<void>
 }
 
-/** The DNS of a test cluster, on a free port of loopback. */
+/** Starts the DNS server of a test cluster, on a free port of loopback. */
 export async function startDns(cluster: Cluster, config: Partial<DnsConfig> = {}): Promise<RunningDns> {
   const port = await freePort()
   const dns = createDns(cluster.contextFor("system:dns", ["system:masters"]), {

@@ -115,7 +115,7 @@ describe("cluster DNS", () => {
   test("cuts off over UDP what does not fit, and gives all of it over TCP", async () => {
     const name = "crowd.default.svc.cluster.local"
     const short = await ask(name, "A")
-    // 12 bytes of header, 39 of the question, and 16 for each address that points to its name
+    // 12 bytes of header, 39 of the question, and 16 for each A record, whose name is a pointer.
     expect([short.flag_tc, short.answers?.length]).toEqual([true, Math.floor((512 - 12 - 37) / 16)])
     const larger = await overUdp(dns.port, query(name, "A", 4096))
     expect([larger.flag_tc, larger.answers?.length]).toEqual([false, 60])

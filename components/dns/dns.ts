@@ -19,26 +19,26 @@ import { Resolver } from "./resolver.ts"
 import { Responder } from "./responder.ts"
 
 export const DNS_PORT = 53
-/** Where CoreDNS serves its metrics too. */
+/** The port at which CoreDNS serves its metrics too. */
 export const DNS_METRICS_PORT = 9153
 
 export interface DnsConfig {
-  /** Where pods ask: the cluster IPs of the Service kube-dns, one of each family. */
+  /** The addresses that pods query: the cluster IPs of the Service kube-dns, one of each family. */
   readonly addresses: readonly string[]
   readonly port?: number
-  /** Where `/metrics`, `/health` and `/ready` are served on the same addresses; absent for nowhere. */
+  /** The port of `/metrics`, `/health` and `/ready` on the same addresses; without it they are not served. */
   readonly metricsPort?: number
   /** e.g. cluster.local */
   readonly domain: string
-  /** Servers for all other names, as the host uses them. */
+  /** The servers to which queries for all other names are forwarded: those of the host's resolv.conf. */
   readonly upstreams: readonly ForwardServer[]
-  /** The host's own search list. */
+  /** The search list of the host's resolv.conf. */
   readonly searches?: readonly string[]
-  /** Puts `addresses` on a network interface of the host first; not where they are there already, as in tests. */
+  /** Whether `addresses` must first be put on a network interface of the host; false where they exist, as in tests. */
   readonly holdAddresses: boolean
 }
 
-/** The ConfigMap of kube-system that changes how names are answered, by the name that it has in k3s. */
+/** The ConfigMap in kube-system that changes how names are answered; k3s uses the same name. */
 export const CUSTOM_CONFIG = "coredns-custom"
 /** The longest time for which answers of upstream servers are cached, in seconds. Source: k3s manifests/coredns.yaml. */
 const LONGEST_KEPT = 30
@@ -46,8 +46,8 @@ const MAX_FAILS = 2
 const MAX_CONCURRENT = 1000
 
 /**
- * Answers DNS queries of pods: for names of the cluster from informers, for others by forwarding. CoreDNS in k3s is the
- * model, and the ConfigMap kube-system/coredns-custom changes it in the same way.
+ * Answers the DNS queries of pods: names of the cluster from informers, other names by forwarding. It behaves like
+ * CoreDNS in k3s, and reads the same ConfigMap kube-system/coredns-custom.
  */
 export function createDns(context: ComponentContext, config: DnsConfig): Component {
   const { informers, random, clock, client } = context
@@ -59,15 +59,15 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
   let open: (() => Promise<void>)[] = []
   let problem: string | undefined = "not started"
 
-  /** Answers by the ConfigMap as it is now, and tells what of it cannot be done. */
+  /** Applies the ConfigMap as it is now, and reports the parts that are ignored in the log and in an Event. */
   function follow(resolver: Resolver, responder: Responder): void {
     const custom = informers.of(ConfigMap).get(`kube-system/${CUSTOM_CONFIG}`)
     const { zones, problems } = readCustom(root, custom?.data ?? {})
     resolver.use(zones)
     responder.forget()
     if (custom === undefined || problems.length === 0) return
-    log.warn("Some of the DNS configuration is left out", { configMap: CUSTOM_CONFIG, problems: problems.join("; ") })
-    events.event(custom, "Warning", "InvalidConfiguration", `Left out: ${problems.slice(0, 10).join("; ")}`)
+    log.warn("Ignored parts of the DNS configuration", { configMap: CUSTOM_CONFIG, problems: problems.join("; ") })
+    events.event(custom, "Warning", "InvalidConfiguration", `Ignored: ${problems.slice(0, 10).join("; ")}`)
   }
 
   return {
@@ -78,7 +78,7 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
         records: new Records(informers, domain),
         domain,
         nodes: nodeTable(informers.of(Node)),
-        // Followed only where a configuration needs it.
+        // Pods are watched only when a zone uses autopath.
         pods: () => informers.of(Pod),
         searches: config.searches ?? [],
         clock,
@@ -130,7 +130,7 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
   }
 }
 
-/** How names are answered without a ConfigMap. Source: k3s manifests/coredns.yaml. */
+/** Returns the root zone without a ConfigMap. Source: k3s manifests/coredns.yaml. */
 function rootZone({ upstreams, addresses, port: ownPort = DNS_PORT }: DnsConfig): Zone {
   const servers = upstreams.filter(({ address, port }) => port !== ownPort || !addresses.includes(address))
   const forward = {
@@ -154,6 +154,6 @@ function rootZone({ upstreams, addresses, port: ownPort = DNS_PORT }: DnsConfig)
   }
 }
 
-/** A node reports its state often, and its addresses seldom change. */
+/** Returns whether two versions of a node have the same addresses: the status changes often, the addresses seldom. */
 const sameAddresses = (a: Node, b: Node): boolean =>
   JSON.stringify(a.status?.addresses) === JSON.stringify(b.status?.addresses)

@@ -10,15 +10,15 @@ import type { Reply } from "./wire/reply.ts"
 /** The TTL of names of nodes, in seconds. Source: k3s manifests/coredns.yaml. */
 const NODE_TTL = 60
 
-/** Names and addresses that stand beside the cluster's own. */
+/** Names with their addresses, which are answered before the names of the cluster. */
 export interface HostTable {
   readonly ttl: number
   addresses(name: string): readonly string[]
-  /** Names of an address. */
+  /** Returns the names of an address. */
   names(ip: string): readonly string[]
 }
 
-/** The entries of a `hosts` directive. A name such as `*.apps.example` is for all names below `apps.example`. */
+/** Returns the table of a `hosts` directive. An entry `*.apps.example` matches all names below `apps.example`. */
 export function entriesTable({ entries, ttl, reverse }: HostsOptions): HostTable {
   const addresses = Map.groupBy(entries, ({ name }) => name)
   const names = Map.groupBy(entries, ({ ip }) => ip)
@@ -38,7 +38,7 @@ export function entriesTable({ entries, ttl, reverse }: HostsOptions): HostTable
 
 const byAddress: Index<Node> = { name: "dns/node-address", of: (node) => internalIps(node) }
 
-/** The names of the cluster's nodes, which pods may ask for. Source: k3s' NodeHosts. */
+/** Returns the table of the cluster's nodes: their names and internal addresses. Source: k3s' NodeHosts. */
 export const nodeTable = (nodes: Informer<Node>): HostTable => ({
   ttl: NODE_TTL,
   addresses: (name) => internalIps(nodes.get(name)),

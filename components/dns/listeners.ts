@@ -5,23 +5,29 @@ import type { Logger } from "../../pkg/log/log.ts"
 import { Frames, frame } from "./wire/frames.ts"
 import type { Client } from "./wire/query.ts"
 
-/** A TCP client that asks nothing for so long is let go. Source: CoreDNS core/dnsserver, tcpIdleTimeout. */
+/**
+ * Milliseconds without a query after which a TCP connection is closed. Source: CoreDNS core/dnsserver, tcpIdleTimeout.
+ */
 const TCP_IDLE_MS = 10_000
-/** TCP connections in all, and those of one client. */
+/** The most TCP connections in all, and of one client. */
 const MOST_CONNECTIONS = 1000
 const MOST_OF_CLIENT = 100
-/** The most queries of one connection that may wait; more are not read until one is answered. */
+/**
+ * The most queries of one connection that may wait for an answer. The connection is not read further until one is
+ * answered.
+ */
 const MOST_WAITING = 100
 /**
- * How often an answer is sent again. In Bun, unlike Node.js, the kernel reports that a client has left as the error of
- * the next packet to anybody, which it then does not send: a client that asks and leaves would cost others answers.
+ * How often a failed send is repeated. When a client has closed its port, the kernel reports this as an error of the
+ * next send, whoever that is for. Bun, unlike Node.js, then does not send that packet: a client that leaves early would
+ * cost other clients their answers.
  */
 const MOST_TRIES = 5
 
 export interface ListenersOptions {
   readonly addresses: readonly string[]
   readonly port: number
-  /** Returns the answer to a message; undefined where it gets none. */
+  /** Returns the response to a message; undefined when the message gets none. */
   readonly respond: (message: Buffer, client: Client) => Buffer | undefined | Promise<Buffer | undefined>
   readonly clock: Clock
   readonly log: Logger
@@ -64,13 +70,13 @@ function listenUdp(address: string, { port, respond, log }: ListenersOptions): P
     if (!(answer instanceof Promise)) return send(answer, from)
     answer.then(
       (late) => send(late, from),
-      (err: unknown) => log.error("Could not answer a question", { err }),
+      (err: unknown) => log.error("Failed to answer a DNS query", { err }),
     )
   })
   return new Promise((resolve, reject) => {
     socket.once("error", (err) => reject(cannotListen(`${address}:${port}/udp`, err)))
     socket.bind(port, address, () => {
-      // Clients that have left before their answer came make errors too, so they are no reason to warn.
+      // Clients that left before their answer came cause errors as well, so an error is no reason for a warning.
       socket.on("error", (err) => log.debug("The UDP socket reported an error", { err }))
       resolve(() => {
         isOpen = false
@@ -108,7 +114,7 @@ function listenTcp(address: string, options: ListenersOptions): Promise<() => Pr
   })
 }
 
-/** Answers the queries of one connection, each as soon as its answer is there. */
+/** Answers the queries of one connection, each as soon as its response is ready. */
 function serveConnection(connection: Connection, client: Client, { respond, clock, log }: ListenersOptions): void {
   const frames = new Frames()
   let waiting = 0
@@ -130,7 +136,7 @@ function serveConnection(connection: Connection, client: Client, { respond, cloc
     if (waiting >= MOST_WAITING) connection.pause()
     for (const message of messages)
       Promise.resolve(respond(message, client)).then(answered, (err: unknown) => {
-        log.error("Could not answer a question", { err })
+        log.error("Failed to answer a DNS query", { err })
         connection.destroy()
       })
   })

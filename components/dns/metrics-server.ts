@@ -4,10 +4,10 @@ import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
 const MOST_CONNECTIONS = 50
 
 /**
- * Serves `/metrics`, `/health` and `/ready` to everybody who reaches the cluster's DNS, as CoreDNS does in its pod:
- * nothing else can be read here. Returns what closes it. Source: CoreDNS plugin/metrics, plugin/health, plugin/ready.
- *
- * @throws Error that names the address which cannot be listened on
+ * Serves `/metrics`, `/health` and `/ready` to everyone who can reach the cluster's DNS address, as CoreDNS does.
+ * Nothing else can be read here. Returns a function that closes the server. Source: CoreDNS plugin/metrics,
+ * plugin/health, plugin/ready.
+ * @throws Error that names the address and port when the server cannot listen
  */
 export function serveMetrics(
   address: string,

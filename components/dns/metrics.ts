@@ -13,7 +13,7 @@ export interface Asked {
   readonly type: number
   readonly zone: string
   readonly rcode: number
-  /** The plugin of CoreDNS that would have answered; empty where none has. */
+  /** The CoreDNS plugin that would have answered; empty when none has. */
   readonly from: string
   readonly requestBytes: number
   readonly responseBytes: number
@@ -29,8 +29,9 @@ interface Series {
 }
 
 /**
- * What the server tells of itself, by CoreDNS' names in a registry of its own. Labels come from the configuration and
- * from fixed lists, never from what is asked. Source: CoreDNS plugin/metrics/README.md.
+ * The metrics of the DNS server, in a registry of their own and with CoreDNS' names. Label values come from the
+ * configuration and from fixed lists, never from queries: clients cannot create series. Source: CoreDNS
+ * plugin/metrics/README.md.
  */
 export class DnsMetrics {
   readonly registry = new Registry()
@@ -127,7 +128,7 @@ export class DnsMetrics {
     series.responseBytes.observe(responseBytes)
   }
 
-  /** Counts a look-up in a cache; `hit` is the kind of answer that was found. */
+  /** Counts a cache look-up. `hit` is the kind of the answer found; undefined when none was fresh. */
   cacheAsked(hit: "success" | "denial" | undefined): void {
     this.#cacheRequests.inc()
     if (hit === undefined) this.#cacheMisses.inc()

@@ -1,4 +1,4 @@
-/** `7.0.42.10.in-addr.arpa` → `10.42.0.7`; undefined when the name is no reverse name. */
+/** Returns the address of a reverse name: `10.42.0.7` for `7.0.42.10.in-addr.arpa`; undefined for other names. */
 export function reverseAddress(name: string): string | undefined {
   const v4 = /^(\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})\.in-addr\.arpa$/.exec(name)
   if (v4 !== null) return v4[1]!.split(".").reverse().join(".")
@@ -8,7 +8,7 @@ export function reverseAddress(name: string): string | undefined {
   return compressed(hex.match(/.{4}/g)!.map((group) => group.replace(/^0+(?=.)/, "")))
 }
 
-/** Eight groups as RFC 5952 writes them: the longest run of zeros becomes `::`. */
+/** Writes eight groups as RFC 5952 does: the longest run of zeros becomes `::`. */
 function compressed(groups: readonly string[]): string {
   const runs = [...groups.join(":").matchAll(/(?:^|:)(0(?::0)+)(?=:|$)/g)].map(([, run]) => run!)
   const longest = runs.sort((a, b) => b.length - a.length)[0]

@@ -14,10 +14,10 @@ import { FLAG, RCODE, type Query } from "./wire/query.ts"
 import { questionOf } from "./wire/question.ts"
 import { failure, serverFailure, type Reply } from "./wire/reply.ts"
 
-/** A whole message of another server, that is passed on. */
+/** The message of an upstream server, which is passed on without decoding. */
 export interface PassedOn {
   readonly message: Buffer
-  /** Seconds to subtract from its times to live. */
+  /** Seconds to subtract from the TTLs in the message. */
   readonly age: number
   readonly from: "forward"
 }
@@ -28,12 +28,12 @@ export interface ZoneContext extends ForwarderContext {
   readonly records: Records
   /** e.g. cluster.local */
   readonly domain: string
-  /** Names that are looked up before the cluster's. */
+  /** The addresses and names of nodes, which are looked up before the cluster's records. */
   readonly nodes: HostTable
   readonly pods: () => Informer<Pod>
-  /** The host's own search list. */
+  /** The search list of the host's resolv.conf. */
   readonly searches: readonly string[]
-  /** Answers a name of any zone: for the name outside behind a name of the cluster. */
+  /** Answers a name in whatever zone it is: used for the target of an ExternalName Service. */
   readonly resolve: (query: Query, name: string) => Promise<Outcome>
 }
 
@@ -57,7 +57,10 @@ export class ZoneServer {
     return this.#cache?.count(kind) ?? 0
   }
 
-  /** Never rejects because of what others answer. */
+  /**
+   * Answers a query after rewriting its name. The response carries the name of the query again. Never rejects because
+   * of what an upstream server sends.
+   */
   async answer(query: Query): Promise<Outcome> {
     const name = rewriteName(query.name, this.zone.rewrites)
     const outcome = await this.resolve(query, name)
@@ -69,7 +72,7 @@ export class ZoneServer {
     }
   }
 
-  /** Answers a name that is not rewritten. */
+  /** Answers `name` as it is, without rewriting it; with autopath also by the rest of the client's search list. */
   async resolve(query: Query, name: string): Promise<Outcome> {
     const outcome = await this.#ask(query, name)
     if (!this.zone.autopath || rcodeOf(outcome) !== RCODE.nameError) return outcome
@@ -81,7 +84,7 @@ export class ZoneServer {
       const reply = replyOf(found)
       return { ...reply, answers: [alias, ...reply.answers], authorities: [], from: "autopath", isFixed: false }
     }
-    // Another client may get another answer.
+    // The response depends on the client's search list, so it must not be cached for other clients.
     return "message" in outcome ? outcome : { ...outcome, isFixed: false }
   }
 
@@ -110,14 +113,14 @@ export class ZoneServer {
 export const rcodeOf = (outcome: Outcome): number =>
   "message" in outcome ? outcome.message.readUInt16BE(2) & 15 : outcome.rcode
 
-/** Another server's message as one that was made here, so that records can be added to it. */
+/** Returns an upstream server's message as a decoded reply, so that records can be added. */
 function replyOf(outcome: Outcome): Reply {
   if (!("message" in outcome)) return outcome
   let packet: DecodedPacket
   try {
     packet = decode(outcome.message)
   } catch {
-    return serverFailure(outcome.from) // it has data that cannot be read
+    return serverFailure(outcome.from) // dns-packet cannot decode the data of a record
   }
   const aged = (records: readonly Answer[] = []): readonly Answer[] =>
     records

@@ -1,10 +1,13 @@
 import type { Socket } from "node:net"
 import type { Watchdog, Watched } from "./proxy/watchdog.ts"
 
-/** What is to be done with a connection, or undefined while its bytes do not tell. */
+/** Returns who takes over a connection, or undefined while more bytes are needed to decide. */
 type Decide = (bytes: Buffer) => ((socket: Socket) => void) | undefined
 
-/** Looks at the first bytes of a connection, gives them back to it, and hands it to who is for it. */
+/**
+ * Reads the first bytes of a connection, puts them back, and passes the connection to the handler that `decide`
+ * returns.
+ */
 export class FirstBytes implements Watched {
   due = Infinity
   place = -1
@@ -13,7 +16,7 @@ export class FirstBytes implements Watched {
   readonly #unwatch: () => void
   #bytes: Buffer | undefined
 
-  /** The connection is cut where they do not come within `ms` milliseconds. */
+  /** Closes the connection when `decide` returns no handler within `ms` milliseconds. */
   constructor(socket: Socket, watchdog: Watchdog, ms: number, decide: Decide) {
     this.#socket = socket
     this.#decide = decide

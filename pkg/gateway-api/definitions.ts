@@ -7,10 +7,10 @@ import { BUNDLE_VERSION, MANAGED_BY, MANAGER, WRITTEN_BY } from "./k3ts-class.ts
 import { referencegrant } from "./referencegrant.ts"
 import { tlsroute } from "./tlsroute.ts"
 
-/** The release of Gateway API whose kinds these are, of its standard channel. */
+/** The release of Gateway API, standard channel, that these definitions are from. */
 const BUNDLE = "v1.6.1"
 
-/** The definitions of all kinds that this program serves, as it installs them. */
+/** The CustomResourceDefinitions of all served kinds, as the API server creates them. */
 export const DEFINITIONS = [gatewayclass, gateway, httproute, grpcroute, tlsroute, referencegrant].map(({ crd }) => ({
   ...crd,
   metadata: {

@@ -1,14 +1,14 @@
-/** What routes change in requests and answers. */
+/** The filters of routes: changes of headers, paths and hosts, redirects, mirrors and CORS. */
 import { s, type Field } from "../operator/custom-resource/fields.ts"
 import { headerName, portNumber, preciseHostname } from "./names.ts"
 import { localReference, mirrorBackend } from "./references.ts"
 
-/** Status codes of redirects. */
+/** The status codes that a redirect may have. */
 const STATUS = [301, 302, 303, 307, 308]
 const TYPES: Readonly<Record<string, string>> = { cors: "CORS", urlRewrite: "URLRewrite" }
 const typeOf = (field: string): string => TYPES[field] ?? `${field[0]!.toUpperCase()}${field.slice(1)}`
 
-/** Each of the fields is there where the filter has its type, and only there. */
+/** Adds a rule for each field: it must be set when the filter has the field's type, and must not be set otherwise. */
 const hasOnlyOwn = <Out, In>(filter: Field<Out, In>, fields: readonly string[]): Field<Out, In> =>
   fields.reduce((ruled, field) => {
     const type = typeOf(field)

@@ -35,7 +35,7 @@ export const frontendTls = s.object({
     .optional(),
 })
 
-/** An address of type IPAddress is one. */
+/** The value of an address of type IPAddress must be an IP address. */
 const ADDRESS_FORM = {
   oneOf: [
     { properties: { type: { enum: ["IPAddress"] }, value: { anyOf: [{ format: "ipv4" }, { format: "ipv6" }] } } },

@@ -45,7 +45,10 @@ const ONE_PREFIX =
 const replacesPrefix = (filter: string): string =>
   `exists_one(f, has(f.${filter}) && has(f.${filter}.path) && f.${filter}.path.type == 'ReplacePrefixMatch' && ` +
   `has(f.${filter}.path.replacePrefixMatch))`
-/** A filter that replaces the matched prefix needs to know which one that is. */
+/**
+ * Returns a CEL rule: a rule with a filter that replaces the matched prefix must have exactly one match, of type
+ * PathPrefix, since the filter needs to know which prefix was matched.
+ */
 const inRule = (filter: string): string =>
   `(has(self.filters) && self.filters.${replacesPrefix(filter)}) ? ${ONE_PREFIX} : true`
 const inBackends = (filter: string): string =>

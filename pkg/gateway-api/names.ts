@@ -1,4 +1,6 @@
-/** Names and numbers that several kinds of Gateway API have. Source: sigs.k8s.io/gateway-api apis/v1/shared_types.go. */
+/**
+ * Names and numbers that several kinds of Gateway API share. Source: sigs.k8s.io/gateway-api apis/v1/shared_types.go.
+ */
 import { s } from "../operator/custom-resource/fields.ts"
 
 export const group = s.string({
@@ -24,7 +26,7 @@ export const hostname = s.string({
   pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
 })
 
-/** A host name without a wildcard. */
+/** A hostname without a wildcard. */
 export const preciseHostname = sectionName
 
 export const portNumber = s.integer({ minimum: 1, maximum: 65535, format: "int32" })

@@ -1,4 +1,4 @@
-/** References between objects of Gateway API and to others. */
+/** References from Gateway API objects to each other and to other kinds. */
 import { s, type Field } from "../operator/custom-resource/fields.ts"
 import { group, headerName, kind, namespace, objectName, portNumber, sectionName } from "./names.ts"
 
@@ -57,7 +57,7 @@ const weightedFields = { ...backendFields, weight: weight.default(1) }
 
 export const weightedBackend = s.object(weightedFields).rule(...NEEDS_PORT)
 
-/** A backend of a rule whose kind of route has filters of its own. */
+/** A backend reference with filters: each kind of route has its own set of filters. */
 export const filteringBackend = <Out, In>(filters: Field<Out, In>) =>
   s.object({ ...weightedFields, filters: filters.optional() }).rule(...NEEDS_PORT)
 
@@ -70,7 +70,9 @@ export const headerMatches = s.list(
   { maxItems: 16, keys: ["name"] },
 )
 
-/** A rule in CEL for the rules of a route: `count(i)` is the number of matches of rule i. */
+/**
+ * Returns the CEL rule that limits the matches of all rules of a route; `count(i)` is the number of matches of rule i.
+ */
 export const matchCount = (count: (i: number) => string): string =>
   `${Array.from({ length: 16 }, (_, i) => `(self.size() > ${i} ? ${count(i)} : 0)`).join(" + ")} <= 128`
 export const TOO_MANY_MATCHES =

@@ -1,4 +1,4 @@
-/** What controllers tell about objects of Gateway API. */
+/** The conditions and the route status that the kinds of Gateway API share. */
 import { s } from "../operator/custom-resource/fields.ts"
 import { controllerName } from "./names.ts"
 import { parentReference } from "./references.ts"
@@ -18,7 +18,7 @@ const condition = s.object({
 
 export const conditions = s.list(condition, { maxItems: 8, keys: ["type"] })
 
-/** A condition that stands until a controller writes it. */
+/** The default condition of a new object, until a controller writes the status. */
 export const pending = (type: string) => ({
   lastTransitionTime: "1970-01-01T00:00:00Z",
   message: "Waiting for controller",

@@ -1,7 +1,7 @@
 /**
- * A process of the benchmark `dns`, by its first argument: `serve` answers names of 1,000 Services, `echo` sends every
- * packet back, `load PORT SECONDS` queries one of the two. `serve` and `echo` print their port, `load` prints the
- * answers it got in a second.
+ * One process of the benchmark `dns`, chosen by the first argument: `serve` answers names of 1,000 Services, `echo`
+ * sends every packet back, `load PORT SECONDS` sends queries to one of the two. `serve` and `echo` print their port,
+ * `load` prints the answers per second.
  */
 import { createSocket, type Socket } from "node:dgram"
 import { encode } from "dns-packet"
@@ -10,7 +10,7 @@ import { startCluster } from "../../components/cluster/testing/cluster.ts"
 import { startDns } from "../../components/dns/dns.fixtures.ts"
 
 const SERVICES = 1000
-/** Questions that wait for their answers at once. */
+/** The number of queries that wait for an answer at once. */
 const WINDOW = 64
 const LOST_AFTER_MS = 200
 
@@ -54,7 +54,7 @@ async function load(port: number, seconds: number): Promise<number> {
     last = performance.now()
     ask()
   })
-  // Packets may be lost: the window is filled again when nothing comes.
+  // Packets may be lost: when no answer comes for a while, a whole window of queries is sent again.
   const refill = setInterval(() => {
     if (performance.now() - last > LOST_AFTER_MS) for (let i = 0; i < WINDOW; i++) ask()
   }, LOST_AFTER_MS)

@@ -5,7 +5,9 @@ const ROUNDS = 5
 const SECONDS = 2
 const PROGRAM = fileURLToPath(new URL("dns-process.ts", import.meta.url))
 
-/** Answers a second about 1,000 Services over UDP, beside a server of the same runtime that sends packets back. */
+/**
+ * Answers per second about 1,000 Services over UDP, next to a server on the same runtime that only sends packets back.
+ */
 export const dns: Benchmark = {
   name: "dns",
   async *run() {

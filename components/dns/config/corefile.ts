@@ -1,4 +1,4 @@
-/** A line of a Corefile: a plugin or one of its options, with the options of its own block. */
+/** A line of a Corefile: a plugin, or an option of a plugin, with the options in its own block. */
 export interface Directive {
   readonly name: string
   readonly args: readonly string[]
@@ -7,7 +7,7 @@ export interface Directive {
   readonly line: number
 }
 
-/** What one or several zones are served with. */
+/** The plugins for one or several zones. */
 export interface ServerBlock {
   readonly zones: readonly string[]
   readonly directives: readonly Directive[]
@@ -20,17 +20,16 @@ interface Token {
   readonly isQuoted: boolean
 }
 
-/** Blocks in blocks that are read: a server's, a plugin's, and one in it. */
+/** How deep blocks may nest: the block of a server, of a plugin, and of one of its options. */
 const DEEPEST = 3
 const LONGEST = 1 << 20
 
-/** A text that is not a Corefile; the message names the line and what is wrong. */
+/** The text is not a Corefile. The message names the line and the error. */
 export class CorefileError extends Error {}
 
 /**
- * Reads server blocks, as in the keys `*.server` of a ConfigMap coredns-custom. Snippets, imports and variables of the
- * environment are not there. Source: https://coredns.io/manual/configuration/.
- *
+ * Reads server blocks, as in the keys `*.server` of the ConfigMap coredns-custom. Snippets, imports and environment
+ * variables are not supported. Source: https://coredns.io/manual/configuration/.
  * @throws CorefileError
  */
 export function parseServers(text: string): readonly ServerBlock[] {
@@ -57,8 +56,7 @@ export function parseServers(text: string): readonly ServerBlock[] {
 }
 
 /**
- * Reads the directives of a block without its braces, as in the keys `*.override` of a ConfigMap coredns-custom.
- *
+ * Reads directives without braces around them, as in the keys `*.override` of the ConfigMap coredns-custom.
  * @throws CorefileError
  */
 export function parseDirectives(text: string): readonly Directive[] {
@@ -104,7 +102,9 @@ function opens(tokens: readonly Token[]): boolean {
   return tokens.length > 1 && last.text === "{" && !last.isQuoted
 }
 
-/** Lines with their words; those without words, and comments, are left out. A word in quotes may hold spaces. */
+/**
+ * Returns the words of each line. Comments and lines without words are left out. A word in quotes may contain spaces.
+ */
 function linesOf(text: string): readonly (readonly Token[])[] {
   if (text.length > LONGEST) throw new CorefileError(`the text is longer than ${LONGEST} characters`)
   return text

@@ -139,7 +139,7 @@ describe("the ConfigMap coredns-custom", () => {
       },
     },
     {
-      title: "leaves a key out that cannot be read, and takes the others",
+      title: "ignores a key that cannot be read, and reads the other keys",
       data: { "a.server": "x.example {", "b.override": "log", README: "what is this" },
       wants: {
         zones: [{ ...ROOT, logs: true }],
@@ -147,7 +147,7 @@ describe("the ConfigMap coredns-custom", () => {
       },
     },
     {
-      title: "names what is not there",
+      title: "reports what is not supported",
       data: {
         "a.override":
           "template IN A\nforward . tls://9.9.9.9\nhosts {\n 10.0.0.1 bad_name!\n spam\n}\nrewrite type A AAAA\ncache 0",
@@ -156,14 +156,14 @@ describe("the ConfigMap coredns-custom", () => {
       wants: {
         zones: [{ name: "" }],
         problems: [
-          "a.override: line 1: template: this plugin is not there",
-          'a.override: line 2: forward: "tls://9.9.9.9" is not an address, with or without a port, of a server',
+          "a.override: line 1: template: this plugin is not supported",
+          'a.override: line 2: forward: "tls://9.9.9.9" is not an IP address of a server, with or without a port',
           'a.override: line 3: hosts: "bad_name!" is not the name of a host',
           'a.override: line 3: hosts: "spam" is neither an address nor an option',
           'a.override: line 7: rewrite: only names are rewritten ("type A AAAA")',
           'a.override: line 8: cache: the time to live must be a number of seconds above 0, but is "0"',
-          'b.server: line 1: "x.example:5353": names are served on port 53 only',
-          'b.server: line 3: "." is served already; use a key that ends with .override',
+          'b.server: line 1: "x.example:5353": zones are served on port 53 only',
+          'b.server: line 3: "." is already served; use a key that ends with .override',
         ],
       },
     },

@@ -2,13 +2,13 @@ import { CorefileError, parseDirectives, parseServers } from "./corefile.ts"
 import { readZone } from "./read-zone.ts"
 import { zoneName, type Zone } from "./zone.ts"
 
-/** Most zones beside the root. */
+/** The most zones besides the root zone. */
 const MOST_ZONES = 1000
 
 export interface CustomReading {
-  /** The root, and the zones of server blocks. */
+  /** The root zone first, then the zones of server blocks. */
   readonly zones: readonly Zone[]
-  /** What is not done, and why: the key of the ConfigMap, then the line. */
+  /** What is ignored, and why. Each text names the key of the ConfigMap, and then the line. */
   readonly problems: readonly string[]
 }
 
@@ -41,10 +41,10 @@ function readServers(text: string, zones: Map<string, Zone>, complain: (problem:
       const [, written = "", port = "53"] = /^(?:dns:\/\/)?([^:]+)(?::(\d+))?$/.exec(key) ?? []
       const name = written === "" ? undefined : zoneName(written)
       if (name === undefined) complain(`line ${line}: "${key}" is not the name of a zone`)
-      else if (port !== "53") complain(`line ${line}: "${key}": names are served on port 53 only`)
+      else if (port !== "53") complain(`line ${line}: "${key}": zones are served on port 53 only`)
       else if (zones.has(name))
-        complain(`line ${line}: "${key}" is served already${name === "" ? "; use a key that ends with .override" : ""}`)
-      else if (zones.size > MOST_ZONES) complain(`line ${line}: "${key}": there may be ${MOST_ZONES} zones at most`)
+        complain(`line ${line}: "${key}" is already served${name === "" ? "; use a key that ends with .override" : ""}`)
+      else if (zones.size > MOST_ZONES) complain(`line ${line}: "${key}": at most ${MOST_ZONES} zones are allowed`)
       else {
         const empty: Zone = { name, rewrites: [], autopath: false, cluster: false, forwards: [], logs: false }
         const { zone, problems } = readZone(empty, directives)

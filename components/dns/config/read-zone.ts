@@ -24,7 +24,10 @@ const HOSTS_TTL = 3600
 const MOST_SERVERS = 15
 const DNS_PORT = 53
 
-/** Plugins of which the work is done here anyway, or means nothing in this process. */
+/**
+ * Plugins that are accepted without effect: the server always does what they do, or they have no meaning in this
+ * process.
+ */
 const ACCEPTED = new Set([
   "errors",
   "health",
@@ -37,13 +40,16 @@ const ACCEPTED = new Set([
   "nsid",
 ])
 
-/** The reading of directives; what cannot be read, and so is not done, is said in `problems`. */
+/** A zone with the directives that could be read; `problems` names those that are ignored. */
 export interface ZoneReading {
   readonly zone: Zone
   readonly problems: readonly string[]
 }
 
-/** Adds directives to a zone: they replace those of the same plugin, but rewrites and forwards come before them. */
+/**
+ * Adds directives to a zone. A directive replaces the one of the same plugin; rewrites and forwards are put before the
+ * earlier ones.
+ */
 export function readZone(before: Zone, directives: readonly Directive[]): ZoneReading {
   const problems: string[] = []
   let zone = before
@@ -58,7 +64,7 @@ export function readZone(before: Zone, directives: readonly Directive[]): ZoneRe
     else if (directive.name === "cache") zone = { ...zone, cache: readCache(directive, complain) }
     else if (directive.name === "rewrite") added.rewrites.push(...readRewrite(directive, complain))
     else if (directive.name === "forward") added.forwards.push(...readForward(directive, complain))
-    else complain("this plugin is not there")
+    else complain("this plugin is not supported")
   }
   zone = {
     ...zone,
@@ -77,7 +83,7 @@ function readAutopath(zone: Zone, { args }: Directive, complain: Complain): Zone
 }
 
 function readHosts({ args, options }: Directive, complain: Complain): HostsOptions {
-  if (args.length > 0) complain(`files and zones are not read ("${args.join(" ")}"); write the entries into its block`)
+  if (args.length > 0) complain(`files and zones are not read ("${args.join(" ")}"); write the entries into the block`)
   const entries: { ip: string; name: string }[] = []
   let [ttl, fallsThrough, reverse] = [HOSTS_TTL, false, true]
   for (const option of options) {
@@ -112,7 +118,7 @@ function readRewrite({ args }: Directive, complain: Complain): readonly Rewrite[
     complain(`must be "name [exact|prefix|suffix|substring] FROM TO", but is "${args.join(" ")}"`)
     return []
   }
-  // Answers always carry the name that was asked, which is what "answer auto" is for.
+  // Responses always carry the name of the query, which is what "answer auto" asks for.
   if (options.length > 0 && options.join(" ") !== "answer auto")
     complain(`"${options.join(" ")}" is not an option here`)
   return [{ match: match ?? "exact", from, to, goesOn }]
@@ -123,12 +129,12 @@ function readForward({ args, options }: Directive, complain: Complain): readonly
   const from = zoneName(first)
   const servers = to.flatMap((text) => {
     const server = readServer(text)
-    if (server === undefined) complain(`"${text}" is not an address, with or without a port, of a server`)
+    if (server === undefined) complain(`"${text}" is not an IP address of a server, with or without a port`)
     return server ?? []
   })
   if (from === undefined) complain(`"${first}" is not the name of a zone`)
   if (to.length === 0) complain("must name a server")
-  if (servers.length > MOST_SERVERS) complain(`has ${servers.length} servers, but may have ${MOST_SERVERS} at most`)
+  if (servers.length > MOST_SERVERS) complain(`has ${servers.length} servers, but at most ${MOST_SERVERS} are allowed`)
   if (from === undefined || servers.length === 0 || servers.length > MOST_SERVERS) return []
   let protocol: ForwardOptions["protocol"] = "client"
   let policy: ForwardOptions["policy"] = "random"
@@ -145,7 +151,7 @@ function readForward({ args, options }: Directive, complain: Complain): readonly
     else if (option.name === "policy") {
       if (value === "random" || value === "round_robin" || value === "sequential") policy = value
       else complain(`the policy must be random, round_robin or sequential, but is "${value}"`)
-    } else if (option.name !== "expire" && option.name !== "health_check") complain(`"${option.name}" is not there`)
+    } else if (option.name !== "expire" && option.name !== "health_check") complain(`"${option.name}" is not supported`)
   }
   return [{ from, except, servers, protocol, policy, maxFails, maxConcurrent }]
 }
@@ -172,8 +178,8 @@ function readCache({ args, options }: Directive, complain: Complain): CacheOptio
   for (const option of options) {
     if (option.name === "success") success = readBounds(option, success, complain)
     else if (option.name === "denial") denial = readBounds(option, denial, complain)
-    // What has expired is always used while no server answers.
-    else if (option.name !== "serve_stale") complain(`"${option.name}" is not there`)
+    // Expired answers are always served while no server answers, so the option changes nothing.
+    else if (option.name !== "serve_stale") complain(`"${option.name}" is not supported`)
   }
   return { success, denial }
 }
@@ -182,7 +188,7 @@ function readCache({ args, options }: Directive, complain: Complain): CacheOptio
 function readBounds({ name, args }: Directive, before: CacheOptions["success"], complain: Complain) {
   const numbers = args.map((arg) => (/^\d{1,6}$/.test(arg) ? Number(arg) : Number.NaN))
   if (numbers.length === 0 || numbers.length > 3 || numbers.some(Number.isNaN)) {
-    complain(`${name} takes a number of answers and one or two of seconds, but is "${args.join(" ")}"`)
+    complain(`${name} must be CAPACITY [TTL] [MINTTL], but is "${args.join(" ")}"`)
     return before
   }
   const [capacity = before.capacity, ttl = before.ttl, minTtl = before.minTtl] = numbers

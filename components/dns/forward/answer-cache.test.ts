@@ -24,7 +24,7 @@ const OPTIONS = {
 interface Case {
   readonly title: string
   readonly given: Packet
-  /** Seconds for which it is kept. */
+  /** Seconds for which the answer is cached. */
   readonly wants: number
 }
 

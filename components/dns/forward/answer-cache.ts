@@ -7,7 +7,7 @@ import { FLAG, RCODE } from "../wire/query.ts"
 const STALE_MS = 3_600_000
 /** The TTL that a client sees in an expired answer, in seconds. Source: RFC 8767 5.11. */
 const STALE_TTL = 30
-/** Bytes of the answers of one kind, whatever their number. */
+/** The most bytes of cached answers of each kind, whatever their number. */
 const LARGEST_BYTES = 8 << 20
 
 type Kind = keyof CacheOptions
@@ -28,8 +28,8 @@ export interface Found {
 }
 
 /**
- * Caches answers of upstream servers for their TTL: positive and negative ones in a table each. The oldest entries are
- * dropped first. Sources: RFC 2308 5, CoreDNS plugin/cache.
+ * Caches answers of upstream servers for their TTL, positive and negative answers separately. The entries that were
+ * added first are dropped first. Sources: RFC 2308 5, CoreDNS plugin/cache.
  */
 export class AnswerCache {
   readonly #clock: Pick<Clock, "monotonic">
@@ -96,6 +96,6 @@ function lifetime(message: Buffer): { readonly kind: Kind; readonly ttl: number 
     return { kind: "success", ttl: Math.max(0, Math.min(...records.map(ttlOf))) }
   const soa = records.find(({ section, type }) => section === "authority" && type === TYPE.SOA)
   if (soa === undefined || soa.end - soa.dataAt < 4) return undefined
-  // The last field of its data says for how long a denial holds.
+  // The last four bytes of the SOA data are `minimum`, the TTL of negative answers.
   return { kind: "denial", ttl: Math.max(0, Math.min(ttlOf(soa), message.readInt32BE(soa.end - 4))) }
 }

@@ -26,7 +26,7 @@ async function server(answer: Parameters<typeof fakeServer>[0]): Promise<FakeSer
   return made
 }
 
-/** A forwarder to servers on these ports of loopback, in this order. */
+/** Returns a forwarder to servers on these ports of loopback, in this order. */
 function forwarderTo(ports: readonly number[], options: Partial<ForwardOptions> = {}) {
   const clock = new VirtualClock(0)
   const log = createLogger({ clock, format: "text", level: "error", write: () => undefined })
@@ -51,14 +51,14 @@ function forwarderTo(ports: readonly number[], options: Partial<ForwardOptions> 
   return { forwarder, clock, ask }
 }
 
-/** The first address of an answer. */
+/** Returns the first address of an answer. */
 function seen(passed: NotPassed | { readonly message: Buffer }): string {
   if (typeof passed === "string") return passed
   const [first] = decode(passed.message).answers ?? []
   return first?.type === "A" ? first.data : "none"
 }
 
-/** Advances time until a promise settles whose servers say nothing. */
+/** Advances virtual time until a promise settles that waits for silent servers. */
 async function patiently<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   let isSettled = false
   const settled = promise.finally(() => (isSettled = true))

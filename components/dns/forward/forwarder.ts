@@ -6,9 +6,12 @@ import type { Question } from "../wire/question.ts"
 import type { AnswerCache } from "./answer-cache.ts"
 import { Upstream, type UpstreamContext } from "./upstream.ts"
 
-/** How long servers are asked in turn for one query. Source: CoreDNS plugin/forward, defaultTimeout. */
+/**
+ * The time in which servers are asked one after the other for one query. Source: CoreDNS plugin/forward,
+ * defaultTimeout.
+ */
 const DEADLINE_MS = 5000
-/** The part of `maxConcurrent` that one client may use. */
+/** The share of `maxConcurrent` that one client may use. */
 const CLIENT_SHARE = 0.25
 
 export interface ForwarderContext extends UpstreamContext {
@@ -22,7 +25,7 @@ export interface Passed {
   readonly age: number
 }
 
-/** Why there is no answer: too many queries wait, or no server has answered. */
+/** Why a query was not answered: too many queries are waiting, or no server answered. */
 export type NotPassed = "busy" | "unreachable"
 
 /**
@@ -60,7 +63,7 @@ export class Forwarder {
       if (kept !== undefined) this.#context.metrics.staleServed()
       return kept
     }
-    // Nobody waits for servers that are known not to answer, where there is an old answer.
+    // With an expired answer at hand, a client does not wait for servers that are known to fail.
     if (kept !== undefined && this.#upstreams.every(({ isResting }) => isResting)) return stale()!
     if (!this.#mayWait(client)) {
       this.#context.metrics.rejected()
@@ -77,7 +80,7 @@ export class Forwarder {
     return this.#waits < maxConcurrent && ofClient < Math.max(1, maxConcurrent * CLIENT_SHARE)
   }
 
-  /** Clients that ask the same at the same time share one query to the servers. */
+  /** Waits for the answer of the servers. Clients with the same question at the same time share one query. */
   async #wait(question: Question, { address, protocol }: Client): Promise<Buffer | undefined> {
     this.#waits++
     this.#waiting.set(address, (this.#waiting.get(address) ?? 0) + 1)
@@ -108,13 +111,13 @@ export class Forwarder {
         return message
       } catch (err) {
         metrics.unanswered(upstream.name)
-        log.debug("A DNS server did not answer", { server: upstream.name, err })
+        log.debug("Upstream DNS server did not answer", { server: upstream.name, err })
       }
     }
     return undefined
   }
 
-  /** Those that answer first, by the policy; then those that have failed. */
+  /** Returns the servers in the order of the policy, with those that failed too often at the end. */
   #order(): readonly Upstream[] {
     const { policy } = this.#options
     const from =

@@ -8,9 +8,9 @@ import { Frames, frame } from "../wire/frames.ts"
 import { HEADER_BYTES, layoutOf } from "../wire/layout.ts"
 import { FLAG } from "../wire/query.ts"
 
-/** Longest wait for an answer. Source: CoreDNS plugin/pkg/proxy, readTimeout. */
+/** The longest wait for one answer, in milliseconds. Source: CoreDNS plugin/pkg/proxy, readTimeout. */
 const TIMEOUT_MS = 2000
-/** How long a server that has failed is asked last; each further failure doubles it. */
+/** Milliseconds for which a server that failed too often is asked last. Each further failure doubles the time. */
 const FIRST_REST_MS = 500
 const LONGEST_REST_MS = 10_000
 
@@ -21,7 +21,7 @@ export interface UpstreamContext {
 
 /** A server to which queries are forwarded. */
 export class Upstream {
-  /** `10.0.0.1:53`, for metrics and the log. */
+  /** Address and port, such as `10.0.0.1:53`, for metrics and the log. */
   readonly name: string
   readonly #server: ForwardServer
   readonly #maxFails: number
@@ -36,16 +36,15 @@ export class Upstream {
     this.name = joinHostPort(server.address, server.port)
   }
 
-  /** Whether it has failed so often that others are asked first. */
+  /** Whether the server has failed so often that the other servers are asked first. */
   get isResting(): boolean {
     return this.#restsUntil > this.#context.clock.monotonic()
   }
 
   /**
-   * Sends a query with a random id, so that nobody else can forge its answer. An answer over UDP that is cut
-   * off is asked for again over TCP.
-   *
-   * @throws Error when there is no answer in time
+   * Sends a query with a random id, which a forged answer would have to guess. A truncated answer over UDP is fetched
+   * again over TCP.
+   * @throws Error when no answer comes in time
    */
   async ask(question: Buffer, protocol: "udp" | "tcp"): Promise<Buffer> {
     const message = Buffer.from(question)
@@ -74,7 +73,7 @@ export class Upstream {
       const end = (settle: () => void) => {
         timer.cancel()
         socket.removeAllListeners()
-        // An error that comes after the answer is nobody's.
+        // Errors after the answer are ignored: the query is already settled.
         socket.on("error", () => undefined)
         socket.close()
         settle()
@@ -84,7 +83,8 @@ export class Upstream {
       socket.on("message", (answer: Buffer) => {
         if (answers(answer, message)) end(() => resolve(answer))
       })
-      // Connected, so that only this server's packets arrive, and a port where nobody listens is an error at once.
+      // A connected socket receives packets from this server only, and reports at once that no process listens on the
+      // port.
       socket.connect(port, address, () => socket.send(message))
     })
   }
@@ -115,7 +115,7 @@ export class Upstream {
   }
 }
 
-/** Whether a message is well-formed and answers this question. */
+/** Returns whether a message is well-formed and answers this question. */
 function answers(message: Buffer, question: Buffer): boolean {
   if (message.length < HEADER_BYTES || message.readUInt16BE(0) !== question.readUInt16BE(0)) return false
   if ((message.readUInt16BE(2) & FLAG.response) === 0) return false

@@ -1,7 +1,7 @@
-/** Bytes of the length before each message over TCP. Source: RFC 1035 4.2.2. */
+/** The bytes of the length before each message over TCP. Source: RFC 1035 4.2.2. */
 const PREFIX = 2
 
-/** A message as it travels over TCP: after its length. */
+/** Returns a message in the form for TCP: with its length before it. */
 export function frame(message: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(PREFIX + message.length)
   framed.writeUInt16BE(message.length, 0)
@@ -9,11 +9,11 @@ export function frame(message: Buffer): Buffer {
   return framed
 }
 
-/** Puts the messages of one TCP connection together again. */
+/** Splits the bytes of one TCP connection into messages. */
 export class Frames {
   #pending: Buffer = Buffer.alloc(0)
 
-  /** Takes what has come; returns the messages that are complete now, in order. */
+  /** Takes the bytes that have arrived; returns the messages that are complete now, in order. */
   take(bytes: Buffer): readonly Buffer[] {
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
     const messages: Buffer[] = []

@@ -1,4 +1,4 @@
-/** Codes of types of records that are named in code and metrics. Source: IANA, DNS parameters. */
+/** The record types that have a name in code and metrics. Source: IANA, DNS parameters. */
 export const TYPE_NAMES: ReadonlyMap<number, string> = new Map([
   [1, "A"],
   [2, "NS"],
@@ -24,7 +24,10 @@ export const HEADER_BYTES = 12
 /** Source: RFC 1035 3.1. */
 const LONGEST_NAME = 255
 
-/** One record of a message. Positions are bytes from the start of the message; `end` is that of the next record. */
+/**
+ * One record of a message. Positions are in bytes from the start of the message; `end` is the position after the
+ * record.
+ */
 export interface RecordAt {
   readonly section: "answer" | "authority" | "additional"
   readonly type: number
@@ -34,22 +37,21 @@ export interface RecordAt {
   readonly end: number
 }
 
-/** What a message asks, and where its records stand. */
+/** The question of a message, and the positions of its records. */
 export interface Layout {
   /** In lower case, without a dot at the end; empty for the root. A dot inside a label is written `\.`. */
   readonly name: string
   readonly type: number
   readonly class: number
-  /** Where the question section ends. */
+  /** The position after the question section. */
   readonly questionEnd: number
   readonly records: readonly RecordAt[]
 }
 
 /**
- * Finds the parts of a message with one question, without decoding its data, so that an answer can be passed on as it
- * came. Source: RFC 1035 4.1.
- *
- * @throws RangeError when the message is incomplete or malformed, or has not exactly one question
+ * Finds the parts of a message with one question. Record data is not decoded, so that an answer can be passed on
+ * unchanged. Source: RFC 1035 4.1.
+ * @throws RangeError when the message is incomplete or malformed, or does not have exactly one question
  */
 export function layoutOf(message: Buffer): Layout {
   if (message.readUInt16BE(4) !== 1) throw new RangeError("the message does not have exactly one question")
@@ -82,7 +84,7 @@ export function layoutOf(message: Buffer): Layout {
   return { name, type, class: questionClass, questionEnd: end + 4, records }
 }
 
-/** Reads the name of a question, which stands first and so points nowhere. */
+/** Reads the name of the question. It cannot be compressed, since no name stands before it. */
 function readName(message: Buffer, start: number): { readonly name: string; readonly end: number } {
   const labels: string[] = []
   let at = start
@@ -97,7 +99,7 @@ function readName(message: Buffer, start: number): { readonly name: string; read
   return { name: labels.join(".").toLowerCase(), end: at + 1 }
 }
 
-/** Returns where a name ends that may end in a pointer. */
+/** Returns the position after a name, which may end in a compression pointer. */
 function skipName(message: Buffer, start: number): number {
   let at = start
   for (;;) {

@@ -23,8 +23,8 @@ export const RCODE = {
 } as const
 
 /**
- * Largest UDP answer to a client that does not say what it takes, and to one that does. Sources: RFC 1035 4.2.1, DNS
- * flag day 2020.
+ * The largest UDP response in bytes, to clients without EDNS, and to clients with EDNS whatever size they announce.
+ * Sources: RFC 1035 4.2.1, DNS flag day 2020.
  */
 const PLAIN_UDP = 512
 const LARGEST_UDP = 1232
@@ -46,16 +46,16 @@ export interface Query {
   /** Where the question ends in `message`. */
   readonly questionEnd: number
   readonly hasEdns: boolean
-  /** Whether DNSSEC's records are wanted. */
+  /** Whether the client wants DNSSEC records. */
   readonly dnssecOk: boolean
-  /** Bytes that the answer may have. */
+  /** The largest response for this client, in bytes. */
   readonly limit: number
   readonly client: Client
 }
 
 /**
- * Reads a client's message. Returns a code instead where it cannot be answered, and undefined where it gets no answer
- * at all, since it is no query.
+ * Reads a client's message. Returns the RCODE of an error response when the query cannot be answered, and undefined
+ * when the message gets no response because it is not a query.
  */
 export function readQuery(message: Buffer, client: Client): Query | number | undefined {
   if (message.length < HEADER_BYTES) return undefined
@@ -88,5 +88,5 @@ export function readQuery(message: Buffer, client: Client): Query | number | und
   }
 }
 
-/** The name of a type of records as clients write it; undefined for one that is not known here. */
+/** Returns the name of a record type; undefined for types without a name here. */
 export const typeName = ({ type }: Pick<Query, "type">): string | undefined => TYPE_NAMES.get(type)

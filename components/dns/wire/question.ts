@@ -3,19 +3,19 @@ import { FLAG, type Query } from "./query.ts"
 
 const AUTHENTIC_DATA = 1 << 5
 
-/** What another server is asked for. */
+/** The question that is sent to an upstream server. */
 export interface Question {
   /** In lower case, without a dot at the end. */
   readonly name: string
-  /** Equal for all questions that have the same answer: the key of the cache. */
+  /** The key of the cache: equal for questions that have the same answer. */
   readonly key: string
-  /** The question as a message with the id 0. */
+  /** The question as a DNS message with the id 0. */
   readonly message: Buffer
 }
 
 /**
- * Makes the question that is forwarded for a query: for its name or another one, and without EDNS options, which are
- * between the client and this server, such as cookies.
+ * Returns the question to forward for a query, for its own name or another one. EDNS options such as cookies are left
+ * out: they concern only the client and this server.
  */
 export function questionOf(query: Query, name = query.name): Question {
   const flags = query.flags & (FLAG.recursionDesired | FLAG.checkingDisabled | AUTHENTIC_DATA)

@@ -2,27 +2,30 @@ import { encode, type Answer } from "dns-packet"
 import { FLAG, RCODE, type Query } from "./query.ts"
 import { HEADER_BYTES, layoutOf, TYPE, type RecordAt } from "./layout.ts"
 
-/** A response whose records come from this server. */
+/** A response whose records this server makes. */
 export interface Reply {
   readonly rcode: number
   readonly authoritative: boolean
   readonly answers: readonly Answer[]
   readonly authorities: readonly Answer[]
   readonly additionals: readonly Answer[]
-  /** CoreDNS' plugin for what has answered, for the metrics. */
+  /** The CoreDNS plugin that gives such responses, for the metrics. */
   readonly from: string
-  /** Whether the same query has the same response until something in the cluster changes. */
+  /** Whether the same query gets the same response until an object of the cluster changes. */
   readonly isFixed: boolean
 }
 
-/** Points to the name in the question, which stands behind the header. Source: RFC 1035 4.1.4. */
+/** A compression pointer to the name in the question, which follows the header. Source: RFC 1035 4.1.4. */
 const TO_QUESTION = Buffer.from([0xc0, HEADER_BYTES])
-/** An OPT record that says how large messages may be which come here; nothing else. Source: RFC 6891 6.1.2. */
+/**
+ * An OPT record without options. It announces that this server takes messages of up to 1,232 bytes. Source: RFC 6891
+ * 6.1.2.
+ */
 const OWN_OPTIONS = Buffer.from([0, 0, TYPE.OPT, 0x04, 0xd0, 0, 0, 0, 0, 0, 0])
 const RCODE_IN_OPTIONS = 5
 
 /**
- * Encodes the response to a query. Records that do not fit are left out. If answers are left out, the response is
+ * Encodes the response to a query. Records that do not fit are left out; when answers are left out, the response is
  * marked as truncated, so that the client repeats the query over TCP.
  */
 export function writeReply(query: Query, reply: Reply): Buffer {
@@ -57,7 +60,10 @@ export function writeReply(query: Query, reply: Reply): Buffer {
   return message
 }
 
-/** Encodes the response to a message that is no valid query: a header with the code, and an OPT record if the code needs it. */
+/**
+ * Encodes the error response to a message that is not a valid query: a header with the code, and an OPT record if the
+ * code needs one.
+ */
 export function writeRefusal(message: Buffer, rcode: number): Buffer {
   const header = Buffer.from(message.subarray(0, HEADER_BYTES))
   const flags = message.readUInt16BE(2)
@@ -73,8 +79,8 @@ export function writeRefusal(message: Buffer, rcode: number): Buffer {
 }
 
 /**
- * Makes the response to a query from the message of an upstream server: with the id and question of this query, TTLs
- * that are `age` seconds shorter, and as many records as fit.
+ * Returns the response to a query from the message of an upstream server: with the id and question of the query, TTLs
+ * reduced by `age` seconds, and as many records as fit.
  */
 export function passReply(query: Query, theirs: Buffer, age: number): Buffer {
   const { questionEnd, records } = layoutOf(theirs)
@@ -88,7 +94,7 @@ export function passReply(query: Query, theirs: Buffer, age: number): Buffer {
   return message.length <= query.limit ? message : cut(message, questionEnd, records, query.limit)
 }
 
-/** Truncates a response: drops the records at the end that do not fit, but keeps the OPT record. */
+/** Truncates a response: drops records from the end until it fits, but keeps the OPT record. */
 function cut(message: Buffer, questionEnd: number, records: readonly RecordAt[], limit: number): Buffer {
   const options = records.find(({ type }) => type === TYPE.OPT)
   const room = limit - (options === undefined ? 0 : options.end - options.start)
@@ -103,7 +109,7 @@ function cut(message: Buffer, questionEnd: number, records: readonly RecordAt[],
   return result
 }
 
-/** An answer without records. */
+/** Returns a reply without records. */
 export const failure = (rcode: number, from: string): Reply => ({
   rcode,
   authoritative: false,

@@ -5,22 +5,22 @@ import { fails, holds, type Told } from "./conditions.ts"
 import { allowsNamespace, type GatewayState, type ListenerState } from "./listeners.ts"
 import type { AnyRoute, Objects, ParentRef } from "./objects.ts"
 
-/** A route at a listener, for some hosts. */
+/** A route attached to one listener. */
 export interface Attachment {
   readonly state: ListenerState
   readonly of: AnyRoute
-  /** Names and patterns; empty for every host of the listener. */
+  /** The hostnames, with or without a wildcard, that the route and the listener have in common; `""` is every host. */
   readonly hostnames: readonly string[]
 }
 
-/** What a route is told about one of its parents. */
+/** Whether one parent accepts a route, and the listeners that the route is attached to there. */
 export interface ParentState {
   readonly ref: ParentRef
   readonly accepted: Told
   readonly attachments: readonly Attachment[]
 }
 
-/** A route's parents among the Gateways of this controller. */
+/** Returns the parentRefs of a route that name a Gateway of this controller; other parentRefs are left out. */
 export function parentsOf(
   any: AnyRoute,
   gateways: ReadonlyMap<string, GatewayState>,
@@ -61,6 +61,6 @@ function attach(
     return hostnames.length === 0 ? [] : { state, of: any, hostnames }
   })
   if (attachments.length === 0)
-    return refused("NoMatchingListenerHostname", "no hostname of the route is one of a listener")
+    return refused("NoMatchingListenerHostname", "no hostname of the route matches a listener")
   return { accepted: holds("Accepted", "Accepted"), attachments }
 }

@@ -5,7 +5,7 @@ import type { BackendRef, Refusal } from "../routing/target.ts"
 import { fails, type Told } from "./conditions.ts"
 import type { Objects, RouteKind } from "./objects.ts"
 
-/** A reference to a backend, as all kinds of routes have it. */
+/** A reference to a backend; the fields that backendRefs of all kinds of routes share. */
 export interface Reference {
   readonly group: string
   readonly kind: string
@@ -14,7 +14,7 @@ export interface Reference {
   readonly port?: number
 }
 
-/** The route whose references are looked at. */
+/** The kind and namespace of the route that has the reference: ReferenceGrants name these. */
 export interface RouteName {
   readonly kind: RouteKind
   readonly namespace: string
@@ -25,8 +25,9 @@ export type Resolved =
   | { readonly to: Refusal; readonly problem: Told }
 
 /**
- * The Service that a reference names, or why its requests are answered with 500. Source: apis/v1/httproute_types.go
- * HTTPRouteRule.BackendRefs.
+ * Returns the Service that a reference names. A reference that cannot be used gives a refusal instead: its share of the
+ * requests is answered with 500, and `problem` is the condition ResolvedRefs. `protocol` overrides the one of the
+ * Service's port. Source: apis/v1/httproute_types.go HTTPRouteRule.BackendRefs.
  */
 export function resolve(
   { group, kind, name, namespace, port = 0 }: Reference,

@@ -1,6 +1,6 @@
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 
-/** A condition without the times that the writer adds. */
+/** A condition without `lastTransitionTime` and `observedGeneration`, which are added when the status is written. */
 export interface Told {
   readonly type: string
   readonly status: "True" | "False" | "Unknown"
@@ -8,7 +8,7 @@ export interface Told {
   readonly message: string
 }
 
-/** A condition of an object of Gateway API. */
+/** A condition as the status of a Gateway API object stores it. */
 export interface Condition extends Told {
   readonly lastTransitionTime: string
   readonly observedGeneration?: number
@@ -22,7 +22,7 @@ export const fails = (type: string, reason: string, message: string): Told => ({
   message,
 })
 
-/** The conditions as they are stored: one whose status has not changed keeps the time of its last transition. */
+/** Returns the conditions to store. A condition whose `status` has not changed keeps its `lastTransitionTime`. */
 export function conditionsOf(
   told: readonly Told[],
   present: readonly Condition[],

@@ -1,6 +1,7 @@
 /**
- * The tests of upstream's core profiles that are about where requests go, in our own words: `stands` names the test of
- * sigs.k8s.io/gateway-api conformance/tests. The ledger of all of them is test/conformance/ledger/gateway.
+ * The routing tests of upstream's core conformance profiles, rewritten for this project. `stands` names the test in
+ * sigs.k8s.io/gateway-api conformance/tests that a row replaces. All of those tests are listed in
+ * test/conformance/ledger/gateway.
  */
 import { expect, test } from "bun:test"
 import { gateway, grant, grpc, http, listener, to, tls, worldOf, type Asked, type World } from "./translate.fixtures.ts"
@@ -22,7 +23,7 @@ const rule = (service: string, ...matches: readonly object[]) => ({
   backendRefs: [to(service)],
   ...(matches.length === 0 ? {} : { matches }),
 })
-/** A route of every host at the Gateway `web`. */
+/** An HTTPRoute without hostnames whose parent is the Gateway `web`. */
 const routed = (...rules: readonly object[]) => ({ gateways: [web()], routes: [http("route", parents, { rules })] })
 
 const BY_HEADER = [

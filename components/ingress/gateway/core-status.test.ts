@@ -1,6 +1,6 @@
 /**
- * The tests of upstream's core profiles that are about conditions, in our own words: `stands` names the test of
- * sigs.k8s.io/gateway-api conformance/tests.
+ * The tests of conditions in upstream's core conformance profiles, rewritten for this project. `stands` names the test
+ * in sigs.k8s.io/gateway-api conformance/tests that a row replaces.
  */
 import { expect, test } from "bun:test"
 import { gateway, grant, grpc, http, listener, tls, to, worldOf, type World } from "./translate.fixtures.ts"
@@ -12,7 +12,7 @@ const all = { namespaces: { from: "All" } }
 const https = (certificateRef: object, more: object = {}) =>
   listener({ name: "https", port: 443, protocol: "HTTPS", tls: { certificateRefs: [certificateRef] }, ...more })
 
-/** What the Gateway `web` and its listeners are told, as far as a row names it. */
+/** The expected conditions of the Gateway `web` and its listeners. What a row leaves out is not compared. */
 interface GatewayRow {
   readonly stands: string
   readonly title: string
@@ -198,7 +198,7 @@ interface RouteRow {
   readonly given: Omit<World, "routes">
   readonly route: AnyRoute
   readonly wants: readonly string[]
-  /** What a request to the Gateway `web` gets. */
+  /** The status that a request to the Gateway `web` is answered with. */
   readonly gets?: number
 }
 

@@ -1,4 +1,7 @@
-/** What this controller can do, by upstream's names and in their order. Source: sigs.k8s.io/gateway-api pkg/features. */
+/**
+ * The features that this controller supports, in alphabetical order, as `status.supportedFeatures` requires. Source:
+ * sigs.k8s.io/gateway-api pkg/features.
+ */
 export const SUPPORTED_FEATURES: readonly string[] = [
   "GRPCRoute",
   "GRPCRouteNamedRouteRule",

@@ -10,15 +10,18 @@ export type Filter = HttpFilter | GrpcFilter
 type HeaderModifier = NonNullable<Filter["requestHeaderModifier"]>
 type PathModifier = NonNullable<NonNullable<HttpFilter["urlRewrite"]>["path"]>
 
-/** What the filters of a rule, or of one of its backends, do. */
+/** The compiled filters of a rule or of one of its backends. */
 export interface Filtered {
   readonly changes: Changes
   readonly redirect?: Redirect
-  /** Why the rule cannot be followed: it is not followed without one of its filters. */
+  /**
+   * Why a filter is not supported. The rule is then answered with 500: with only its other filters applied, requests
+   * could be passed on without a change that the owner asked for.
+   */
   readonly unsupported?: string
 }
 
-/** `prefix`: the path that the rule matches; undefined where that is no prefix. */
+/** Compiles the filters. `prefix` is the path of the rule's PathPrefix match; undefined for other matches. */
 export function filtered(filters: readonly Filter[], prefix: string | undefined): Filtered {
   let changes: Changes = {}
   let redirect: Redirect | undefined
@@ -46,14 +49,16 @@ export function filtered(filters: readonly Filter[], prefix: string | undefined)
   return { changes, ...(redirect === undefined ? {} : { redirect }) }
 }
 
-/** @throws Error for a field that says where a message ends, or how it is sent, and for one with a line's end in it */
+/**
+ * @throws Error for a header that frames the message or belongs to the connection, and for a value with a line break
+ */
 function fieldChanges({ set = [], add = [], remove = [] }: HeaderModifier): FieldChanges {
   const own = (name: string) => {
     if (!isToken(name) || isFraming(name.toLowerCase())) throw new Error(`filters: header ${name} cannot be changed`)
     return name
   }
   const field = ({ name, value }: { readonly name: string; readonly value: string }): Field => {
-    if (!isValue(value)) throw new Error(`filters: the value of header ${name} has a character that may not be there`)
+    if (!isValue(value)) throw new Error(`filters: the value of header ${name} has a character that is not allowed`)
     return fieldOf(own(name), Buffer.from(value, "utf8").toString("latin1").trim())
   }
   return {
@@ -63,7 +68,7 @@ function fieldChanges({ set = [], add = [], remove = [] }: HeaderModifier): Fiel
   }
 }
 
-/** Of entries with equal names, in whatever case, the first one counts. Source: HTTPHeaderFilter. */
+/** Of entries whose names differ at most in case, the first one counts. Source: HTTPHeaderFilter. */
 function firstOfName<T extends { readonly name: string }>(entries: readonly T[]): readonly T[] {
   const byName = new Map<string, T>()
   for (const entry of entries) {
@@ -73,7 +78,7 @@ function firstOfName<T extends { readonly name: string }>(entries: readonly T[])
   return [...byName.values()]
 }
 
-/** @throws Error for a path that is none */
+/** @throws Error for a path with characters that a path cannot have, and for a prefix replacement without a prefix */
 function rewriteOf(
   { hostname, path }: { readonly hostname?: string; readonly path?: PathModifier },
   prefix: string | undefined,
@@ -90,7 +95,7 @@ function pathChange(
 ): PathChange {
   const value = replaceFullPath ?? replacePrefixMatch
   if (!/^[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(value))
-    throw new Error(`filters: ${JSON.stringify(value)} is no path: it must be printable ASCII without ? and #`)
+    throw new Error(`filters: ${JSON.stringify(value)} is not a path: it must be printable ASCII without ? and #`)
   if (replaceFullPath !== undefined) return { kind: "full", value }
   if (prefix === undefined) throw new Error("filters: replacePrefixMatch needs a match of type PathPrefix")
   return { kind: "prefix", prefix: prefix.replace(/\/+$/, "").length, value }

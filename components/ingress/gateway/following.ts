@@ -26,7 +26,7 @@ import { classStatus, gatewayStatus, routeStatus } from "./status.ts"
 import { tellGateways, tellRoutes, type GatewayTold, type Generation, type RouteTold } from "./tell.ts"
 import { translate, type Translation } from "./translate.ts"
 
-/** The kinds of routes, by their plural names. */
+/** The kinds of routes, by the plural names of their definitions. */
 const ROUTES = { httproutes: HTTPRoute, grpcroutes: GRPCRoute, tlsroutes: TLSRoute } as const
 type RoutePlural = keyof typeof ROUTES
 const KINDS: Readonly<Record<RoutePlural, RouteKind>> = {
@@ -35,7 +35,10 @@ const KINDS: Readonly<Record<RoutePlural, RouteKind>> = {
   tlsroutes: "TLSRoute",
 }
 
-/** Objects of Gateway API, as far as they matter: classes and Gateways, and the rest while there is a Gateway. */
+/**
+ * Watches the Gateway API objects and writes their statuses. GatewayClasses and Gateways are always watched; routes and
+ * the objects that they refer to only while this controller has a Gateway.
+ */
 export class Following {
   readonly #context: ComponentContext
   readonly #changed: () => void
@@ -73,7 +76,7 @@ export class Following {
     )
   }
 
-  /** The Gateways of this controller, the oldest first. */
+  /** Returns the Gateways of this controller that are not being deleted, oldest first. */
   gateways(): readonly Gateway[] {
     const { informers } = this.#context
     const classes = informers.of(GatewayClass)
@@ -89,7 +92,10 @@ export class Following {
       .sort(byAge)
   }
 
-  /** Follows routes while there are Gateways, and what they refer to. */
+  /**
+   * Starts to watch routes and the objects that they refer to while there are Gateways, and stops when the last one
+   * goes.
+   */
   async followRoutes(): Promise<void> {
     const wanted = this.gateways().length === 0 ? [] : servedKinds(this.#context)
     if (this.#routes !== undefined && !deepEqual(this.#routes.kinds, wanted)) {
@@ -128,7 +134,7 @@ export class Following {
   }
 }
 
-/** Routes and what they refer to. */
+/** Watches routes, ReferenceGrants, Namespaces and Services, and writes the statuses of routes. */
 class Routes {
   readonly kinds: readonly Plural[]
   readonly #context: ComponentContext
@@ -229,7 +235,7 @@ function servedKinds({ informers }: ComponentContext): readonly Plural[] {
   return hasGrants ? [...kinds, "referencegrants"] : kinds
 }
 
-/** Calls for what changes in the wishes of owners, and not for statuses. */
+/** Calls `changed` when an object appears, goes or changes its spec, but not when only its status changes. */
 const ofSpecs = (changed: () => void): InformerHandlers<KubeObject> => ({
   added: changed,
   deleted: changed,

@@ -17,7 +17,7 @@ import { startCluster } from "../../cluster/testing/cluster.ts"
 import { createIngress } from "../ingress.ts"
 import type { Condition } from "./conditions.ts"
 
-/** Endpoints must not be loopback addresses. */
+/** An IPv4 address of this machine other than loopback: the proxy sends no requests to loopback endpoints. */
 export const OWN_ADDRESS = Object.values(networkInterfaces())
   .flat()
   .find((each) => each?.family === "IPv4" && !each.internal)?.address
@@ -28,7 +28,7 @@ const USER = "system:serviceaccount:kube-system:k3ts-ingress"
 const NODE_IP = "192.0.2.1"
 const RESERVED = 22
 
-/** `definitions` are there before anything is served. */
+/** Starts a cluster and the proxy. `definitions` are created before the proxy starts. */
 export async function servingGateways(definitions: readonly object[] = DEFINITIONS) {
   const cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
   for (const each of definitions)
@@ -57,7 +57,7 @@ export async function servingGateways(definitions: readonly object[] = DEFINITIO
         const found = await client.get(GatewayClass, { name: "k3ts" }).catch(() => undefined)
         return (found?.status?.conditions ?? []).some(({ reason }) => reason === "Accepted")
       }),
-    /** Resolves when the condition of a Gateway has this reason; gives the Gateway. */
+    /** Resolves when a condition of the Gateway's current generation has this type and reason; returns the Gateway. */
     gatewayWith: async (name: string, type: string, reason: string) => {
       const find = () => client.get(Gateway, { namespace: "default", name })
       await cluster.eventually(async () => {
@@ -66,7 +66,7 @@ export async function servingGateways(definitions: readonly object[] = DEFINITIO
       })
       return find()
     },
-    /** Resolves when a condition of the route's first parent has this reason. */
+    /** Resolves when a condition of the route's first parent has this type and reason. */
     routeWith: (name: string, type: string, reason: string, namespace = "default") =>
       cluster.eventually(async () => {
         const { metadata, status } = await client.get(HTTPRoute, { namespace, name })
@@ -91,7 +91,7 @@ const isToldOf = (
 
 export type Served = Awaited<ReturnType<typeof servingGateways>>
 
-/** A port that is free at this moment. */
+/** Returns a port that was free at the time of the call. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve))
@@ -114,7 +114,10 @@ export const routeOf = (name: string, spec: RouteSpec, namespace = "default") =>
   spec: { parentRefs: [{ name: "web", namespace: "default" }], ...spec },
 })
 
-/** A Service whose one endpoint answers with its name, and with what it was asked. */
+/**
+ * Creates a Service with one endpoint, a server that answers with the Service's name and the URL and headers of the
+ * request.
+ */
 export async function serviceOf(
   { client }: Pick<Served, "client">,
   name: string,
@@ -142,7 +145,7 @@ export async function serviceOf(
 export interface Answered {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
-  /** What the backend was asked; undefined for an answer of the proxy. */
+  /** The request as the backend received it; undefined when the proxy answered by itself. */
   readonly asked:
     | { readonly service: string; readonly url: string; readonly headers: Record<string, string> }
     | undefined

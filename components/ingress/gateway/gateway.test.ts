@@ -12,7 +12,7 @@ import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, servic
 
 const to = (name: string, more: object = {}) => ({ backendRefs: [{ name, port: 80, ...more }] })
 const http = (port: number) => ({ name: "http", port, protocol: "HTTP" })
-/** The definitions as another version of the program, or somebody else, has installed them. */
+/** The definitions as another version of this program or another installer leaves them. */
 const definitionsWith = (labels: Labels, categories: readonly string[], more: Labels = {}) =>
   DEFINITIONS.map(({ metadata: { name, annotations }, spec, ...rest }) => ({
     ...rest,

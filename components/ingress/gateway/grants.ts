@@ -1,6 +1,6 @@
 import type { ReferenceGrant } from "../../../pkg/gateway-api/referencegrant.ts"
 
-/** A kind of objects in a namespace that refer to others. */
+/** The kind and namespace of the objects that have a reference. */
 export interface Referrer {
   readonly group: string
   readonly kind: string
@@ -11,9 +11,12 @@ export interface Referent extends Referrer {
   readonly name: string
 }
 
-/** References into other namespaces, which their ReferenceGrants permit. Source: apis/v1beta1/referencegrant_types.go. */
+/**
+ * Decides which references into other namespaces the ReferenceGrants there permit. Source:
+ * apis/v1beta1/referencegrant_types.go.
+ */
 export class Grants {
-  /** By the namespace whose objects may be referred to. */
+  /** The ReferenceGrants by their own namespace, which is that of the objects referred to. */
   readonly #byNamespace: ReadonlyMap<string, readonly ReferenceGrant[]>
 
   constructor(grants: readonly ReferenceGrant[]) {

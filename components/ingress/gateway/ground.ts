@@ -2,32 +2,36 @@ import { canonicalAddress, parseAddress } from "../../../pkg/apimachinery/cidr.t
 import type { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { fails, type Told } from "./conditions.ts"
 
-/** What this machine has for Gateways. */
+/** The addresses and ports of this machine that Gateways can use. */
 export interface Ground {
-  /** Addresses of this machine of which Gateways get one each, as long as there are any. */
+  /**
+   * Addresses of this machine that are given to Gateways without `spec.addresses`, one each. Gateways that come when
+   * none is left share `nodeIps`.
+   */
   readonly pool: readonly string[]
-  /** Addresses that all Gateways share which name none. */
+  /** Addresses that are shared by the Gateways that have no address of their own. */
   readonly nodeIps: readonly string[]
-  /** Whether an address is one of this machine's, which a Gateway may have for itself. */
+  /** Returns whether an address belongs to this machine, so that a Gateway may be served at it alone. */
   readonly isOwnAddress: (address: string) => boolean
-  /** Who has a port that no listener may have; undefined for one that is free. */
+  /** Returns who uses a port that no listener may have; undefined for a port that listeners may use. */
   readonly reserved: (port: number) => string | undefined
-  /** Ports at which Ingresses are served. */
+  /** Ports at which Ingresses are served, with their protocol. */
   readonly ingressPorts: ReadonlyMap<number, "http" | "tls">
 }
 
 export interface GatewayAddresses {
-  /** The addresses at which the Gateway alone is served; undefined stands for those that are shared. */
+  /** Addresses at which this Gateway alone is served; undefined stands for the shared addresses. */
   readonly sites: readonly (string | undefined)[]
-  /** For its status. */
+  /** The addresses for `status.addresses`. */
   readonly shown: readonly string[]
-  /** Why some of `spec.addresses` cannot be had: the condition Accepted, or Programmed. */
+  /** A condition Accepted or Programmed that says why an entry of `spec.addresses` cannot be used. */
   readonly told: Told | undefined
 }
 
 /**
- * A Gateway that was `given` an address of the pool has that. Another without addresses, or with one without a value, shares those of the node. One that names other addresses of
- * this machine is served at these alone.
+ * Returns the addresses of a Gateway. `given` is its address from the pool, which counts alone. Without
+ * `spec.addresses`, or for an entry without a value, the Gateway shares the addresses of the node. An entry that is
+ * another address of this machine is for this Gateway alone.
  */
 export function addressesOf(
   { spec }: Gateway,
@@ -40,7 +44,7 @@ export function addressesOf(
   let told: Told | undefined
   for (const { type, value = "" } of spec.addresses ?? []) {
     if (type !== "IPAddress") {
-      told = fails("Accepted", "UnsupportedAddress", `spec.addresses: type ${type} is not supported: take IPAddress`)
+      told = fails("Accepted", "UnsupportedAddress", `spec.addresses: type ${type} is not supported: use IPAddress`)
       continue
     }
     const address = parseAddress(value) === undefined ? value : canonicalAddress(value)
@@ -50,7 +54,8 @@ export function addressesOf(
     } else if (isOwnAddress(address)) {
       sites.add(address)
       shown.add(address)
-    } else told ??= fails("Programmed", "AddressNotUsable", `spec.addresses: ${value} is no address of this machine`)
+    } else
+      told ??= fails("Programmed", "AddressNotUsable", `spec.addresses: ${value} is not an address of this machine`)
   }
   if ((spec.addresses ?? []).length === 0) return { sites: [undefined], shown: nodeIps, told }
   return { sites: [...sites], shown: [...shown], told }

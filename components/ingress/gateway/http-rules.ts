@@ -12,25 +12,27 @@ import type { Objects } from "./objects.ts"
 import { patternOf, type Pattern } from "./pattern.ts"
 import type { Rule, RuleMatch, ValueMatch } from "./rule-table.ts"
 
-/** The rules of a route, and what is wrong with them. */
+/** The compiled rules of a route, and the problems found in them. */
 export interface RouteRules {
   readonly rules: readonly Rule[]
-  /** References that cannot be used. */
+  /** A condition ResolvedRefs for each reference that cannot be used. */
   readonly unresolved: readonly Told[]
-  /** Why rules cannot be followed: their requests are answered with 500. */
+  /**
+   * Why rules are not supported: their requests are answered with 500, except where already the match cannot be read.
+   */
   readonly unsupported: readonly string[]
-  /** Whether no rule can be followed. */
+  /** Whether no rule of the route can be served. */
   readonly isUnsupported: boolean
 }
 
-/** What rules of both kinds of routes have in common. */
+/** The fields that rules of HTTPRoutes and GRPCRoutes share. */
 interface CommonRule {
   readonly filters?: readonly Filter[]
   readonly backendRefs?: readonly (Reference & { readonly weight: number; readonly filters?: readonly Filter[] })[]
 }
 
 const UNSUPPORTED: Refusal = { status: 500, reason: "the rule for this request cannot be followed" }
-/** A rule that has no matches is for all requests. */
+/** The path match of a rule that matches all requests. */
 const ALL = { type: "Prefix", value: "/" } as const
 
 export function httpRules(route: HTTPRoute, objects: Objects): RouteRules {
@@ -51,7 +53,7 @@ export function httpRules(route: HTTPRoute, objects: Objects): RouteRules {
   return compiler.rules
 }
 
-/** Endpoints of gRPC speak HTTP/2, whether their Service says so or not. */
+/** Compiles a GRPCRoute. Requests go to backends over HTTP/2 without TLS, whatever `appProtocol` their Service has. */
 export function grpcRules(route: GRPCRoute, objects: Objects): RouteRules {
   const compiler = new Compiler("GRPCRoute", route, objects, "h2c")
   for (const rule of route.spec.rules ?? [{}])
@@ -73,7 +75,7 @@ class Compiler {
   readonly #unresolved: Told[] = []
   readonly #unsupported = new Set<string>()
   #followed = 0
-  /** The backends of a rule, which all its matches share: they are counted as one. */
+  /** The backends of a rule. All matches of a rule share them, so that weights and metrics count the rule once. */
   readonly #backends = new Map<CommonRule, readonly Backend[]>()
 
   constructor(
@@ -88,7 +90,7 @@ class Compiler {
     this.#protocol = protocol
   }
 
-  /** Adds a match of a rule. `prefix`: the path that it matches; undefined where that is no prefix. */
+  /** Adds one match of a rule. `prefix` is the path of a PathPrefix match; undefined for other matches. */
   add(rule: CommonRule, policy: Policy | string, prefix: string | undefined, matchOf: () => RuleMatch): void {
     let match: RuleMatch
     try {
@@ -136,7 +138,7 @@ class Compiler {
       this.#unsupported.add(unsupported)
       return { weight, to: UNSUPPORTED }
     })
-    // A path that is replaced depends on the match.
+    // A backend that replaces the matched prefix is compiled for each match, since the prefix differs.
     if (backends.every(({ rewrite }) => rewrite?.path === undefined)) this.#backends.set(rule, backends)
     return backends
   }
@@ -144,7 +146,7 @@ class Compiler {
 
 type Timeouts = HTTPRoute["spec"]["rules"][number]["timeouts"]
 
-/** The policy, or what is wrong with the times. Zero is no limit. */
+/** Returns the timeouts of a rule, or an error text. A timeout of zero means no limit. */
 function policyOf({ request, backendRequest }: NonNullable<Timeouts> = {}): Policy | string {
   const requestMs = request === undefined ? 0 : parseDuration(request)
   const backendMs = backendRequest === undefined ? requestMs : parseDuration(backendRequest)
@@ -155,7 +157,7 @@ function policyOf({ request, backendRequest }: NonNullable<Timeouts> = {}): Poli
 
 type HeaderMatches = NonNullable<HTTPRoute["spec"]["rules"][number]["matches"][number]["headers"]>
 
-/** Of matches with equal names the first one counts. @throws Error for what is no regular expression */
+/** Of matches with equal names the first one counts. @throws Error for an invalid regular expression */
 function valueMatches(matches: HeaderMatches | undefined = [], ignoresCase: boolean): readonly ValueMatch[] {
   const byName = new Map<string, string | Pattern>()
   for (const { name, type, value } of matches) {
@@ -169,7 +171,9 @@ type MethodMatch = NonNullable<
   NonNullable<NonNullable<GRPCRoute["spec"]["rules"]>[number]["matches"]>[number]["method"]
 >
 
-/** gRPC asks for `/<service>/<method>`. @throws Error for what is no regular expression */
+/**
+ * Compiles a method match to a path: gRPC sends `/<service>/<method>`. @throws Error for an invalid regular expression
+ */
 function methodPath({ type, service = "", method = "" }: MethodMatch): RuleMatch["path"] {
   if (type === "Exact" && service !== "" && method !== "") return { type: "Exact", value: `/${service}/${method}` }
   if (type === "Exact" && method === "") return { type: "Prefix", value: `/${service}` }

@@ -14,12 +14,13 @@ import {
 } from "../../../pkg/gateway-api/k3ts-class.ts"
 import { version } from "../../../pkg/version/version.ts"
 
-/** The releases whose definitions versions of this program have made. */
+/** The Gateway API releases of the definitions that versions of this program have installed. */
 const OWN_BUNDLES: readonly string[] = ["v1.6.1"]
 
 /**
- * Brings definitions of Gateway API that another version of this program has made up to date. The API server makes
- * them, with the first start. Those of others are left alone, and so are those over which another release was applied.
+ * Updates Gateway API definitions that another version of this program installed. The API server creates them with the
+ * first start. Definitions of other installers are left alone, and so are definitions over which another release was
+ * applied.
  */
 export async function updateDefinitions(
   client: Client,
@@ -48,13 +49,13 @@ export async function updateDefinitions(
     try {
       await client.update(CustomResourceDefinition, { ...now, metadata } as unknown as CustomResourceDefinition)
     } catch (err) {
-      // Somebody else has changed it: it is looked at again with the next start.
+      // Another client has changed the definition: the next start checks it again.
       if (!isConflict(err)) throw err
     }
   }
 }
 
-/** Creates the class `k3ts` unless there is a class of this controller. */
+/** Creates the class `k3ts` unless a class of this controller exists. */
 export async function installClass(client: Client, classes: readonly GatewayClass[]): Promise<void> {
   if (classes.some(({ spec }) => spec.controllerName === GATEWAY_CONTROLLER)) return
   try {

@@ -8,39 +8,39 @@ import { fails, holds, type Told } from "./conditions.ts"
 import type { Listener, Objects, RouteKind } from "./objects.ts"
 import { fromPool } from "./pool.ts"
 
-/** How connections to a listener are served. */
+/** How connections to a listener are served: without TLS, decrypted here, or passed to a backend still encrypted. */
 export type Mode = "http" | "https" | "passthrough"
 
-/** A listener of a Gateway, and what is known about it before its port is opened. */
+/** A listener of a Gateway, with what is decided about it before its port is opened. */
 export interface ListenerState {
   readonly gateway: Gateway
   readonly listener: Listener
-  /** Empty for every host. */
+  /** The hostname of the listener; empty when it accepts every host. */
   readonly hostname: string
-  /** Undefined where the protocol is not served here. */
+  /** Undefined when the protocol or the TLS mode is not supported. */
   readonly mode: Mode | undefined
   readonly kinds: readonly RouteKind[]
   readonly certificate: Certificate | undefined
-  /** The conditions Accepted, ResolvedRefs and Conflicted. */
+  /** The conditions Accepted, ResolvedRefs and Conflicted, in this order. */
   readonly told: readonly Told[]
 }
 
-/** A Gateway with its listeners. */
+/** A Gateway with its listeners and addresses. */
 export interface GatewayState {
   readonly gateway: Gateway
   readonly listeners: readonly ListenerState[]
   readonly addresses: GatewayAddresses
-  /** Why it is not accepted as a whole. */
+  /** The condition Accepted with status False when the whole Gateway is refused. */
   readonly refusal: Told | undefined
 }
 
 const HTTP_KINDS = ["HTTPRoute", "GRPCRoute"] as const
 
-/** Whether all is well with a listener, so that it is served. */
+/** Returns whether a listener has no error, so that it is served. */
 export const isServed = ({ told, mode }: ListenerState): boolean =>
   mode !== undefined && told.every(({ type, status }) => status === (type === "Conflicted" ? "False" : "True"))
 
-/** Looks at all listeners. Where two of them are in each other's way, that of the older Gateway is served. */
+/** Checks all listeners. When two listeners conflict, the one of the older Gateway is served. */
 export function gatewayStates(objects: Objects, certificates: Certificates, ground: Ground): readonly GatewayState[] {
   const claims = new Claims(ground)
   const given = fromPool(objects.gateways, ground.pool)
@@ -79,7 +79,7 @@ export function gatewayStates(objects: Objects, certificates: Certificates, grou
   })
 }
 
-/** What is asked for and not done here would be a promise that is not kept. */
+/** Refuses fields that this controller does not implement: serving the Gateway without them would hide that. */
 function refusalOf({ spec }: Gateway): Told | undefined {
   if (spec.infrastructure?.parametersRef !== undefined)
     return fails(
@@ -106,12 +106,12 @@ function acceptedOf({ protocol, port }: Listener, mode: Mode | undefined, { rese
       ? fails("Accepted", "UnsupportedValue", "tls.mode: only Passthrough is supported for protocol TLS")
       : protocol === "HTTPS"
         ? fails("Accepted", "UnsupportedValue", "tls: a listener of protocol HTTPS needs certificateRefs")
-        : fails("Accepted", "UnsupportedProtocol", `protocol ${protocol} is not supported: take HTTP, HTTPS or TLS`)
+        : fails("Accepted", "UnsupportedProtocol", `protocol ${protocol} is not supported: use HTTP, HTTPS or TLS`)
   }
   const holder = reserved(port)
   return holder === undefined
     ? holds("Accepted", "Accepted")
-    : fails("Accepted", "PortUnavailable", `port ${port} is for ${holder}: take another port`)
+    : fails("Accepted", "PortUnavailable", `port ${port} is used by ${holder}: choose another port`)
 }
 
 function kindsOf({ allowedRoutes: { kinds } }: Listener, mode: Mode | undefined) {
@@ -123,12 +123,12 @@ function kindsOf({ allowedRoutes: { kinds } }: Listener, mode: Mode | undefined)
   }))
   return {
     kinds: [...new Set(named.flatMap(({ kind }) => kind ?? []))],
-    // A mode that is not supported is told by itself.
+    // The condition Accepted already says that the protocol or TLS mode is not supported.
     invalid: mode === undefined ? [] : named.filter(({ kind }) => kind === undefined).map(({ text }) => text),
   }
 }
 
-/** The first certificate that can be used: TLS of this program takes one for each listener. */
+/** Returns the first certificate. All must be usable, but a listener of this proxy shows only one. */
 function certificateOf(
   { metadata }: Gateway,
   { tls }: Listener,
@@ -142,7 +142,7 @@ function certificateOf(
     const invalid = (why: string) => ({
       told: fails("ResolvedRefs", "InvalidCertificateRef", `tls.certificateRefs: ${text} ${why}`),
     })
-    if (ref.group !== "" || ref.kind !== "Secret") return invalid("is no Secret of the core group")
+    if (ref.group !== "" || ref.kind !== "Secret") return invalid("is not a Secret of the core group")
     const to = { group: "", kind: "Secret", namespace: ref.namespace ?? namespace, name: ref.name }
     if (!grants.permits({ group: GATEWAY_GROUP, kind: "Gateway", namespace }, to))
       return {
@@ -159,7 +159,7 @@ function certificateOf(
     : { certificate: found }
 }
 
-/** Whether routes of a namespace may be attached to a listener. */
+/** Returns whether a listener allows routes of a namespace. */
 export function allowsNamespace({ gateway, listener }: ListenerState, namespace: string, objects: Objects): boolean {
   const { from, selector } = listener.allowedRoutes.namespaces
   if (from === "All") return true
@@ -176,11 +176,11 @@ interface Claim {
   readonly sites: readonly (string | undefined)[]
 }
 
-/** Who has which ports and hosts, as far as listeners have been looked at. */
+/** The ports and hostnames that earlier listeners have claimed. */
 class Claims {
-  /** Whether TLS is spoken on a port, and who said so. */
+  /** Whether a port is served over TLS, and the owner who claimed it first. */
   readonly #ports: Map<number, { readonly isTls: boolean; readonly by: string }>
-  /** How the connections for a host are served, by address, port and host, and who said so. */
+  /** How connections for a host are served, by `<address> <port> <hostname>`, and the Gateway that claimed it first. */
   readonly #hosts = new Map<string, { readonly mode: Mode; readonly by: string }>()
 
   constructor({ ingressPorts }: Ground) {
@@ -196,16 +196,16 @@ class Claims {
     if (known !== undefined && known.isTls !== isTls)
       return {
         reason: "ProtocolConflict",
-        message: `port ${port} is served ${known.isTls ? "over TLS" : "without TLS"} for ${known.by}: take another port`,
+        message: `port ${port} is served ${known.isTls ? "over TLS" : "without TLS"} for ${known.by}: choose another port`,
       }
     const keys = sites.map((address) => `${address ?? ""} ${port} ${hostname}`)
     for (const key of keys) {
       const other = this.#hosts.get(key)
-      // Several Gateways may share an address, a port and a host; how its connections are served must be one thing.
+      // Gateways may share an address, a port and a host, but all must serve its connections in the same mode.
       if (other !== undefined && other.mode !== mode)
         return {
           reason: "HostnameConflict",
-          message: `port ${port} is served otherwise for this hostname by ${other.by}: take another hostname or port`,
+          message: `port ${port} has another TLS mode for this hostname in ${other.by}: choose another hostname or port`,
         }
     }
     if (known === undefined) this.#ports.set(port, { isTls, by })

@@ -1,26 +1,26 @@
 import { compileRe2 } from "../../../pkg/re2/re2.ts"
 
-/** A regular expression that must match a whole text. */
+/** A regular expression that must match the whole text. */
 export interface Pattern {
-  /** About how many steps it takes for each character of a text. */
+  /** The approximate number of steps for each character of a text. */
   readonly size: number
   matches(text: string): boolean
 }
 
-/** The largest `size`: repetitions make a short pattern large. */
+/** The largest `size` that is accepted: nested repetitions make a short pattern expensive. */
 const LARGEST = 2000
 
-/** @throws Error that says why the text is no pattern, or too large a one */
+/** Compiles an RE2 regular expression. @throws Error for invalid syntax and for a pattern larger than `LARGEST` */
 export function patternOf(source: string): Pattern {
   const size = sizeOf(source)
-  if (size > LARGEST) throw new Error(`its repetitions make it ${size} steps long: at most ${LARGEST} are taken`)
+  if (size > LARGEST) throw new Error(`its repetitions make it ${size} steps long: at most ${LARGEST} are allowed`)
   const compiled = compileRe2(`^(?:${source})$`)
   return { size, matches: (text) => compiled.matcher(text).find() }
 }
 
-/** Steps of a pattern: one for each character and class, times the numbers of the repetitions around it. */
+/** Returns the steps of a pattern: one for each character and class, times the counts of the repetitions around it. */
 export function sizeOf(source: string): number {
-  /** Steps of each group that is open, the innermost last. */
+  /** The steps of each open group, the innermost last. */
   const open = [0]
   let last = 0
   const add = (size: number) => {
@@ -33,7 +33,7 @@ export function sizeOf(source: string): number {
       i++
       add(1)
     } else if (character === "[") {
-      // A bracket right after the first one, or after its ^, is one of the class.
+      // A bracket directly after the opening bracket, or after its ^, is a member of the class and does not close it.
       const start = source[i + 1] === "^" ? i + 3 : i + 2
       let end = start
       while (end < source.length && source[end] !== "]") end += source[end] === "\\" ? 2 : 1

@@ -5,19 +5,19 @@ import type { Refusal } from "../routing/target.ts"
 import type { Certificate } from "../certificates.ts"
 import { RuleTable, type Rule } from "./rule-table.ts"
 
-/** What a listener has for one of its hosts. */
+/** The routes of one host at a listener. */
 export interface HostRoutes {
-  /** When the oldest route was created that names the host. */
+  /** The creation time of the oldest route that names the host. */
   readonly since: string
-  /** In the order of precedence of their routes. */
+  /** In the order of precedence of their routes: the earlier rule wins among equal matches. */
   readonly rules: readonly Rule[]
   readonly passthrough: Passthrough | undefined
 }
 
-/** One host name or pattern at a port, as the listeners with this hostname have it. */
+/** The routes of the listeners that have one hostname at a port, by the hosts of the routes. */
 export interface ListenerRoutes {
   readonly since: string
-  /** Undefined where connections are not decrypted, and without TLS. */
+  /** Undefined for listeners without TLS and for TLS passthrough. */
   readonly certificate: Certificate | undefined
   readonly hosts: ReadonlyMap<string, HostRoutes>
 }
@@ -29,8 +29,8 @@ interface Compiled extends Omit<ListenerRoutes, "hosts"> {
 const MISDIRECTED: Refusal = { status: 421, reason: "this host is served by another name over TLS" }
 
 /**
- * The routes of all Gateways at one port. The listener with the most specific hostname has a request; at it the route
- * with the most specific hostname comes first.
+ * Routes the requests to one port by the listeners and routes of all Gateways. A request belongs to the listener with
+ * the most specific hostname. Among the routes of this listener the most specific hostname is tried first.
  */
 export class GatewayRouter implements Router {
   readonly #listeners = new HostMap<Compiled>()
@@ -51,7 +51,7 @@ export class GatewayRouter implements Router {
     if (found === undefined) return undefined
     const [hostname, listener] = found
     const { serverName = "" } = request.origin
-    // The client has asked for the certificate of another listener. Source: RFC 9110, 15.5.20.
+    // The client chose a certificate of another listener by its server name. Source: RFC 9110, 15.5.20.
     if (serverName !== "" && this.#listeners.find(serverName)?.[1] !== listener)
       return { host: hostname, since: listener.since, target: MISDIRECTED }
     for (const [host, { since, rules }] of listener.hosts.matching(request.host)) {
@@ -66,7 +66,7 @@ export class GatewayRouter implements Router {
     if (found === undefined) return undefined
     const [host, { since, certificate, hosts }] = found
     if (certificate !== undefined) return { host, since, context: certificate.context }
-    // Without a route there is nobody to whom the connection could be handed.
+    // Without a route there is no backend for the connection: an empty list of backends closes it.
     return { host, since, passthrough: hosts.find(name)?.[1].passthrough ?? { backends: [] } }
   }
 }

@@ -2,13 +2,13 @@ import type { IncomingRequest } from "../proxy/messages.ts"
 import type { Refusal, Target } from "../routing/target.ts"
 import type { Pattern } from "./pattern.ts"
 
-/** What a header or a query parameter must be. `name` is in lower case for headers. */
+/** Matches a header or a query parameter. The `name` of a header is in lower case. */
 export interface ValueMatch {
   readonly name: string
   readonly value: string | Pattern
 }
 
-/** What a request must be for a rule. */
+/** What a request must have to match a rule. */
 export interface RuleMatch {
   readonly path:
     | { readonly type: "Exact" | "Prefix"; readonly value: string }
@@ -18,29 +18,29 @@ export interface RuleMatch {
   readonly query: readonly ValueMatch[]
 }
 
-/** One match of a rule of a route. */
+/** One match of a rule of a route, with what happens to the requests that match. */
 export interface Rule {
   readonly match: RuleMatch
   readonly target: Target | Refusal
 }
 
-/** Characters of texts times steps of patterns that one request may take, some 20 ms. */
+/** The limit for one request of characters times pattern steps: about 20 ms of processor time. */
 const MOST_WORK = 2_000_000
 const TOO_MUCH: Refusal = { status: 500, reason: "the regular expressions of this host take too long" }
 
 /**
- * The rules of one host at one listener. An exact path goes before a regular expression, which goes before the longest
- * prefix; rules of one path are told apart by method, by the number of headers and then of query parameters; of equal
- * rules the first one counts. Source: apis/v1/httproute_types.go HTTPRouteRule.Matches.
+ * The rules of one host at one listener, in the order of precedence: exact paths, regular expressions, then the longest
+ * prefix. Among rules of one path, one with a method goes first, then the one with more headers, then the one with more
+ * query parameters; of equal rules the first one wins. Source: apis/v1/httproute_types.go HTTPRouteRule.Matches.
  */
 export class RuleTable {
   readonly #exact = new Map<string, Rule[]>()
   readonly #patterns: Rule[] = []
-  /** By path without slashes at its end: `/` is the empty text. */
+  /** By the prefix without trailing slashes: `/` becomes the empty text. */
   readonly #prefixes = new Map<string, Rule[]>()
   #longest = 0
 
-  /** Of equal rules the earlier one counts. */
+  /** `rules` are in the order of precedence of their routes. */
   constructor(rules: readonly Rule[]) {
     for (const rule of rules.toSorted(byPrecedence)) {
       const { type, value } = rule.match.path
@@ -54,7 +54,7 @@ export class RuleTable {
     }
   }
 
-  /** `path` as `normalPath` gives it. */
+  /** Returns what happens to a request; undefined when no rule matches. `path` is normalized by `normalPath`. */
   match(request: IncomingRequest, path: string): Target | Refusal | undefined {
     const asked = new Asked(request)
     for (const rules of this.#candidates(path)) {
@@ -93,11 +93,11 @@ function byPrecedence({ match: a }: Rule, { match: b }: Rule): number {
   )
 }
 
-/** A request, as rules look at it. */
+/** A request during matching. Its query is parsed at most once, and the cost of its regular expressions is counted. */
 class Asked {
   readonly #request: IncomingRequest
   #query: URLSearchParams | undefined
-  /** What the regular expressions have taken so far. */
+  /** The cost of the regular expressions so far, in characters times pattern steps. */
   work = 0
 
   constructor(request: IncomingRequest) {
@@ -120,7 +120,7 @@ class Asked {
     return this.work <= MOST_WORK && wanted.matches(text)
   }
 
-  /** Fields of one name stand as a list. */
+  /** Returns the values of all header lines with this name, joined by commas. */
   #header(name: string): string | undefined {
     let text: string | undefined
     for (const { key, value } of this.#request.fields)
@@ -128,7 +128,7 @@ class Asked {
     return text
   }
 
-  /** The first one of a name. */
+  /** Returns the first value of a query parameter. */
   #parameter(name: string): string | undefined {
     const { target } = this.#request
     const at = target.indexOf("?")

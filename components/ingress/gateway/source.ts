@@ -7,9 +7,9 @@ import type { Following } from "./following.ts"
 import { serves } from "./served-kinds.ts"
 
 export interface GatewayConfig {
-  /** Addresses of this machine that Gateways get for themselves, one each, as long as there are any. */
+  /** Addresses of this machine that are given to Gateways, one each, until none is left. */
   readonly addresses: readonly string[]
-  /** Who has a port that no listener may have; undefined for one that is free. */
+  /** Returns who uses a port that no listener may have; undefined for a port that listeners may use. */
   readonly reserved: (port: number) => string | undefined
 }
 
@@ -21,8 +21,8 @@ export interface GatewaySourceConfig extends GatewayConfig {
 const NOTHING: Wanted = { sites: [], owners: [] }
 
 /**
- * The Gateways of this controller's classes with their routes. Without the definitions of Gateway API only definitions
- * are followed, and without a Gateway only classes and Gateways.
+ * Serves the Gateways of this controller's classes with their routes. Without the Gateway API definitions only
+ * definitions are watched; without a Gateway only GatewayClasses and Gateways are watched too.
  */
 export class GatewaySource implements Source {
   readonly #context: ComponentContext
@@ -41,7 +41,7 @@ export class GatewaySource implements Source {
     const { informers, client, spawn } = this.#context
     const definitions = informers.of(CustomResourceDefinition)
     this.#unsubscribe = definitions.on({ added: changed, updated: changed, deleted: changed })
-    // Nothing waits for it: a start takes no longer for it.
+    // The update runs in the background, so that it does not delay the start.
     spawn("gateway-definitions", async () => {
       await definitions.whenSynced()
       const { updateDefinitions } = await import("./install.ts")
@@ -93,7 +93,7 @@ export class GatewaySource implements Source {
   }
 }
 
-/** Addresses of this machine that others can reach. */
+/** Returns the addresses of this machine other than loopback. */
 const ownAddresses = (): ReadonlySet<string> =>
   new Set(
     Object.values(networkInterfaces())

@@ -12,12 +12,15 @@ import { conditionsOf, fails, holds, type Condition } from "./conditions.ts"
 import { SUPPORTED_FEATURES } from "./features.ts"
 import { kindText, type GatewayTold, type Generation, type RouteTold } from "./tell.ts"
 
-/** An object whose status is written here. */
+/** An object whose status this controller writes. */
 interface WithStatus extends KubeObject {
   readonly status?: unknown
 }
 
-/** Writes what `wanted` makes of an object as its status, if it differs; undefined leaves it as it is. */
+/**
+ * Returns a controller that writes the status that `wanted` returns, if it differs from the stored one. Undefined
+ * leaves the status unchanged.
+ */
 function statusWriter<T extends WithStatus>(
   resource: Resource<T>,
   wanted: (object: T, key: Key, now: string) => unknown,
@@ -33,14 +36,14 @@ function statusWriter<T extends WithStatus>(
       try {
         await client.updateStatus(resource as unknown as Resource<T, KubeObjectInput>, { ...object, status } as never)
       } catch (err) {
-        // The informer brings the newer object.
+        // The informer delivers the newer object, which is reconciled again.
         if (!isConflict(err)) throw err
       }
     },
   })
 }
 
-/** Accepts the classes of this controller. */
+/** Writes the condition Accepted and the supported features of this controller's GatewayClasses. */
 export const classStatus = (): Controller<GatewayClass> =>
   statusWriter<GatewayClass>(GatewayClass, ({ metadata, spec, status }, _key, now) => {
     if (spec.controllerName !== GATEWAY_CONTROLLER) return undefined
@@ -58,7 +61,7 @@ export const classStatus = (): Controller<GatewayClass> =>
 export const gatewayStatus = (told: (key: Key) => Generation<GatewayTold> | undefined): Controller<Gateway> =>
   statusWriter<Gateway>(Gateway, ({ metadata, status }, key, now) => {
     const known = told(key)
-    // A newer generation is being worked out.
+    // The proxy has not yet translated this generation; the status is written after it has.
     if (known === undefined || known.generation !== metadata.generation) return undefined
     const { addresses, conditions, listeners } = known.told
     const of = (list: GatewayTold["conditions"], present: readonly Condition[] = []) =>
@@ -75,10 +78,10 @@ export const gatewayStatus = (told: (key: Key) => Generation<GatewayTold> | unde
     }
   })
 
-/** A route of any kind: their statuses have one form. */
+/** A route of any kind: the statuses of all kinds have the same shape. */
 type Route = KubeObject & Pick<HTTPRoute, "status">
 
-/** Writes the parents of this controller, and keeps those of others. */
+/** Writes the parents of this controller into `status.parents`, and keeps the entries of other controllers. */
 export const routeStatus = <T extends Route>(
   resource: Resource<T>,
   told: (key: Key) => Generation<RouteTold> | undefined,

@@ -6,7 +6,7 @@ import { isServed, type GatewayState, type ListenerState } from "./listeners.ts"
 import type { ParentRef } from "./objects.ts"
 import type { RouteState, Translation } from "./translate.ts"
 
-/** What a Gateway is told. */
+/** The status of a Gateway, before times are added. */
 export interface GatewayTold {
   readonly addresses: readonly string[]
   readonly conditions: readonly Told[]
@@ -18,10 +18,10 @@ export interface GatewayTold {
   }[]
 }
 
-/** What a route is told about its parents. */
+/** The conditions of a route at each of its parents of this controller. */
 export type RouteTold = readonly { readonly ref: ParentRef; readonly conditions: readonly Told[] }[]
 
-/** What has been worked out for an object, and of which generation of it. */
+/** A status, and the generation of the object that it was made from. */
 export interface Generation<T> {
   readonly generation: number
   readonly told: T
@@ -81,9 +81,9 @@ function acceptedOf(listeners: readonly ListenerState[]): Told {
 
 function programmedOf(state: ListenerState, { errors, faults, portOf }: PortsState): Told {
   const { port } = state.listener
-  if (!isServed(state)) return fails("Programmed", "Invalid", "another condition of the listener says why")
+  if (!isServed(state)) return fails("Programmed", "Invalid", "the listener is not served: see its other conditions")
   const error = errors.get(port)
-  if (error !== undefined) return fails("Programmed", "PortUnavailable", `${error}; it is tried again`)
+  if (error !== undefined) return fails("Programmed", "PortUnavailable", `${error}; the port will be tried again`)
   const open = portOf(state.mode === "http" ? "http" : "tls", port)
   if (open === undefined) return fails("Programmed", "Pending", "the port is being opened")
   const fault = faults.find((each) => each.port === open)

@@ -1,4 +1,6 @@
-/** Gateways and routes as plain objects, and what becomes of requests to them, without sockets and without a cluster. */
+/**
+ * Gateways and routes as plain objects, and where requests to them are routed, without sockets and without a cluster.
+ */
 import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Labels } from "../../../pkg/apimachinery/labels.ts"
@@ -32,14 +34,17 @@ interface DefinitionSpec {
   readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: JsonSchema } }[]
 }
 
-/** The spec with the defaults that the server fills in. */
+/** Returns the spec with the defaults that the API server fills in. */
 function defaulted(kind: string, spec: object): object {
   const definitions = DEFINITIONS.map((each) => each.spec as DefinitionSpec)
   const [version] = definitions.find(({ names }) => names.kind === kind)!.versions
   return (withDefaults(version!.schema.openAPIV3Schema, { spec }) as { readonly spec: object }).spec
 }
 
-/** Objects are the older the earlier they come; their namespace is `infra` unless the name says `<namespace>/<name>`. */
+/**
+ * Each object is one second younger than the one before. The namespace is `infra` unless `name` is
+ * `<namespace>/<name>`.
+ */
 let age = 0
 function object(kind: string, name: string, spec: object) {
   const slash = name.indexOf("/")
@@ -59,16 +64,16 @@ export const tls = (name: string, parents: readonly object[], spec: object) =>
 export const grant = (namespace: string, from: readonly object[], to: readonly object[]) =>
   object("ReferenceGrant", `${namespace}/grant`, { from, to }) as unknown as ReferenceGrant
 
-/** A listener for HTTP at port 80, to which routes of the same namespace may be attached. */
+/** Returns a listener for HTTP at port 80. Routes of the Gateway's namespace may attach to it. */
 export const listener = (more: object = {}) => ({ name: "http", port: 80, protocol: "HTTP", ...more })
-/** To port 80 of a Service. */
+/** Returns a backendRef to port 80 of a Service. */
 export const to = (name: string, more: object = {}) => ({ name, port: 80, ...more })
 
 export interface World {
   readonly gateways: readonly Gateway[]
   readonly routes?: readonly AnyRoute[]
   readonly grants?: readonly ReferenceGrant[]
-  /** Each Gateway gets an address of its own. */
+  /** Whether each Gateway gets an address of its own. */
   readonly ownAddresses?: boolean
 }
 
@@ -86,11 +91,11 @@ export interface Asked {
   readonly path?: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The name for which the client asked over TLS. */
+  /** The server name that the client sends with TLS. */
   readonly serverName?: string
 }
 
-/** What is served, and told. */
+/** Translates the objects, and answers questions about routing and conditions. */
 export function worldOf({ gateways, routes = [], grants = [], ownAddresses = false }: World) {
   const certificates = new Certificates(new VirtualClock(0))
   const translation = translate(
@@ -117,7 +122,7 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
   const addressOf = (name: string | undefined): string =>
     (name === undefined ? undefined : gatewaysTold.get(`infra/${name}`)?.told.addresses[0]) ?? NODE_IP
   return {
-    /** The Service that gets a request, the status of an answer in its place, or where a redirect leads. */
+    /** Returns the Service that gets a request, the status of an answer by the proxy, or the location of a redirect. */
     ask(asked: Asked): string | number {
       const { request, path } = requestOf(asked, addressOf(asked.gateway))
       const protocol = asked.serverName === undefined ? "http" : "tls"
@@ -131,17 +136,19 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
       if (isRefusal(found)) throw new Error(`The request is answered with ${found.status}`)
       return found
     },
-    /** The Service to which a connection is handed on; undefined where it is refused or decrypted. */
+    /**
+     * Returns the Service to which a TLS connection is passed; undefined when the connection is closed or decrypted.
+     */
     connect(serverName: string, port = 443): string | undefined {
       const found = new SiteRouter(translation.sites.filter((site) => site.port === port)).findName(NODE_IP, serverName)
       const to = found?.passthrough?.backends[0]?.to
       return to === undefined ? undefined : to.service
     },
-    /** Whether a connection is decrypted with the certificate of a listener. */
+    /** Returns whether a TLS connection is decrypted with the certificate of a listener. */
     isDecrypted: (serverName: string, port = 443): boolean =>
       new SiteRouter(translation.sites.filter((site) => site.port === port)).findName(NODE_IP, serverName)?.context !==
       undefined,
-    /** The conditions of a Gateway, as `<type> <status> <reason>`. */
+    /** Returns the conditions of a Gateway, as `<type> <status> <reason>`. */
     gateway: (name: string) => texts(gatewaysTold.get(`infra/${name}`)!.told.conditions),
     listeners: (name: string) =>
       gatewaysTold.get(`infra/${name}`)!.told.listeners.map(({ kinds, attachedRoutes, conditions }) => ({
@@ -149,7 +156,7 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
         attachedRoutes,
         conditions: texts(conditions),
       })),
-    /** The conditions of a route at each of its parents. */
+    /** Returns the conditions of a route at each of its parents. */
     route: (any: AnyRoute) =>
       (routesTold.get(keyFrom(any.route.metadata))?.told ?? []).map(({ conditions }) => texts(conditions)),
   }

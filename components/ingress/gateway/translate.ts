@@ -13,14 +13,14 @@ import type { Passthrough } from "../routing/site.ts"
 import { GatewayRouter, type HostRoutes, type ListenerRoutes } from "./router.ts"
 import type { Rule } from "./rule-table.ts"
 
-/** What a route is told. */
+/** A route with its parents and compiled rules; its status is made from these. */
 export interface RouteState {
   readonly of: AnyRoute
   readonly parents: readonly ParentState[]
   readonly rules: CompiledRoute
 }
 
-/** A route without regard to where it is attached. */
+/** The compiled rules of a route, which are the same at every listener. */
 interface CompiledRoute extends RouteRules {
   readonly passthrough?: Passthrough
 }
@@ -29,11 +29,11 @@ export interface Translation {
   readonly gateways: readonly GatewayState[]
   readonly routes: readonly RouteState[]
   readonly sites: readonly Site[]
-  /** Routes that are accepted, by listener. */
+  /** The number of accepted routes at each listener. */
   readonly attached: ReadonlyMap<ListenerState, number>
 }
 
-/** Works out from all objects what is served where, and what their owners are told. */
+/** Works out from all objects which ports, hosts and rules are served, and the states that statuses are made from. */
 export function translate(objects: Objects, certificates: Certificates, ground: Ground): Translation {
   const gateways = gatewayStates(objects, certificates, ground)
   const byKey = new Map<Key, GatewayState>(gateways.map((state) => [keyFrom(state.gateway.metadata), state]))
@@ -52,7 +52,7 @@ export function translate(objects: Objects, certificates: Certificates, ground: 
   return { gateways, routes, attached, sites: sitesOf(gateways, attachments, compiled) }
 }
 
-/** A route may name a listener twice, by itself and by its Gateway. */
+/** A route that names a listener twice, once by `sectionName` and once by its Gateway, is counted once. */
 const pairKey = ({ state, of }: Attachment): string =>
   `${keyFrom(state.gateway.metadata)} ${state.listener.name} ${of.kind} ${keyFrom(of.route.metadata)}`
 
@@ -72,7 +72,7 @@ function compile(of: AnyRoute, objects: Objects): CompiledRoute {
   return { rules: [], unresolved, unsupported: [], isUnsupported: false, passthrough: { backends } }
 }
 
-/** A host at an address, a port and a listener's hostname, with the routes that name it. */
+/** The routes for one host at one address, port and listener hostname, by Gateway. */
 interface Place {
   readonly gateways: Map<Key, { readonly since: string; readonly routes: Set<AnyRoute> }>
 }
@@ -83,7 +83,7 @@ function sitesOf(
   compiled: ReadonlyMap<AnyRoute, CompiledRoute>,
 ): readonly Site[] {
   const byListener = Map.groupBy(attachments, ({ state }) => state)
-  /** By address, port and protocol. */
+  /** By `<address> <port> <protocol>`. */
   const sites = new Map<string, { readonly site: Omit<Site, "router">; readonly listeners: Listeners }>()
   for (const { refusal, listeners, addresses } of gateways) {
     if (refusal !== undefined || addresses.told?.type === "Accepted") continue
@@ -94,7 +94,7 @@ function sitesOf(
         const key = `${address ?? ""} ${port} ${protocol}`
         let known = sites.get(key)
         if (known === undefined) {
-          const mend = "take another port for the listener"
+          const mend = "choose another port for the listener"
           sites.set(key, (known = { site: { address, port, protocol, mend }, listeners: new Listeners() }))
         }
         known.listeners.add(state, byListener.get(state) ?? [])
@@ -107,7 +107,7 @@ function sitesOf(
   }))
 }
 
-/** The listeners of one port, by hostname: several Gateways may have the same. */
+/** The listeners of one port, by hostname. Several Gateways may have listeners with the same hostname. */
 class Listeners {
   readonly #byHostname = new Map<string, { readonly first: ListenerState; readonly hosts: Map<string, Place> }>()
 
@@ -120,7 +120,7 @@ class Listeners {
         let place = known.hosts.get(host)
         if (place === undefined) known.hosts.set(host, (place = { gateways: new Map() }))
         const own = place.gateways.get(gateway)
-        // Routes come oldest first.
+        // Routes are added oldest first, so the first one gives the time.
         if (own === undefined) place.gateways.set(gateway, { since: sinceOf(of), routes: new Set([of]) })
         else own.routes.add(of)
       }
@@ -141,8 +141,8 @@ class Listeners {
 }
 
 /**
- * Where several Gateways share an address, a port and a host, the host belongs to that with the oldest route for it, so
- * that who may attach routes to one Gateway takes no requests from another.
+ * Returns the rules for a host. When several Gateways share an address, a port and a host, only the Gateway with the
+ * oldest route for it serves the host: someone who may attach routes to one Gateway cannot take requests of another.
  */
 function hostRoutes({ gateways }: Place, compiled: ReadonlyMap<AnyRoute, CompiledRoute>): HostRoutes {
   const [oldest] = [...gateways.values()].sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0))

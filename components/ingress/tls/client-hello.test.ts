@@ -3,7 +3,7 @@ import { createServer, connect as connectTcp, type AddressInfo } from "node:net"
 import { connect } from "node:tls"
 import { readClientHello } from "./client-hello.ts"
 
-/** The first bytes that a TLS client sends. */
+/** Returns the first bytes that a TLS client sends. */
 async function helloOf(servername: string): Promise<Buffer> {
   const sent = Promise.withResolvers<Buffer>()
   const server = createServer((socket) => {

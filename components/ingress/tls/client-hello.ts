@@ -1,9 +1,9 @@
-/** What the first bytes of a connection say. */
+/** The result of reading the first bytes of a connection. */
 export type Hello =
   | { readonly kind: "incomplete" }
-  /** No TLS, or not as it must begin. */
+  /** The bytes are not the beginning of a TLS connection, or break the protocol. */
   | { readonly kind: "malformed" }
-  /** `name` in lower case without a dot at its end; empty where the client asks for none. */
+  /** `name` is in lower case, without a dot at its end; empty when the client sends no server name. */
   | { readonly kind: "hello"; readonly name: string }
 
 const INCOMPLETE: Hello = { kind: "incomplete" }
@@ -13,19 +13,21 @@ const HANDSHAKE = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
 const HOST_NAME = 0
-/** A ClientHello may be longer by its protocol; those of clients have some hundred bytes, with post-quantum keys 2,000. */
+/**
+ * The largest ClientHello in bytes. The protocol allows more, but clients send some hundred bytes, and about 2,000 with
+ * post-quantum keys.
+ */
 const LONGEST = 32 * 1024
 
 /**
- * Reads which name the client asks for, from the first bytes of a TLS connection. Source: RFC 8446, 4.1.2 and 5.1; RFC
- * 6066, 3.
+ * Reads the server name (SNI) from the first bytes of a TLS connection. Source: RFC 8446, 4.1.2 and 5.1; RFC 6066, 3.
  */
 export function readClientHello(bytes: Buffer): Hello {
   const message = handshakeOf(bytes)
   return "kind" in message ? message : helloOf(message)
 }
 
-/** The bytes of the first handshake message, put together from the records that hold it. */
+/** Returns the body of the ClientHello, which may be split over several records. */
 function handshakeOf(bytes: Buffer): Buffer | Hello {
   const parts: Buffer[] = []
   let gathered = 0
@@ -77,7 +79,7 @@ function nameOf(extension: Buffer): Hello {
   return { kind: "hello", name: name.endsWith(".") ? name.slice(0, -1) : name }
 }
 
-/** Reads numbers and vectors one after the other; beyond the end it gives nothing, and `failed` stays true. */
+/** Reads numbers and vectors in sequence. A read beyond the end gives zero or no bytes, and sets `failed` for good. */
 class Reader {
   readonly #bytes: Buffer
   #at = 0
@@ -102,7 +104,7 @@ class Reader {
     return this.failed ? 0 : this.#bytes.readUIntBE(start, size)
   }
 
-  /** A number of `size` bytes, and so many bytes as it says. */
+  /** Reads a length of `size` bytes, and that many bytes after it. */
   vector(size: 1 | 2): Buffer {
     const length = this.number(size)
     const start = this.#at

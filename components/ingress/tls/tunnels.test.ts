@@ -9,7 +9,7 @@ import { Tunnels } from "./tunnels.ts"
 
 const TO: Passthrough["backends"] = [{ weight: 1, to: { namespace: "shop", service: "web", port: 443 } }]
 
-/** A server that hands its connections on to the first of these ports that can be reached. */
+/** Starts a server that passes its connections to the first of these ports that accepts one. */
 async function handingOn(ports: readonly number[], backends = TO) {
   const pick = (_to: unknown, tried: readonly Endpoint[]) => {
     const port = ports[tried.length]

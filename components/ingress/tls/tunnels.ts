@@ -11,11 +11,14 @@ export interface TunnelParts {
 }
 
 const CONNECT_MS = 5000
-/** Longest time in which neither side sends anything: programs in a tunnel may keep their own connections alive. */
+/**
+ * Milliseconds without a byte from either side before a tunnel is closed. Long, since programs in a tunnel may keep
+ * quiet connections open.
+ */
 const IDLE_MS = 3_600_000
 const MOST_TRIES = 3
 
-/** Connections over TLS that are handed to backends as they are. */
+/** Passes TLS connections to backends without decrypting them. */
 export class Tunnels {
   readonly #parts: TunnelParts
   readonly #open = new Set<Tunnel>()
@@ -24,7 +27,10 @@ export class Tunnels {
     this.#parts = parts
   }
 
-  /** A connection without a backend that can be reached is cut, since only a backend could say why. */
+  /**
+   * Picks a backend by weight and connects to it. When no endpoint can be reached, the connection is closed without an
+   * answer: the proxy cannot send one in a connection that it does not decrypt.
+   */
   open(socket: Socket, client: string, backends: Passthrough["backends"]): void {
     let left = this.#parts.chance() * backends.reduce((sum, { weight }) => sum + weight, 0)
     const chosen = backends.find(({ weight }) => weight > 0 && (left -= weight) < 0)
