@@ -21,10 +21,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
   "nothing that is deleted stays": (world) =>
     all(world)
       .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-      // The last failed pod of an index is kept until its successor comes, for which a Job without parallelism has no
-      // place.
-      .filter((object) => !world.jobs.some((job) => job.spec.parallelism === 0 && ownedBy(job, object)))
-      .filter((object) => !isProtected(object, world))
+      .filter((object) => !isProtected(object, world) && !awaitsSuccessor(object, world))
       .map(
         (object) =>
           `${nameOf(object)} since ${object.metadata.deletionTimestamp}, finalizers ` +
@@ -290,6 +287,30 @@ function isProtected({ kind, metadata }: KubeObject, { pods, claims }: World): b
   )
 }
 
+/**
+ * Whether the object is the last failed pod of an index, which holds the count of failures until its successor takes it
+ * over. A Job that is suspended or has no parallelism creates no successor, so the pod stays. Any other Job must have
+ * ended, which is an invariant of its own. Source: canRemoveFinalizer in pkg/controller/job/job_controller.go.
+ */
+function awaitsSuccessor(object: KubeObject, { jobs, pods }: World): boolean {
+  const { uid, finalizers = [] } = object.metadata
+  const index = indexOf(object)
+  const job = jobs.find((one) => ownedBy(one, object))
+  if (index === undefined || job?.spec.backoffLimitPerIndex === undefined || hasEnded(job)) return false
+  const holdsOthers = pods.some(
+    (pod) => pod.metadata.uid !== uid && ownedBy(job, pod) && indexOf(pod) === index && isTracked(pod),
+  )
+  return finalizers.length === 1 && isTracked(object) && !holdsOthers
+}
+
+const indexOf = ({ metadata }: KubeObject): string | undefined =>
+  metadata.labels?.["batch.kubernetes.io/job-completion-index"]
+const isTracked = ({ metadata }: KubeObject): boolean =>
+  metadata.finalizers?.includes("batch.kubernetes.io/job-tracking") === true
+const holds = ({ status }: Job, type: string): boolean =>
+  status.conditions?.some((one) => one.type === type && one.status === "True") === true
+const hasEnded = (job: Job): boolean => holds(job, "Complete") || holds(job, "Failed")
+
 const sorted = (addresses: readonly string[]): string => [...addresses].sort().join(" ")
 
 const waits = (pod: Pod): boolean => !pod.spec.nodeName
@@ -313,19 +334,18 @@ function jobProblems(job: Job, pods: readonly Pod[]): readonly string[] {
   const { spec, status } = job
   if (spec.suspend === true || spec.parallelism === 0) return []
   const problems: string[] = []
-  const holds = (type: string) => status.conditions?.some((one) => one.type === type && one.status === "True") === true
   const { uncountedTerminatedPods: uncounted } = status
   if ((uncounted?.succeeded ?? []).length + (uncounted?.failed ?? []).length > 0) problems.push("has pods not counted")
-  if (!holds("Complete") && !holds("Failed")) problems.push("has not ended")
+  if (!hasEnded(job)) problems.push("has not ended")
   if ((status.active ?? 0) > 0) problems.push(`counts ${status.active} active pods`)
   if (
-    holds("Complete") &&
+    holds(job, "Complete") &&
     spec.completions !== undefined &&
     spec.successPolicy === undefined &&
     status.succeeded !== spec.completions
   )
     problems.push(`is complete with ${status.succeeded} of ${spec.completions} completions`)
-  const left = pods.filter(({ metadata }) => metadata.finalizers?.includes("batch.kubernetes.io/job-tracking") === true)
+  const left = pods.filter(isTracked)
   if (left.length > 0) problems.push(`tracks ${left.map(({ metadata }) => metadata.name).join()} still`)
   return problems.map((problem) => `${nameOf(job)} ${problem}: ${JSON.stringify(status)}`)
 }

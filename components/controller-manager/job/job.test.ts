@@ -377,6 +377,38 @@ describe("Indexed Job", () => {
     ])
   })
 
+  test.each([
+    { title: "is suspended", given: { without: { suspend: true }, again: { suspend: false } } },
+    { title: "has no parallelism", given: { without: { parallelism: 0 }, again: { parallelism: 1 } } },
+  ])(
+    "while it $title it keeps the last failed pod of an index, for the successor to take over its count",
+    async ({ given }) => {
+      // given a pod that is deleted, which counts as a failure, and no successor
+      await using cluster = await start()
+      const { client } = cluster
+      const spec = { parallelism: 1, completions: 1, completionMode: "Indexed", backoffLimitPerIndex: 1 }
+      await client.create(Job, job(spec))
+      await cluster.advance(5000)
+      const [failed] = await pods(cluster)
+      const become = (change: object) => client.patch(Job, NAME, { type: "merge", body: { spec: change } })
+      await client.delete(Pod, failed!.metadata, { gracePeriodSeconds: 20 })
+      await become(given.without)
+      await cluster.advance(600_000)
+      const kept = (await pods(cluster)).map(({ metadata }) => [metadata.uid, metadata.finalizers])
+      expect(kept).toEqual([[failed!.metadata.uid, ["batch.kubernetes.io/job-tracking"]]])
+      // when
+      await become(given.again)
+      await cluster.advance(5000)
+      // then
+      const counts = (await pods(cluster)).map(({ metadata }) => [
+        metadata.annotations?.["batch.kubernetes.io/job-index-failure-count"],
+        metadata.deletionTimestamp,
+      ])
+      expect(counts).toEqual([["1", undefined]])
+      expect((await read(cluster)).status).toMatchObject({ active: 1, failed: 1, uncountedTerminatedPods: {} })
+    },
+  )
+
   test("stops all indexes when more than maxFailedIndexes have failed", async () => {
     await using cluster = await start(ending((container) => (completionIndex(container) < 2 ? [1000, 1] : undefined)))
     await cluster.client.create(
