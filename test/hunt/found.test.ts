@@ -199,6 +199,15 @@ describe("found", () => {
     expect(await run({ seed: 2669, nodes: [4], steps })).toEqual([])
   })
 
+  test("a node whose kubelet had to wait more than five minutes for the API server gets ready", async () => {
+    const steps: readonly Step[] = [
+      { do: "fault", fault: { is: "crashed", component: "apiserver" }, ms: 320_000 },
+      { do: "fault", fault: { is: "kubeletCrashed", node: "node-0" }, ms: 15_000 },
+      { do: "advance", ms: 320_000 },
+    ]
+    expect(await run({ seed: 5925, nodes: [4], steps })).toEqual([])
+  })
+
   test("a pod that a node evicts has not failed before its containers have ended", async () => {
     const problems = await run({
       seed: 3415,
