@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
-import { familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
@@ -13,7 +13,7 @@ import { DNS_PORT } from "../../components/dns/dns.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName, defaultResolvConf, readResolvConf } from "./host.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
-import { inFlightOf, kubeletArgs, SIMULATED, type ServerFlags } from "./server-flags.ts"
+import { inFlightOf, kubeletArgs, PRIMARY_ADDRESSES, SIMULATED, type ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 
@@ -81,9 +81,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     firstNodeRanges: network.firstNodeRanges,
     clusterDomain: flags["cluster-domain"],
     ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
-    ...(disable.includes("kube-proxy")
-      ? {}
-      : { kubeProxy: flags["proxy-mode"] === undefined ? {} : { mode: flags["proxy-mode"] } }),
+    ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),
     networkPolicy: !disable.includes("network-policy"),
     ...(disable.includes("local-storage")
       ? {}
@@ -95,6 +93,14 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     kubeletPort: flags["kubelet-port"] ?? KUBELET_PORT,
     ...kubeletArgs(flags),
   }
+}
+
+function kubeProxyConfig(flags: ServerFlags): NonNullable<HostNodeConfig["kubeProxy"]> {
+  const { "proxy-mode": mode, "nodeport-addresses": ranges } = flags
+  const nodePortCidrs = ranges.includes(PRIMARY_ADDRESSES)
+    ? nodeIps(flags).map((ip) => `${ip}/${bitsOf(familyOf(ip))}`)
+    : ranges
+  return { nodePortCidrs, ...(mode === undefined ? {} : { mode }) }
 }
 
 function dnsConfig({ clusterDns }: ClusterNetwork, resolvConf: string): NonNullable<HostNodeConfig["dns"]> {

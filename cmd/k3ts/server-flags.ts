@@ -57,6 +57,8 @@ export const runtimeFlag = () =>
 
 /** Instead of a socket: a simulated runtime, whose containers run no programs. It needs neither root nor containerd. */
 export const SIMULATED = "simulated"
+/** The value of --nodeport-addresses for the addresses of --node-ip. */
+export const PRIMARY_ADDRESSES = "primary"
 const serverRuntimeFlag = () =>
   value(
     z.union([z.literal(SIMULATED), v.socketPath]).optional(),
@@ -217,6 +219,11 @@ export const serverFlags = {
       choices: PROXY_MODES,
       defaultText: "nftables where the machine allows it, else iptables",
     },
+  ),
+  "nodeport-addresses": list(
+    v.cidrOr(PRIMARY_ADDRESSES),
+    "Range of this node's addresses at which node ports are served; `primary` for those of --node-ip",
+    { placeholder: "CIDR", defaultText: "all addresses" },
   ),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
   disable: list(z.enum(OPTIONAL_PARTS, { error: `must be one of ${OPTIONAL_PARTS.join(", ")}` }), "Leave a part out", {

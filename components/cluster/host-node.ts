@@ -46,7 +46,7 @@ export interface HostNodeConfig {
   /** The addresses of the cluster's DNS, which answers here, one of each family of Services; absent for none. */
   readonly dns?: Pick<DnsConfig, "addresses" | "upstreams" | "searches">
   /** How Services are served; absent where nobody serves them here. */
-  readonly kubeProxy?: Pick<KubeProxyConfig, "mode">
+  readonly kubeProxy?: Pick<KubeProxyConfig, "mode" | "nodePortCidrs">
   /** How Ingresses and Gateways are served; absent where neither is. */
   readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway">
   /** Whether NetworkPolicies are enforced. */

@@ -22,6 +22,8 @@ export interface FamilyProxierOptions {
   readonly nodeName: string
   /** The range of the cluster's pod addresses in this family. */
   readonly clusterCidr: string
+  /** The ranges of this node's addresses in the family at which node ports are served; none for all addresses. */
+  readonly nodePortCidrs: readonly string[]
   readonly host: Host
   readonly metrics: Registry
   readonly events: Pick<EventRecorder, "event">

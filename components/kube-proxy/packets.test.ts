@@ -44,11 +44,12 @@ async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Famil
       await cluster.settle()
     }
   }
-  const make = async (of: ProxyMode) => {
+  const make = async (of: ProxyMode, nodePortCidrs: readonly string[] = []) => {
     const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), {
       nodeName: "node-0",
       clusterCidrs: families.map((family) => LAB[family].clusterCidr),
       mode: of,
+      nodePortCidrs,
       host,
     })
     await proxy.start(new AbortController().signal)
@@ -117,10 +118,10 @@ async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Famil
       await client.delete(Service, metadata)
       await settle()
     },
-    /** As k3ts does when it is started anew, perhaps in another mode. */
-    async restart(of: ProxyMode): Promise<void> {
+    /** As k3ts does when it is started anew, perhaps in another mode or with ranges for node ports. */
+    async restart(of: ProxyMode, nodePortCidrs?: readonly string[]): Promise<void> {
       await stopProxies()
-      await make(of)
+      await make(of, nodePortCidrs)
     },
     async [Symbol.asyncDispose]() {
       await stopProxies()
@@ -216,6 +217,32 @@ describe
         expect(await socket.say("hello")).toBe(as(client, "web-2")[0]!)
         await proxy.clear()
       }
+    }, 30_000)
+
+    test("is served at node ports only at the addresses that are configured for them", async () => {
+      // given
+      await proxy.service(NODE_PORT_SPEC)
+      await proxy.serve(["web-1"])
+      const asked = () =>
+        Promise.all(
+          families.flatMap((family) =>
+            [LAB[family].node, LAB[family].nodeForPods].map(async (ip) =>
+              (await lab.ask("pod-a", ip, NODE_PORT)).replace(/ as .*/, ""),
+            ),
+          ),
+        )
+      expect(new Set(await asked())).toEqual(new Set(["web-1"]))
+      // when
+      await proxy.restart(
+        mode,
+        families.map((family) => `${LAB[family].node}/${family === "IPv6" ? 128 : 32}`),
+      )
+      // then
+      expect(await asked()).toEqual(families.flatMap(() => ["web-1", "refused"]))
+      // and everywhere again without ranges, or with one of all addresses
+      await proxy.restart(mode, ["0.0.0.0/0", "::/0"])
+      expect(new Set(await asked())).toEqual(new Set(["web-1"]))
+      await proxy.clear()
     }, 30_000)
 
     test("keeps connections over a restart, and over a change of the mode and back", async () => {

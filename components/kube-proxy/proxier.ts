@@ -3,7 +3,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { FAMILIES, familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { FAMILIES, familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
@@ -20,6 +20,11 @@ export interface KubeProxyConfig {
    * is masqueraded.
    */
   readonly clusterCidrs: readonly string[]
+  /**
+   * The ranges of this node's addresses at which node ports are served. A family without a range serves them at all
+   * addresses. Source: --nodeport-addresses.
+   */
+  readonly nodePortCidrs?: readonly string[]
   /** How rules are written; by default nftables if the machine supports it, otherwise iptables. */
   readonly mode?: ProxyMode
   /** Where nft, iptables and conntrack run; the machine itself by default. */
@@ -87,7 +92,16 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
         (clusterCidr) =>
           new FamilyProxier(
             { ...context, log },
-            { family: familyOf(clusterCidr), mode, nodeName, clusterCidr, host, metrics, events },
+            {
+              family: familyOf(clusterCidr),
+              mode,
+              nodeName,
+              clusterCidr,
+              nodePortCidrs: nodePortCidrsOf(familyOf(clusterCidr), config),
+              host,
+              metrics,
+              events,
+            },
           ),
       )
       await Promise.all(proxiers.map((proxier) => proxier.start()))
@@ -101,4 +115,10 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       await Promise.all([leaving, ...proxiers.map((proxier) => proxier.stop()), events.stop()])
     },
   }
+}
+
+/** A range of all addresses is as good as none. */
+function nodePortCidrsOf(family: Family, { nodePortCidrs = [] }: KubeProxyConfig): readonly string[] {
+  const ranges = nodePortCidrs.filter((cidr) => familyOf(cidr) === family)
+  return ranges.some((cidr) => cidr.endsWith("/0")) ? [] : ranges
 }

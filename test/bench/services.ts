@@ -97,7 +97,13 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
 
 /** Processor time, ours and that of nft or iptables-restore, of an update in which one Service moves an endpoint. */
 async function updateCost(lab: PacketLab, mode: ProxyMode, count: number): Promise<Figure> {
-  const parts = { family: "IPv4" as const, clusterCidr: CLUSTER_CIDR, host: lab.host, metrics: new Registry() }
+  const parts = {
+    family: "IPv4" as const,
+    clusterCidr: CLUSTER_CIDR,
+    nodePortCidrs: [],
+    host: lab.host,
+    metrics: new Registry(),
+  }
   const writer =
     mode === "nftables" ? new NftablesWriter({ ...parts, clock: realClock, log: silent }) : new IptablesWriter(parts)
   const portAt = (i: number, last: number) =>

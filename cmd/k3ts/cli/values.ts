@@ -86,6 +86,8 @@ export const fileMode = reading(
 
 /** A range in canonical form: `10.42.0.0/16`, `fd42::/56`. */
 export const cidr = checkedBy(isCanonicalCIDR)
+/** Such a range, or a word. */
+export const cidrOr = (word: string) => checkedBy((text) => (text === word ? undefined : isCanonicalCIDR(text)))
 
 /** `example.com/name=value`: a label that a node may set on itself. The API refuses others. */
 export const label = reading((text): readonly [string, string] | undefined => {

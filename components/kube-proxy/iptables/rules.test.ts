@@ -4,7 +4,12 @@ import { rulesFor, type Chains } from "./rules.ts"
 import { sampleEndpoint, samplePort } from "../service-port.fixtures.ts"
 import type { ServicePort } from "../service-ports.ts"
 
-const CONFIG = { family: "IPv4" as const, clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] }
+const CONFIG = {
+  family: "IPv4" as const,
+  clusterCidr: "10.42.0.0/16",
+  serviceCidrs: ["10.43.0.0/16"],
+  nodePortCidrs: [],
+}
 /** Rules of all chains, with hashes of chain names taken out. */
 const lines = (chains: Chains): string[] =>
   [...chains].flatMap(([chain, rules]) =>
@@ -62,7 +67,12 @@ describe("rules of a Service port", () => {
 
   test("write addresses of IPv6 with their ports in brackets, and lead no node port from ::1", () => {
     const port = samplePort({ clusterIp: "fd43::9", nodePort: 30_080, cluster: [sampleEndpoint("fd42::5")] })
-    const { nat, filter } = rulesFor([port], { family: "IPv6", clusterCidr: "fd42::/48", serviceCidrs: ["fd43::/108"] })
+    const { nat, filter } = rulesFor([port], {
+      family: "IPv6",
+      clusterCidr: "fd42::/48",
+      serviceCidrs: ["fd43::/108"],
+      nodePortCidrs: [],
+    })
     expect(lines(nat).filter((line) => line.startsWith("KUBE-SEP"))).toEqual([
       `KUBE-SEP ${c("default/web:http")} -s fd42::5 -j KUBE-MARK-MASQ`,
       `KUBE-SEP ${c("default/web:http")} -m tcp -p tcp -j DNAT --to-destination [fd42::5]:8080`,

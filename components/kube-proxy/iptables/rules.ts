@@ -18,18 +18,22 @@ export interface RulesConfig {
   readonly clusterCidr: string
   /** The ranges of Services' cluster IPs in the family. */
   readonly serviceCidrs: readonly string[]
+  /** The ranges of this node's addresses in the family at which node ports are served; none for all addresses. */
+  readonly nodePortCidrs: readonly string[]
 }
 
 /** The mark on packets that POSTROUTING has to masquerade. Source: --iptables-masquerade-bit 14. */
 const MASQUERADE = "0x4000/0x4000"
 
+/** Matches packets to any address of the machine. */
+const OF_MACHINE = "-m addrtype --dst-type LOCAL"
 /**
  * Matches packets to the node's addresses, at which node ports are served; ::1 is left out, since the kernel drops
  * packets that return to it from elsewhere.
  */
 const OF_NODE: Readonly<Record<Family, string>> = {
-  IPv4: "-m addrtype --dst-type LOCAL",
-  IPv6: "! -d ::1/128 -m addrtype --dst-type LOCAL",
+  IPv4: OF_MACHINE,
+  IPv6: `! -d ::1/128 ${OF_MACHINE}`,
 }
 
 const comment = (text: string): string => `-m comment --comment "${text}"`
@@ -83,11 +87,18 @@ export function rulesFor(ports: readonly ServicePort[], config: RulesConfig): Ru
   nat
     .get("KUBE-SERVICES")!
     .push(
-      `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} ` +
-        `${OF_NODE[config.family]} -j KUBE-NODEPORTS`,
+      ...ofNodePorts(config).map(
+        (destination) =>
+          `${comment("kubernetes service nodeports; NOTE: this must be the last rule in this chain")} ` +
+          `${destination} -j KUBE-NODEPORTS`,
+      ),
     )
   return { nat, filter }
 }
+
+/** What matches the addresses at which node ports are served, for a rule each. */
+const ofNodePorts = ({ family, nodePortCidrs }: RulesConfig): readonly string[] =>
+  nodePortCidrs.length === 0 ? [OF_NODE[family]] : nodePortCidrs.map((cidr) => `-d ${cidr} ${OF_MACHINE}`)
 
 function addPort(port: ServicePort, { clusterCidr }: RulesConfig, nat: Chains, filter: Chains): void {
   const hash = hashOf(port.name, port.protocol)

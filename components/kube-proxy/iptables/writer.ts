@@ -6,7 +6,7 @@ import { ensureJumps, intact, restore } from "./iptables.ts"
 import { transition, writtenRules } from "./restore.ts"
 import { rulesFor, type RulesConfig, type Ruleset } from "./rules.ts"
 
-export interface IptablesWriterConfig extends Pick<RulesConfig, "family" | "clusterCidr"> {
+export interface IptablesWriterConfig extends Omit<RulesConfig, "serviceCidrs"> {
   readonly host: Host
   readonly metrics: Registry
 }
@@ -28,9 +28,9 @@ export class IptablesWriter implements RuleWriter {
   }
 
   async write({ ports, serviceCidrs }: RuleInput): Promise<boolean> {
-    const { host, family, clusterCidr } = this.#config
+    const { host, family } = this.#config
     const { isFull } = this
-    const rules = rulesFor(ports(), { family, clusterCidr, serviceCidrs })
+    const rules = rulesFor(ports(), { ...this.#config, serviceCidrs })
     const text = transition(this.#applied, rules)
     if (text !== undefined) {
       try {

@@ -21,6 +21,8 @@ export interface SkeletonConfig {
   readonly clusterCidr: string
   /** The ranges of Services' cluster IPs in the family. */
   readonly serviceCidrs: readonly string[]
+  /** The ranges of this node's addresses in the family at which node ports are served; none for all addresses. */
+  readonly nodePortCidrs: readonly string[]
 }
 
 /** The part of the table that does not depend on Services. */
@@ -55,13 +57,14 @@ const MARK = `meta mark set meta mark or ${MASQUERADE_MARK}`
  * iptables mode, except on ::1, since the kernel drops packets that return to it from elsewhere. Source: setupNFTables
  * in pkg/proxy/nftables/proxier.go and the README beside it.
  */
-export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig): Skeleton {
+export function skeletonOf({ family, clusterCidr, serviceCidrs, nodePortCidrs }: SkeletonConfig): Skeleton {
   const [ip, type] = [FAMILY_WORD[family], ADDRESS_TYPE[family]]
   const addresses = ADDRESSES[family]
   const verdicts = (of: Frontends) => `type ${of.type} : verdict`
   const endpoints = ({ endpointKey }: Frontends, protocol: Protocol) =>
     `typeof ${endpointKey(protocol)} . numgen random mod 2 : ${ip} daddr . ${protocol} dport`
   const frontends = [addresses, NODE_PORTS]
+  const atNodePorts = nodePortCidrs.length === 0 ? "" : `${ip} daddr { ${nodePortCidrs.join(", ")} } `
   return {
     hooks: HOOKS,
     sets: new Map([
@@ -100,7 +103,7 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig
 
       ["firewall-check", [`${addresses.key} vmap @${FIREWALL_IPS}`]],
       ["service-endpoints-check", [`${addresses.key} vmap @${addresses.noEndpoints}`]],
-      ["nodeport-endpoints-check", [`${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
+      ["nodeport-endpoints-check", [`${atNodePorts}${NODE_PORTS.key} vmap @${NODE_PORTS.noEndpoints}`]],
       // Differs from upstream, which sends ICMP for all protocols: a client on this node gets the ICMP message while it
       // is still sending, does not notice it, and is refused only a second later.
       [REJECT_CHAIN, ["meta l4proto tcp reject with tcp reset", "reject"]],
@@ -133,7 +136,8 @@ export function skeletonOf({ family, clusterCidr, serviceCidrs }: SkeletonConfig
         [
           `${ip} daddr @${CLUSTER_IPS} ${ip} saddr != ${clusterCidr} ${MARK}`,
           `${addresses.key} vmap @${addresses.services}`,
-          `${family === "IPv6" ? "ip6 daddr != ::1 " : ""}fib daddr type local ${NODE_PORTS.key} vmap @${NODE_PORTS.services}`,
+          `${family === "IPv6" ? "ip6 daddr != ::1 " : ""}${atNodePorts}fib daddr type local ${NODE_PORTS.key} ` +
+            `vmap @${NODE_PORTS.services}`,
         ],
       ],
       ...frontends.flatMap((of): [string, readonly string[]][] => [

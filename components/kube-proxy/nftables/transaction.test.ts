@@ -8,7 +8,12 @@ import { existingIn, fullTransaction, partialTransaction } from "./transaction.t
 const NONE = partsOf([])
 const WEB = partsOf([samplePort()])
 const OTHER = partsOf([samplePort({ name: "default/other", clusterIp: "10.43.0.10" })])
-const SKELETON = skeletonOf({ family: "IPv4", clusterCidr: "10.42.0.0/16", serviceCidrs: ["10.43.0.0/16"] })
+const SKELETON = skeletonOf({
+  family: "IPv4",
+  clusterCidr: "10.42.0.0/16",
+  serviceCidrs: ["10.43.0.0/16"],
+  nodePortCidrs: [],
+})
 /** Without the name of the table, and without comments. */
 const linesOf = (text: string) =>
   text

@@ -1,4 +1,3 @@
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
@@ -9,7 +8,7 @@ import type { RuleInput, RuleWriter } from "../rule-writer.ts"
 import { Desired } from "./desired.ts"
 import { TABLE, tableOf } from "./names.ts"
 import { partsOf } from "./parts.ts"
-import { skeletonOf, type Skeleton } from "./skeleton.ts"
+import { skeletonOf, type Skeleton, type SkeletonConfig } from "./skeleton.ts"
 import {
   deletionOf,
   existingIn,
@@ -19,10 +18,7 @@ import {
   type Existing,
 } from "./transaction.ts"
 
-export interface NftablesWriterConfig {
-  readonly family: Family
-  /** The range of the cluster's pod addresses in the family. */
-  readonly clusterCidr: string
+export interface NftablesWriterConfig extends Omit<SkeletonConfig, "serviceCidrs"> {
   readonly host: Host
   readonly clock: Clock
   readonly log: Logger
@@ -65,8 +61,7 @@ export class NftablesWriter implements RuleWriter {
     this.#serviceCidrs = serviceCidrs.join()
     try {
       if (this.#skeleton === undefined) {
-        const { family, clusterCidr } = this.#config
-        await this.#writeAll(skeletonOf({ family, clusterCidr, serviceCidrs }))
+        await this.#writeAll(skeletonOf({ ...this.#config, serviceCidrs }))
         return true
       }
       await this.#removeStale()
