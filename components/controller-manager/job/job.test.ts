@@ -176,7 +176,8 @@ describe("Job", () => {
     await suspend(true)
     await cluster.advance(50_000)
     expect(await pods(cluster)).toEqual([])
-    expect((await read(cluster)).status.failed ?? 0).toBe(0)
+    const { status } = await read(cluster)
+    expect([status.failed ?? 0, status.startTime]).toEqual([0, undefined])
     await suspend(false)
     await cluster.advance(50_000)
     // then the deadline counts from the last resumption

@@ -146,12 +146,16 @@ async function run(
     else events.event(job, "Normal", "Resumed", "Job resumed")
   }
   const { active, ready, terminating, failure, retryIn } = managed
-  const { active: _, ...others } = job.status
+  const { active: _, startTime, ...others } = job.status
+  // Without a start time the template of a suspended Job may be changed. Source: the feature gate
+  // MutableSchedulingDirectivesForSuspendedJobs.
+  const isSuspendedNow = conditions !== undefined && isSuspended(job)
   await account(
     {
       job: stored,
       status: {
         ...others,
+        ...(startTime === undefined || isSuspendedNow ? {} : { startTime }),
         ...(active === 0 ? {} : { active }),
         ready,
         terminating,
