@@ -19,7 +19,7 @@ const network = (given: string) =>
 describe("the addresses of a cluster", () => {
   test.each([
     {
-      title: "IPv4 alone, where nothing is said",
+      title: "IPv4 alone, by default",
       given: "",
       wants: {
         clusterCidrs: ["10.42.0.0/16"],
@@ -41,7 +41,7 @@ describe("the addresses of a cluster", () => {
       },
     },
     {
-      title: "IPv6 first, in pieces as the user wants them",
+      title: "IPv6 first, with chosen prefix lengths for the nodes",
       given:
         "--cluster-cidr fd42::/48,10.42.0.0/20 --service-cidr fd43::/64,10.43.0.0/24 --cluster-dns fd43::53 " +
         "--node-cidr-mask-size-ipv6 60 --node-cidr-mask-size-ipv4 26 --node-ip 2001:db8::5,192.0.2.5",
@@ -119,7 +119,7 @@ describe("the addresses of a cluster", () => {
     },
     {
       given: `${V6} --node-cidr-mask-size-ipv4 24`,
-      wants: "--node-cidr-mask-size-ipv4 goes with a range of IPv4 in --cluster-cidr: leave it out",
+      wants: "--node-cidr-mask-size-ipv4 needs an IPv4 range in --cluster-cidr: leave it out",
     },
     {
       given: `${V6} --node-ip 192.0.2.5,2001:db8::5`,

@@ -1,7 +1,8 @@
 /**
- * The addresses of the cluster that the flags say, checked against each other. Sources: validateClusterIPFlags and
- * validatePublicIPServiceClusterIPRangeIPFamilies in cmd/kube-apiserver/app/options/validation.go, setNodeCIDRMaskSizes
- * in cmd/kube-controller-manager/app/core.go, NewCIDRSet in pkg/controller/nodeipam/ipam/cidrset.
+ * Derives the address ranges of the cluster from the flags, and checks them against each other. Sources:
+ * validateClusterIPFlags and validatePublicIPServiceClusterIPRangeIPFamilies in
+ * cmd/kube-apiserver/app/options/validation.go, setNodeCIDRMaskSizes in cmd/kube-controller-manager/app/core.go,
+ * NewCIDRSet in pkg/controller/nodeipam/ipam/cidrset.
  */
 import {
   addressAt,
@@ -18,17 +19,17 @@ import {
 import { UsageError } from "./cli/usage-error.ts"
 import type { ServerFlags } from "./server-flags.ts"
 
-/** Each list has one item, or one of each family with the primary family first. */
+/** The address ranges of a cluster. Each list has one item for each family, the primary family first. */
 export interface ClusterNetwork {
-  /** Ranges of the addresses of pods. */
+  /** The ranges of pod addresses. */
   readonly clusterCidrs: readonly string[]
-  /** The prefix length of each node's part of the range of `clusterCidrs` at the same place. */
+  /** The prefix length of the nodes' parts of each range in `clusterCidrs`. */
   readonly nodeMasks: readonly number[]
-  /** The part of each of `clusterCidrs` that the first node gets. */
+  /** The part of each range in `clusterCidrs` that the first node gets. */
   readonly firstNodeRanges: readonly string[]
-  /** Ranges of the addresses of Services; the second family may be absent although pods have it. */
+  /** The ranges of Service addresses; may lack the second family of `clusterCidrs`. */
   readonly serviceCidrs: readonly string[]
-  /** Addresses of the cluster's DNS, each out of one of `serviceCidrs`. */
+  /** The addresses of the cluster's DNS server, each in one of `serviceCidrs`. */
   readonly clusterDns: readonly string[]
 }
 
@@ -43,18 +44,25 @@ type Flags = Pick<
   | "advertise-address"
 >
 
-/** Shortest and longest prefixes of ranges: Services of IPv6 have upstream's shortest, all have at least 16 addresses. */
+/**
+ * The shortest and longest allowed prefix of a range. /64 for IPv6 Services is upstream's limit; the longest prefixes
+ * leave 16 addresses.
+ */
 const PREFIXES: Readonly<Record<"cluster-cidr" | "service-cidr", Readonly<Record<Family, readonly [number, number]>>>> =
   {
     "cluster-cidr": { IPv4: [8, 28], IPv6: [16, 124] },
     "service-cidr": { IPv4: [8, 28], IPv6: [64, 124] },
   }
-/** Prefix lengths of the nodes' ranges. Source: defaultNodeMaskCIDRIPv4 and IPv6. */
+/** The default prefix lengths of the nodes' ranges. Source: defaultNodeMaskCIDRIPv4 and IPv6. */
 const NODE_MASKS: Readonly<Record<Family, number>> = { IPv4: 24, IPv6: 64 }
-/** A range of IPv6 has room for so many bits of nodes. Source: clusterSubnetMaxDiff. */
+/**
+ * The largest difference between the prefixes of an IPv6 range and of the nodes' parts. Source: clusterSubnetMaxDiff.
+ */
 const MOST_NODE_BITS = 16
 
-/** Returns the addresses of the cluster. @throws UsageError when the flags contradict each other */
+/**
+ * Returns the address ranges of the cluster. @throws UsageError when a flag is invalid or flags contradict each other
+ */
 export function networkOf(flags: Flags): ClusterNetwork {
   const clusterCidrs = pairOf("cluster-cidr", flags["cluster-cidr"])
   const serviceCidrs = pairOf("service-cidr", flags["service-cidr"])
@@ -86,7 +94,7 @@ export function networkOf(flags: Flags): ClusterNetwork {
   }
 }
 
-/** Whether any of the cluster's addresses is one of IPv6. */
+/** Returns whether pods have IPv6 addresses. */
 export const hasIPv6 = ({ "cluster-cidr": cidrs }: Pick<Flags, "cluster-cidr">): boolean =>
   cidrs.some((cidr) => familyOf(cidr) === "IPv6")
 
@@ -107,7 +115,10 @@ function pairOf(flag: "cluster-cidr" | "service-cidr", cidrs: readonly string[])
   return cidrs
 }
 
-/** Addresses begin with the cluster's primary family: the Service `kubernetes` has it, and so must its endpoints. */
+/**
+ * Checks that the first address has the primary family: the Service `kubernetes` has this family, so its endpoints need
+ * it.
+ */
 function pairOfAddresses(flag: string, addresses: readonly string[], families: readonly Family[]): void {
   const given = addresses.map(familyOf)
   if (given.length > 2 || new Set(given).size < given.length)
@@ -137,7 +148,7 @@ function refuseStrayMasks(families: readonly Family[], flags: Flags): void {
   for (const family of ["IPv4", "IPv6"] as const) {
     const flag = family === "IPv4" ? "node-cidr-mask-size-ipv4" : "node-cidr-mask-size-ipv6"
     if (flags[flag] !== undefined && !families.includes(family))
-      throw new UsageError(`--${flag} goes with a range of ${family} in --cluster-cidr: leave it out`)
+      throw new UsageError(`--${flag} needs an ${family} range in --cluster-cidr: leave it out`)
   }
 }
 

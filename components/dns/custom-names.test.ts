@@ -68,26 +68,26 @@ afterAll(async () => {
   await cluster.stop()
 })
 
-test("names outside the cluster are answered by the host's servers, with their codes", async () => {
+test("queries for names outside the cluster get the answers and codes of the host's servers", async () => {
   expect(addresses(await dns.ask("api.example", "A"))).toEqual(["A api.example 192.0.2.1"])
   expect((await dns.ask("nothing.example", "A")).rcode).toBe("NXDOMAIN")
 })
 
-test("an ExternalName is answered with its records outside", async () => {
+test("the name of an ExternalName Service is answered with the records of its target", async () => {
   expect(addresses(await dns.ask("out.default.svc.cluster.local", "A"))).toEqual([
     "A api.example 192.0.2.1",
     "CNAME out.default.svc.cluster.local api.example",
   ])
 })
 
-test("nodes have names", async () => {
+test("the name of a node is answered with its address", async () => {
   const body = { status: { addresses: [{ type: "InternalIP", address: "10.5.0.1" }] } }
   await cluster.client.patch(Node, { name: "worker-1" }, { type: "merge", body }, { subresource: "status" })
   await customise({}, "worker-1", ["A worker-1 10.5.0.1"])
   expect(addresses(await dns.ask("1.0.5.10.in-addr.arpa", "PTR"))).toEqual(["PTR 1.0.5.10.in-addr.arpa worker-1"])
 })
 
-test("hosts of the ConfigMap are answered, also below a wildcard, and others go on", async () => {
+test("host entries of the ConfigMap are answered, also by wildcards, and other names are looked up elsewhere", async () => {
   const text = "hosts {\n 10.0.0.9 db.example\n 10.0.0.8 *.apps.example\n fallthrough\n}"
   await customise({ "hosts.override": text }, "db.example", ["A db.example 10.0.0.9"])
   expect(addresses(await dns.ask("a.b.apps.example", "A"))).toEqual(["A a.b.apps.example 10.0.0.8"])
@@ -98,7 +98,7 @@ test("hosts of the ConfigMap are answered, also below a wildcard, and others go 
   await customise({}, "db.example", [])
 })
 
-test("a domain of its own servers is not asked of the host's", async () => {
+test("queries for a domain with its own servers do not go to the host's servers", async () => {
   const own = await fakeServer(({ name }) => ({
     answers: [{ name, type: "A", ttl: 5, class: "IN", data: "10.7.7.7" }],
   }))
@@ -109,14 +109,14 @@ test("a domain of its own servers is not asked of the host's", async () => {
   await own.close()
 })
 
-test("a rewritten name is answered under the name that was asked", async () => {
+test("the response to a rewritten query has the name of the query", async () => {
   const rules = "rewrite name suffix .here .default.svc.cluster.local\nrewrite name shop.example api.example"
   await customise({ "a.override": rules }, "web.here", ["A web.here 10.43.0.80"])
   expect(addresses(await dns.ask("shop.example", "A"))).toEqual(["A shop.example 192.0.2.1"])
   await customise({}, "web.here", [])
 })
 
-test("with autopath the first name of a pod's search list answers for all of them", async () => {
+test("with autopath the first name of a pod's search list is answered for the whole list", async () => {
   const first = (short: string) => `${short}.default.svc.cluster.local`
   expect((await dns.ask(first("api.example"), "A")).rcode).toBe("NXDOMAIN")
   await customise({ "a.override": "autopath @kubernetes" }, first("api.example"), [
@@ -133,7 +133,7 @@ test("with autopath the first name of a pod's search list answers for all of the
   await customise({}, first("api.example"), [])
 })
 
-test("what cannot be done of the ConfigMap is told in an Event of it", async () => {
+test("ignored parts of the ConfigMap are reported in an Event", async () => {
   await customise({ "a.override": "template IN A", "b.override": "hosts {\n10.0.0.9 c.example\n}" }, "c.example", [
     "A c.example 10.0.0.9",
   ])
@@ -149,7 +149,7 @@ test("what cannot be done of the ConfigMap is told in an Event of it", async () 
   await customise({}, "c.example", [])
 })
 
-test("a Service that changes is answered as it is now", async () => {
+test("after a change of a Service its name is answered with the new address", async () => {
   const name = "new.default.svc.cluster.local"
   expect((await dns.ask(name, "A")).rcode).toBe("NXDOMAIN")
   await cluster.client.create(Service, {
@@ -161,7 +161,7 @@ test("a Service that changes is answered as it is now", async () => {
   await customise({}, name, [])
 })
 
-test("metrics count questions by CoreDNS' names, and have no label that a client chooses", async () => {
+test("metrics count queries under CoreDNS' names, and have no label that a client chooses", async () => {
   await dns.ask("some-secret-name.example", "A")
   const answer = await fetch(`http://${ADDRESS}:${metricsPort}/metrics`)
   const text = await answer.text()

@@ -104,7 +104,7 @@ describe("cluster DNS", () => {
     expect([answer.rcode, answer.authorities?.[0]?.type]).toEqual(["NXDOMAIN", "SOA"])
   })
 
-  test("gives the addresses of SRV targets along", async () => {
+  test("adds the addresses of SRV targets to the response", async () => {
     const answer = await ask("_sql._tcp.db.default.svc.cluster.local", "SRV")
     expect(shown(answer.additionals)).toEqual([
       "A 10-42-0-6.db.default.svc.cluster.local 10.42.0.6",
@@ -112,7 +112,7 @@ describe("cluster DNS", () => {
     ])
   })
 
-  test("cuts off over UDP what does not fit, and gives all of it over TCP", async () => {
+  test("truncates a large response over UDP, and sends all of it over TCP", async () => {
     const name = "crowd.default.svc.cluster.local"
     const short = await ask(name, "A")
     // 12 bytes of header, 39 of the question, and 16 for each A record, whose name is a pointer.
@@ -122,11 +122,11 @@ describe("cluster DNS", () => {
     expect((await overTcp(dns.port, query(name, "A"))).answers).toHaveLength(60)
   })
 
-  test("fails names outside the cluster at once where the host has no servers", async () => {
+  test("answers SERVFAIL at once for names outside the cluster when the host has no servers", async () => {
     expect((await ask("example.com", "A")).rcode).toBe("SERVFAIL")
   })
 
-  test("answers while others send garbage and leave before they are answered", async () => {
+  test("answers while other clients send garbage or leave before their response", async () => {
     for (let i = 0; i < 20; i++) {
       const socket = createSocket("udp4")
       await new Promise<void>((resolve) =>

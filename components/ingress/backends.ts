@@ -33,8 +33,8 @@ export interface BackendsParts {
 }
 
 /**
- * By `appProtocol` of a Service port in lower case, how its endpoints are spoken to. Source:
- * KEP-3726, and RFC 6335 for IANA's service names, which are the same in both cases.
+ * The protocol to endpoints, by the `appProtocol` of the Service port in lower case. Sources: KEP-3726, and RFC 6335
+ * for IANA's service names, which ignore case.
  */
 const PROTOCOLS: ReadonlyMap<string, BackendProtocol> = new Map([
   ["http", "http1"],
@@ -111,7 +111,7 @@ export class Backends {
     )
     const slices = informers.of(EndpointSlice).by(byService, key)
     const isReachable = ({ address, port }: Endpoint) => isGlobalUnicast(address) && !isOwn(address, port)
-    // A pod of both families is one endpoint: that of the first family of the Service in which any is.
+    // A pod with both families is one endpoint: at its address of the Service's first family that has endpoints.
     const endpoints =
       port === undefined || service!.spec.type === "ExternalName"
         ? []

@@ -6,7 +6,7 @@ import { belongTogether, createCa, issueCertificate, type CertificatePair } from
 
 const YEAR_MS = 365 * 24 * 3_600_000
 
-/** The certificate of a Secret. */
+/** The certificate of a Secret of type kubernetes.io/tls. */
 export class Certificate {
   readonly pair: CertificatePair
   #context: SecureContext | undefined
@@ -15,16 +15,16 @@ export class Certificate {
     this.pair = pair
   }
 
-  /** What TLS makes of it, at the first handshake that asks for it. */
+  /** The TLS context, created at the first handshake that needs it. */
   get context(): SecureContext {
     return (this.#context ??= createSecureContext({ cert: this.pair.certPem, key: this.pair.keyPem }))
   }
 }
 
-/** The certificates of Secrets, and one that nobody has signed. */
+/** The certificates of Secrets, and the default certificate. */
 export class Certificates {
   readonly #clock: Clock
-  /** Why TLS cannot use a Secret, or its certificate: worked out once for each version of it. */
+  /** The certificate of each Secret, or why TLS cannot use it. Checked once for each version of a Secret. */
   readonly #known = new WeakMap<Secret, Certificate | string>()
   #unsigned: Certificate | undefined
 
@@ -32,14 +32,17 @@ export class Certificates {
     this.#clock = clock
   }
 
-  /** The certificate of a Secret, or why there is none, to be said after its name. */
+  /** Returns the certificate of a Secret, or an error text that continues a sentence after the name of the Secret. */
   of(secret: Secret): Certificate | string {
     let known = this.#known.get(secret)
     if (known === undefined) this.#known.set(secret, (known = faultOf(secret) ?? new Certificate(pairOf(secret))))
     return known
   }
 
-  /** For names that have none. Made when it is first asked for. */
+  /**
+   * The default certificate, for server names without one. It is signed by a CA that no client trusts, and is created
+   * when first needed.
+   */
   get unsigned(): Certificate {
     return (this.#unsigned ??= new Certificate(this.#issue()))
   }

@@ -20,7 +20,7 @@ import { SiteRouter, type Site } from "./routing/site.ts"
 import { Tunnels } from "./tls/tunnels.ts"
 
 export interface DataPlaneConfig {
-  /** Addresses of this machine. */
+  /** The addresses of this machine. */
   readonly nodeIps: readonly string[]
   /** The port of the API server, to which no request is sent. */
   readonly apiPort: number
@@ -33,26 +33,26 @@ export interface DataPlaneConfig {
   readonly accessLog?: AccessLog
 }
 
-/** A port of this machine that is to be served. */
+/** A port of this machine that is to be opened. */
 interface Port {
   readonly number: number
   readonly protocol: "http" | "tls"
   readonly mend: string
   router: SiteRouter
   listening: Listening | undefined
-  /** Why it is not open. */
+  /** Why the port is not open. */
   error: string | undefined
 }
 
 const portKey = ({ protocol, port }: Pick<Site, "protocol" | "port">): string => `${protocol} ${port}`
 
-/** Kinds that are followed while something is served. */
+/** The kinds that are watched while something is served. */
 const FOLLOWED = [Service, EndpointSlice, Secret] as const
-/** How long requests under way may take when the last site, or the program, goes. */
+/** Milliseconds in which running requests may end when the last site is removed or the program stops. */
 const GRACE_MS = 2000
 const NOTHING = new SiteRouter([])
 
-/** All that serves requests: made with the first Ingress or Gateway, and stopped with the last. */
+/** Everything that serves requests. Created with the first Ingress or Gateway, and stopped with the last. */
 export class DataPlane {
   readonly certificates: Certificates
   readonly #context: ComponentContext
@@ -139,7 +139,7 @@ export class DataPlane {
     return plane
   }
 
-  /** Serves these sites from now on; their ports are opened by `listen`. `owners`: whose metrics are kept. */
+  /** Serves these sites from now on; `listen` opens their ports. `owners` are the objects whose metrics are kept. */
   update(sites: readonly Site[], owners: ReadonlySet<string>): void {
     const byPort = Map.groupBy(sites, portKey)
     for (const [key, port] of this.#ports) {
@@ -158,7 +158,7 @@ export class DataPlane {
     this.#metrics.keep(owners)
   }
 
-  /** Opens the ports that are not open. Gives why some could not be, by their numbers. */
+  /** Opens the ports that are not open. Returns why some could not be opened, by port number. */
   async listen(): Promise<ReadonlyMap<number, string>> {
     const errors = new Map<number, string>()
     for (const port of this.#ports.values()) {
@@ -174,12 +174,12 @@ export class DataPlane {
     return errors
   }
 
-  /** Which Services take requests to the open ports. */
+  /** Returns the Services that take the requests to the open ports. */
   portProblems(): readonly PortFault[] {
     return this.#holders.tell(this.#context.informers.of(Service).list(), this.#nodeIps, this.#open())
   }
 
-  /** The number by which a port was asked for is open as this port; undefined while it is not open. */
+  /** Returns the open port for a site's port number, which differs for 0; undefined while it is not open. */
   portOf(protocol: Site["protocol"], port: number): number | undefined {
     return this.#ports.get(portKey({ protocol, port }))?.listening?.port
   }
@@ -207,7 +207,7 @@ export class DataPlane {
     const passthrough = found?.passthrough
     if (passthrough !== undefined)
       return { handOn: (socket, client) => this.#tunnels.open(socket, client, passthrough.backends) }
-    // A name that no listener is for.
+    // No listener has this server name.
     if (found === undefined) return { handOn: (socket) => void socket.destroy() }
     return { context: found.context ?? this.certificates.unsigned.context }
   }

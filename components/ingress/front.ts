@@ -25,7 +25,7 @@ export const defaultFrontLimits = (): FrontLimits => ({
   connections: Math.min(16_384, Math.floor(openFilesLimit() / 8)),
 })
 
-/** How a connection over TLS is served: decrypted here with a certificate, or handed on as it is. */
+/** How a TLS connection is served: decrypted here with a certificate, or passed on to a backend. */
 export type Secured =
   | { readonly context: SecureContext }
   | { readonly handOn: (socket: Socket, client: string) => void }
@@ -35,7 +35,7 @@ export interface FrontParts {
   readonly host?: string
   readonly watchdog: Watchdog
   readonly limits: FrontLimits
-  /** For a connection to this port and address of the machine whose client asks for `name`. */
+  /** Returns how a connection to this port and address of the machine with the server name `name` is served. */
   readonly secure: (port: number, address: string, name: string) => Secured
   readonly begin: (request: IncomingRequest, client: Downstream) => Exchange
   /** Called when an invalid request was answered. */
@@ -49,10 +49,10 @@ export interface Listening {
   close(): void
 }
 
-/** How long a silent connection may be before the kernel asks whether the other side is there. */
+/** Milliseconds of silence after which the kernel checks whether the other side still exists. */
 const PROBE_AFTER_MS = 60_000
 const ALPN = ["h2", "http/1.1"]
-/** The beginning of HTTP/2 without TLS. Source: RFC 9113, 3.4. */
+/** The first bytes of HTTP/2 without TLS. Source: RFC 9113, 3.4. */
 const PREFACE = "PRI"
 
 /** The listeners for clients. Each is opened and closed independently. */
@@ -72,7 +72,7 @@ export class Front {
     this.#sessions = new Sessions({ watchdog, headMs: limits.headMs, idleMs: limits.idleMs, begin, refused })
   }
 
-  /** Takes connections on `port`; 0 is any. @throws Error that says why that cannot be */
+  /** Listens on `port`; 0 lets the kernel choose. @throws Error that says why it cannot listen */
   listen(protocol: "http" | "tls", port: number): Promise<Listening> {
     const { watchdog, limits } = this.#parts
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

@@ -16,7 +16,10 @@ export interface IngressSourceConfig {
   readonly httpsPort: number
 }
 
-/** The Ingresses whose class names this controller. While there is none, only Ingresses and their classes are followed. */
+/**
+ * Watches the Ingresses whose class names this controller. While there is none, only Ingresses and IngressClasses are
+ * watched.
+ */
 export class IngressSource implements Source {
   readonly #context: ComponentContext
   readonly #config: IngressSourceConfig
@@ -55,7 +58,7 @@ export class IngressSource implements Source {
   async wanted(certificates: Certificates): Promise<Wanted> {
     const ingresses = this.#ingresses()
     if (ingresses.length === 0) return { sites: [], owners: [] }
-    // What no cluster without an Ingress needs is not loaded there.
+    // Loaded late: a cluster without Ingresses does not need this code.
     const { routeIngresses } = await import("./routing/ingress-router.ts")
     const { router, problems } = routeIngresses(ingresses, this.#context.informers.of(Secret), certificates)
     this.#problems = problems
@@ -81,7 +84,9 @@ export class IngressSource implements Source {
     const problems = [
       ...[httpPort, httpsPort].flatMap((port) => {
         const error = errors.get(port)
-        return error === undefined ? [] : { reason: "PortUnavailable", message: `${error}; it is tried again` }
+        return error === undefined
+          ? []
+          : { reason: "PortUnavailable", message: `${error}; the port will be tried again` }
       }),
       ...faults.filter(({ port }) => open.includes(port)).map(({ message }) => ({ reason: "PortConflict", message })),
     ]

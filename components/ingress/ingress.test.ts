@@ -329,7 +329,7 @@ describe("Ingresses", () => {
     await given.served("web")
     await given.cluster.eventually(async () => (await given.told()).length > 0)
     expect(await given.told()).toEqual([
-      `PortUnavailable: Cannot listen on port ${port}: another program uses it; it is tried again`,
+      `PortUnavailable: Cannot listen on port ${port}: another program uses it; the port will be tried again`,
     ])
     expect(given.ingress.ports[0]).toBeUndefined()
     expect(given.ingress.ports[1]).toBeNumber()

@@ -11,18 +11,18 @@ export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "access
   readonly metrics?: Registry
   /** A file for one line per request, or `-` for standard output; undefined for none. */
   readonly accessLog?: string
-  /** Whether Ingresses are served; they are unless this is false. */
+  /** Whether Ingresses are served; true by default. */
   readonly ingresses?: boolean
-  /** How Gateways are served; absent where they are not. */
+  /** How Gateways are served; without it they are not. */
   readonly gateway?: GatewayConfig
 }
 
 export interface IngressComponent extends Component {
-  /** The open ports for Ingresses: that for HTTP, and that for TLS. Undefined while there is no Ingress. */
+  /** The open ports for Ingresses: first HTTP, then TLS. Undefined while there is no Ingress. */
   readonly ports: readonly (number | undefined)[]
 }
 
-/** How soon a port that another program uses is tried again: at first, and at last. Not while nothing is served. */
+/** The first and the longest delay, in milliseconds, before a port that is in use is tried again. */
 const FIRST_RETRY_MS = 5000
 const LAST_RETRY_MS = 60_000
 
@@ -50,7 +50,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   let plane: DataPlane | undefined
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
-  /** Why nothing is served on purpose; undefined between start and stop. */
+  /** Why nothing is served although nothing failed; undefined between start and stop. */
   let idle: string | undefined = "not started"
   let closeLog: (() => void) | undefined
 
@@ -85,7 +85,7 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   }
 
   async function openPlane(): Promise<DataPlane> {
-    // What no cluster without an Ingress needs is not loaded there.
+    // Loaded late: a cluster without Ingresses and Gateways does not need this code.
     const [{ DataPlane }, { IngressMetrics }] = await Promise.all([import("./data-plane.ts"), import("./metrics.ts")])
     const metrics = new IngressMetrics(registry)
     const accessLog =

@@ -6,21 +6,21 @@ import { serviceOf, type Backend, type Owner, type Target } from "./routing/targ
 
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** The series of one backend of a route, at hand for the next request. */
+/** The series of one backend of a route, kept so that the next request needs no look-up. */
 interface BackendSeries {
   readonly byCode: Map<number, Value>
   readonly seconds: Distribution
 }
 
 /**
- * What the proxy tells of its requests. Series are those of Ingresses and routes and their Services, never of hosts and
- * paths, which clients choose; a status that no standard has counts as its hundred, such as `2xx`. Those of an object
- * that is gone are forgotten.
+ * The metrics of the proxy. Labels are Ingresses, routes and their Services, never hosts and paths, which clients
+ * choose. A status code that no standard defines is counted as its class, such as `2xx`. The series of deleted objects
+ * are removed.
  */
 export class IngressMetrics {
   readonly #ingresses
   readonly #routes
-  /** By backend, or by target where none was chosen. */
+  /** By backend, or by target when no backend was chosen. */
   readonly #series = new WeakMap<Backend | Target, BackendSeries>()
   /** Label values in use, by owner. */
   readonly #labels = new Map<string, Map<string, { readonly owner: Owner; readonly values: readonly string[] }>>()
@@ -82,12 +82,12 @@ export class IngressMetrics {
     if (status !== 101) series.seconds.observe(ms / 1000)
   }
 
-  /** A request that no rule is for, or that is not understood. */
+  /** Counts a request that matches no rule, or that is invalid. */
   refused(status: number): void {
     this.#ingresses.requests.with("", "", "", codeOf(status)).inc()
   }
 
-  /** Forgets the series of all owners but these, as `ownerKey` writes them. */
+  /** Removes the series of all owners except these, as `ownerKey` writes them. */
   keep(owners: ReadonlySet<string>): void {
     for (const [key, used] of this.#labels) {
       if (owners.has(key)) continue
@@ -128,6 +128,6 @@ export class IngressMetrics {
 
 export const ownerKey = ({ kind, key }: Owner): string => `${kind}/${key}`
 
-/** 499: the client went away. */
+/** 499: the client closed the connection. */
 const codeOf = (status: number): string =>
   status in STATUS_CODES || status === 499 ? String(status) : `${Math.floor(status / 100)}xx`

@@ -3,7 +3,7 @@ import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"
 
-/** An open port, and what its owner can do to have another one. */
+/** An open port, and how its owner can choose another one. */
 export interface ServedPort {
   readonly port: number
   readonly mend: string
@@ -51,7 +51,7 @@ export function heldPorts(
 export class PortHolders {
   readonly #clock: Clock
   readonly #again: () => void
-  /** By what is told, when it began. */
+  /** The time since when each Service has held a port, by the reported text. */
   #since = new Map<string, { readonly fault: PortFault; readonly at: number }>()
   #timer: Timer | undefined
 

@@ -2,33 +2,33 @@ import type { Certificates } from "./certificates.ts"
 import type { PortFault } from "./port-holders.ts"
 import type { Site } from "./routing/site.ts"
 
-/** What a source wants to be served. */
+/** The ports and routes that a source asks to be served. */
 export interface Wanted {
   readonly sites: readonly Site[]
   /** Owners of the routes, as `ownerKey` writes them. */
   readonly owners: readonly string[]
 }
 
-/** How the ports of all sites are. */
+/** The state of the ports of all sites. */
 export interface PortsState {
-  /** Why a port could not be opened, by the number of the site. */
+  /** Why a port could not be opened, by the port number that the site asks for. */
   readonly errors: ReadonlyMap<number, string>
   /** Services that take the requests to an open port. */
   readonly faults: readonly PortFault[]
   readonly portOf: (protocol: Site["protocol"], port: number) => number | undefined
 }
 
-/** Kinds of objects that say what is served: Ingresses, or Gateways with their routes. */
+/** Watches the objects of which routes are made: Ingresses, or Gateways with their routes. */
 export interface Source {
-  /** Follows the objects; `changed` is called after each change of what is wanted. */
+  /** Starts to watch the objects; `changed` is called after each change that may matter. */
   start(changed: () => void): Promise<void>
   stop(): Promise<void>
-  /** Follows what matters now. Called before the rest, whenever something has changed. */
+  /** Starts and stops further watches as they are needed. Called first after every change. */
   prepare(): Promise<void>
-  /** Whether there is nothing to serve. */
+  /** Whether no port has to be served. */
   isEmpty(): boolean
-  /** What is to be served now. Called while there is something to serve. */
+  /** Returns what is to be served now. Called only while there is something to serve. */
   wanted(certificates: Certificates): Promise<Wanted>
-  /** Tells the owners what has become of their objects; `ports` is undefined while nothing is served. */
+  /** Writes statuses and Events of the objects; `ports` is undefined while nothing is served. */
   tell(ports: PortsState | undefined): Promise<void>
 }

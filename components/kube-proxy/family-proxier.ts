@@ -116,7 +116,7 @@ export class FamilyProxier {
     if (!this.#stopped) this.#watchForFlushes()
   }
 
-  /** The rules stay. */
+  /** Stops the updates. The rules stay in the kernel. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#check?.cancel()
@@ -149,7 +149,8 @@ export class FamilyProxier {
     const taken = changes.take()
     this.#triggers = [...this.#triggers, ...taken.triggers]
     for (const [key, change] of taken.changes) if (!this.#before.has(key)) this.#before.set(key, change.before)
-    // Before the rules, so that a failed write loses nothing: load balancers are answered 503 until it succeeds.
+    // Updated before the rules are written, so that a failed write loses no update: until a write succeeds, load
+    // balancers get 503.
     for (const key of taken.changes.keys()) this.#healthChecks.update(key, changes.of(key))
     const serviceCidrs = this.#context.informers
       .of(ServiceCIDR)

@@ -13,7 +13,7 @@ let isHealthy: boolean
 let told: string[]
 let onTold: PromiseWithResolvers<void>
 
-/** A port that nobody listens at, of the machine's own choice. */
+/** Returns a port that is free at the moment, chosen by the kernel. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "0.0.0.0")
   await once(server, "listening")
@@ -56,7 +56,7 @@ async function ask(path = "/") {
 }
 
 describe("the health check node port of a Service", () => {
-  test("tells how many endpoints on this node are ready, and whether there is one", async () => {
+  test("answers with the number of ready endpoints on this node, and with 503 when there is none", async () => {
     // given
     ports.update(KEY, withEndpoints("10.42.0.5", "10.42.0.6"))
     const body = (localEndpoints: number, serviceProxyHealthy = true) => ({
@@ -78,14 +78,14 @@ describe("the health check node port of a Service", () => {
     expect(await ask()).toEqual({ status: 503, weight: "1", body: body(1, false) })
   })
 
-  test("is closed when the Service has it no more", async () => {
+  test("is closed when the Service no longer has it", async () => {
     ports.update(KEY, withEndpoints("10.42.0.5"))
     expect((await ask()).status).toBe(200)
     ports.update(KEY, [])
     await expect(ask()).rejects.toThrow()
   })
 
-  test("that is taken is told in an Event", async () => {
+  test("that is in use is reported in an Event", async () => {
     // given
     const other = createServer().listen(port, "0.0.0.0")
     await once(other, "listening")

@@ -12,30 +12,31 @@ export interface HealthCheckPortsParts {
   readonly clock: Clock
   readonly informers: Informers
   readonly events: Pick<EventRecorder, "event">
-  /** Whether the rules in the kernel are those that are wanted. */
+  /** Returns whether the rules in the kernel are up to date. */
   isHealthy(): boolean
 }
 
-/** The health check of one Service. */
+/** The open health check port of one Service. */
 interface Check {
   readonly port: number
   readonly server: Server
   readonly sockets: Set<Socket>
-  /** Addresses of the Service's ready endpoints on this node. */
+  /** The number of the Service's ready endpoints on this node. */
   endpoints: number
 }
 
-/** A client that has not sent the head of its request by then is closed. */
+/** Milliseconds in which a client must send the head of its request before its connection is closed. */
 const HEAD_MS = 5000
 /** The longest head of a request, in bytes. */
 const MOST_BYTES = 8192
-/** Connections to one port at once; load balancers that ask have one each. */
+/** The most connections to one port at once; a load balancer usually has one. */
 const MOST_CONNECTIONS = 64
 
 /**
- * Answers load balancers outside the cluster, at the health check node ports of Services with
- * `externalTrafficPolicy: Local`: 200 while an endpoint on this node is ready, else 503. A port that is taken is told in
- * an Event of the Service, and tried again when the Service changes. Source: pkg/proxy/healthcheck/service_health.go.
+ * Serves the health check node ports of Services with `externalTrafficPolicy: Local`, which load balancers outside the
+ * cluster query: 200 while an endpoint on this node is ready and the rules are up to date, else 503. A port that is in
+ * use is reported in an Event of the Service, and tried again when the Service changes. Source:
+ * pkg/proxy/healthcheck/service_health.go.
  */
 export class HealthCheckPorts {
   readonly #parts: HealthCheckPortsParts
@@ -46,7 +47,10 @@ export class HealthCheckPorts {
     this.#parts = parts
   }
 
-  /** Follows what a Service has become; `key` is `<namespace>/<name>`, `ports` are those of the Service. */
+  /**
+   * Opens, updates or closes the port of a Service. `key` is `<namespace>/<name>`; `ports` is empty when the Service is
+   * gone.
+   */
   update(key: string, ports: readonly ServicePort[]): void {
     const port = ports.find(({ healthCheckNodePort = 0 }) => healthCheckNodePort > 0)?.healthCheckNodePort
     const current = this.#checks.get(key)
@@ -83,7 +87,7 @@ export class HealthCheckPorts {
     for (const socket of sockets) socket.destroy()
   }
 
-  /** Answers one request, whatever it asks for, and closes the connection, as upstream answers every path. */
+  /** Answers one request and closes the connection. As upstream, every path gets the same response. */
   #serve(key: string, socket: Socket): void {
     const check = this.#checks.get(key)
     if (check === undefined) return void socket.destroy()

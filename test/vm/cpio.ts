@@ -1,6 +1,6 @@
-/** A file, or a folder where `data` is absent, of an archive. */
+/** A file of an archive, or a folder when `data` is absent. */
 export interface CpioEntry {
-  /** Without a slash at its start. */
+  /** The path without a slash at the start. */
   readonly path: string
   readonly data?: Uint8Array
   /** The permission bits. */
@@ -11,8 +11,8 @@ const FOLDER = 0o040000
 const FILE = 0o100000
 
 /**
- * Returns an archive that Linux unpacks as its first file system. Source: Documentation/driver-api/early-userspace/
- * buffer-format.rst, "newc".
+ * Returns a cpio archive in the format "newc", which Linux unpacks as its initramfs. Source:
+ * Documentation/driver-api/early-userspace/buffer-format.rst.
  */
 export function cpio(entries: readonly CpioEntry[]): Uint8Array {
   const parts: Uint8Array[] = []

@@ -4,22 +4,22 @@ import { basename, join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
 import { cpio } from "./cpio.ts"
 
-/** What a virtual machine starts from. */
+/** The files from which a virtual machine boots. */
 export interface MachineImages {
   readonly kernel: string
-  /** The first file system: mounts the disks and runs the command. */
+  /** The initramfs, which mounts the disks and runs the command. */
   readonly initramfs: string
-  /** A disk with a Debian. */
+  /** The image of a disk with Debian. */
   readonly root: string
 }
 
-/** Programs that the tests of this folder need in the machine, beside those of every Debian. */
+/** Packages that the tests in the machine need, besides those of a minimal Debian. */
 const PACKAGES = ["kmod", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"]
 const RELEASE = "bookworm"
 const KERNEL = "linux-image-cloud-amd64"
 const ROOT_SIZE = "3G"
 
-/** Why no machine can be made here, in one sentence; undefined where one can. */
+/** Returns why this host cannot make a machine, in one sentence; undefined when it can. */
 export function lacking(): string | undefined {
   if (process.getuid?.() !== 0) return "needs root, for debootstrap"
   const missing = ["qemu-system-x86_64", "debootstrap", "mkfs.ext4", "busybox", "dpkg-deb"].find(
@@ -31,8 +31,8 @@ export function lacking(): string | undefined {
 }
 
 /**
- * Makes a Debian with its cloud kernel in the folder `cache`, or finds it made. Takes some minutes the first time, and
- * needs Debian's archive then.
+ * Returns the images of a Debian with its cloud kernel from the folder `cache`. The first call makes them, which takes
+ * some minutes and downloads packages from Debian's archive.
  */
 export async function debian(cache: string): Promise<MachineImages> {
   await mkdir(cache, { recursive: true })
@@ -46,12 +46,15 @@ export async function debian(cache: string): Promise<MachineImages> {
   return images
 }
 
-/** The root's image is put in place last, so that an interrupted attempt leaves none. */
+/**
+ * Makes the kernel and the root image. The root image is renamed into place last, so that an interrupted attempt is
+ * repeated.
+ */
 async function makeRoot(cache: string, { kernel, root }: MachineImages): Promise<void> {
   const folder = join(cache, "root")
   await rm(folder, { recursive: true, force: true })
   await run("debootstrap", ["--variant=minbase", `--include=${PACKAGES.join(",")}`, RELEASE, folder])
-  // Not straight into the root: the package's folder /lib would take the place of Debian's link to /usr/lib.
+  // Not extracted into the root: the package's folder /lib would replace Debian's link from /lib to /usr/lib.
   const unpacked = join(cache, "kernel")
   await run("dpkg-deb", ["--extract", await kernelPackage(cache), unpacked])
   await run("cp", ["--recursive", join(unpacked, "lib/modules"), join(folder, "usr/lib/modules")])
@@ -63,7 +66,7 @@ async function makeRoot(cache: string, { kernel, root }: MachineImages): Promise
   await mkdir(join(cache, "modules"))
   for (const name of DISK_MODULES) {
     const [path] = (await run("find", [join(folder, "usr/lib/modules"), "-name", `${name}.ko`])).split("\n")
-    // What is no module is part of the kernel.
+    // A module without a file is built into the kernel.
     if (path !== "") await run("cp", [path!, join(cache, "modules")])
   }
   await makeDisk(folder, `${root}.new`, ROOT_SIZE)
@@ -71,7 +74,7 @@ async function makeRoot(cache: string, { kernel, root }: MachineImages): Promise
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Downloads the package of the kernel to which the name of Debian's present one leads. Returns its path. */
+/** Downloads the package of Debian's current cloud kernel. Returns its path. */
 async function kernelPackage(cache: string): Promise<string> {
   const said = await run("apt-cache", ["depends", KERNEL])
   const name = /Depends: (linux-image-\S+)/.exec(said)?.[1]
@@ -81,13 +84,16 @@ async function kernelPackage(cache: string): Promise<string> {
   return join(cache, found!)
 }
 
-/** Makes a disk in the file `image` with what is in a folder; it takes no more room than its contents. */
+/**
+ * Makes an ext4 image in the file `image` with the content of a folder. `size` is a size of mkfs.ext4; the file is
+ * sparse.
+ */
 export async function makeDisk(folder: string, image: string, size: string): Promise<void> {
   await rm(image, { force: true })
   await run("mkfs.ext4", ["-q", "-d", folder, image, size])
 }
 
-/** What finds disks, in the order of their dependencies; ext4 is part of the kernel. */
+/** The kernel modules for virtio disks, in the order of their dependencies. ext4 is built into the kernel. */
 const DISK_MODULES = [
   "virtio_ring",
   "virtio",
@@ -97,7 +103,10 @@ const DISK_MODULES = [
   "virtio_blk",
 ]
 
-/** The disks are Debian's root, what the caller brings, and the command. */
+/**
+ * /dev/vda is Debian's root and /dev/vdb the caller's folder. The output goes to the second serial port, the exit code
+ * to the third.
+ */
 const INIT = `#!/bin/busybox sh
 busybox=/bin/busybox
 $busybox mount -t devtmpfs dev /dev

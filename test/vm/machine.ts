@@ -6,31 +6,31 @@ import { run } from "../../pkg/process/run.ts"
 import { makeDisk, type MachineImages } from "./debian.ts"
 
 export interface MachineRun {
-  /** What the machine finds under /folder, where the command starts. */
+  /** The content of /folder in the machine, which is the command's working directory. */
   readonly folder: string
-  /** Lines for the machine's sh, run as root. */
+  /** A script for the machine's sh, run as root. */
   readonly command: string
-  /** After this long the machine is switched off. */
+  /** Milliseconds after which the machine is switched off. */
   readonly timeoutMs: number
   readonly memoryMiB?: number
   readonly cpus?: number
 }
 
 export interface MachineResult {
-  /** Undefined where the machine ended before the command. */
+  /** Undefined when the machine ended before the command. */
   readonly exitCode: number | undefined
-  /** What the command wrote, to both outputs. */
+  /** Standard output and standard error of the command. */
   readonly output: string
-  /** What the kernel wrote. */
+  /** The messages of the kernel. */
   readonly console: string
 }
 
-/** Room for what the command writes to /folder, beside what is there. */
+/** The size of the disk for /folder. */
 const FOLDER_SIZE = "2G"
 
 /**
- * Runs one command in a virtual machine of its own and switches it off. Nothing that the command writes is kept: its
- * disks are thrown away. Without virtualisation by the processor the machine is emulated, some 20 times slower.
+ * Runs one command in a new virtual machine and switches the machine off. Changes to the disks are discarded. Without
+ * hardware virtualization the machine is emulated, about 20 times slower.
  */
 export async function runInMachine(images: MachineImages, request: MachineRun): Promise<MachineResult> {
   const { folder, command, timeoutMs, memoryMiB = 2048, cpus = 2 } = request
@@ -69,5 +69,8 @@ export async function runInMachine(images: MachineImages, request: MachineRun): 
   }
 }
 
-/** A machine within a machine may have /dev/kvm and a processor that cannot do it. */
+/**
+ * Returns whether the processor can virtualize. /dev/kvm is no proof: inside a virtual machine it may exist without
+ * hardware support.
+ */
 const hasVirtualisation = (): boolean => /^flags.*\b(vmx|svm)\b/m.test(readFileSync("/proc/cpuinfo", "utf8"))

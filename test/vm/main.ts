@@ -5,16 +5,16 @@ import { debian, lacking } from "./debian.ts"
 import { runInMachine } from "./machine.ts"
 
 /**
- * `npm run test:vm [-- PATH…]`: runs tests that need a kernel of their own in a Debian in an emulated machine. What is
- * downloaded stays in `K3TS_VM_CACHE`, by default ~/.cache/k3ts-vm.
+ * `npm run test:vm [-- PATH…]` runs tests that need a kernel of their own, in a Debian in a virtual machine. Downloads
+ * are kept in `K3TS_VM_CACHE`, by default ~/.cache/k3ts-vm.
  */
 const TESTS = [
   "components/local-storage/project-quota.test.ts",
   "components/kubelet/runtime/cri/volumes/block-devices.test.ts",
 ]
-/** What tests of this kind import, and what runs them. */
+/** The files that the tests import, and the runtime. */
 const FILES = ["components", "pkg", "package.json", "tsconfig.json", "node_modules/bun"]
-/** Bun needs ten seconds to start in an emulated machine. */
+/** In an emulated machine Bun alone takes ten seconds to start. */
 const TEST_TIMEOUT_MS = 120_000
 const TIMEOUT_MS = 15 * 60_000
 

@@ -22,18 +22,21 @@ import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
-/** The user that tests act as unless they say otherwise. */
+/** The user that tests act as by default. */
 export const ADMIN = { name: "system:admin", groups: ["system:masters"] }
-/** The most turns of the event loop at one instant of virtual time: some two seconds for a loop without end. */
+/**
+ * The most turns of the event loop at one instant of virtual time. A loop without end is reported after about two
+ * seconds.
+ */
 const TURNS = 10_000
 const TURNS_OF_NODE = 20
 
-/** What a test cluster is made of. */
+/** The parts of a test cluster. */
 export interface ClusterParts {
   readonly seed: number
   readonly clock: Clock
   readonly random: Random
-  /** The same clock if a test can move it. */
+  /** The same clock when it is virtual, so that a test can advance it; undefined for the real clock. */
   readonly virtual: VirtualClock | undefined
   readonly driver: Driver
   readonly storage: MemoryStorage
@@ -45,25 +48,25 @@ export interface ClusterParts {
   readonly images: ImageBehaviours
   /** The nodes that the cluster starts with. */
   readonly specs: readonly NodeSpec[]
-  /** Aborts when the cluster ends. */
+  /** Aborted when the cluster ends. */
   readonly ending: AbortController
-  /** Errors of the test's functions that no call with that nobody has been told of yet. */
+  /** Errors that functions of the test threw in the background and that no call has reported yet. */
   readonly thrown: Error[]
-  /** Ends the watching of revisions, and returns what was wrong with them. */
+  /** Stops watching the revisions of the storage, and returns the errors found in them. */
   readonly endRevisions: () => readonly string[]
-  /** Whether the test was told of an instant that does not end. */
+  /** Whether an instant of virtual time that does not end was reported to the test. */
   isEndless(): boolean
 }
 
 /**
- * Makes the parts of a cluster; nothing is started. `alive` throws once the cluster has ended.
- * @throws TestClusterError for an option that makes no sense
+ * Makes the parts of a cluster without starting them. `alive` throws once the cluster has ended.
+ * @throws TestClusterError for an invalid option
  */
 export function clusterParts(options: ClusterOptions, alive: () => void): ClusterParts {
   const ending = new AbortController()
   const thrown: Error[] = []
   let isEndless = false
-  // The limit of turns at one instant grows with the number of nodes, each of which has some turns of its own.
+  // Each node takes some turns of its own, so the limit grows with the number of nodes.
   const mostTurns = () => TURNS + TURNS_OF_NODE * nodes.count
   const { clock: kind = "virtual", startTime = DEFAULT_START, history = "all", log = silent } = options
   const specs = nodeSpecs(options.nodes)

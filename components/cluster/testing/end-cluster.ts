@@ -4,14 +4,14 @@ import { orphans } from "./end-checks.ts"
 import { replay } from "./seed.ts"
 
 export interface EndOptions {
-  /** Whether controllers ran, so that no object may have outlived its owner. */
+  /** Whether controllers ran, so that an object without its owner is an error. */
   readonly hasControllers: boolean
-  /** What the test has started on top of the cluster; it ends in reverse order. */
+  /** Stops what the test started on top of the cluster; called in reverse order. */
   readonly stops: readonly (() => unknown)[]
 }
 
 /**
- * Ends all parts of a cluster and checks what they leave.
+ * Ends all parts of a cluster, and checks that they left nothing behind.
  * @throws TestClusterError when background work failed, a watch or timer was left, revisions did not rise, or an object
  * outlived its owner
  */
@@ -39,7 +39,7 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
     ...assembly.failures.map((err) => `background work failed: ${err instanceof Error ? err.message : String(err)}`),
   )
   storage.close()
-  // The endless instant was reported already, and no cluster that is stuck in one ends without faults.
+  // An endless instant was already reported to the test, and faults after it are its consequences.
   if (problems.length > 0 && !isEndless())
     throw new TestClusterError(`The cluster ended with faults (${replay(seed)}):\n  ${problems.join("\n  ")}`, {
       cause: assembly.failures[0],

@@ -4,7 +4,7 @@ import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { Node, Pod, Service, startCluster, type ImageBehaviour } from "./testing.ts"
 
-/** Says under which address it was asked, and its environment and hosts file. */
+/** Answers with the address at which the request arrived, its environment and its hosts file. */
 const echo: ImageBehaviour = {
   http: async (asked, container) =>
     Response.json({
@@ -36,7 +36,7 @@ const pod = (name: string, spec: object = {}) => ({
   },
 })
 
-/** A cluster with a pod and one on its node's network, both ready. */
+/** Starts a cluster with two ready pods: one with a pod address, one on its node's network. */
 async function start(ipFamilies: readonly Family[]) {
   const cluster = await startCluster({ nodes: 1, ipFamilies, images: { echo } })
   const { client } = cluster

@@ -1,14 +1,14 @@
 import type { Family } from "../../../pkg/apimachinery/cidr.ts"
 import { TestClusterError } from "./caller.ts"
 
-/** As in `k3ts server`. */
+/** The same domain as in `k3ts server`. */
 export const CLUSTER_DOMAIN = "cluster.local"
 
-/** The addresses of a test cluster. Each list has one item for each family, that of the primary family first. */
+/** The address ranges of a test cluster. Each list has one item for each family, the primary family first. */
 export interface ClusterAddresses {
-  /** Ranges of the addresses of pods. */
+  /** The ranges of pod addresses. */
   readonly clusterCidrs: readonly string[]
-  /** Prefix lengths of the nodes' parts of `clusterCidrs`. */
+  /** The prefix lengths of the nodes' parts of `clusterCidrs`. */
   readonly nodeMasks: readonly number[]
   readonly serviceCidrs: readonly string[]
   readonly clusterDns: readonly string[]
@@ -17,19 +17,19 @@ export interface ClusterAddresses {
   /** Returns the addresses of the `index`th node. */
   nodeIps(index: number): readonly string[]
   /**
-   * Returns the ranges of the pods of the `index`th node until the node IPAM controller has said otherwise, or when that
-   * does not run.
+   * Returns the pod ranges of the `index`th node, which it has until the node IPAM controller assigns others, or for
+   * good when that controller does not run.
    */
   firstPodCidrs(index: number): readonly string[]
 }
 
-/** A cluster range of IPv4 has this many ranges for nodes; larger clusters have another range. */
+/** The number of node ranges used in the IPv4 cluster range /16; clusters with more nodes get a larger range. */
 const RANGES = 250
 
 interface OfFamily {
   clusterCidr(nodes: number): string
   readonly nodeMask: number
-  /** As in `k3ts server`, or as its documentation suggests for IPv6. */
+  /** The default of `k3ts server`; for IPv6 the range that its documentation suggests. */
   readonly serviceCidr: string
   readonly clusterDns: string
   readonly advertiseAddress: string
@@ -59,8 +59,8 @@ const ADDRESSES: Readonly<Record<Family, OfFamily>> = {
 }
 
 /**
- * Returns the addresses of a cluster with this many nodes. @throws TestClusterError for families that are not one of
- * IPv4 and IPv6, or both
+ * Returns the address ranges of a cluster with this many nodes. @throws TestClusterError unless `families` is IPv4,
+ * IPv6 or both, each once
  */
 export function clusterAddresses(families: readonly Family[] = ["IPv4"], nodes: number): ClusterAddresses {
   const known = families.filter((family) => Object.hasOwn(ADDRESSES, family))

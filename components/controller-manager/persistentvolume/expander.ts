@@ -6,10 +6,13 @@ import { parseQuantity } from "../../../pkg/apimachinery/quantity.ts"
 import { defineController } from "../../../pkg/controller/controller.ts"
 import { csiDriverOf } from "./migration.ts"
 
-/** Names the CSI driver that is to enlarge the volume of a claim, where the driver was part of Kubernetes once. */
+/** The annotation that names the CSI driver which must expand a claim whose volume has an in-tree source. */
 const STORAGE_RESIZER = "volume.kubernetes.io/storage-resizer"
 
-/** Sources of volumes whose drivers were part of Kubernetes. Source: csi-translation-lib/plugins. */
+/**
+ * The in-tree volume sources that CSI drivers have replaced, with their plugin names. Source:
+ * csi-translation-lib/plugins.
+ */
 const IN_TREE_SOURCES = {
   awsElasticBlockStore: "kubernetes.io/aws-ebs",
   azureDisk: "kubernetes.io/azure-disk",
@@ -21,8 +24,8 @@ const IN_TREE_SOURCES = {
 } as const
 
 /**
- * Says of claims that ask for more than they have who is to enlarge their volumes; nothing is enlarged here. Source:
- * pkg/controller/volume/expand.
+ * Reports which external controller must expand the volume of a claim that requests more than its capacity. Nothing is
+ * expanded here. Source: pkg/controller/volume/expand.
  */
 export const volumeExpander = defineController<PersistentVolumeClaim>({
   name: "persistentvolume-expander-controller",
@@ -51,7 +54,7 @@ export const volumeExpander = defineController<PersistentVolumeClaim>({
   },
 })
 
-/** A bound claim that asks for more than it has, while nobody has begun to enlarge its volume. */
+/** Returns whether a bound claim requests more than its capacity and its expansion has not begun. */
 function isWaiting(claim: PersistentVolumeClaim): boolean {
   const { phase, capacity } = claim.status
   const has = parseQuantity(capacity?.["storage"] ?? "0")?.nano ?? 0n

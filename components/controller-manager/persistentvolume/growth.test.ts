@@ -10,12 +10,12 @@ import {
   type Cluster,
 } from "../../cluster/testing/testing.ts"
 
-/** What becomes of claims that ask for more than they have: pkg/controller/volume/expand, external-resizer. */
+/** The expansion of claims. Sources: pkg/controller/volume/expand, external-resizer. */
 
 const MAKER = "example.com/maker"
 const data = { namespace: "default", name: "data" }
 
-/** A cluster with a claim of 1 GiB that is bound to a volume of this maker. */
+/** Starts a cluster with a claim of 1 GiB that is bound to a volume of this provisioner. */
 async function withBoundClaim(
   source: object = { hostPath: { path: "/disk" } },
   volumeMode = "Filesystem",
@@ -72,7 +72,7 @@ const ask = (cluster: Cluster, storage: string) =>
     body: { spec: { resources: { requests: { storage } } } },
   })
 
-/** The claim's sizes and conditions in short, its volume's, and the events about the claim. */
+/** Returns the claim's sizes and conditions, the size of its volume, and the Events of the claim. */
 async function stateOf(cluster: Cluster) {
   await cluster.settle()
   const { status, metadata } = await cluster.client.get(PersistentVolumeClaim, data)
@@ -90,7 +90,7 @@ async function stateOf(cluster: Cluster) {
   }
 }
 
-test("a claim whose volume concerns no node has its new size at once", async () => {
+test("a claim whose volume needs no expansion on a node has its new size at once", async () => {
   await using cluster = await withBoundClaim()
   await run(cluster, async () => ({ onNode: false }))
   await ask(cluster, "2Gi")
@@ -106,7 +106,7 @@ test("a claim whose volume concerns no node has its new size at once", async () 
   })
 })
 
-test("a claim whose volume a node has to enlarge keeps its size until then, and then takes the next step", async () => {
+test("a claim whose volume a node must enlarge keeps its size until the node has done so, and then can grow again", async () => {
   await using cluster = await withBoundClaim()
   const sizes: string[] = []
   await run(cluster, async (_, size) => {
@@ -141,7 +141,7 @@ test("a claim whose volume a node has to enlarge keeps its size until then, and 
   expect(sizes).toEqual(["2Gi", "3Gi"])
 })
 
-test("a volume that cannot be enlarged is tried again, and the claim says why", async () => {
+test("the expansion of a volume is tried again after a failure, and a condition of the claim says why", async () => {
   await using cluster = await withBoundClaim()
   let full = true
   await run(cluster, async () => {
@@ -177,7 +177,7 @@ test.each([
   expect(await stateOf(cluster)).toMatchObject({ has: "1Gi", volume: "1Gi", resizer, events: ["ExternalExpanding"] })
 })
 
-test("a running pod's block device gets its new size when the kubelet next looks at it", async () => {
+test("a running pod's block device gets its new size when the kubelet next checks the claim", async () => {
   // given a pod with a local volume that its node has to enlarge
   await using cluster = await withBoundClaim(
     {

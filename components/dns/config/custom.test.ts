@@ -14,7 +14,7 @@ const forward = (from: string, ...addresses: string[]) => ({
   maxConcurrent: 1000,
 })
 
-test("server blocks are read with comments, quotes, several zones and blocks in blocks", () => {
+test("server blocks may have comments, quotes, several zones and nested blocks", () => {
   const [first, second, ...more] = parseServers(`
     # for the office
     corp.example:53, lab.example {
@@ -61,7 +61,7 @@ test.each([
   expect(() => parseServers(text)).toThrow(wants)
 })
 
-test("a brace that closes nothing is refused among directives", () => {
+test("directives with an unmatched closing brace are refused", () => {
   expect(() => parseDirectives("log\n}")).toThrow('line 2: "}" closes nothing')
 })
 
@@ -72,9 +72,9 @@ describe("the ConfigMap coredns-custom", () => {
     readonly wants: { readonly zones: readonly Partial<Zone>[]; readonly problems?: readonly string[] }
   }
   const cases: readonly Case[] = [
-    { title: "adds nothing when it is empty", data: {}, wants: { zones: [ROOT] } },
+    { title: "changes nothing when it is empty", data: {}, wants: { zones: [ROOT] } },
     {
-      title: "sends a domain to servers of its own",
+      title: "forwards a domain to its own servers",
       data: { "corp.server": "corp.example:53 {\n errors\n cache 60\n forward . 10.0.0.1 [fd00::1]:53\n}" },
       wants: {
         zones: [

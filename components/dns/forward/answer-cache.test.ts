@@ -31,29 +31,29 @@ interface Case {
 describe("an answer", () => {
   const cases: readonly Case[] = [
     {
-      title: "with records is kept for the smallest time to live",
+      title: "with records is cached for its smallest TTL",
       given: { answers: [address(20), address(10)] },
       wants: 10,
     },
-    { title: "is kept no longer than is configured", given: { answers: [address(86_400)] }, wants: 30 },
-    { title: "is kept for 5 seconds at least", given: { answers: [address(0)] }, wants: 5 },
+    { title: "is cached no longer than the configured TTL", given: { answers: [address(86_400)] }, wants: 30 },
+    { title: "is cached for at least 5 seconds", given: { answers: [address(0)] }, wants: 5 },
     {
-      title: "that there is no such name is kept as its SOA says",
+      title: "NXDOMAIN is cached for the TTL of its SOA record",
       given: { flags: RCODE.nameError, authorities: [soa(25, 12)] },
       wants: 12,
     },
     {
-      title: "that there are no such records is kept as its SOA says",
+      title: "without records is cached for the TTL of its SOA record",
       given: { authorities: [soa(7, 3600)] },
       wants: 7,
     },
-    { title: "that there is no such name, without an SOA, is not kept", given: { flags: RCODE.nameError }, wants: 0 },
+    { title: "NXDOMAIN without an SOA record is not cached", given: { flags: RCODE.nameError }, wants: 0 },
     {
-      title: "that the server has failed is not kept",
+      title: "SERVFAIL is not cached",
       given: { flags: RCODE.serverFailure, answers: [address(20)] },
       wants: 0,
     },
-    { title: "that is cut off is not kept", given: { flags: FLAG.truncated, answers: [address(20)] }, wants: 0 },
+    { title: "that is truncated is not cached", given: { flags: FLAG.truncated, answers: [address(20)] }, wants: 0 },
   ]
   test.each(cases)("$title", async ({ given, wants }) => {
     const clock = new VirtualClock(0)
@@ -67,7 +67,7 @@ describe("an answer", () => {
     expect(seconds).toBe(wants)
   })
 
-  test("that has expired is there for an hour, as one that has 30 seconds left", async () => {
+  test("that has expired is served for an hour with a TTL of 30 seconds", async () => {
     const clock = new VirtualClock(0)
     const cache = new AnswerCache(clock, OPTIONS)
     cache.keep("a", message({ answers: [address(300)] }))
@@ -78,13 +78,13 @@ describe("an answer", () => {
     expect(cache.count("success")).toBe(0)
   })
 
-  test("leaves when there are too many, the longest kept first", () => {
+  test("is dropped when the cache is full, the oldest first", () => {
     const cache = new AnswerCache(new VirtualClock(0), OPTIONS)
     for (const key of ["a", "b", "a", "c", "d"]) cache.keep(key, message({ answers: [address(20)] }))
     expect(["a", "b", "c", "d"].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true, true])
   })
 
-  test("leaves when they take too much memory, however few there are", () => {
+  test("is dropped when the answers take too many bytes, however few they are", () => {
     const cache = new AnswerCache(new VirtualClock(0), CACHE_DEFAULTS)
     const large = message({ answers: Array.from({ length: 2000 }, () => address(20)) })
     for (let i = 0; i < 1000; i++) cache.keep(`${i}`, large)

@@ -69,7 +69,7 @@ async function patiently<T>(clock: VirtualClock, promise: Promise<T>): Promise<T
   return settled
 }
 
-test("an answer is kept, and clients that ask at the same time share one question", async () => {
+test("an answer is cached, and clients that ask at the same time share one query", async () => {
   const { port, asked } = await server(() => answerOf("10.9.9.1"))
   const { ask } = forwarderTo([port])
   expect(await Promise.all([ask("a.example"), ask("A.Example"), ask("a.example", "10.0.0.2")])).toEqual([
@@ -81,7 +81,7 @@ test("an answer is kept, and clients that ask at the same time share one questio
   expect(asked).toHaveLength(1)
 })
 
-test("an answer over UDP that is cut off is asked for again over TCP", async () => {
+test("a truncated answer over UDP is fetched again over TCP", async () => {
   const { port, asked } = await server((_, protocol) =>
     protocol === "udp" ? { flags: FLAG.truncated } : answerOf("10.9.9.1"),
   )
@@ -100,7 +100,7 @@ test.each([
   expect(asked).toEqual([`${given.wants} A a.example`])
 })
 
-test("another server is asked when one is silent, and is asked first once that has failed twice", async () => {
+test("the next server is asked when one is silent, and is asked first after two failures", async () => {
   const silent = await server(() => undefined)
   const well = await server(() => answerOf("10.9.9.2"))
   const { ask, clock } = forwarderTo([silent.port, well.port])
@@ -119,7 +119,7 @@ test("a server that has failed is tried again after a while", async () => {
   expect(asked).toHaveLength(2)
 })
 
-test("answers that have expired are used while no server answers, at once when that is known", async () => {
+test("expired answers are served while no server answers, without waiting for servers that are known to fail", async () => {
   let isWell = true
   const { port, asked } = await server(() => (isWell ? answerOf("10.9.9.1") : undefined))
   const { ask, clock } = forwarderTo([port], { maxFails: 1 })
@@ -131,13 +131,13 @@ test("answers that have expired are used while no server answers, at once when t
   expect(asked).toHaveLength(2)
 })
 
-test("a port where nobody listens is known at once", async () => {
+test("a port on which no process listens fails at once", async () => {
   const gone = await fakeServer(() => undefined)
   await gone.close()
   expect(await forwarderTo([gone.port]).ask("a.example")).toBe("unreachable")
 })
 
-test("one client can have a quarter of the questions that wait, and others go on", async () => {
+test("one client can have a quarter of the waiting queries, and queries of other clients are still answered", async () => {
   const { port } = await server(({ name }) => (name.startsWith("slow") ? undefined : answerOf("10.9.9.1")))
   const { ask, clock } = forwarderTo([port], { maxFails: 0 })
   const slow = ["slow1.example", "slow2.example"].map((name) => ask(name, "10.0.0.66"))
@@ -147,7 +147,7 @@ test("one client can have a quarter of the questions that wait, and others go on
   expect(await ask("b.example", "10.0.0.66")).toBe("10.9.9.1")
 })
 
-test("an answer with another id, or to another question, is not taken", async () => {
+test("an answer with another id, or to another question, is ignored", async () => {
   // given a server whose every answer comes after two that somebody else could have sent
   const socket = createSocket("udp4")
   closing.push(() => new Promise((resolve) => socket.close(() => resolve())))
@@ -162,7 +162,7 @@ test("an answer with another id, or to another question, is not taken", async ()
   expect(await forwarderTo([socket.address().port]).ask("a.example")).toBe("10.9.9.1")
 })
 
-test("a forwarder is for its names but for those that are excepted", () => {
+test("a forward applies to its zone, except for the excepted names", () => {
   const { forwarder } = forwarderTo([1], { from: "example", except: ["x.example"] })
   expect(
     ["example", "a.example", "x.example", "y.x.example", "notexample"].filter((name) => forwarder.isFor(name)),

@@ -74,7 +74,7 @@ describe("a question", () => {
     expect(readQuery(message, UDP)).toBe(wants as number)
   })
 
-  test("of any bytes is read or refused, but never throws", () => {
+  test("of random bytes is read or refused, but never throws", () => {
     const random = seededRandom(7)
     for (let i = 0; i < 20_000; i++) {
       const message = Buffer.from(i % 2 === 0 ? random.bytes(Math.floor(random.next() * 64)) : withEdns)
@@ -90,7 +90,7 @@ describe("a question", () => {
 describe("an answer that is made here", () => {
   const reply = { ...failure(RCODE.noError, "test"), authoritative: true }
 
-  test("has the question as it was written, and records that point to it", () => {
+  test("repeats the question as the client wrote it, and its records point to that name", () => {
     const bytes = writeReply(read(plain), { ...reply, answers: [address("web.example", 1)] })
     expect(bytes.length).toBe(plain.length + 16)
     expect(decode(bytes)).toMatchObject({
@@ -103,14 +103,14 @@ describe("an answer that is made here", () => {
     })
   })
 
-  test("leaves out additional records that do not fit, without saying that it is cut off", () => {
+  test("leaves out additional records that do not fit, without being marked as truncated", () => {
     const additionals = Array.from({ length: 40 }, (_, i) => address(`host-${i}.example`, i))
     const answer = decode(writeReply(read(plain), { ...reply, answers: [address("web.example", 1)], additionals }))
     expect(answer.flag_tc).toBe(false)
     expect(answer.additionals!.length).toBeWithin(10, 20)
   })
 
-  test("has an OPT record only for who has sent one, with the upper bits of the code", () => {
+  test("has an OPT record, with the upper bits of the code, only for clients that sent one", () => {
     const options = (message: Buffer) => (decode(message).additionals ?? []).map(({ type }) => type)
     expect(options(writeReply(read(packet("a", "A")), reply))).toEqual([])
     expect(options(writeReply(read(packet("a", "A", 1232)), reply))).toEqual(["OPT"])
@@ -128,14 +128,14 @@ describe("another server's answer", () => {
     answers: Array.from({ length: 40 }, (_, i) => address("web.example", i)),
   })
 
-  test("is passed on with the client's id and spelling, and with what is left of its time to live", () => {
+  test("is passed on with the client's id and spelling, and with reduced TTLs", () => {
     const answer = decode(passReply(read(plain, TCP), theirs, 10))
     expect(answer).toMatchObject({ id: 7, questions: [{ name: "Web.Example" }] })
     expect(answer.answers).toHaveLength(40)
     expect(answer.answers![0]).toMatchObject({ ttl: 20 })
   })
 
-  test("is cut at a record where it does not fit, and says so", () => {
+  test("is truncated after a whole record when it does not fit, and is marked as truncated", () => {
     const bytes = passReply(read(plain), theirs, 0)
     expect(bytes.length).toBeLessThanOrEqual(512)
     const answer = decode(bytes)

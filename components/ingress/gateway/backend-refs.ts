@@ -26,8 +26,8 @@ export type Resolved =
 
 /**
  * Returns the Service that a reference names. A reference that cannot be used gives a refusal instead: its share of the
- * requests is answered with 500, and `problem` is the condition ResolvedRefs. `protocol` overrides the one of the
- * Service's port. Source: apis/v1/httproute_types.go HTTPRouteRule.BackendRefs.
+ * requests is answered with 500, and `problem` is the condition ResolvedRefs. `protocol` is used when the port of the
+ * Service names none. Source: apis/v1/httproute_types.go HTTPRouteRule.BackendRefs.
  */
 export function resolve(
   { group, kind, name, namespace, port = 0 }: Reference,

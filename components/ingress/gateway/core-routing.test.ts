@@ -45,13 +45,13 @@ const BY_HEADER_WANTS = [
 const ROWS: readonly Row[] = [
   {
     stands: "HTTPRouteSimpleSameNamespace",
-    title: "a route without matches gets all requests",
+    title: "a route without matches matches all requests",
     given: () => routed(rule("one")),
     wants: [{ gets: "one" }, { path: "/any", host: "other", gets: "one" }],
   },
   {
     stands: "HTTPRouteExactPathMatching",
-    title: "an exact path is that path alone",
+    title: "an exact path matches only that path",
     given: () => routed(rule("one", path("/one", "Exact")), rule("two", path("/two", "Exact"))),
     wants: [
       { path: "/one", gets: "one" },
@@ -64,7 +64,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRoutePathMatchOrder",
-    title: "an exact path goes before a prefix, and the longer prefix before the shorter one",
+    title: "an exact path precedes a prefix, and a longer prefix precedes a shorter one",
     given: () =>
       routed(
         rule("one", path("/match", "Exact")),
@@ -87,7 +87,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteMatching",
-    title: "a rule has the requests of each of its matches",
+    title: "a rule gets the requests of each of its matches",
     given: () =>
       routed(rule("one", path("/"), header(["version", "one"])), rule("two", path("/v2"), header(["version", "two"]))),
     wants: [
@@ -103,7 +103,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteMatchingAcrossRoutes",
-    title: "of two routes for a host the more specific match has a request",
+    title: "of two routes for a host the one with the more specific match gets a request",
     given: () => ({
       gateways: [web()],
       routes: [
@@ -127,13 +127,13 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteHeaderMatching",
-    title: "all headers of a match must be there",
+    title: "a match with several headers needs all of them",
     given: () => routed(...BY_HEADER),
     wants: BY_HEADER_WANTS,
   },
   {
     stands: "HTTPRouteHostnameIntersection",
-    title: "a route is for the hosts that it and the listener have in common",
+    title: "a route serves the hosts that it and the listener have in common",
     given: () => ({
       gateways: [
         gateway("web", [
@@ -172,7 +172,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteListenerHostnameMatching",
-    title: "a listener has its hosts, and the more specific one goes first",
+    title: "the listener with the more specific hostname gets a request",
     given: () => ({
       gateways: [
         gateway("web", [
@@ -207,7 +207,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteMultipleGateways",
-    title: "Gateways with addresses of their own have routes of their own",
+    title: "Gateways with different addresses serve only their own routes",
     given: () => ({
       gateways: [gateway("first", [listener()]), gateway("second", [listener()])],
       routes: [
@@ -226,14 +226,14 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteWeight",
-    title: "backends share requests by weight, and one without weight gets none",
+    title: "backends get requests by weight, and a backend with weight 0 gets none",
     given: () =>
       routed({ backendRefs: [to("one", { weight: 70 }), to("two", { weight: 30 }), to("three", { weight: 0 })] }),
     wants: [{ gets: "one or two" }],
   },
   {
     stands: "HTTPRouteNoBackendRefs",
-    title: "a rule without backends, or whose backends have no weight, is answered with 500",
+    title: "a rule without backends, or with weight 0 for all backends, is answered with 500",
     given: () =>
       routed({ matches: [path("/none")] }, { matches: [path("/zero")], backendRefs: [to("one", { weight: 0 })] }),
     wants: [
@@ -243,7 +243,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteRedirectHostAndStatus",
-    title: "a redirect names another host, with the status that it wants",
+    title: "a redirect leads to its hostname, with its status code",
     given: () =>
       routed(
         {
@@ -262,7 +262,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteHTTPSListener",
-    title: "routes are served at listeners for HTTPS by the name of the connection",
+    title: "routes of HTTPS listeners are served by the server name of the connection",
     given: () => ({
       gateways: [
         gateway("web", [
@@ -290,7 +290,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteCrossNamespace",
-    title: "a listener lets routes of the namespaces attach that its selector chooses",
+    title: "a listener accepts routes from the namespaces that its selector matches",
     given: () => ({
       gateways: [
         gateway("web", [
@@ -311,7 +311,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRouteReferenceGrant",
-    title: "a Service of another namespace gets requests where a ReferenceGrant permits it",
+    title: "a Service in another namespace gets requests when a ReferenceGrant permits the reference",
     given: () => ({
       ...routed({ backendRefs: [to("one", { namespace: "other" })] }),
       grants: [
@@ -326,7 +326,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "HTTPRoutePartiallyInvalidViaInvalidReferenceGrant",
-    title: "a rule with a backend that is not permitted is answered with 500, and the others work",
+    title: "a rule with a backend that is not permitted is answered with 500, and other rules are served",
     given: () => ({
       ...routed(
         { matches: [path("/bad")], backendRefs: [to("one", { namespace: "other" })] },
@@ -362,7 +362,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "GRPCExactMethodMatching",
-    title: "methods of gRPC are told apart",
+    title: "gRPC requests are routed by service and method",
     given: () => ({
       gateways: [web()],
       routes: [
@@ -384,13 +384,13 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "GRPCRouteHeaderMatching",
-    title: "headers of gRPC are told apart",
+    title: "gRPC requests are routed by headers",
     given: () => ({ gateways: [web()], routes: [grpc("route", parents, { rules: BY_HEADER })] }),
     wants: BY_HEADER_WANTS,
   },
   {
     stands: "GRPCRouteListenerHostnameMatching",
-    title: "routes of gRPC are at the listeners that they name",
+    title: "GRPCRoutes are served at the listeners that they name",
     given: () => ({
       gateways: [
         gateway("web", [
@@ -411,7 +411,7 @@ const ROWS: readonly Row[] = [
   },
   {
     stands: "GRPCRouteWeight",
-    title: "backends of gRPC share requests by weight",
+    title: "backends of GRPCRoutes get requests by weight",
     given: () => ({
       gateways: [web()],
       routes: [
@@ -442,7 +442,7 @@ test("HTTPRouteRequestHeaderModifier: headers are set, added and removed for the
   expect([...(request?.remove ?? [])]).toEqual(["x-remove"])
 })
 
-test("TLSRouteHostnameIntersection: connections are handed on for the hosts that route and listener have in common", () => {
+test("TLSRouteHostnameIntersection: connections are passed on for the hosts that route and listener have in common", () => {
   const handsOn = (name: string, hostname: string) =>
     listener({ name, port: 443, protocol: "TLS", hostname, tls: { mode: "Passthrough" } })
   const world = worldOf({
@@ -456,7 +456,7 @@ test("TLSRouteHostnameIntersection: connections are handed on for the hosts that
   expect(names.map((name) => world.connect(name))).toEqual(["one", undefined, "two", undefined, undefined])
 })
 
-test("TLSRouteSimpleSameNamespace: connections are handed on by the name that the client asks for", () => {
+test("TLSRouteSimpleSameNamespace: connections are passed on by the server name of the client", () => {
   const passthrough = listener({
     name: "tls",
     port: 443,

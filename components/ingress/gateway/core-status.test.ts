@@ -38,21 +38,21 @@ const NOT_PERMITTED = [{ has: "ResolvedRefs False RefNotPermitted" }, { has: "Pr
 test.each<GatewayRow>([
   {
     stands: "GatewayObservedGenerationBump",
-    title: "a Gateway whose listeners are well is accepted and programmed",
+    title: "a Gateway with valid listeners is accepted and programmed",
     given: { gateways: [web()] },
     wants: ["Accepted True Accepted", "Programmed True Programmed"],
     listeners: [{ has: "Accepted True Accepted" }],
   },
   {
     stands: "GatewayListenerUnsupportedProtocol",
-    title: "a Gateway with a listener of an unknown protocol is accepted for the others",
+    title: "a Gateway with one listener of an unknown protocol is accepted for its other listeners",
     given: { gateways: [web(listener(), listener({ name: "odd", port: 81, protocol: "invalid.io/protocol" }))] },
     wants: ["Accepted True ListenersNotValid", "Programmed True Programmed"],
     listeners: [{ has: "Accepted True Accepted" }, { kinds: [], has: "Accepted False UnsupportedProtocol" }],
   },
   {
     stands: "GatewayListenerUnsupportedProtocol",
-    title: "a Gateway without another listener than one of an unknown protocol is not accepted",
+    title: "a Gateway whose only listener has an unknown protocol is not accepted",
     given: { gateways: [web(listener({ protocol: "invalid.io/protocol" }))] },
     wants: ["Accepted False ListenersNotValid", "Programmed False Invalid"],
   },
@@ -70,7 +70,7 @@ test.each<GatewayRow>([
   },
   {
     stands: "GatewayInvalidRouteKind",
-    title: "a listener for routes of an unknown kind supports the others that it names",
+    title: "a listener that names an unknown kind of route supports the other kinds that it names",
     given: {
       gateways: [
         web(
@@ -136,7 +136,7 @@ test.each<GatewayRow>([
   },
   {
     stands: "GatewayWithAttachedRoutes",
-    title: "routes are counted at each listener that has one of their hosts, also while its certificate is missing",
+    title: "a route is counted at each listener that has one of its hosts, even without a valid certificate",
     given: {
       gateways: [web(listener({ allowedRoutes: all, hostname: "a.example" }), https({ name: "missing" }))],
       routes: [
@@ -152,14 +152,14 @@ test.each<GatewayRow>([
   },
   {
     stands: "TLSRouteListenerPassthroughSupportedKinds",
-    title: "a listener that hands connections on is for TLSRoutes",
+    title: "a listener of mode Passthrough supports TLSRoutes",
     given: { gateways: [web(listener({ protocol: "TLS", tls: { mode: "Passthrough" } }))] },
     wants: ["Accepted True Accepted", "Programmed True Programmed"],
     listeners: [{ kinds: ["TLSRoute"], has: "Accepted True Accepted" }],
   },
   {
     stands: "TLSRouteListenerTerminateNotSupported",
-    title: "a listener of protocol TLS that decrypts is refused",
+    title: "a listener of protocol TLS and mode Terminate is refused",
     given: {
       gateways: [web(listener({ protocol: "TLS", tls: { mode: "Terminate", certificateRefs: [{ name: "good" }] } }))],
     },
@@ -168,7 +168,7 @@ test.each<GatewayRow>([
   },
   {
     stands: "",
-    title: "the verification of clients' certificates is refused, since nobody does it",
+    title: "a Gateway that asks for the verification of client certificates is refused",
     given: {
       gateways: [
         gateway("web", [https({ name: "good" })], {
@@ -211,7 +211,7 @@ const RESOLVED = "ResolvedRefs True ResolvedRefs"
 test.each<RouteRow>([
   {
     stands: "HTTPRouteObservedGenerationBump",
-    title: "a route whose references are well is accepted",
+    title: "a route with valid references is accepted",
     given: plain,
     route: http("route", parents, backends(to("one"))),
     wants: [ACCEPTED, RESOLVED],

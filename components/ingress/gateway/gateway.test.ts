@@ -32,7 +32,7 @@ describe("the definitions of Gateway API", () => {
     })
   })
 
-  test("are brought up to date where another version of this program has made them", async () => {
+  test("are updated when another version of this program created them", async () => {
     await using given = await servingGateways(definitionsWith({ [MANAGED_BY]: MANAGER }, ["old"]))
     await given.cluster.eventually(async () => {
       const { items } = await given.client.list(CustomResourceDefinition)
@@ -56,7 +56,7 @@ describe("the definitions of Gateway API", () => {
 })
 
 describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
-  test("is served with its routes, and closes its port when it goes", async () => {
+  test("is served with its routes, and its port is closed when it is deleted", async () => {
     // given
     await using given = await servingGateways()
     await given.installed()
@@ -118,7 +118,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     expect((await get(port, "any.example")).asked?.service).toBe("headless")
   })
 
-  test("lets only the namespaces attach routes that it names, and takes Services of others only with their grant", async () => {
+  test("accepts routes only from allowed namespaces, and backends of other namespaces only with a ReferenceGrant", async () => {
     // given
     await using given = await servingGateways()
     await given.installed()
@@ -137,7 +137,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     expect((await get(port, "any.example")).status).toBe(500)
   })
 
-  test("has no port of the node's own, and none that is served otherwise", async () => {
+  test("cannot use a reserved port of the node, or a port that has another protocol", async () => {
     await using given = await servingGateways()
     await given.installed()
     const port = await freePort()
@@ -156,7 +156,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     )
   })
 
-  test("keeps a host from routes of other Gateways at the same address and port that come later", async () => {
+  test("keeps its host when another Gateway at the same address and port gets a later route for it", async () => {
     // given
     await using given = await servingGateways()
     await given.installed()
@@ -177,7 +177,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     expect((await get(port, "shop.example", "/pay")).asked?.service).toBe("one")
   })
 
-  test("changes requests and answers as filters say, and refuses those that would break messages", async () => {
+  test("changes requests and responses by filters, and refuses filters that would break messages", async () => {
     // given
     await using given = await servingGateways()
     await given.installed()

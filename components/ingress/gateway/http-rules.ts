@@ -53,7 +53,10 @@ export function httpRules(route: HTTPRoute, objects: Objects): RouteRules {
   return compiler.rules
 }
 
-/** Compiles a GRPCRoute. Requests go to backends over HTTP/2 without TLS, whatever `appProtocol` their Service has. */
+/**
+ * Compiles a GRPCRoute. Requests go to backends over HTTP/2 without TLS, unless `appProtocol` of the Service's port
+ * names another protocol.
+ */
 export function grpcRules(route: GRPCRoute, objects: Objects): RouteRules {
   const compiler = new Compiler("GRPCRoute", route, objects, "h2c")
   for (const rule of route.spec.rules ?? [{}])

@@ -15,16 +15,16 @@ export type RouteKind = AnyRoute["kind"]
 export type ParentRef = NonNullable<HTTPRoute["spec"]["parentRefs"]>[number]
 export type Listener = Gateway["spec"]["listeners"][number]
 
-/** The objects by which Gateways are served, as they are at one moment. */
+/** The objects from which the served ports and routes are worked out, at one moment. */
 export interface Objects {
-  /** Those of this controller's classes, the oldest first. */
+  /** The Gateways of this controller's classes, oldest first. */
   readonly gateways: readonly Gateway[]
-  /** The oldest first. */
+  /** Oldest first. */
   readonly routes: readonly AnyRoute[]
   readonly grants: Grants
   /** Undefined for a namespace that does not exist. */
   readonly namespaceLabels: (name: string) => Labels | undefined
   readonly service: (key: string) => Service | undefined
-  /** Only those of type kubernetes.io/tls. */
+  /** Returns a Secret of type kubernetes.io/tls; Secrets of other types are not known here. */
   readonly secret: (key: string) => Secret | undefined
 }

@@ -2,8 +2,8 @@ import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import type { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 
 /**
- * Gives each Gateway that names no address one of the pool for itself, the oldest first. One that has an address keeps
- * it; those for which none is left share the addresses of the node.
+ * Gives each Gateway without `spec.addresses` an address of the pool for itself, oldest Gateway first. A Gateway keeps
+ * the address that its status has; when no address is left, a Gateway shares the addresses of the node.
  */
 export function fromPool(gateways: readonly Gateway[], pool: readonly string[]): ReadonlyMap<Key, string> {
   const given = new Map<Key, string>()

@@ -2,7 +2,7 @@ import type { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { GATEWAY_GROUP } from "../../../pkg/gateway-api/k3ts-class.ts"
 
-/** The plural names of the kinds that are followed here. */
+/** The plural names of the kinds that this controller watches. */
 export const FOLLOWED_PLURALS = [
   "gatewayclasses",
   "gateways",
@@ -13,7 +13,7 @@ export const FOLLOWED_PLURALS = [
 ] as const
 export type Plural = (typeof FOLLOWED_PLURALS)[number]
 
-/** Whether the cluster serves a version of a kind of Gateway API. */
+/** Returns whether the cluster serves a version of a Gateway API kind. */
 export function serves(
   definitions: Pick<Informer<CustomResourceDefinition>, "get">,
   plural: Plural,

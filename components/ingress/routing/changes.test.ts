@@ -19,7 +19,7 @@ test.each([
   expect(changedTarget(path, normal, { kind: "prefix", prefix: prefix.length, value })).toBe(wants)
 })
 
-test("what comes after the prefix is that of the path by which the request was routed", () => {
+test("after the prefix the new path continues with the normalized path of the request", () => {
   expect(changedTarget("/x/../foo/../foo/a", "/foo/a", { kind: "prefix", prefix: 4, value: "/only" })).toBe("/only/a")
 })
 

@@ -2,7 +2,9 @@ import type { Field } from "../http1/head.ts"
 import type { IncomingRequest } from "../proxy/messages.ts"
 import type { FieldChanges, PathChange, Redirect } from "./target.ts"
 
-/** The fields with these changes: names to set replace fields of the same name, whatever their case. */
+/**
+ * Returns the header fields with these changes. A name in `set` replaces fields of the same name, whatever their case.
+ */
 export function changedFields(fields: readonly Field[], changes: FieldChanges | undefined): readonly Field[] {
   if (changes === undefined) return fields
   const { set, add, remove } = changes
@@ -11,7 +13,7 @@ export function changedFields(fields: readonly Field[], changes: FieldChanges | 
   return [...kept, ...set, ...add]
 }
 
-/** A request's target with another path. `path` is its path as routes compare it; the query stays. */
+/** Returns a request target with another path and the same query. `path` is normalized by `normalPath`. */
 export function changedTarget(target: string, path: string, change: PathChange): string {
   const query = target.indexOf("?")
   const tail = query < 0 ? "" : target.slice(query)
@@ -22,8 +24,8 @@ export function changedTarget(target: string, path: string, change: PathChange):
 }
 
 /**
- * The address that a client is sent to. Without a port it is the port of the scheme where the redirect names a scheme,
- * else that on which the request came. `path` as `normalPath` gives it. Source: HTTPRequestRedirectFilter.
+ * Returns the Location of a redirect. Without `port` the location has the port of the scheme if the redirect names a
+ * scheme, otherwise the port of the request. `path` is normalized by `normalPath`. Source: HTTPRequestRedirectFilter.
  */
 export function locationOf(
   { scheme, hostname, port, path: change }: Redirect,

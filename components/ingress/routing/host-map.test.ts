@@ -36,7 +36,7 @@ test.each([
 })
 
 describe("a pattern", () => {
-  test("covers names with further labels before it, and not the name itself", () => {
+  test("matches names with one or more labels before it, but not the name itself", () => {
     expect([
       covers("*.a.b", "x.a.b"),
       covers("*.a.b", "x.y.a.b"),
@@ -45,7 +45,7 @@ describe("a pattern", () => {
     ]).toEqual([true, true, false, false])
   })
 
-  test("is less specific than a name, and more than a shorter pattern", () => {
+  test("is less specific than a name, and more specific than a shorter pattern", () => {
     expect([moreSpecific("a.b", "*.long.pattern.a.b"), moreSpecific("*.a.b", "*.b"), moreSpecific("*.b", "")]).toEqual([
       true,
       true,

@@ -1,7 +1,7 @@
 /**
- * Values by host names and patterns of Gateway API: `*.example.com` stands for one label or more before
- * `.example.com`, and the empty text for every host. Looking up costs a step for each label of the name, however many
- * patterns there are.
+ * Values by hostnames and patterns of Gateway API: `*.example.com` stands for one or more labels before `.example.com`,
+ * and the empty text for every host. A look-up takes one step for each label of the name, however many patterns there
+ * are.
  */
 export class HostMap<T> {
   readonly #byPattern = new Map<string, T>()
@@ -18,7 +18,7 @@ export class HostMap<T> {
     this.#byPattern.set(pattern, value)
   }
 
-  /** The patterns that are for a name in lower case, with their values, the most specific first. */
+  /** Yields the patterns that match a name in lower case, with their values, most specific first. */
   *matching(name: string): Iterable<readonly [string, T]> {
     const exact = name === "" ? undefined : this.#byPattern.get(name)
     if (exact !== undefined) yield [name, exact]
@@ -31,7 +31,7 @@ export class HostMap<T> {
     if (every !== undefined) yield ["", every]
   }
 
-  /** The value of the most specific pattern. */
+  /** Returns the value of the most specific pattern. */
   find(name: string): readonly [string, T] | undefined {
     for (const found of this.matching(name)) return found
     return undefined
@@ -40,12 +40,13 @@ export class HostMap<T> {
 
 const rankOf = (pattern: string): number => (pattern === "" ? 0 : pattern.startsWith("*") ? pattern.length : 1000)
 
-/** Whether a pattern of a host goes before another one of the same host: a name, then the longer wildcard. */
+/** Returns whether a pattern is more specific than another one: a name before a wildcard, then the longer wildcard. */
 export const moreSpecific = (pattern: string, than: string): boolean => rankOf(pattern) > rankOf(than)
 
 /**
- * The hosts of a route at a listener with a host: the more specific one of each pair of which one covers the other.
- * Source: sigs.k8s.io/gateway-api apis/v1/httproute_types.go HTTPRouteSpec.Hostnames.
+ * Returns the hosts at which a route is served by a listener: of each hostname of the route and that of the listener
+ * the more specific one, if one covers the other. Source: sigs.k8s.io/gateway-api apis/v1/httproute_types.go
+ * HTTPRouteSpec.Hostnames.
  */
 export function intersection(listener: string, hostnames: readonly string[]): readonly string[] {
   if (hostnames.length === 0) return [listener]
@@ -55,7 +56,7 @@ export function intersection(listener: string, hostnames: readonly string[]): re
   })
 }
 
-/** Whether all names of the second pattern are names of the first one. */
+/** Returns whether a pattern matches everything that another one matches. */
 export function covers(pattern: string, other: string): boolean {
   if (pattern === "" || pattern === other) return true
   return pattern.startsWith("*.") && other.endsWith(pattern.slice(1)) && other.length > pattern.length - 1

@@ -5,18 +5,18 @@ import type { IncomingRequest } from "../proxy/messages.ts"
 import { byAge, compile, type Compiled, type Problem } from "./compile.ts"
 import type { Found, FoundName, Router } from "./site.ts"
 
-/** A certificate, and since when an Ingress names it for its host. */
+/** A certificate for a host, and the creation time of the Ingress that names it. */
 interface Named {
   readonly certificate: Certificate
   readonly since: string
 }
 
-/** Secrets by key, as far as they hold certificates. */
+/** The Secrets that hold certificates, by key. */
 export interface Secrets {
   get(key: string): Secret | undefined
 }
 
-/** Routes by all Ingresses, and what is wrong with them. */
+/** Returns the router of all Ingresses, and the problems to report to their owners. */
 export function routeIngresses(
   ingresses: readonly Ingress[],
   secrets: Secrets,
@@ -30,7 +30,10 @@ export function routeIngresses(
   }
 }
 
-/** Every other name gets the certificate that nobody has signed, where no Gateway has one for it. */
+/**
+ * A server name without a certificate gets the default certificate. The late `since` lets a Gateway's listener for
+ * every host win.
+ */
 const UNKNOWN_NAME: FoundName = { host: "", since: "9999" }
 
 class IngressRouter implements Router {
@@ -59,7 +62,7 @@ class IngressRouter implements Router {
   }
 }
 
-/** By host. A host whose Secret cannot be used, and every other name, has none here. */
+/** Returns the certificates by host. A host whose Secret cannot be used has none. */
 function namedCertificates(
   ingresses: readonly Ingress[],
   owners: Compiled["owners"],

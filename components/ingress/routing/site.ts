@@ -3,22 +3,24 @@ import type { IncomingRequest } from "../proxy/messages.ts"
 import { moreSpecific } from "./host-map.ts"
 import type { BackendRef, Refusal, Target } from "./target.ts"
 
-/** What a router has for a request. */
+/** The result of routing a request. */
 export interface Found {
-  /** The host, or its pattern, by which it was found. */
+  /** The host or pattern that matched. */
   readonly host: string
-  /** When the oldest object that names this host was created. Of two routers with the same host the older one wins. */
+  /**
+   * The creation time of the oldest object that names this host. Of two routers with the same host the older one wins.
+   */
   readonly since: string
   readonly target: Target | Refusal
 }
 
-/** What is told the server by a client that asks for a name over TLS (SNI). */
+/** The result of a look-up by the TLS server name (SNI). */
 export interface FoundName {
   readonly host: string
   readonly since: string
-  /** How the connection is served here; undefined for the certificate that nobody has signed. */
+  /** The certificate; undefined for the default certificate. */
   readonly context?: SecureContext | undefined
-  /** The connection is handed to one of these without being decrypted. */
+  /** The backends to one of which the connection is passed without decrypting it. */
   readonly passthrough?: Passthrough
 }
 
@@ -26,26 +28,26 @@ export interface Passthrough {
   readonly backends: readonly { readonly weight: number; readonly to: BackendRef | undefined }[]
 }
 
-/** Routes by host and path, and by the name that TLS asks for. */
+/** Routes requests by host and path, and TLS connections by server name. */
 export interface Router {
-  /** `path` as `normalPath` gives it. */
+  /** `path` is normalized by `normalPath`. */
   find(request: IncomingRequest, path: string): Found | undefined
   findName(name: string): FoundName | undefined
 }
 
-/** A port that is served, and the router of its requests. */
+/** A port at one or all addresses, with the router of its requests. */
 export interface Site {
-  /** Address of this machine at which it is served; undefined for each that no other site of the port names. */
+  /** The address of this machine; undefined for all addresses that no other site of the port names. */
   readonly address: string | undefined
-  /** 0 for any, in tests. */
+  /** 0 lets the kernel choose, in tests. */
   readonly port: number
   readonly protocol: "http" | "tls"
   readonly router: Router
-  /** What its owner can do to have another port, such as "set --ingress-http-port". */
+  /** How the owner can choose another port, such as "set --ingress-http-port": the end of an error text. */
   readonly mend: string
 }
 
-/** What the sites of one port and protocol have for an address: the more specific host wins, then the older object. */
+/** Routes by the sites of one port and protocol. At an address the more specific host wins, then the older object. */
 export class SiteRouter {
   readonly #shared: readonly Router[]
   readonly #byAddress: ReadonlyMap<string, readonly Router[]>

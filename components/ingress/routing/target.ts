@@ -8,30 +8,30 @@ export interface BackendRef {
   readonly namespace: string
   readonly service: string
   readonly port: string | number
-  /** How endpoints are spoken to where the port of the Service does not say; HTTP/1.1 unless given. */
+  /** The protocol to the endpoints where the port of the Service names none; HTTP/1.1 by default. */
   readonly protocol?: BackendProtocol
 }
 
-/** The object by which a request is routed: its kind, and its key. */
+/** The kind and key of the object that owns a route. */
 export interface Owner {
   readonly kind: "Ingress" | "HTTPRoute" | "GRPCRoute" | "TLSRoute"
   readonly key: Key
 }
 
-/** A request is answered in the place of a backend. */
+/** The proxy answers the request itself. */
 export interface Refusal {
   readonly status: number
   readonly reason: string
 }
 
-/** Changes to the fields of a message. `remove` has names in lower case. */
+/** Changes to the header fields of a message. `remove` has names in lower case. */
 export interface FieldChanges {
   readonly set: readonly Field[]
   readonly add: readonly Field[]
   readonly remove: ReadonlySet<string>
 }
 
-/** What becomes of the path: another one, or another one in the place of its first `prefix` characters. */
+/** A new path, or a new text in place of the first `prefix` characters of the path. */
 export type PathChange =
   | { readonly kind: "full"; readonly value: string }
   | { readonly kind: "prefix"; readonly prefix: number; readonly value: string }
@@ -47,24 +47,24 @@ export interface Redirect extends Rewrite {
   readonly status: number
 }
 
-/** What is changed in a request and in its answer. */
+/** The changes to a request and its response. */
 export interface Changes {
   readonly request?: FieldChanges
   readonly answer?: FieldChanges
   readonly rewrite?: Rewrite
 }
 
-/** One of the backends among which requests are spread. */
+/** One of the backends among which requests are distributed by weight. */
 export interface Backend extends Changes {
   readonly weight: number
   readonly to: BackendRef | Refusal
 }
 
-/** What requests of one rule are handed to. */
+/** What happens to the requests that a rule matches. */
 export interface Target extends Changes {
   readonly owner: Owner
   readonly policy: Policy
-  /** Takes the place of the backends. */
+  /** When set, the request is answered with this redirect and no backend is asked. */
   readonly redirect?: Redirect
   readonly backends: readonly Backend[]
 }

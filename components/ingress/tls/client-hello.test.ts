@@ -24,14 +24,14 @@ async function helloOf(servername: string): Promise<Buffer> {
 }
 
 describe("of the first bytes of a TLS client", () => {
-  test("the name is read, in lower case, and each beginning of them is incomplete", async () => {
+  test("the server name is read in lower case, and each shorter prefix is incomplete", async () => {
     const bytes = await helloOf("Shop.Example")
     expect(readClientHello(bytes)).toEqual({ kind: "hello", name: "shop.example" })
     for (let end = 0; end < bytes.length; end++)
       expect(readClientHello(bytes.subarray(0, end))).toEqual({ kind: "incomplete" })
   })
 
-  test("the name may be in a second record", async () => {
+  test("the server name may be in a second record", async () => {
     const bytes = await helloOf("shop.example")
     const [first, second] = [bytes.subarray(5, 50), bytes.subarray(50)]
     const record = (part: Buffer) => Buffer.concat([Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part])
@@ -39,7 +39,7 @@ describe("of the first bytes of a TLS client", () => {
     expect(readClientHello(split)).toEqual({ kind: "hello", name: "shop.example" })
   })
 
-  test("no byte that is changed makes it throw or wait for more than there may be", async () => {
+  test("a changed byte never throws, and never asks for more bytes than the limit", async () => {
     const bytes = await helloOf("shop.example")
     for (let at = 0; at < bytes.length; at++)
       for (const value of [0, 255]) {

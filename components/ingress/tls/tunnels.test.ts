@@ -31,7 +31,7 @@ async function handingOn(ports: readonly number[], backends = TO) {
   }
 }
 
-test("a tunnel passes bytes on in both directions, and the end of each by itself", async () => {
+test("a tunnel passes on the bytes of both directions, and the end of each direction separately", async () => {
   // given the first endpoint is dead
   using web = await backend()
   using given = await handingOn([await deadPort(), web.port])
@@ -59,7 +59,7 @@ test.each([
   expect(await given.client().untilEnd()).toBe("")
 })
 
-test("a connection whose endpoints cannot be reached is cut", async () => {
+test("a connection whose endpoints cannot be reached is closed", async () => {
   using given = await handingOn([await deadPort(), await deadPort()])
   expect(await given.client().untilEnd()).toBe("")
 })

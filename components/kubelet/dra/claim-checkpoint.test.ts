@@ -22,7 +22,7 @@ const CLAIM: ClaimState = {
   },
 }
 
-test("the record of prepared claims is upstream's, and is read back", () => {
+test("the checkpoint of prepared claims has upstream's format, and can be read back", () => {
   // Source of the checksum: pkg/kubelet/cm/dra/state/checkpointer_test.go, for the same claim.
   const text = encodeCheckpoint([CLAIM])
   expect(JSON.parse(text)).toMatchObject({ Checksum: 2570581864 })

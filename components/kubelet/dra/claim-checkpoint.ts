@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer"
 import { crc32 } from "node:zlib"
 
 /**
- * The file in which the kubelet keeps which claims it has had prepared: upstream's own, so that a node may change from
- * one to the other. Source: pkg/kubelet/cm/dra/state/checkpoint.go, state.go.
+ * The file in which the kubelet records the claims that it has prepared. It has upstream's name and format, so that a
+ * node may change from one kubelet to the other. Source: pkg/kubelet/cm/dra/state/checkpoint.go, state.go.
  */
 export const CHECKPOINT_FILE = "dra_manager_state"
 
@@ -19,13 +19,13 @@ export interface ClaimState {
   readonly ClaimUID: string
   readonly ClaimName: string
   readonly Namespace: string
-  /** A set: each uid with an empty object. */
+  /** A set: each uid is a key with an empty object. */
   readonly PodUIDs: Readonly<Record<string, object>>
   /** By driver. */
   readonly DriverState: Readonly<Record<string, { readonly Devices: readonly DeviceState[] | null }>>
 }
 
-/** Returns the text of the file. */
+/** Returns the content of the file for these claims. */
 export function encodeCheckpoint(claims: readonly ClaimState[]): string {
   const Data = JSON.stringify({
     kind: "DRACheckpoint",

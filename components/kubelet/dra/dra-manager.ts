@@ -17,23 +17,24 @@ import { newClaim, PreparedClaims, type PreparedClaim } from "./prepared-claims.
 export interface DraManagerOptions extends Pick<ComponentContext, "client" | "clock" | "log" | "spawn"> {
   readonly drivers: DraDrivers
   readonly files: PodFiles
-  /** The kubelet's folder. */
+  /** The kubelet's root folder. */
   readonly root: string
 }
 
-/** Pods that ended without this kubelet are looked for at this pace. Source: manager.go defaultReconcilePeriod. */
+/**
+ * Milliseconds between searches for pods that ended while no kubelet ran. Source: manager.go defaultReconcilePeriod.
+ */
 const RECONCILE_MS = 60_000
 
 /**
- * Has the devices of claims prepared before the containers of a pod start, and unprepared when they have ended. Errors
- * have upstream's words; users see them. Source: pkg/kubelet/cm/dra/manager.go.
- *
- * A claim that several pods share is prepared once. Calls that concern the same claim run one after the other.
+ * Has drivers prepare the devices of claims before the containers of a pod start, and unprepare them after they have
+ * ended. A claim that several pods share is prepared once. Calls for the same claim run one after the other. Errors
+ * have upstream's words, since users see them. Source: pkg/kubelet/cm/dra/manager.go.
  */
 export class DraManager {
   readonly #options: DraManagerOptions
   readonly #claims: PreparedClaims
-  /** Claims, by namespace and name, that a call is about now. */
+  /** By `<namespace>/<name>` of a claim, the end of the call that is running for it. */
   readonly #busy = new Map<string, Promise<void>>()
   #reconciling: Timer | undefined
   #stopped = false
@@ -43,7 +44,7 @@ export class DraManager {
     this.#claims = new PreparedClaims(options.files, options.root)
   }
 
-  /** Reads what an earlier kubelet has had prepared. */
+  /** Reads the claims that an earlier kubelet process prepared. */
   start(): Promise<void> {
     return this.#claims.load()
   }
@@ -53,7 +54,7 @@ export class DraManager {
     this.#reconciling?.cancel()
   }
 
-  /** Makes the devices of the pod's claims ready. @throws Error whose message users see */
+  /** Prepares the devices of the pod's claims. @throws Error with a message for users */
   async prepare(pod: Pod): Promise<void> {
     const claims = claimsOf(pod)
     if (claims.length === 0) return
@@ -86,7 +87,7 @@ export class DraManager {
     })
   }
 
-  /** Has everything unprepared that no other pod uses. @throws Error whose message users see */
+  /** Unprepares the claims of a pod that no other pod uses. @throws Error with a message for users */
   async unprepare(podUid: string): Promise<void> {
     const claims = this.#claims.of(podUid)
     if (claims.length === 0) return
@@ -98,8 +99,8 @@ export class DraManager {
   }
 
   /**
-   * Unprepares what pods used that have ended while no kubelet ran, now and until none is left. `isHere` says whether
-   * something of a pod still runs here.
+   * Unprepares the claims of pods that ended while no kubelet ran, and tries again until none is left. `isHere` returns
+   * whether a pod still runs on this node.
    */
   async reconcile(isHere: (podUid: string) => boolean): Promise<void> {
     const { log, clock, spawn } = this.#options
@@ -119,7 +120,9 @@ export class DraManager {
     )
   }
 
-  /** Looks at all that may be wrong, before anything is noted: so a pod that fails here can be deleted at once. */
+  /**
+   * Checks all claims of a pod before any is recorded, so that a pod that fails here can be deleted without a driver.
+   */
   async #allowed(pod: Pod, claims: readonly PodResourceClaim[]): Promise<readonly PreparedClaim[]> {
     const { client, drivers } = this.#options
     const { name: podName, namespace = "", uid } = pod.metadata
@@ -138,7 +141,7 @@ export class DraManager {
       if (!isReservedFor(claim, pod))
         throw new Error(`pod ${podName} (${uid}) is not allowed to use ResourceClaim ${name} (${claim.metadata.uid})`)
       const fresh = newClaim(claim)
-      // Even a claim that is prepared needs its drivers: without them something is wrong with the node.
+      // A prepared claim needs its drivers too: without them the claim could not be unprepared.
       for (const driver of fresh.drivers.keys()) drivers.get(driver)
       allowed.push(fresh)
     }
@@ -148,7 +151,7 @@ export class DraManager {
   async #prepare(pod: Pod, found: readonly PreparedClaim[]): Promise<void> {
     const claims = found.map((fresh) => this.#noted(fresh))
     for (const claim of claims) claim.pods.add(pod.metadata.uid ?? "")
-    // On disk before a driver is called: should the pod be gone before its devices are ready, they are given back.
+    // Saved before a driver is called: if the pod or the kubelet ends meanwhile, the devices are still unprepared.
     await this.#claims.save()
     const open = claims.filter(({ isPrepared }) => !isPrepared)
     for (const [driver, asked] of this.#byDriver(open)) {
@@ -190,7 +193,7 @@ export class DraManager {
     return new Map([...drivers].map((driver) => [driver, claims.filter((claim) => claim.drivers.has(driver))]))
   }
 
-  /** Runs when no other call is about one of the claims. */
+  /** Calls `run` when no other call is running for one of the claims. */
   async #alone<T>(claims: readonly PreparedClaim[], run: () => Promise<T>): Promise<T> {
     const keys = claims.map(({ namespace, name }) => `${namespace}/${name}`)
     const blocker = () => keys.map((key) => this.#busy.get(key)).find((promise) => promise !== undefined)
@@ -206,7 +209,7 @@ export class DraManager {
   }
 }
 
-/** Returns the pod's claims, with the one that the scheduler made for its extended resources. */
+/** Returns the pod's claims, including the one that the scheduler made for extended resources. */
 function claimsOf({ spec, status }: Pod): readonly PodResourceClaim[] {
   const claims = spec.resourceClaims ?? []
   const extended = status.extendedResourceClaimStatus

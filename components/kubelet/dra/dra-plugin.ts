@@ -4,12 +4,17 @@ import type { PluginInfo } from "../plugins/registration-service.ts"
 import type { DraDriver } from "./dra-driver.ts"
 import { DRA_SERVICES, type DraClaim, type DraDevice, type DraServiceName } from "./dra-service.ts"
 
-/** How long a plugin may take for a call. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go defaultClientCallTimeout. */
+/**
+ * The longest time for one call to a plugin. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go defaultClientCallTimeout.
+ */
 const CALL_MS = 45_000
 
-/** One registered plugin of a driver. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go, and manager.go for answers. */
+/**
+ * One registered plugin of a driver. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go; manager.go for the checks of
+ * responses.
+ */
 export class DraPlugin implements DraDriver {
-  /** Whether somebody serves its socket now. */
+  /** Whether the connection to the plugin's socket is open. */
   connected = false
   readonly endpoint: string
   readonly #channel: Channel
@@ -45,8 +50,8 @@ export class DraPlugin implements DraDriver {
 }
 
 /**
- * Returns the first of the plugin's services that the kubelet knows. Source: dra_plugin_manager.go
- * validateSupportedServices. @throws Error where there is none
+ * Returns the first service of the plugin that the kubelet supports. Source: dra_plugin_manager.go
+ * validateSupportedServices. @throws Error when the plugin has none
  */
 export function chosenService({ name, endpoint, supportedVersions }: PluginInfo): DraServiceName {
   const found = supportedVersions.find((version): version is DraServiceName => Object.hasOwn(DRA_SERVICES, version))
@@ -70,7 +75,7 @@ async function answered<T>(call: string, answer: Promise<T>): Promise<T> {
   }
 }
 
-/** Checks that the plugin answered for each claim, and without an error. @throws Error */
+/** Checks that the response has a result without error for each claim. @throws Error */
 function check(
   call: string,
   claims: readonly DraClaim[],

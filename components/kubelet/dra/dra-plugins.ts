@@ -11,12 +11,12 @@ export interface DraPluginsOptions {
 }
 
 /**
- * The registered plugins of drivers. A driver has several while one version of it takes over from another. Source:
+ * The registered plugins of DRA drivers. During an update a driver has several, one for each version. Source:
  * pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go.
  */
 export class DraPlugins implements PluginHandler, DraDrivers {
   readonly #options: DraPluginsOptions
-  /** By driver, in the order of their registration. */
+  /** By driver name, in the order of registration. */
   readonly #plugins = new Map<string, readonly DraPlugin[]>()
   readonly #listeners = new Set<() => void>()
   #stopped = false
@@ -49,7 +49,10 @@ export class DraPlugins implements PluginHandler, DraDrivers {
     this.#tell(name)
   }
 
-  /** Returns the newest plugin of the driver, if possible one that is connected. */
+  /**
+   * Returns the newest connected plugin of the driver, or the newest one when none is connected. @throws Error when the
+   * driver has no plugin
+   */
   get(driver: string): DraPlugin {
     const plugins = this.#of(driver)
     const plugin = plugins.findLast(({ connected }) => connected) ?? plugins.at(-1)

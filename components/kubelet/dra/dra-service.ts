@@ -7,12 +7,12 @@ export const DraClaim = message({ namespace: field(1, "string"), uid: field(2, "
 export interface DraClaim extends InitOf<typeof DraClaim> {}
 
 export const DraDevice = message({
-  /** Requests of the claim that the device is for; none for all of them. */
+  /** The requests of the claim that the device is for; empty for all requests. */
   requestNames: repeated(1, "string"),
   poolName: field(2, "string"),
   deviceName: field(3, "string"),
   cdiDeviceIds: repeated(4, "string"),
-  /** Since v1. */
+  /** Only in v1. */
   shareId: field(5, "string"),
 })
 export interface DraDevice extends DecodedOf<typeof DraDevice> {}
@@ -31,7 +31,7 @@ const proceduresOf = (version: string) => {
   }
 }
 
-/** The services that the kubelet knows, by the names under which plugins register them. */
+/** The gRPC services that the kubelet supports, by the names that plugins register. */
 export const DRA_SERVICES = {
   "v1.DRAPlugin": proceduresOf("v1"),
   "v1beta1.DRAPlugin": proceduresOf("v1beta1"),

@@ -92,7 +92,7 @@ describe("a pod with a claim", () => {
     expect(Object.fromEntries(node.created)).toEqual({ c: [`${DRIVER}/gpu=gpu`], d: [] })
   })
 
-  test("gets its device unprepared after its containers have ended, before its end is reported", async () => {
+  test("has its device unprepared after its containers have ended and before its end is reported", async () => {
     // given a pod that ends after a second
     await using node = await nodeWith(new FakePlugins())
     const phases: (string | undefined)[] = []
@@ -111,7 +111,7 @@ describe("a pod with a claim", () => {
     expect(node.status("job").phase).toBe("Succeeded")
   })
 
-  test("is not deleted until its device was unprepared", async () => {
+  test("is not deleted until its device is unprepared", async () => {
     // given a driver that cannot let go
     await using node = await nodeWith(new FakePlugins())
     let isStuck = true
@@ -128,7 +128,7 @@ describe("a pod with a claim", () => {
     expect(node.pod("web")).toBeUndefined()
   })
 
-  test("shares a device that is prepared once and unprepared once, even across a restart of the kubelet", async () => {
+  test("shares a device with another pod: it is prepared once and unprepared once, even across a restart of the kubelet", async () => {
     // given two pods with one claim
     await using node = await nodeWith(new FakePlugins())
     const plugin = node.plugin()
@@ -226,7 +226,7 @@ describe("a plugin", () => {
   })
 })
 
-test("slices are removed when the kubelet starts, because no driver has registered with it", async () => {
+test("ResourceSlices are removed when the kubelet starts, because no driver has registered yet", async () => {
   await using node = await nodeWith(new FakePlugins())
   await node.cluster.client.create(ResourceSlice, {
     metadata: { name: "gpu" },
@@ -269,6 +269,6 @@ test("claims wait on a node whose record of prepared claims is damaged", async (
   await node.claim("gpu")
   await node.use("gpu", "web")
   expect(node.events("web")[0]).toContain(
-    "cannot read /var/lib/kubelet/dra_manager_state, which says what is prepared: the checksum is not that of the data",
+    "cannot read /var/lib/kubelet/dra_manager_state, which records the prepared claims: the checksum is not that of the data",
   )
 })

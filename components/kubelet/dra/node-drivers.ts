@@ -6,10 +6,10 @@ import { instantDrivers, type DraDrivers } from "./dra-driver.ts"
 import { DraPlugins } from "./dra-plugins.ts"
 import { SliceWiper } from "./slice-wiper.ts"
 
-/** The drivers of a node and what keeps track of them. */
+/** The DRA drivers of a node, with the registration of their plugins. */
 export interface NodeDrivers {
   readonly drivers: DraDrivers
-  /** Resolves when the sockets of plugins that run already are known. */
+  /** Resolves when the sockets of the plugins that already run are known. */
   start(): Promise<void>
   stop(): void
 }
@@ -19,7 +19,10 @@ export interface NodeDriversContext extends Pick<ComponentContext, "client" | "c
   readonly config: Pick<KubeletConfig, "nodeName" | "root">
 }
 
-/** Returns the drivers whose plugins register with this kubelet; on a machine in memory those that need none. */
+/**
+ * Returns the drivers whose plugins register with this kubelet. A simulated machine has no plugins: every driver works
+ * at once.
+ */
 export function nodeDrivers(context: NodeDriversContext): NodeDrivers {
   const { runtime, config, clock, log, spawn } = context
   const { plugins: sockets, files } = runtime

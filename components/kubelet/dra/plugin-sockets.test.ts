@@ -107,7 +107,7 @@ test.each(["v1.DRAPlugin", "v1beta1.DRAPlugin"] as const)(
   },
 )
 
-test("a plugin that begins anew on the same socket registers again, and is the one that is called", async () => {
+test("a plugin that restarts on the same socket is registered again, and gets the calls", async () => {
   // given a registered plugin
   using node = await realNode()
   const first = new FakePlugin({ driver: DRIVER })

@@ -14,14 +14,14 @@ export interface PluginBehaviour {
   readonly driver: string
   readonly versions?: readonly string[]
   readonly type?: string
-  /** Answers for one claim. */
+  /** Returns the result for one claim. */
   readonly prepare?: (claim: Claim) => Answer
   readonly unprepare?: (claim: Claim) => Answer
 }
 
-/** A plugin without a wire: what it was asked, and what it answers. */
+/** A plugin in memory, which records its calls. */
 export class FakePlugin {
-  /** Calls in their order: `prepare default/claim`, `registered`, `refused: …`. */
+  /** Calls in order, such as `prepare default/claim`, `registered` or `refused: <error>`. */
   readonly calls: string[] = []
   readonly #behaviour: PluginBehaviour
   readonly #registered = Promise.withResolvers<void>()
@@ -30,12 +30,12 @@ export class FakePlugin {
     this.#behaviour = behaviour
   }
 
-  /** Resolves when the kubelet has answered a registration for the first time. */
+  /** Resolves when the kubelet has reported the result of a registration for the first time. */
   get registered(): Promise<void> {
     return this.#registered.promise
   }
 
-  /** Answers a call; `method` is the last part of its path. */
+  /** Answers a call; `method` is the last part of the gRPC path. */
   answer(method: string, request: object): object {
     const { driver, type = "DRAPlugin", versions = ["v1.DRAPlugin"], prepare, unprepare } = this.#behaviour
     switch (method) {
@@ -70,7 +70,7 @@ const deviceOf = (driver: string, { name }: Claim) => ({
   cdiDeviceIds: [`${driver}/gpu=${name}`],
 })
 
-/** Sockets in memory, by their paths below the folder of registrations. */
+/** Sockets in memory, by their paths below the registration folder. */
 export class FakePlugins implements PluginSockets {
   readonly #plugins = new Map<string, FakePlugin>()
   #made = 0
@@ -84,7 +84,7 @@ export class FakePlugins implements PluginSockets {
     this.#changed()
   }
 
-  /** The plugin ends, and takes its socket along if it `removes` it. */
+  /** Ends the plugin, and removes its socket if `removes` is true. */
   end(path: string, removes = true): void {
     const plugin = this.#plugins.get(path)!
     for (const changed of this.#connections.get(plugin) ?? []) changed(false)
@@ -111,7 +111,7 @@ export class FakePlugins implements PluginSockets {
       call<Req extends Fields, Res extends Fields>(rpc: Rpc<Req, Res>, request: Init<Req>): Promise<Decoded<Res>> {
         const method = rpc.path.slice(rpc.path.lastIndexOf("/") + 1)
         if (plugin === undefined) return Promise.reject(new CriError("Unavailable", method, "no connection"))
-        // As on a wire: what is not said has its zero value.
+        // Encoded and decoded as on a real connection, so that absent fields get their zero values.
         const answer = plugin.answer(method, request) as Init<Res>
         return Promise.resolve(rpc.response.decode(rpc.response.encode(answer)))
       },

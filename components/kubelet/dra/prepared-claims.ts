@@ -4,27 +4,30 @@ import type { PodFiles } from "../runtime/runtime.ts"
 import { CHECKPOINT_FILE, encodeCheckpoint, type ClaimState } from "./claim-checkpoint.ts"
 import type { DraDevice } from "./dra-service.ts"
 
-/** A claim that pods of this node use, or used when the kubelet was last told of them. */
+/** A claim that pods of this node use, or that is not yet unprepared after they ended. */
 export interface PreparedClaim {
   readonly uid: string
   readonly name: string
   readonly namespace: string
-  /** Uids of the pods that use it. */
+  /** The uids of the pods that use the claim. */
   readonly pods: Set<string>
-  /** Devices that the drivers told of, by driver; a driver that has told of none yet is there too. */
+  /** The prepared devices by driver. A driver that has not answered yet has an empty list. */
   readonly drivers: Map<string, readonly DraDevice[]>
-  /** Whether all drivers have prepared it since this kubelet started. */
+  /** Whether all drivers have prepared the claim since this kubelet process started. */
   isPrepared: boolean
 }
 
-/** The claims of this node, also on disk. Source: pkg/kubelet/cm/dra/claiminfo.go claimInfoCache. */
+/**
+ * The claims of this node, in memory and in the checkpoint file. Source: pkg/kubelet/cm/dra/claiminfo.go
+ * claimInfoCache.
+ */
 export class PreparedClaims {
   readonly #files: PodFiles
   readonly #path: string
   readonly #claims = new Map<string, PreparedClaim>()
-  /** Why the file cannot be read: without it nobody knows what is prepared. */
+  /** Why the file cannot be read. No claim is prepared then, since it is not known which devices are in use. */
   #problem: Error | undefined
-  /** Writes of the file run one after the other. */
+  /** The last write of the file: writes run one after the other. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(files: PodFiles, root: string) {
@@ -32,7 +35,7 @@ export class PreparedClaims {
     this.#path = join(root, CHECKPOINT_FILE)
   }
 
-  /** Reads the file, if there is one. A file that cannot be read lets each later `save` and `check` fail. */
+  /** Reads the file, if it exists. After a file that cannot be read each `save` and `check` fails. */
   async load(): Promise<void> {
     try {
       const text = await this.#files.read(this.#path)
@@ -45,13 +48,13 @@ export class PreparedClaims {
     } catch (err) {
       const why = err instanceof Error ? err.message : String(err)
       this.#problem = new Error(
-        `cannot read ${this.#path}, which says what is prepared: ${why}; please drain node and remove DRA state file`,
+        `cannot read ${this.#path}, which records the prepared claims: ${why}; please drain node and remove DRA state file`,
         { cause: err },
       )
     }
   }
 
-  /** @throws Error where the file could not be read */
+  /** @throws Error when the file could not be read */
   check(): void {
     if (this.#problem !== undefined) throw this.#problem
   }
@@ -77,7 +80,7 @@ export class PreparedClaims {
     this.#claims.delete(keyOf(claim))
   }
 
-  /** Writes the claims to disk as they are now. */
+  /** Writes the claims to the file as they are now. */
   save(): Promise<void> {
     this.check()
     const text = encodeCheckpoint(this.all().map(stateOf))
@@ -93,7 +96,7 @@ export class PreparedClaims {
 const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`
 
-/** @throws Error where the claim has no devices */
+/** Returns the claim with its drivers, not yet prepared. @throws Error when the claim is not allocated */
 export function newClaim({ metadata, status }: ResourceClaim): PreparedClaim {
   const { name = "", namespace = "", uid = "" } = metadata
   if (status.allocation === undefined) throw new Error(`ResourceClaim ${name}: not allocated`)

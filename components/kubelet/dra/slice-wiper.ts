@@ -4,25 +4,28 @@ import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 
 /**
- * A driver that is away for this long has its ResourceSlices removed. Source: pkg/kubelet/cm/dra/manager.go
- * defaultWipingDelay.
+ * Milliseconds without a connected plugin after which the ResourceSlices of a driver are removed. Source:
+ * pkg/kubelet/cm/dra/manager.go defaultWipingDelay.
  */
 export const WIPING_DELAY_MS = 30_000
-/** Pauses between attempts. Source: pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go wipeResourceSlices. */
+/**
+ * The first and the longest delay between attempts, in milliseconds. Source:
+ * pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go wipeResourceSlices.
+ */
 const FIRST_RETRY_MS = 1000
 const LAST_RETRY_MS = 300_000
 
-/** Stands for all drivers; it is no name of a driver. */
+/** The key for the removal of the slices of all drivers; no driver has an empty name. */
 const ALL = ""
 
 /**
- * Removes the ResourceSlices of drivers that cannot prepare devices on this node, so that no pod is placed here for
- * these devices. A driver that comes back writes them anew.
+ * Removes the ResourceSlices of drivers that cannot prepare devices on this node, so that the scheduler places no pod
+ * here for these devices. A driver that comes back creates its slices again.
  */
 export class SliceWiper {
   readonly #context: Pick<ComponentContext, "client" | "clock" | "log" | "spawn">
   readonly #nodeName: string
-  /** By driver: the timer of its removal, or of the next attempt. */
+  /** By driver, the timer of the removal or of the next attempt. */
   readonly #pending = new Map<string, Timer>()
   #stopped = false
 
@@ -31,12 +34,12 @@ export class SliceWiper {
     this.#nodeName = nodeName
   }
 
-  /** Removes the slices of all drivers now: none is registered with a kubelet that starts. */
+  /** Removes the slices of all drivers at once: after the start of a kubelet no driver is registered. */
   start(): void {
     this.#later(ALL, 0, FIRST_RETRY_MS)
   }
 
-  /** Takes note of whether a plugin of the driver is connected. */
+  /** Cancels the removal for a driver with a connected plugin, and schedules it for one without. */
   note(driver: string, usable: boolean): void {
     const pending = this.#pending.get(driver)
     if (usable) {

@@ -4,7 +4,7 @@ import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { PluginSocket, PluginSockets } from "../runtime/runtime.ts"
 import { GetInfo, NotifyRegistrationStatus, type PluginInfo } from "./registration-service.ts"
 
-/** What the kubelet does with plugins of one type. */
+/** Handles the plugins of one type. */
 export interface PluginHandler {
   /** @throws Error that says why the plugin cannot be used */
   validate(plugin: PluginInfo): void
@@ -15,15 +15,21 @@ export interface PluginHandler {
 
 export interface PluginRegistryOptions extends Pick<ComponentContext, "clock" | "log" | "spawn"> {
   readonly sockets: PluginSockets
-  /** The folder in which plugins place the sockets on which they register. */
+  /** The folder in which plugins create their registration sockets. */
   readonly folder: string
-  /** By the type that a plugin says of itself. */
+  /** The handlers, by the type that a plugin reports. */
   readonly handlers: Readonly<Record<string, PluginHandler>>
 }
 
-/** A plugin must answer within this time. Source: operationexecutor/operation_generator.go dialTimeoutDuration. */
+/**
+ * Milliseconds in which a plugin must answer a call. Source: operationexecutor/operation_generator.go
+ * dialTimeoutDuration.
+ */
 const ANSWER_MS = 10_000
-/** Source: k8s.io/kubernetes pkg/util/goroutinemap/exponentialbackoff. */
+/**
+ * The first and the longest delay between attempts, in milliseconds. Source: k8s.io/kubernetes
+ * pkg/util/goroutinemap/exponentialbackoff.
+ */
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 122_000
 
@@ -35,13 +41,13 @@ interface Entry extends PluginSocket {
 }
 
 /**
- * Registers plugins by the sockets in a folder: a socket that appears is asked who serves it, and a socket that goes
- * takes its plugin away. Source: pkg/kubelet/pluginmanager.
+ * Registers the plugins whose sockets are in a folder. The plugin behind a new socket is asked for its type and name;
+ * when a socket is removed, its plugin is deregistered. Source: pkg/kubelet/pluginmanager.
  */
 export class PluginRegistry {
   readonly #options: PluginRegistryOptions
   readonly #entries = new Map<string, Entry>()
-  /** Looks at the folder run one after the other. */
+  /** The last comparison with the folder: comparisons run one after the other. */
   #looking: Promise<void> = Promise.resolve()
   #off = () => {}
   #stopped = false
@@ -50,7 +56,7 @@ export class PluginRegistry {
     this.#options = options
   }
 
-  /** Watches the folder, which must exist, and resolves when the sockets in it are known. */
+  /** Watches the folder, which must exist. Resolves when the sockets in it are known. */
   async start(): Promise<void> {
     const { sockets, folder, spawn } = this.#options
     this.#off = sockets.watch(folder, () => spawn("plugins of the node", () => this.#look()))
@@ -67,7 +73,7 @@ export class PluginRegistry {
     return (this.#looking = this.#looking.then(() => this.#compare()))
   }
 
-  /** Never rejects. */
+  /** Compares the known sockets with those in the folder. Never rejects. */
   async #compare(): Promise<void> {
     const { sockets, folder, log } = this.#options
     if (this.#stopped) return
@@ -93,7 +99,7 @@ export class PluginRegistry {
     entry.retry?.cancel()
     const { plugin } = entry
     if (plugin === undefined) return
-    this.#options.log.info("A plugin was removed", { type: plugin.type, plugin: plugin.name, socket: entry.path })
+    this.#options.log.info("Deregistered a plugin", { type: plugin.type, plugin: plugin.name, socket: entry.path })
     this.#options.handlers[plugin.type]?.deregister(plugin)
   }
 
@@ -139,7 +145,7 @@ export class PluginRegistry {
       try {
         await answer()
       } catch (err) {
-        // It may have gone meanwhile, and its socket with it.
+        // If the socket was removed during the call, #forget has already deregistered the plugin.
         if (this.#isCurrent(entry)) handler.deregister(plugin)
         delete entry.plugin
         throw err
@@ -160,5 +166,7 @@ function problemOf(step: string, run: () => void): string | undefined {
   }
 }
 
-/** The folder of registration sockets below the kubelet's own. Source: pkg/kubelet/config/defaults.go. */
+/**
+ * Returns the folder of registration sockets below the kubelet's root folder. Source: pkg/kubelet/config/defaults.go.
+ */
 export const registryFolder = (root: string): string => join(root, "plugins_registry")

@@ -6,11 +6,11 @@ import { Empty, service } from "../../../pkg/cri/rpc.ts"
 export const PluginInfo = message({
   /** `DRAPlugin`, `CSIPlugin` or `DevicePlugin`. */
   type: field(1, "string"),
-  /** Of the driver. */
+  /** The name of the driver. */
   name: field(2, "string"),
-  /** The socket on which the plugin serves; empty for the one on which it registers. */
+  /** The socket on which the plugin serves its API; empty for the registration socket itself. */
   endpoint: field(3, "string"),
-  /** Versions of its API; a plugin for devices names gRPC services: `v1.DRAPlugin`. */
+  /** The supported versions of the plugin's API; a DRA plugin lists gRPC services such as `v1.DRAPlugin`. */
   supportedVersions: repeated(4, "string"),
 })
 export interface PluginInfo extends DecodedOf<typeof PluginInfo> {}

@@ -11,11 +11,10 @@ import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 
 /**
- * Does the node's part in the growth of a claim that a pod of this node uses: its block device gets the size of the
- * volume, and the claim is told that it has its new size. Does nothing unless the claim waits for the node. Source:
+ * Does the node's part of the expansion of a claim that a pod of this node uses: enlarges the block device, and writes
+ * the new size to the claim's status. Does nothing unless the claim waits for the node. Source:
  * pkg/volume/util/operationexecutor/node_expander.go.
- *
- * @throws Error where the device cannot grow; the claim has a condition NodeResizeError then
+ * @throws Error when the device cannot grow; the claim then has the condition NodeResizeError
  */
 export async function finishGrowth(context: KubeletContext, pod: Pod, claim: PersistentVolumeClaim): Promise<void> {
   const state = resizeStateOf(claim.status)

@@ -6,8 +6,8 @@ import type { MountedVolume } from "./mounted-volume.ts"
 export const JITTER = 0.5
 
 /**
- * Looks now and then whether the claims of a pod's volumes have grown, since a kubelet may read claims but not watch
- * them. Only while the pod has such a volume, at the frequency at which Kubernetes looks at pods. Source:
+ * Checks from time to time whether the claims of a pod's volumes have grown, since a kubelet may read claims but not
+ * watch them. It runs only while the pod has a volume that can grow, with the period of pod synchronization. Source:
  * pkg/kubelet/volumemanager/populator checkVolumeFSResize.
  */
 export class VolumeLooks {
@@ -21,7 +21,7 @@ export class VolumeLooks {
     this.#volumes = volumes
   }
 
-  /** Begins to look where a volume may grow; to be called when volumes have been mounted. */
+  /** Starts the checks if a volume can grow. Must be called after volumes have been mounted. */
   start(): void {
     const { clock, config, random, spawn } = this.#context
     const hasAny = this.#volumes().some(({ grow }) => grow !== undefined)

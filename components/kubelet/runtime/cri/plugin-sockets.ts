@@ -6,10 +6,10 @@ import { openChannel } from "../../../../pkg/cri/channel.ts"
 import type { PluginSocket, PluginSockets } from "../runtime.ts"
 import { unlessMissing } from "./volumes/missing.ts"
 
-/** gRPC's own pauses: a plugin that ended may stay away for days. */
+/** The delays between attempts to connect, in milliseconds, as in gRPC: a plugin may be stopped for days. */
 const RECONNECT_MS = { first: 1000, longest: 120_000 }
 
-/** The sockets of this host. Source: pkg/kubelet/pluginmanager/pluginwatcher/plugin_watcher.go. */
+/** Finds the plugin sockets of this host. Source: pkg/kubelet/pluginmanager/pluginwatcher/plugin_watcher.go. */
 export const hostPluginSockets = (clock: Clock): PluginSockets => ({
   async list(folder) {
     const names = (await unlessMissing(readdir(folder, { recursive: true }))) ?? []
@@ -29,6 +29,6 @@ export const hostPluginSockets = (clock: Clock): PluginSockets => ({
 async function socketAt(path: string): Promise<PluginSocket | undefined> {
   const found = await unlessMissing(stat(path, { bigint: true }))
   if (found?.isSocket() !== true) return undefined
-  // An inode number may be given again at once; a socket's modification time stays that of its making.
+  // An inode number may be used again at once, but the modification time of a socket is the time of its creation.
   return { path, made: `${found.ino}:${found.mtimeNs}` }
 }
