@@ -123,8 +123,14 @@ function serveConnection(connection: Connection, client: Client, { respond, cloc
     waiting--
     if (connection.destroyed) return
     if (answer !== undefined) connection.write(frame(answer))
-    if (waiting < MOST_WAITING) connection.resume()
+    readOn()
   }
+  /** A client that does not read its answers is not read either, so that they do not pile up. */
+  const readOn = () => {
+    if (waiting < MOST_WAITING && !connection.writableNeedDrain) connection.resume()
+    else connection.pause()
+  }
+  connection.on("drain", readOn)
   connection.on("close", () => idle.cancel())
   connection.on("error", () => connection.destroy())
   connection.on("data", (bytes: Buffer) => {
@@ -133,7 +139,7 @@ function serveConnection(connection: Connection, client: Client, { respond, cloc
     idle.cancel()
     idle = clock.setTimeout(() => connection.destroy(), TCP_IDLE_MS)
     waiting += messages.length
-    if (waiting >= MOST_WAITING) connection.pause()
+    readOn()
     for (const message of messages)
       Promise.resolve(respond(message, client)).then(answered, (err: unknown) => {
         log.error("Failed to answer a DNS query", { err })
