@@ -10,20 +10,22 @@ import { Tunnels } from "./tunnels.ts"
 const TO: Passthrough["backends"] = [{ weight: 1, to: { namespace: "shop", service: "web", port: 443 } }]
 
 /** Starts a server that passes its connections to the first of these ports that accepts one. */
-async function handingOn(ports: readonly number[], backends = TO) {
+async function handingOn(ports: readonly number[], backends = TO, opened: () => void = () => undefined) {
   const pick = (_to: unknown, tried: readonly Endpoint[]) => {
     const port = ports[tried.length]
     const endpoint = { address: "127.0.0.1", port: port ?? 0, key: `127.0.0.1:${port}` }
     return port === undefined ? undefined : { endpoint, protocol: "http1" as const }
   }
   const tunnels = new Tunnels({ watchdog: new Watchdog(realClock), pick, chance: () => 0 })
-  const server: Server = createServer({ allowHalfOpen: true }, (socket: Socket) =>
-    tunnels.open(socket, "192.0.2.7", backends),
-  )
+  const server: Server = createServer({ allowHalfOpen: true }, (socket: Socket) => {
+    tunnels.open(socket, "192.0.2.7", backends)
+    opened()
+  })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
   return {
     client: () => new Peer(connect({ port, host: "127.0.0.1", allowHalfOpen: true })),
+    stop: () => tunnels.stop(),
     [Symbol.dispose]() {
       tunnels.stop()
       server.close()
@@ -62,4 +64,14 @@ test.each([
 test("a connection whose endpoints cannot be reached is closed", async () => {
   using given = await handingOn([await deadPort(), await deadPort()])
   expect(await given.client().untilEnd()).toBe("")
+})
+
+test("a tunnel that is still connecting when the proxy stops is closed, and tries no other endpoint", async () => {
+  // given
+  using next = await backend()
+  using given = await handingOn([await deadPort(), next.port], TO, () => given.stop())
+  // when
+  expect(await given.client().untilEnd()).toBe("")
+  // then
+  expect(next.unclaimed).toBe(0)
 })

@@ -43,7 +43,7 @@ export class Tunnels {
   }
 
   stop(): void {
-    for (const tunnel of this.#open) tunnel.overdue()
+    for (const tunnel of this.#open) tunnel.close()
   }
 }
 
@@ -84,6 +84,10 @@ class Tunnel implements Watched {
         else this.#client.end()
       } else if (this.#backend === backend && !this.#client.destroyed) this.connect()
     })
+  }
+
+  close(): void {
+    this.#client.destroy()
   }
 
   overdue(): void {
