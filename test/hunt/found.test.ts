@@ -321,4 +321,46 @@ describe("found", () => {
     })
     expect(problems).toEqual([])
   })
+
+  test("a StatefulSet whose pod's name another controller has got is not missing that pod", async () => {
+    const set = (replicas: number, image: string) => ({
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      metadata: { name: "blue" },
+      spec: {
+        serviceName: "blue",
+        replicas,
+        podManagementPolicy: "Parallel",
+        selector: { matchLabels: { app: "blue" } },
+        template: { metadata: { labels: { app: "blue" } }, spec: { containers: [{ name: "main", image }] } },
+      },
+    })
+    const problems = await run({
+      seed: 24_078,
+      nodes: [16],
+      steps: [
+        { do: "apply", object: set(4, "slowpull") },
+        { do: "advance", ms: 40_000 },
+        {
+          do: "apply",
+          object: {
+            apiVersion: "v1",
+            kind: "ReplicationController",
+            metadata: { name: "blue" },
+            spec: {
+              replicas: 3,
+              selector: { app: "blue" },
+              template: {
+                metadata: { labels: { app: "blue" } },
+                spec: { containers: [{ name: "main", image: "api" }] },
+              },
+            },
+          },
+        },
+        { do: "delete", kind: "StatefulSet", name: "blue", propagation: "Orphan" },
+        { do: "apply", object: set(1, "stubborn") },
+      ],
+    })
+    expect(problems).toEqual([])
+  })
 })

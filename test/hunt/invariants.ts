@@ -1,6 +1,7 @@
 import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
 import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
+import { controllerOf } from "../../pkg/controller/owned.ts"
 import { canBePlaced } from "./room.ts"
 import { LATE } from "./objects/names.ts"
 import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
@@ -70,6 +71,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       if (mine.some((pod) => waits(pod) && !canBePlaced(pod, world))) return []
       const start = spec.ordinals?.start ?? 0
       const wanted = Array.from({ length: spec.replicas }, (_, i) => `${set.metadata.name}-${start + i}`)
+      if (wanted.some((name) => isHeldByAnother(name, set, world))) return []
       const is = mine.map(({ metadata }) => metadata.name ?? "").sort()
       if (JSON.stringify(is) !== JSON.stringify(wanted.sort()))
         return world.quotas.length > 0 ? [] : [`${nameOf(set)} wants ${wanted.join()} and has ${is.join()}`]
@@ -310,6 +312,18 @@ const isTracked = ({ metadata }: KubeObject): boolean =>
 const holds = ({ status }: Job, type: string): boolean =>
   status.conditions?.some((one) => one.type === type && one.status === "True") === true
 const hasEnded = (job: Job): boolean => holds(job, "Complete") || holds(job, "Failed")
+
+/** A pod that another controller has adopted keeps its name, and no other pod can get it. */
+const isHeldByAnother = (name: string, { metadata }: KubeObject, { pods }: World): boolean =>
+  pods.some((pod) => {
+    const owner = controllerOf(pod)
+    return (
+      pod.metadata.namespace === metadata.namespace &&
+      pod.metadata.name === name &&
+      owner !== undefined &&
+      owner.uid !== metadata.uid
+    )
+  })
 
 const sorted = (addresses: readonly string[]): string => [...addresses].sort().join(" ")
 

@@ -134,8 +134,8 @@ function jobProblems(job: Job, before: Job | undefined, when: string): readonly 
 }
 
 /**
- * What is written though nothing happens: leases, heartbeats, Events that end, and word of pods that still find no room
- * or that a quota still refuses.
+ * What is written though nothing happens: leases, heartbeats, Events that end, and word of pods that still find no
+ * room, that a quota still refuses, or whose name another controller's pod has.
  */
 function isUpkeep({ object, previous, type, author }: HistoryEntry): boolean {
   if (object.kind === "Lease") return true
@@ -143,7 +143,7 @@ function isUpkeep({ object, previous, type, author }: HistoryEntry): boolean {
     return type === "update" && previous !== undefined && withoutTimes(object) === withoutTimes(previous)
   if (object.kind !== "Event") return false
   const { message } = object as Event
-  return type === "delete" || author === "system:kube-scheduler" || message?.includes("exceeded quota") === true
+  return type === "delete" || author === "system:kube-scheduler" || /exceeded quota|already exists$/.test(message ?? "")
 }
 
 /** A Node but for when it was last heard of. */
