@@ -2,6 +2,7 @@ import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { isToken, isValue, type Field } from "../http1/head.ts"
 import { fieldOf, isFraming } from "../proxy/fields.ts"
+import { withoutSlashes } from "../routing/normal-path.ts"
 import type { Changes, FieldChanges, PathChange, Redirect, Rewrite } from "../routing/target.ts"
 
 type HttpFilter = NonNullable<HTTPRoute["spec"]["rules"][number]["filters"]>[number]
@@ -98,5 +99,5 @@ function pathChange(
     throw new Error(`filters: ${JSON.stringify(value)} is not a path: it must be printable ASCII without ? and #`)
   if (replaceFullPath !== undefined) return { kind: "full", value }
   if (prefix === undefined) throw new Error("filters: replacePrefixMatch needs a match of type PathPrefix")
-  return { kind: "prefix", prefix: prefix.replace(/\/+$/, "").length, value }
+  return { kind: "prefix", prefix: withoutSlashes(prefix).length, value }
 }

@@ -1,4 +1,5 @@
 import type { IncomingRequest } from "../proxy/messages.ts"
+import { withoutSlashes } from "../routing/normal-path.ts"
 import type { Refusal, Target } from "../routing/target.ts"
 import type { Pattern } from "./pattern.ts"
 
@@ -47,7 +48,7 @@ export class RuleTable {
       if (type === "Pattern") this.#patterns.push(rule)
       else if (type === "Exact") addTo(this.#exact, value, rule)
       else {
-        const prefix = value.replace(/\/+$/, "")
+        const prefix = withoutSlashes(value)
         this.#longest = Math.max(this.#longest, prefix.length)
         addTo(this.#prefixes, prefix, rule)
       }

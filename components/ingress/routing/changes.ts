@@ -1,5 +1,6 @@
 import type { Field } from "../http1/head.ts"
 import type { IncomingRequest } from "../proxy/messages.ts"
+import { withoutSlashes } from "./normal-path.ts"
 import type { FieldChanges, PathChange, Redirect } from "./target.ts"
 
 /**
@@ -19,7 +20,7 @@ export function changedTarget(target: string, path: string, change: PathChange):
   const tail = query < 0 ? "" : target.slice(query)
   if (change.kind === "full") return rooted(change.value) + tail
   const rest = path.slice(change.prefix)
-  const start = rest === "" ? change.value : change.value.replace(/\/+$/, "")
+  const start = rest === "" ? change.value : withoutSlashes(change.value)
   return rooted(start + rest) + tail
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { normalPath } from "./normal-path.ts"
+import { normalPath, withoutSlashes } from "./normal-path.ts"
 
 test.each([
   { target: "/", wants: "/" },
@@ -19,4 +19,13 @@ test.each([
   { target: "/%zz", wants: "/%zz" },
 ])("$target is routed as $wants", ({ target, wants }) => {
   expect(normalPath(target)).toBe(wants)
+})
+
+test.each([
+  ["/", ""],
+  ["/a//", "/a"],
+  ["/a/b", "/a/b"],
+  ["", ""],
+])("%p without the slashes at its end is %p", (path, wants) => {
+  expect(withoutSlashes(path)).toBe(wants)
 })

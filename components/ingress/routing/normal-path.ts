@@ -27,3 +27,10 @@ function withoutDots(path: string): string | undefined {
   }
   return kept.join("/")
 }
+
+/** Returns a path without the slashes at its end. Not by an expression, which takes quadratic time for many slashes. */
+export function withoutSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === "/") end--
+  return path.slice(0, end)
+}
