@@ -19,7 +19,7 @@ import { endShared } from "../../pkg/process/make-shared.ts"
 import { tearDown, unmountBelow } from "../../components/containerd/tear-down.ts"
 import { kubeletFolders } from "../../components/kubelet/kubelet.ts"
 import { removePodCgroups } from "../../components/kubelet/pod/pod-cgroups.ts"
-import { DEVICES, unmapDevices } from "../../components/kubelet/runtime/cri/volumes/block-devices.ts"
+import { BlockDevices, DEVICES } from "../../components/kubelet/runtime/cri/volumes/block-devices.ts"
 import { hostCgroups } from "../../components/kubelet/runtime/cri/cgroups.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { hostIn } from "../../pkg/netfilter/host.ts"
@@ -66,7 +66,8 @@ export async function killAll({
   await tearDown(paths, clock, { bridge })
   tell("Removing mounts, cgroups and interfaces")
   const pods = join(root, "pods")
-  for (const uid of uids) await unmapDevices(join(pods, uid, DEVICES), pods)
+  const devices = new BlockDevices()
+  for (const uid of uids) await devices.unmap(join(pods, uid, DEVICES), pods)
   await unmountBelow([root, storage])
   for (const folder of [root, storage]) await endShared(folder)
   await removeCgroups(uids)

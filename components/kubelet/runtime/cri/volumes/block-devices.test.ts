@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { run } from "../../../../../pkg/process/run.ts"
-import { growDevice, mapDevice, unmapDevices } from "./block-devices.ts"
+import { BlockDevices } from "./block-devices.ts"
 
 const HAS_LOOP = process.getuid?.() === 0 && existsSync("/dev/loop-control")
 if (!HAS_LOOP) console.warn("!!! SKIPPED: loop devices: need root and a kernel with CONFIG_BLK_DEV_LOOP")
@@ -11,10 +11,12 @@ if (!HAS_LOOP) console.warn("!!! SKIPPED: loop devices: need root and a kernel w
 let base: string
 let file: string
 let pods: string
+let devices: BlockDevices
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), "k3ts-devices-"))
   file = join(base, "disk")
   pods = join(base, "pods")
+  devices = new BlockDevices()
   writeFileSync(file, "kept")
   truncateSync(file, 2 ** 20)
 })
@@ -32,46 +34,61 @@ const linkOf = (pod: string) => join(folderOf(pod), "kubernetes.io~local-volume/
 describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
   test("is one loop device for all of them, until the last has gone", async () => {
     // given
-    const device = await mapDevice({ path: file, link: linkOf("a") })
+    const device = await devices.map({ path: file, link: linkOf("a") })
     expect(await run("dd", [`if=${device}`, "bs=4", "count=1"])).toBe("kept")
     // when
-    expect(await mapDevice({ path: file, link: linkOf("a") })).toBe(device)
-    expect(await mapDevice({ path: file, link: linkOf("b") })).toBe(device)
+    expect(await devices.map({ path: file, link: linkOf("a") })).toBe(device)
+    expect(await devices.map({ path: file, link: linkOf("b") })).toBe(device)
     // then
-    await unmapDevices(folderOf("a"), pods)
+    await devices.unmap(folderOf("a"), pods)
     expect(await attached()).toContain(device)
-    await unmapDevices(folderOf("b"), pods)
-    await unmapDevices(folderOf("b"), pods)
+    await devices.unmap(folderOf("b"), pods)
+    await devices.unmap(folderOf("b"), pods)
     expect(await attached()).toBe("")
+  })
+
+  test("is attached for a pod that comes while the pod before goes", async () => {
+    for (let i = 0; i < 10; i++) {
+      // given
+      await devices.map({ path: file, link: linkOf("a") })
+      // when
+      const [, device] = await Promise.all([
+        devices.unmap(folderOf("a"), pods),
+        devices.map({ path: file, link: linkOf("b") }),
+      ])
+      // then
+      expect(await attached()).toContain(`${device}:`)
+      await devices.unmap(folderOf("b"), pods)
+    }
   })
 
   test("grows with its file while pods use it", async () => {
     // given
-    const device = await mapDevice({ path: file, link: linkOf("a") })
+    const device = await devices.map({ path: file, link: linkOf("a") })
     const bytes = async () => Number((await run("blockdev", ["--getsize64", device])).trim())
     truncateSync(file, 2 ** 21)
     expect(await bytes()).toBe(2 ** 20)
     // when
-    await growDevice(file)
+    await devices.grow(file)
     // then
     expect(await bytes()).toBe(2 ** 21)
   })
 
   test("is released although its file was removed already", async () => {
-    await mapDevice({ path: file, link: linkOf("a") })
+    await devices.map({ path: file, link: linkOf("a") })
     rmSync(file)
-    await unmapDevices(folderOf("a"), pods)
+    await devices.unmap(folderOf("a"), pods)
     expect(await run("losetup", ["--all"])).not.toContain(base)
   })
 
   test("is released although the kubelet died between link and device", async () => {
     // given a link without a loop device, as a machine has after it was switched off
-    const device = await mapDevice({ path: file, link: linkOf("a") })
+    const device = await devices.map({ path: file, link: linkOf("a") })
     await run("losetup", ["--detach", device])
     // when
-    const again = await mapDevice({ path: file, link: linkOf("a") })
+    const again = await devices.map({ path: file, link: linkOf("a") })
     expect(await attached()).toContain(again)
-    await unmapDevices(folderOf("a"), pods)
+    await devices.unmap(folderOf("a"), pods)
     // then
     expect(await attached()).toBe("")
   })
@@ -81,8 +98,8 @@ describe("a path that is not a block device", () => {
   test("is refused", async () => {
     mkdirSync(join(base, "folder"))
     const link = linkOf("a")
-    await expect(mapDevice({ path: join(base, "folder"), link })).rejects.toThrow("neither a block device nor a file")
-    await expect(mapDevice({ path: join(base, "nothing"), link })).rejects.toThrow("does not exist")
+    await expect(devices.map({ path: join(base, "folder"), link })).rejects.toThrow("neither a block device nor a file")
+    await expect(devices.map({ path: join(base, "nothing"), link })).rejects.toThrow("does not exist")
     expect(existsSync(link)).toBe(false)
   })
 })

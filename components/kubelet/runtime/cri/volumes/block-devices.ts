@@ -8,10 +8,41 @@ import { unlessMissing } from "./missing.ts"
  * Block devices for pods. A device is passed on as it is. A file becomes a loop device, which all pods that use the
  * file share until the last of them is gone. The folder of each pod has links to its devices, so that they are known
  * after a restart. Source: pkg/volume/util/volumepathhandler.
+ *
+ * Calls take turns. Otherwise a device that one pod lets go of could be detached after another pod was given it, which
+ * would then read nothing, or the next file that gets the device.
  */
+export class BlockDevices {
+  #turn: Promise<unknown> = Promise.resolve()
 
-/** Returns the path of the block device. @throws Error when `path` is neither a block device nor a file */
-export async function mapDevice({ path, link }: DeviceRequest): Promise<string> {
+  /** Returns the path of the block device. @throws Error when `path` is neither a block device nor a file */
+  map(request: DeviceRequest): Promise<string> {
+    return this.#inTurn(() => map(request))
+  }
+
+  /** Gives the loop devices of a file the file's size, while pods use them. Source: losetup(8) --set-capacity. */
+  grow(path: string): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const device of await loopDevicesOf(path)) await run("losetup", ["--set-capacity", device])
+    })
+  }
+
+  /**
+   * Releases the devices to which the links below `folder` point. Loop devices that no other pod uses are detached.
+   * @param pods the folder of all pods
+   */
+  unmap(folder: string, pods: string): Promise<void> {
+    return this.#inTurn(() => unmap(folder, pods))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => undefined) // told to the caller
+    return done
+  }
+}
+
+async function map({ path, link }: DeviceRequest): Promise<string> {
   const found = await unlessMissing(stat(path))
   if (found === undefined) throw new Error(`block device ${path} does not exist`)
   if (!found.isBlockDevice() && !found.isFile()) throw new Error(`${path} is neither a block device nor a file`)
@@ -27,16 +58,7 @@ export async function mapDevice({ path, link }: DeviceRequest): Promise<string> 
   return (await run("losetup", ["--find", "--show", "--", path])).trim()
 }
 
-/** Gives the loop devices of a file the file's size, while pods use them. Source: losetup(8) --set-capacity. */
-export async function growDevice(path: string): Promise<void> {
-  for (const device of await loopDevicesOf(path)) await run("losetup", ["--set-capacity", device])
-}
-
-/**
- * Releases the devices to which the links below `folder` point. Loop devices that no other pod uses are detached.
- * @param pods the folder of all pods
- */
-export async function unmapDevices(folder: string, pods: string): Promise<void> {
+async function unmap(folder: string, pods: string): Promise<void> {
   const own = await targetsBelow(folder)
   if (own.length === 0) return
   await rm(folder, { recursive: true, force: true })

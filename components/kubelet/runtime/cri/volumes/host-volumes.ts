@@ -6,7 +6,7 @@ import { run } from "../../../../../pkg/process/run.ts"
 import { openFile } from "../files/open-file.ts"
 import { writePayload } from "./atomic-writer.ts"
 import { folderUsage } from "./folder-usage.ts"
-import { growDevice, mapDevice, unmapDevices } from "./block-devices.ts"
+import { BlockDevices } from "./block-devices.ts"
 import { checkHostPath } from "./host-path.ts"
 import { unlessMissing } from "./missing.ts"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
@@ -20,14 +20,15 @@ const MEMORY = "memory"
 export function hostVolumes(): VolumeFiles {
   /** The tmpfs of each kubelet folder. */
   const memory = new Map<string, Promise<string>>()
+  const devices = new BlockDevices()
   return {
     makeShared,
     writePayload,
     setOwnership,
     checkHostPath,
-    mapDevice,
-    growDevice,
-    unmapDevices,
+    mapDevice: (request) => devices.map(request),
+    growDevice: (path) => devices.grow(path),
+    unmapDevices: (folder, pods) => devices.unmap(folder, pods),
     bindSubPath,
     async openInside(volume, path) {
       const file = await openFileInside(volume, path)
