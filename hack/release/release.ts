@@ -1,0 +1,27 @@
+/** The processors that a release is for, by Go's and Debian's names, which the files have. */
+export const ARCHITECTURES = ["amd64", "arm64"] as const
+export type Architecture = (typeof ARCHITECTURES)[number]
+
+/** What is released, and where its files go. */
+export interface Release {
+  /** From package.json, like "0.1.0". */
+  readonly version: string
+  /** 40 hexadecimal digits. */
+  readonly commit: string
+  /** When the commit was made, in seconds since 1970: the only time that a file of a release may tell. */
+  readonly epoch: number
+  /** The checkout: an absolute path that no file of a release may tell. */
+  readonly root: string
+  /** The executables, made before everything else: absolute paths. */
+  readonly executables: Readonly<Record<Architecture, string>>
+  /** A folder for what is made in between. It is deleted in the end. */
+  readonly scratch: string
+  /** The folder of the finished files. */
+  readonly output: string
+}
+
+/**
+ * Makes some files of a release in its output folder, and returns their names in that folder. The same commit must give
+ * the same bytes: no time but the release's, no path of this machine, no order of a directory listing.
+ */
+export type Maker = (release: Release) => Promise<readonly string[]>
