@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { sendUnixDatagram } from "./notify.ts"
+import { unixDatagrams } from "./notify.ts"
 
 const python = spawnSync("python3", ["--version"]).status === 0
 if (!python) console.warn("SKIPPED: the test of unix datagrams needs python3 for the receiving side")
@@ -28,7 +28,9 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
     expect((await lines.next()).value).toBe("bound")
 
     // when something is sent
-    sendUnixDatagram(path, "READY=1")
+    const sender = unixDatagrams(path)
+    sender.send("READY=1")
+    sender.close()
 
     // then it arrives
     expect((await lines.next()).value).toBe("READY=1")
@@ -39,7 +41,7 @@ test.skipIf(!python)("a datagram reaches the socket, whole", async () => {
 })
 
 test("where nobody listens is said so", () => {
-  expect(() => sendUnixDatagram("/nonexistent/socket", "READY=1")).toThrow(
-    "Cannot send to /nonexistent/socket: nobody listens there",
-  )
+  const sender = unixDatagrams("/nonexistent/socket")
+  expect(() => sender.send("READY=1")).toThrow("Cannot send to /nonexistent/socket: nobody listens there")
+  sender.close()
 })

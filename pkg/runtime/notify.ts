@@ -3,15 +3,28 @@ import { dlopen, FFIType } from "bun:ffi"
 /** Sources: bits/socket.h, linux/un.h. */
 const AF_UNIX = 1
 const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000
-const MSG_NOSIGNAL = 0x4000
+/** MSG_NOSIGNAL and MSG_DONTWAIT: a service manager that does not read must not stop the program. */
+const MSG_FLAGS = 0x4000 | 0x40
 const MAX_PATH = 108
 
+/** A socket for datagrams to one unix socket. */
+export interface DatagramSender {
+  /** @throws Error when it cannot be sent */
+  send(text: string): void
+  close(): void
+}
+
 /**
- * Sends one datagram to a unix socket, as service managers are told of a service's state (sd_notify(3)). Node has no
- * unix datagrams, hence the call of the C library. A path that starts with `@` is in the abstract namespace. @throws
- * Error when it cannot be sent
+ * Opens a socket for datagrams to the unix socket at `path`, as service managers are told of a service's state
+ * (sd_notify(3)). Node has no unix datagrams, hence the calls of the C library. A path that starts with `@` is in the
+ * abstract namespace. @throws Error when the path cannot be that of a unix socket
  */
-export function sendUnixDatagram(path: string, text: string): void {
+export function unixDatagrams(path: string): DatagramSender {
+  const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : path)
+  if (name.length >= MAX_PATH) throw new Error(`Cannot send to ${path}: the path is longer than ${MAX_PATH - 1} bytes`)
+  const address = Buffer.alloc(2 + name.length + (path.startsWith("@") ? 0 : 1))
+  address.writeUInt16LE(AF_UNIX) // every platform of ours is little endian
+  name.copy(address, 2)
   const libc = dlopen("libc.so.6", {
     socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
     sendto: {
@@ -20,20 +33,20 @@ export function sendUnixDatagram(path: string, text: string): void {
     },
     close: { args: [FFIType.i32], returns: FFIType.i32 },
   })
-  try {
-    const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : path)
-    if (name.length >= MAX_PATH)
-      throw new Error(`Cannot send to ${path}: the path is longer than ${MAX_PATH - 1} bytes`)
-    const address = Buffer.alloc(2 + name.length + (path.startsWith("@") ? 0 : 1))
-    address.writeUInt16LE(AF_UNIX) // every platform of ours is little endian
-    name.copy(address, 2)
-    const body = Buffer.from(text)
-    const socket = libc.symbols.socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0)
-    if (socket < 0) throw new Error(`Cannot send to ${path}: no socket`)
-    const sent = Number(libc.symbols.sendto(socket, body, body.length, MSG_NOSIGNAL, address, address.length))
-    libc.symbols.close(socket)
-    if (sent !== body.length) throw new Error(`Cannot send to ${path}: nobody listens there`)
-  } finally {
+  const socket = libc.symbols.socket(AF_UNIX, SOCK_DGRAM_CLOEXEC, 0)
+  if (socket < 0) {
     libc.close()
+    throw new Error(`Cannot send to ${path}: no socket`)
+  }
+  return {
+    send(text) {
+      const body = Buffer.from(text)
+      const sent = Number(libc.symbols.sendto(socket, body, body.length, MSG_FLAGS, address, address.length))
+      if (sent !== body.length) throw new Error(`Cannot send to ${path}: nobody listens there`)
+    },
+    close() {
+      libc.symbols.close(socket)
+      libc.close()
+    },
   }
 }

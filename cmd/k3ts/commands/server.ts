@@ -10,7 +10,7 @@ import { preflight } from "../checks/checks.ts"
 import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
 import { createContext } from "../context.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
-import { notifyServiceManager } from "../service-manager.ts"
+import { ServiceManager } from "../service-manager.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
 
@@ -54,7 +54,8 @@ async function serve(
 ): Promise<void> {
   const from = realClock.monotonic()
   const sinceStart = () => Math.round(realClock.monotonic() - from)
-  const signal = untilSignal(log)
+  const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
+  const signal = untilSignal(log, () => void serviceManager.stopping())
   const context = createContext(log)
   failOn(context.spawn)
   log.info("Starting k3ts", {
@@ -102,7 +103,10 @@ async function serve(
     ready() {
       log.info("k3ts is running", { ms: sinceStart() })
       giveMemoryBackWhenIdle(context.clock)
-      context.spawn("service manager", () => notifyServiceManager("READY=1", log))
+      context.spawn("service manager", async () => {
+        await serviceManager.ready()
+        await serviceManager.keepAlive(() => apiServer.health.problem("livez"), signal)
+      })
     },
   })
   log.info("k3ts has stopped")
@@ -111,14 +115,14 @@ async function serve(
 const notSynced = (kinds: readonly string[]): string | undefined =>
   kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`
 
-/** Returns a signal that aborts at the first SIGTERM or SIGINT. A second one ends the program at once. */
-function untilSignal(log: Logger): AbortSignal {
+/** Returns a signal that aborts at the first SIGTERM or SIGINT, after `onStop`. A second one ends the program at once. */
+function untilSignal(log: Logger, onStop: () => void): AbortSignal {
   const ending = new AbortController()
   for (const name of ["SIGTERM", "SIGINT"] as const) {
     process.on(name, () => {
       if (ending.signal.aborted) process.exit(name === "SIGINT" ? 130 : 143)
       log.info("Stopping; pods go on", { signal: name })
-      void notifyServiceManager("STOPPING=1", log)
+      onStop()
       ending.abort(new Error(`got ${name}`))
     })
   }

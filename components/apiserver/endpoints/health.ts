@@ -58,6 +58,18 @@ export class Health {
     return check === undefined ? undefined : { problem: check.problem() }
   }
 
+  /** Returns the first check of an endpoint that fails, `<name>: <reason>`; undefined when all pass. */
+  problem(endpoint: HealthEndpoint): string | undefined {
+    return this.#checksOf(endpoint)
+      .map(({ name, problem }) => ({ name, reason: problem() }))
+      .filter(({ reason }) => reason !== undefined)
+      .map(({ name, reason }) => `${name}: ${reason}`)[0]
+  }
+
+  #checksOf(endpoint: HealthEndpoint): readonly Check[] {
+    return [...this.#checks, this.#shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
+  }
+
   /**
    * Serves `/livez`, `/livez/ping` and the like; false when the path is none of them. `mayAsk` says whether the user
    * may read a path.
@@ -65,7 +77,7 @@ export class Health {
   serve(exchange: Exchange, path: string, query: Query, mayAsk: (path: string) => boolean): boolean {
     const endpoint = ENDPOINTS.find((one) => path === `/${one}` || path.startsWith(`/${one}/`))
     if (endpoint === undefined) return false
-    const checks = [...this.#checks, this.#shutdown].filter(({ endpoints }) => endpoints.includes(endpoint))
+    const checks = this.#checksOf(endpoint)
     const one = path.slice(endpoint.length + 2)
     const check = checks.find(({ name }) => name === one)
     if (one !== "" && check === undefined) return false
