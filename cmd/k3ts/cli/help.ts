@@ -7,24 +7,46 @@ interface Described {
   readonly flags: FlagShape
 }
 
+/** A flag as help, manual pages and the reference show it. */
+export interface ShownFlag {
+  readonly short: string | undefined
+  /** What its value is: a placeholder, or the choices with bars between them. Empty for a flag without one. */
+  readonly value: string
+  /** What it does, and in parentheses whether it may be repeated and its default. */
+  readonly what: string
+}
+
+export function shownFlag(schema: FlagShape[string]): ShownFlag {
+  const { short, kind, placeholder = "VALUE", summary, choices } = noteOf(schema)
+  const initial = defaultOf(schema)
+  const remarks = [kind === "list" ? "may be repeated" : "", initial === undefined ? "" : `default ${initial}`].filter(
+    (remark) => remark !== "",
+  )
+  return {
+    short,
+    value: kind === "boolean" ? "" : (choices?.join("|") ?? placeholder),
+    what: remarks.length === 0 ? summary : `${summary} (${remarks.join("; ")})`,
+  }
+}
+
+/** Returns how a command is written: `k3ts images import [flags] FILE…`. */
+export const usageOf = (path: string, { positionals, flags }: Pick<Described, "positionals" | "flags">): string =>
+  [path, Object.keys(flags).length > 0 ? "[flags]" : "", positionals].filter((part) => part !== "").join(" ")
+
 /** Returns the help of a command. */
 export function commandHelp(path: string, { summary, details, positionals, flags }: Described): string {
-  const usage = [`Usage: ${path}`, Object.keys(flags).length > 0 ? "[flags]" : "", positionals]
-    .filter((part) => part !== "")
-    .join(" ")
   const rows = Object.entries(flags).map(([name, schema]) => {
-    const { short, kind, placeholder = "VALUE", summary: what, choices } = noteOf(schema)
-    const value = kind === "boolean" ? "" : ` ${choices?.join("|") ?? placeholder}`
-    const left = `${short === undefined ? "    " : `-${short}, `}--${name}${value}`
-    const initial = defaultOf(schema)
-    const remarks = [
-      kind === "list" ? "may be repeated" : "",
-      initial === undefined ? "" : `default ${initial}`,
-    ].filter((remark) => remark !== "")
-    return [left, remarks.length === 0 ? what : `${what} (${remarks.join("; ")})`] as const
+    const { short, value, what } = shownFlag(schema)
+    const left = `${short === undefined ? "    " : `-${short}, `}--${name}${value === "" ? "" : ` ${value}`}`
+    return [left, what] as const
   })
   rows.push(["-h, --help", "Show this help"])
-  const parts = [summary, usage, ...(details === "" ? [] : [details]), `Flags:\n${table(rows)}`]
+  const parts = [
+    summary,
+    `Usage: ${usageOf(path, { positionals, flags })}`,
+    ...(details === "" ? [] : [details]),
+    `Flags:\n${table(rows)}`,
+  ]
   const [example] = Object.keys(flags)
   if (example !== undefined)
     parts.push(

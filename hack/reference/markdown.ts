@@ -1,0 +1,62 @@
+/**
+ * docs/reference.md, made of the declarations of commands and flags: `bun hack/reference/markdown.ts` writes it.
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { shownFlag, usageOf } from "../../cmd/k3ts/cli/help.ts"
+import { chapters, type Chapter, type NamedCommand } from "./commands.ts"
+import { wrap } from "./wrap.ts"
+
+/** As the check of the tree wants it. */
+const LINE_LENGTH = 120
+const PAGE = join(import.meta.dirname, "../../docs/reference.md")
+
+const HEAD = `# Every command and flag
+
+Made of the program by \`bun hack/reference/markdown.ts\`; \`k3ts COMMAND --help\` shows the same.
+
+A flag is given in one of three places, and of several the first counts: on the command line (\`--data-dir /srv/k3ts\`
+or \`--data-dir=/srv/k3ts\`); as a variable of the environment, with \`K3TS_\` before its name in capitals
+(\`K3TS_DATA_DIR=/srv/k3ts\`); and, for a command that has \`--config\`, as a key of the config file (\`data-dir:
+/srv/k3ts\`). The keys of the config file are the flags of \`k3ts server\` without the dashes; other commands take
+what they need from the same file, so that they find the server's folders. A flag that may be repeated is a list there.
+`
+
+/** Returns the page as it is, and as it should be. */
+export async function referencePage(): Promise<{ readonly text: string; readonly wanted: string }> {
+  return { text: readFileSync(PAGE, "utf8"), wanted: [HEAD, ...(await chapters()).map(chapterText)].join("\n") }
+}
+
+function chapterText({ name, summary, commands }: Chapter): string {
+  const [first] = commands
+  if (commands.length === 1 && first?.path === `k3ts ${name}`) return commandText("##", first)
+  return [`## k3ts ${name}\n\n${summary}.\n`, ...commands.map((command) => commandText("###", command))].join("\n")
+}
+
+function commandText(heading: string, { path, command }: NamedCommand): string {
+  const { summary, details, flags } = command
+  const rows = Object.entries(flags).map(([name, schema]) => {
+    const { short, value, what } = shownFlag(schema)
+    const names = `${short === undefined ? "" : `\`-${short}\`, `}\`--${name}${value === "" ? "" : ` ${value}`}\``
+    return `| ${cell(names)} | ${cell(what)} |`
+  })
+  return [
+    `${heading} ${path}\n`,
+    `${summary}.\n`,
+    `${"```"}text\n${usageOf(path, command)}\n${"```"}\n`,
+    ...(details === "" ? [] : [`${paragraphs(details)}\n`]),
+    ...(rows.length === 0 ? [] : [`| flag | meaning |\n| --- | --- |\n${rows.join("\n")}\n`]),
+  ].join("\n")
+}
+
+const paragraphs = (text: string): string =>
+  text
+    .replaceAll("<", "&lt;")
+    .split("\n")
+    .map((line) => wrap(line, LINE_LENGTH).join("\n"))
+    .join("\n\n")
+
+/** Escapes what would end a cell, and what would be taken for a tag. */
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("<", "&lt;")
+
+if (import.meta.main) writeFileSync(PAGE, (await referencePage()).wanted)
