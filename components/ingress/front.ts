@@ -3,7 +3,7 @@ import { TLSSocket, type SecureContext, type TLSSocketOptions } from "node:tls"
 import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import { openFilesLimit } from "../../pkg/runtime/open-files.ts"
-import { FirstBytes } from "./first-bytes.ts"
+import { FirstBytes, type Decide } from "./first-bytes.ts"
 import { ServerConnection, type ServerConnectionParts, type ServerLimits } from "./http1/server-connection.ts"
 import { Sessions } from "./http2/sessions.ts"
 import type { Exchange } from "./proxy/exchange.ts"
@@ -120,20 +120,20 @@ export class Front {
     return true
   }
 
-  #decideHttp(origin: Origin) {
-    return (bytes: Buffer) => {
+  #decideHttp(origin: Origin): Decide {
+    return (bytes) => {
       const start = bytes.toString("latin1", 0, PREFACE.length)
-      if (start === PREFACE) return (socket: Socket) => this.#sessions.serve(socket, origin)
-      return PREFACE.startsWith(start) ? undefined : (socket: Socket) => this.#serveHttp1(socket, origin)
+      if (start === PREFACE) return (socket) => this.#sessions.serve(socket, origin)
+      return PREFACE.startsWith(start) ? PREFACE.length : (socket) => this.#serveHttp1(socket, origin)
     }
   }
 
-  #decideTls(origin: Origin) {
-    return (bytes: Buffer) => {
+  #decideTls(origin: Origin): Decide {
+    return (bytes) => {
       const hello = readClientHello(bytes)
-      if (hello.kind === "incomplete") return undefined
-      if (hello.kind === "malformed") return (socket: Socket) => void socket.destroy()
-      return (socket: Socket) => {
+      if (hello.kind === "incomplete") return hello.needed
+      if (hello.kind === "malformed") return (socket) => void socket.destroy()
+      return (socket) => {
         const secured = this.#parts.secure(origin.listener, origin.address, hello.name)
         if ("handOn" in secured) secured.handOn(socket, origin.client)
         else this.#serveTls(socket, { ...origin, serverName: hello.name }, secured.context)

@@ -23,20 +23,30 @@ async function helloOf(servername: string): Promise<Buffer> {
   return bytes
 }
 
+const recordOf = (part: Buffer) => Buffer.concat([Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part])
+
 describe("of the first bytes of a TLS client", () => {
   test("the server name is read in lower case, and each shorter prefix is incomplete", async () => {
     const bytes = await helloOf("Shop.Example")
     expect(readClientHello(bytes)).toEqual({ kind: "hello", name: "shop.example" })
-    for (let end = 0; end < bytes.length; end++)
-      expect(readClientHello(bytes.subarray(0, end))).toEqual({ kind: "incomplete" })
+    for (let end = 0; end < bytes.length; end++) {
+      const needed = end < 5 ? 5 : end < 9 ? 9 : bytes.length
+      expect(readClientHello(bytes.subarray(0, end))).toEqual({ kind: "incomplete", needed })
+    }
   })
 
   test("the server name may be in a second record", async () => {
     const bytes = await helloOf("shop.example")
-    const [first, second] = [bytes.subarray(5, 50), bytes.subarray(50)]
-    const record = (part: Buffer) => Buffer.concat([Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part])
-    const split = Buffer.concat([record(first), record(second)])
+    const split = Buffer.concat([recordOf(bytes.subarray(5, 50)), recordOf(bytes.subarray(50))])
     expect(readClientHello(split)).toEqual({ kind: "hello", name: "shop.example" })
+  })
+
+  test("the message may begin with records of one byte, but has 64 records at most", async () => {
+    const message = (await helloOf("shop.example")).subarray(5)
+    const ones = (count: number) => [...message.subarray(0, count)].map((byte) => recordOf(Buffer.from([byte])))
+    const split = (count: number) => Buffer.concat([...ones(count), recordOf(message.subarray(count))])
+    expect(readClientHello(split(63))).toEqual({ kind: "hello", name: "shop.example" })
+    expect(readClientHello(split(64))).toEqual({ kind: "malformed" })
   })
 
   test("a changed byte never throws, and never asks for more bytes than the limit", async () => {

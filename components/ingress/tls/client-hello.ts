@@ -1,23 +1,31 @@
 /** The result of reading the first bytes of a connection. */
 export type Hello =
-  | { readonly kind: "incomplete" }
+  /** `needed` is the length from which on more can be read: with fewer bytes the result stays the same. */
+  | { readonly kind: "incomplete"; readonly needed: number }
   /** The bytes are not the beginning of a TLS connection, or break the protocol. */
   | { readonly kind: "malformed" }
   /** `name` is in lower case, without a dot at its end; empty when the client sends no server name. */
   | { readonly kind: "hello"; readonly name: string }
 
-const INCOMPLETE: Hello = { kind: "incomplete" }
 const MALFORMED: Hello = { kind: "malformed" }
 
 const HANDSHAKE = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
 const HOST_NAME = 0
+/** The type of the message and its length. */
+const MESSAGE_HEADER = 4
+const RECORD_HEADER = 5
 /**
  * The largest ClientHello in bytes. The protocol allows more, but clients send some hundred bytes, and about 2,000 with
  * post-quantum keys.
  */
 const LONGEST = 32 * 1024
+/**
+ * The most records of a ClientHello. The protocol allows records of one byte, but each costs work before anybody has
+ * proved anything. Clients send one record, or a few small ones against filters that read names.
+ */
+const MOST_RECORDS = 64
 
 /**
  * Reads the server name (SNI) from the first bytes of a TLS connection. Source: RFC 8446, 4.1.2 and 5.1; RFC 6066, 3.
@@ -30,26 +38,29 @@ export function readClientHello(bytes: Buffer): Hello {
 /** Returns the body of the ClientHello, which may be split over several records. */
 function handshakeOf(bytes: Buffer): Buffer | Hello {
   const parts: Buffer[] = []
+  const header = Buffer.alloc(MESSAGE_HEADER)
   let gathered = 0
   for (let at = 0; ;) {
-    if (at > LONGEST) return MALFORMED
+    if (parts.length === MOST_RECORDS || at > LONGEST) return MALFORMED
     if (at < bytes.length && (bytes[at] !== HANDSHAKE || (at + 1 < bytes.length && bytes[at + 1] !== 3)))
       return MALFORMED
-    if (at + 5 > bytes.length) return INCOMPLETE
+    if (at + RECORD_HEADER > bytes.length) return { kind: "incomplete", needed: at + RECORD_HEADER }
     const length = bytes.readUInt16BE(at + 3)
     if (length === 0) return MALFORMED
-    const part = bytes.subarray(at + 5, at + 5 + length)
+    const part = bytes.subarray(at + RECORD_HEADER, at + RECORD_HEADER + length)
+    if (gathered < MESSAGE_HEADER) part.copy(header, gathered)
     parts.push(part)
     gathered += part.length
-    const all = parts.length === 1 ? part : Buffer.concat(parts, gathered)
-    if (all.length > 0 && all[0] !== CLIENT_HELLO) return MALFORMED
-    if (all.length >= 4) {
-      const wanted = 4 + all.readUIntBE(1, 3)
+    if (gathered > 0 && header[0] !== CLIENT_HELLO) return MALFORMED
+    let wanted = MESSAGE_HEADER
+    if (gathered >= MESSAGE_HEADER) {
+      wanted += header.readUIntBE(1, 3)
       if (wanted > LONGEST) return MALFORMED
-      if (all.length >= wanted) return all.subarray(4, wanted)
+      if (gathered >= wanted) return Buffer.concat(parts, gathered).subarray(MESSAGE_HEADER, wanted)
     }
-    if (part.length < length) return INCOMPLETE
-    at += 5 + length
+    if (part.length < length)
+      return { kind: "incomplete", needed: bytes.length + Math.min(length - part.length, wanted - gathered) }
+    at += RECORD_HEADER + length
   }
 }
 
