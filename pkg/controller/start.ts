@@ -187,10 +187,7 @@ export async function startController<T extends KubeObject>(
 
   const enqueue = (key: Key, afterMs = 0) => queue.addAfter(key, afterMs)
   await Promise.all([...watched.values()].map(({ informer }) => informer.whenSynced()))
-  controller.start?.(shared, enqueue)
-  ready = true
-  pump()
-  return {
+  const started: RunningController = {
     name: controller.name,
     enqueue,
     get idle() {
@@ -204,4 +201,13 @@ export async function startController<T extends KubeObject>(
       await events.stop()
     },
   }
+  try {
+    controller.start?.(shared, enqueue)
+  } catch (err) {
+    await started.stop()
+    throw err
+  }
+  ready = true
+  pump()
+  return started
 }
