@@ -86,6 +86,33 @@ test("a component that does not start stops the others and ends the program with
   expect(history).toEqual(["start api", "ready api", "stop late", "stop api"])
 })
 
+test("a component that starts while another one fails is stopped again when its start has ended", async () => {
+  // given
+  const connected = Promise.withResolvers<void>()
+  const stoppedAgain = Promise.withResolvers<void>()
+  const history: string[] = []
+  const proxy: Component = {
+    name: "proxy",
+    start: () => connected.promise.then(() => void history.push("ready")),
+    async stop() {
+      if (history.push("stop") === 3) stoppedAgain.resolve()
+    },
+  }
+  const failing: Component = {
+    name: "api",
+    start: () => Promise.reject(new Error("no port")),
+    stop: () => Promise.resolve(),
+  }
+  const signal = new AbortController().signal
+  const run = runComponents([part(proxy), part(failing)], { signal, clock: new VirtualClock(0), log: silent })
+  await expect(run).rejects.toThrow("no port")
+  // when
+  connected.resolve()
+  // then
+  await stoppedAgain.promise
+  expect(history).toEqual(["stop", "ready", "stop"])
+})
+
 test("background work that fails ends the program with its error", async () => {
   const { history, component } = recorded()
   const { promise: failed, reject } = Promise.withResolvers<never>()

@@ -67,7 +67,12 @@ async function startAll(
         await Promise.all(needed)
         signal.throwIfAborted()
         const from = clock.monotonic()
-        await component.start(signal)
+        try {
+          await component.start(signal)
+        } finally {
+          // It was stopped while it started, so what it has made since then is still there.
+          if (signal.aborted) await component.stop()
+        }
         log.debug("Started component", { component: component.name, ms: Math.round(clock.monotonic() - from) })
         started?.(component)
       })(),

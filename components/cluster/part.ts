@@ -10,6 +10,11 @@ export interface PartOptions<C extends Component> {
   readonly create: (context: ComponentContext) => C
 }
 
+interface Running<C> {
+  readonly component: C
+  readonly context: ComponentContext
+}
+
 /**
  * A component that is created again at each start, with its own informers that end when it stops. So after a crash it
  * has no memory of before, like a program of its own.
@@ -17,7 +22,7 @@ export interface PartOptions<C extends Component> {
 export class Part<C extends Component = Component> implements Component {
   readonly name: string
   readonly #options: PartOptions<C>
-  #running: { readonly component: C; readonly context: ComponentContext } | undefined
+  #running: Running<C> | undefined
 
   constructor(options: PartOptions<C>) {
     this.name = options.name
@@ -33,16 +38,25 @@ export class Part<C extends Component = Component> implements Component {
     const { clients, user, following, create } = this.#options
     const context = clients.contextFor(user, following)
     const component = create(context)
-    this.#running = { component, context }
-    await component.start(signal)
+    const running = { component, context }
+    this.#running = running
+    try {
+      await component.start(signal)
+    } finally {
+      // It was stopped while it started, so what it has made since then is still there.
+      if (this.#running !== running) await this.#end(running)
+    }
   }
 
   async stop(): Promise<void> {
     const running = this.#running
     this.#running = undefined
-    if (running === undefined) return
-    await running.component.stop()
-    this.#options.clients.release(running.context)
+    if (running !== undefined) await this.#end(running)
+  }
+
+  async #end({ component, context }: Running<C>): Promise<void> {
+    await component.stop()
+    this.#options.clients.release(context)
   }
 
   problem(): string | undefined {
