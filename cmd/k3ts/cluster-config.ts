@@ -6,14 +6,14 @@ import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
-import { MAX_PODS } from "../../components/kubelet/context.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../components/controller-manager/servicelb/servicelb.ts"
 import { DNS_PORT } from "../../components/dns/dns.ts"
+import { kubeletSettings } from "./kubelet-args.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName, defaultResolvConf, readResolvConf } from "./host.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
-import { inFlightOf, kubeletArgs, PRIMARY_ADDRESSES, SIMULATED, type ServerFlags } from "./server-flags.ts"
+import { inFlightOf, PRIMARY_ADDRESSES, SIMULATED, type ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 
@@ -74,6 +74,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
   return {
     nodeName: flags["node-name"] ?? defaultNodeName(),
     nodeIps: nodeIps(flags),
+    externalIps: flags["node-external-ip"],
     dataDir: flags["data-dir"],
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     ...(pauseImage === undefined ? {} : { pauseImage }),
@@ -91,7 +92,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
     kubeletPort: flags["kubelet-port"] ?? KUBELET_PORT,
-    ...kubeletArgs(flags),
+    ...kubeletSettings(flags["kubelet-arg"]),
   }
 }
 
@@ -116,13 +117,13 @@ export function simulatedNodeConfig(flags: ServerFlags, network: ClusterNetwork)
     spec: {
       name: flags["node-name"] ?? defaultNodeName(),
       ips: nodeIps(flags),
+      externalIps: flags["node-external-ip"],
       cpus: availableParallelism(),
       memoryBytes: totalmem(),
       diskBytes: DISK_BYTES,
-      maxPods: MAX_PODS,
       labels: Object.fromEntries(flags["node-label"]),
       taints: flags["node-taint"],
-      ...kubeletArgs(flags),
+      ...kubeletSettings(flags["kubelet-arg"]),
     },
     dataDir: flags["data-dir"],
     clusterCidrs: network.clusterCidrs,

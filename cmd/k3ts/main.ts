@@ -40,7 +40,9 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0
   }
   const entry = COMMANDS.find(({ name }) => name === first)
-  if (entry === undefined)
+  if (entry === undefined) {
+    const elsewhere = (await import("./k3s/commands.ts")).COMMANDS_OF_K3S.get(first)
+    if (elsewhere !== undefined) throw new UsageError(`${first} is a command of k3s: ${elsewhere}`)
     throw new UsageError(
       `unknown ${first.startsWith("-") ? "flag" : "command"} ${first}${didYouMean(
         first,
@@ -48,6 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
         "k3ts ",
       )}`,
     )
+  }
   const { default: command } = await entry.load()
   return call(command, `k3ts ${first}`, rest)
 }
@@ -55,8 +58,9 @@ async function main(argv: readonly string[]): Promise<number> {
 async function call(command: Command | CommandGroup, path: string, argv: readonly string[]): Promise<number> {
   const [name = ""] = argv
   if (!isGroup(command)) return command.invoke({ ...(await invocation()), argv, path })
-  if (Object.hasOwn(command.commands, name))
-    return command.commands[name]!.invoke({ ...(await invocation()), argv: argv.slice(1), path: `${path} ${name}` })
+  const full = command.aliases?.[name] ?? name
+  if (Object.hasOwn(command.commands, full))
+    return command.commands[full]!.invoke({ ...(await invocation()), argv: argv.slice(1), path: `${path} ${full}` })
   const names = Object.entries(command.commands).map(([name, { summary }]) => [name, summary] as const)
   if (command.alone !== undefined && (name === "" || (name.startsWith("-") && !HELP.includes(name))))
     return command.alone.invoke({ ...(await invocation()), argv, path })
@@ -72,9 +76,9 @@ async function call(command: Command | CommandGroup, path: string, argv: readonl
 }
 
 /** The config file belongs to the server; other commands read their own keys from it. */
-async function invocation(): Promise<Pick<Invocation, "env" | "configKeys" | "print">> {
-  const { serverFlags } = await import("./server-flags.ts")
-  return { env: process.env, configKeys: Object.keys(serverFlags).filter((name) => name !== "config"), print }
+async function invocation(): Promise<Pick<Invocation, "env" | "config" | "print">> {
+  const { serverVocabulary } = await import("./server-vocabulary.ts")
+  return { env: process.env, config: serverVocabulary, print }
 }
 
 function print(text: string): void {

@@ -12,7 +12,7 @@ const network = (given: string) =>
         serverFlags,
       ),
       env: { K3TS_CONFIG: "/dev/null" },
-      configKeys: [],
+      config: { keys: [], foreign: {} },
     }),
   )
 

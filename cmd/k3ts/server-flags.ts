@@ -7,7 +7,8 @@ import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
-import { SYNC_FREQUENCY_MS } from "../../components/kubelet/context.ts"
+import { kubeletArg } from "./kubelet-args.ts"
+import { PARTS_OF_K3S } from "./k3s/parts.ts"
 
 /** The parts that --disable turns off. */
 export const OPTIONAL_PARTS = [
@@ -28,6 +29,7 @@ export type OptionalPart = (typeof OPTIONAL_PARTS)[number]
 export const configFlag = () =>
   value(v.filePath.default("/etc/k3ts/config.yaml"), "YAML file whose keys are flags", {
     short: "c",
+    variables: ["K3TS_CONFIG_FILE"],
     placeholder: "FILE",
     path: true,
   })
@@ -46,6 +48,7 @@ export const portFlag = () => value(v.port.default(6443), "Port of the API serve
 export const kubeconfigFlag = () =>
   value(v.filePath.default("/etc/k3ts/k3ts.yaml"), "Where the administrator's kubeconfig is written", {
     short: "o",
+    variables: ["K3TS_KUBECONFIG_OUTPUT"],
     placeholder: "FILE",
     path: true,
   })
@@ -85,6 +88,7 @@ export const serverFlags = {
   "tls-san": list(v.hostOrAddress, "Further name or address for the API server's certificate", { placeholder: "NAME" }),
   "write-kubeconfig": kubeconfigFlag(),
   "write-kubeconfig-mode": value(v.fileMode.prefault("600"), "Mode of that file", {
+    variables: ["K3TS_KUBECONFIG_MODE"],
     placeholder: "MODE",
     defaultText: "600",
   }),
@@ -169,6 +173,10 @@ export const serverFlags = {
     placeholder: "IP",
     defaultText: "those of the default routes",
   }),
+  "node-external-ip": list(v.ipAddress, "Address under which the outside reaches this node, or one of each family", {
+    placeholder: "IP",
+    defaultText: "none",
+  }),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
   "kubelet-port": value(v.portOrNone.optional(), "Port of the kubelet's own API on this node; 0 for none", {
@@ -176,10 +184,10 @@ export const serverFlags = {
     defaultText: "10250; none with a simulated runtime",
   }),
   "kubelet-arg": list(
-    v.kubeletArg,
-    "Setting of the kubelet: sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets (0s " +
-      "for not at all)",
-    { placeholder: "NAME=VALUE", defaultText: "sync-frequency=1m" },
+    kubeletArg,
+    "Setting of the kubelet: max-pods; sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets " +
+      "(0s for not at all)",
+    { placeholder: "NAME=VALUE", defaultText: "max-pods=110,sync-frequency=1m" },
   ),
   "container-runtime-endpoint": serverRuntimeFlag(),
   "default-local-storage-path": value(v.filePath.optional(), "Folder of the volumes of the class local-path", {
@@ -226,16 +234,15 @@ export const serverFlags = {
     { placeholder: "CIDR", defaultText: "all addresses" },
   ),
   "disable-agent": boolean("Run no kubelet, no kube-proxy and no DNS here: only the control plane"),
-  disable: list(z.enum(OPTIONAL_PARTS, { error: `must be one of ${OPTIONAL_PARTS.join(", ")}` }), "Leave a part out", {
-    choices: OPTIONAL_PARTS,
-  }),
+  disable: list(
+    z.enum(OPTIONAL_PARTS, {
+      error: ({ input }) => PARTS_OF_K3S.get(String(input)) ?? `must be one of ${OPTIONAL_PARTS.join(", ")}`,
+    }),
+    "Leave a part out",
+    { choices: OPTIONAL_PARTS },
+  ),
 }
 export type ServerFlags = FlagsOf<typeof serverFlags>
-
-/** Returns the kubelet's settings; of two values the later counts. */
-export function kubeletArgs(flags: Pick<ServerFlags, "kubelet-arg">): { readonly syncFrequencyMs: number } {
-  return { syncFrequencyMs: flags["kubelet-arg"].at(-1)?.syncFrequencyMs ?? SYNC_FREQUENCY_MS }
-}
 
 /** Returns the most requests served at once. @throws UsageError when priority and fairness would have no seats */
 export function inFlightOf(flags: ServerFlags): { readonly reads: number; readonly writes: number } {

@@ -21,19 +21,21 @@ import {
   type NetworkPolicyComponent,
 } from "../network-policy/network-policy.ts"
 import { createLocalStorage } from "../local-storage/local-storage.ts"
-import { MAX_PODS } from "../kubelet/context.ts"
 import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
 import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
 import type { AssembledCluster } from "./assemble.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts"
 import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
+import { controlPlaneRole } from "./node-role.ts"
 import { Part } from "./part.ts"
 
 export interface HostNodeConfig {
   readonly nodeName: string
   /** Addresses of this machine, the primary one first. */
   readonly nodeIps: readonly string[]
+  /** See KubeletConfig. */
+  readonly externalIps: readonly string[]
   readonly dataDir: string
   /** The socket of a container runtime that is already running; without it a containerd is started and supervised. */
   readonly containerRuntimeEndpoint?: string
@@ -58,6 +60,7 @@ export interface HostNodeConfig {
   readonly labels: Readonly<Record<string, string>>
   readonly taints: readonly Taint[]
   /** See KubeletConfig. */
+  readonly maxPods: number
   readonly syncFrequencyMs: number
   /** Port of the kubelet's API; 0 for none. */
   readonly kubeletPort: number
@@ -121,12 +124,13 @@ export function hostNode(
         createKubelet(context, {
           nodeName,
           nodeIps: config.nodeIps,
+          externalIps: config.externalIps,
           ...kubeletFolders(config.dataDir),
           podLogs: "/var/log/pods",
           clusterDns: dns?.addresses ?? [],
           clusterDomain: config.clusterDomain,
           resolvConf: config.resolvConf,
-          maxPods: MAX_PODS,
+          maxPods: config.maxPods,
           cgroupDriver,
           labels: config.labels,
           taints: config.taints,
@@ -142,6 +146,7 @@ export function hostNode(
     ...(config.networkPolicy ? [policies.name] : []),
     ...(containerd === undefined ? [] : [containerd.name]),
   )
+  add(controlPlaneRole(clients, nodeName), apiServer.name)
   const { localStoragePath: root } = config
   if (root !== undefined)
     add(

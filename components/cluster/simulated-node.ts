@@ -11,6 +11,7 @@ import type { AssembledCluster } from "./assemble.ts"
 import { followingNode, nodeUser, type Tools } from "./clients.ts"
 import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
+import { controlPlaneRole } from "./node-role.ts"
 import { Part } from "./part.ts"
 
 /** What a simulated machine has, and what its Node shows of it. */
@@ -18,6 +19,8 @@ export interface SimulatedNodeSpec {
   readonly name: string
   /** Its addresses, the primary one first. */
   readonly ips: readonly string[]
+  /** See KubeletConfig; none by default. */
+  readonly externalIps?: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number
   readonly diskBytes: number
@@ -81,6 +84,7 @@ export function simulatedKubelet(
     ...config,
     nodeName: spec.name,
     nodeIps: spec.ips,
+    externalIps: spec.externalIps ?? [],
     podLogs: "/var/log/pods",
     resolvConf: "",
     maxPods: spec.maxPods,
@@ -148,5 +152,6 @@ export function loneSimulatedNode(
     following: followingNode(spec.name),
     create,
   })
-  return [{ component: kubelet, after: [apiServer.name] }]
+  const role = controlPlaneRole(clients, spec.name)
+  return [kubelet, role].map((component) => ({ component, after: [apiServer.name] }))
 }

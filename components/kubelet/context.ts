@@ -11,6 +11,8 @@ export interface KubeletConfig {
   readonly nodeName: string
   /** Addresses of the node, the primary one first. */
   readonly nodeIps: readonly string[]
+  /** Addresses under which the outside reaches the node, where they are others. */
+  readonly externalIps: readonly string[]
   /** Folder of the kubelet's own files: pods/<uid>/volumes, pods/<uid>/etc-hosts, seccomp … */
   readonly root: string
   /**

@@ -27,7 +27,7 @@ export interface KubeconfigOptions {
 }
 
 /** One cluster, one user, one context, with everything embedded, as k3s writes it. */
-function buildKubeconfig({ server, caPem, user, name = "default" }: KubeconfigOptions): Kubeconfig {
+export function buildKubeconfig({ server, caPem, user, name = "default" }: KubeconfigOptions): Kubeconfig {
   const base64 = (text: string) => Buffer.from(text).toString("base64")
   const credentials: Record<string, string> =
     "token" in user

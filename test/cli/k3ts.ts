@@ -52,26 +52,28 @@ export interface TestServer extends AsyncDisposable {
   signal(name: NodeJS.Signals): void
 }
 
-/** A server without a node that is ready. @throws Error with what it wrote when it does not come up */
+/** A server without a node, or with a simulated one, that is ready. @throws Error with what it wrote when it does not come up */
 export async function startServer({
   flags = [],
   env = {},
   dataDir = mkdtempSync(join(tmpdir(), "k3ts-cli-")),
   keep = false,
   host,
+  node = false,
 }: {
   flags?: readonly string[]
   env?: Record<string, string>
   dataDir?: string
   keep?: boolean
   host?: string
+  node?: boolean
 } = {}): Promise<TestServer> {
   const port = await freePort()
   const kubeconfig = join(dataDir, "k3ts.yaml")
   const child = launch(
     [
       "server",
-      "--disable-agent",
+      ...(node ? ["--container-runtime-endpoint", "simulated", "--kubelet-port", "0"] : ["--disable-agent"]),
       "--data-dir",
       dataDir,
       "--https-listen-port",

@@ -9,6 +9,7 @@ import { newClient } from "../../pkg/client/new-client.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { freePort, k3ts, startServer } from "./k3ts.ts"
 
@@ -207,7 +208,7 @@ describe("k3ts server", () => {
       "cannot read the config file /nonexistent/config.yaml: there is no such file",
     ],
     ["command", ["sever"], {}, "unknown command sever; did you mean k3ts server?"],
-    ["subcommand", ["images", "ls"], {}, "unknown command k3ts images ls"],
+    ["subcommand", ["images", "copy"], {}, "unknown command k3ts images copy"],
   ])("a wrong %s is one line, exit code 2, and nothing is started", async (_, args, env, message) => {
     const folder = mkdtempSync(join(tmpdir(), "k3ts-cli-"))
     const dataDir = join(folder, "data")
@@ -265,6 +266,28 @@ describe("k3ts server", () => {
   })
 })
 
+test("a server's node has the role control-plane, and the addresses and the number of pods that were asked for", async () => {
+  // given a server with a simulated node
+  await using server = await startServer({
+    node: true,
+    flags: [
+      ...["--node-name", "vm", "--node-ip", "192.0.2.7", "--node-external-ip", "203.0.113.7"],
+      ...["--kubelet-arg", "max-pods=250"],
+    ],
+  })
+
+  // then
+  const text = await server.eventually("/api/v1/nodes/vm", (body) => body.includes("control-plane"))
+  const { metadata, status } = JSON.parse(text) as Node
+  expect(metadata.labels?.["node-role.kubernetes.io/control-plane"]).toBe("true")
+  expect(status.addresses?.map(({ type, address }) => `${type} ${address}`)).toEqual([
+    "InternalIP 192.0.2.7",
+    "ExternalIP 203.0.113.7",
+    "Hostname vm",
+  ])
+  expect(status.capacity?.pods).toBe("250")
+})
+
 describe("commands beside a server", () => {
   test("kubeconfig and token authenticate the user that they name", async () => {
     await using server = await startServer()
@@ -297,6 +320,27 @@ describe("commands beside a server", () => {
       code: 1,
       stderr: 'k3ts: serviceaccounts "nobody" not found\n',
     })
+  })
+
+  test("kubeconfig --merge adds the cluster to the user's kubeconfig", async () => {
+    // given a kubeconfig with another cluster
+    await using server = await startServer()
+    const path = join(server.dataDir, "users.yaml")
+    writeFileSync(path, "current-context: work\ncontexts: [{name: work, context: {cluster: work, user: me}}]\n")
+
+    // when
+    const { code, stdout } = await k3ts(["kubeconfig", "--merge", "--context", "edge", "--data-dir", server.dataDir], {
+      KUBECONFIG: path,
+    })
+
+    // then both are in it, and the new one works
+    expect(stdout).toBe(`Added the context edge to ${path}; use it with: kubectl config use-context edge\n`)
+    expect(code).toBe(0)
+    const text = readFileSync(path, "utf8")
+    expect(text).toContain("current-context: work")
+    writeFileSync(path, text.replace("current-context: work", "current-context: edge"))
+    const client = newClient(createHttpsTransport({ config: loadKubeconfig(path), userAgent: "test" }))
+    expect((await client.list(ConfigMap, { namespace: "default" })).items.length).toBeGreaterThanOrEqual(0)
   })
 
   test("find a server that listens on one address only", async () => {
@@ -335,6 +379,21 @@ describe("commands beside a server", () => {
 })
 
 describe("commands without a server", () => {
+  test.each<{ command: string; wants: string }>([
+    {
+      command: "kubectl",
+      wants: "kubectl is a command of k3s: install kubectl and run: KUBECONFIG=/etc/k3ts/k3ts.yaml kubectl get nodes",
+    },
+    {
+      command: "crictl",
+      wants:
+        "crictl is a command of k3s: install crictl and run: crictl --runtime-endpoint " +
+        "unix:///run/k3ts/containerd/containerd.sock ps",
+    },
+  ])("$command is answered with what does the same", async ({ command, wants }) => {
+    expect(await k3ts([command, "get"])).toMatchObject({ code: 2, stdout: "", stderr: `k3ts: ${wants}\n` })
+  })
+
   test("version prints the Kubernetes version, for people and for programs", async () => {
     expect((await k3ts(["version"])).stdout).toContain("Kubernetes v1.36.0+k3ts\n")
     expect(JSON.parse((await k3ts(["version", "--output", "json"])).stdout)).toMatchObject({

@@ -1,4 +1,6 @@
+import type { ConfigVocabulary } from "./config-file.ts"
 import type { FlagShape, FlagsOf } from "./flags.ts"
+import type { ForeignFlags } from "./foreign-flags.ts"
 import { resolveFlags, splitArguments } from "./parse.ts"
 import { commandHelp } from "./help.ts"
 import { UsageError } from "./usage-error.ts"
@@ -9,8 +11,8 @@ export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The words of the command: `k3ts images import`. */
   readonly path: string
-  /** Keys that a config file may have. */
-  readonly configKeys: readonly string[]
+  /** What a config file may say. */
+  readonly config: ConfigVocabulary
   print(text: string): void
 }
 
@@ -29,6 +31,8 @@ export interface Command {
 export interface CommandGroup {
   readonly summary: string
   readonly commands: Readonly<Record<string, Command>>
+  /** Other names of some commands, which the help leaves out: `ls` for `list`. */
+  readonly aliases?: Readonly<Record<string, string>>
   /** The command that the group's name alone runs. */
   readonly alone?: Command
 }
@@ -39,6 +43,8 @@ export interface CommandDefinition<S extends FlagShape> {
   readonly summary: string
   readonly details?: string
   readonly flags: S
+  /** Flags of k3s that are understood, or refused with an answer. */
+  readonly foreign?: ForeignFlags
   readonly positionals?: {
     readonly name: string
     readonly min: number
@@ -57,6 +63,7 @@ export function defineCommand<const S extends FlagShape>({
   summary,
   details = "",
   flags,
+  foreign,
   positionals,
   run,
 }: CommandDefinition<S>): Command {
@@ -66,8 +73,8 @@ export function defineCommand<const S extends FlagShape>({
     flags,
     positionals: positionals?.name ?? "",
     choices: positionals?.choices ?? [],
-    async invoke({ argv, env, path, configKeys, print }) {
-      const written = splitArguments(argv, flags)
+    async invoke({ argv, env, path, config, print }) {
+      const written = splitArguments(argv, flags, foreign)
       if (written.help) {
         print(commandHelp(path, command))
         return 0
@@ -79,7 +86,7 @@ export function defineCommand<const S extends FlagShape>({
           `unexpected argument ${JSON.stringify(args[max])}: ${path} takes ${max === 0 ? "none" : command.positionals}`,
         )
       if (args.length < min) throw new UsageError(`${path} needs ${command.positionals}`)
-      return (await run({ flags: resolveFlags(flags, { written, env, configKeys }), args, print })) ?? 0
+      return (await run({ flags: resolveFlags(flags, { written, env, config }), args, print })) ?? 0
     },
   }
   return command

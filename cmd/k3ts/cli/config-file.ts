@@ -1,23 +1,76 @@
-import { readFileSync } from "node:fs"
+/**
+ * The config file, and the files in the folder beside it: `/etc/k3ts/config.yaml`, and after it those of
+ * `/etc/k3ts/config.yaml.d` in the order of their names. A key of a later file replaces that of an earlier one; a key
+ * with `+` at its end adds to it. Source: k3s pkg/configfilearg/parser.go, docs installation/configuration.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { isMap, isScalar, isSeq, parseDocument, type Scalar } from "yaml"
+import { foreignFlag, type ForeignFlags } from "./foreign-flags.ts"
 import { didYouMean } from "./suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
-/** The contents of a config file: flag → its value, or its values when it is a list. */
-export interface ConfigEntries {
-  readonly path: string
-  readonly entries: ReadonlyMap<string, readonly string[]>
+/** What a config file may say. */
+export interface ConfigVocabulary {
+  /** The flags that are keys. */
+  readonly keys: readonly string[]
+  readonly foreign: ForeignFlags
 }
 
-/** Reads a YAML file whose keys are flags. @throws UsageError that names the file and what is wrong in it */
-export function readConfigFile(
+/** The values of a key, and the file that gave the last of them. */
+export interface ConfigEntry {
+  readonly path: string
+  readonly values: readonly string[]
+}
+
+/** The contents of all files: flag → its entry. */
+export interface ConfigEntries {
+  readonly entries: ReadonlyMap<string, ConfigEntry>
+}
+
+/** A line of one file: a flag with its values, which replace or extend those of earlier files. */
+interface Setting {
+  readonly flag: string
+  readonly values: readonly string[]
+  readonly adds: boolean
+}
+
+/**
+ * Reads the file at `path` and those in the folder `<path>.d`; `optional` says whether the first may be missing.
+ * @throws UsageError that names the file and what is wrong in it
+ */
+export function readConfig(
   path: string,
-  known: readonly string[],
+  vocabulary: ConfigVocabulary,
   { optional }: { readonly optional: boolean },
-): ConfigEntries | undefined {
-  let text: string
+): ConfigEntries {
+  const entries = new Map<string, ConfigEntry>()
+  const first = readText(path, optional)
+  const files = [...(first === undefined ? [] : [[path, first] as const]), ...readFolder(`${path}.d`)]
+  for (const [file, text] of files)
+    for (const { flag, values, adds } of parseConfig(text, file, vocabulary))
+      entries.set(flag, { path: file, values: adds ? [...(entries.get(flag)?.values ?? []), ...values] : values })
+  return { entries }
+}
+
+function readFolder(folder: string): readonly (readonly [path: string, text: string])[] {
+  let names: string[]
   try {
-    text = readFileSync(path, "utf8")
+    names = readdirSync(folder)
+  } catch (err) {
+    const { code, message } = err as NodeJS.ErrnoException
+    if (code === "ENOENT") return []
+    throw new UsageError(`cannot read the folder of config files ${folder}: ${message}`)
+  }
+  return names
+    .filter((name) => /\.ya?ml$/.test(name))
+    .sort()
+    .map((name) => [join(folder, name), readText(join(folder, name), false)!] as const)
+}
+
+function readText(path: string, optional: boolean): string | undefined {
+  try {
+    return readFileSync(path, "utf8")
   } catch (err) {
     const { code, message } = err as NodeJS.ErrnoException
     if (code === "ENOENT" && optional) return undefined
@@ -25,33 +78,62 @@ export function readConfigFile(
       `cannot read the config file ${path}: ${code === "ENOENT" ? "there is no such file" : message}`,
     )
   }
-  return { path, entries: parseConfig(text, path, known) }
 }
 
 /** @throws UsageError */
-function parseConfig(text: string, path: string, known: readonly string[]): ReadonlyMap<string, readonly string[]> {
+function parseConfig(text: string, path: string, vocabulary: ConfigVocabulary): readonly Setting[] {
   const document = parseDocument(text, { uniqueKeys: true })
   const fault = document.errors[0]
   if (fault !== undefined)
     throw new UsageError(`${path} is not YAML: ${fault.message.split("\n")[0]!.replace(/:$/, "")}`)
   const { contents } = document
-  const entries = new Map<string, readonly string[]>()
-  if (contents === null || (isScalar(contents) && contents.value === null)) return entries
+  if (contents === null || (isScalar(contents) && contents.value === null)) return []
   if (!isMap(contents)) throw new UsageError(`${path} must be a map of flags, as in: https-listen-port: 6443`)
-  for (const { key, value } of contents.items) {
-    const name = String((key as Scalar).value)
-    if (!known.includes(name)) throw new UsageError(`unknown key "${name}" in ${path}${didYouMean(name, known)}`)
-    const texts = isSeq(value) ? value.items.map(textOf) : [textOf(value)]
-    if (texts.includes(undefined))
-      throw new UsageError(
-        `invalid value for ${name} in ${path}: must be a text, a number, true or false, or a list of those`,
-      )
-    entries.set(
-      name,
-      texts.filter((one) => one !== undefined),
+  return grouped(
+    contents.items.flatMap(({ key, value }) => {
+      const written = String((key as Scalar).value)
+      const adds = written.endsWith("+")
+      const name = adds ? written.slice(0, -1) : written
+      const values = isSeq(value) ? value.items.map(textOf) : [textOf(value)]
+      return settingsOf(name, values, path, vocabulary).map((setting) => ({ ...setting, adds: adds || setting.adds }))
+    }),
+  )
+}
+
+/** Returns what a key sets; for a foreign key each flag that it becomes. @throws UsageError for an unknown key */
+function settingsOf(
+  name: string,
+  values: readonly (string | undefined)[],
+  path: string,
+  { keys, foreign }: ConfigVocabulary,
+): readonly Setting[] {
+  const stranger = keys.includes(name) ? undefined : foreignFlag(name, foreign, `${name} in ${path}`)
+  if (stranger === undefined && !keys.includes(name))
+    throw new UsageError(`unknown key "${name}" in ${path}${didYouMean(name, keys)}`)
+  const texts = values.filter((value) => value !== undefined)
+  if (texts.length < values.length)
+    throw new UsageError(
+      `invalid value for ${name} in ${path}: must be a text, a number, true or false, or a list of those`,
     )
+  return stranger === undefined
+    ? [{ flag: name, values: texts, adds: false }]
+    : texts
+        .flatMap((value) => stranger.becomes(value))
+        .map(([flag, value]) => ({ flag, values: [value], adds: stranger.adds === true }))
+}
+
+/** Joins what several keys of one file say of the same flag, as foreign keys do. */
+function grouped(settings: readonly Setting[]): readonly Setting[] {
+  const byFlag = new Map<string, Setting>()
+  for (const { flag, values, adds } of settings) {
+    const before = byFlag.get(flag)
+    byFlag.set(flag, {
+      flag,
+      values: [...(before?.values ?? []), ...values],
+      adds: adds && (before?.adds ?? true),
+    })
   }
-  return entries
+  return [...byFlag.values()]
 }
 
 /** Returns a scalar as it was written: 0644 stays 0644. */

@@ -20,6 +20,8 @@ export interface FlagNote {
   readonly choices?: readonly string[]
   /** Whether the value is a path, for completion. */
   readonly path?: boolean
+  /** Further variables that set it, for users of k3s. */
+  readonly variables?: readonly string[]
   /** The default in the help, when the schema has none because it depends on the machine. */
   readonly defaultText?: string
 }
@@ -74,6 +76,12 @@ export function oneOf<const T extends readonly [string, ...string[]]>(
 
 /** Returns `K3TS_HTTPS_LISTEN_PORT` for `https-listen-port`. */
 export const variableOf = (flag: string): string => `K3TS_${flag.toUpperCase().replaceAll("-", "_")}`
+
+/** Returns the variables that set a flag, the one that counts most first. */
+export const variablesOf = (flag: string, schema: z.ZodType): readonly string[] => [
+  variableOf(flag),
+  ...(noteOf(schema).variables ?? []),
+]
 
 /** Returns the default as text; undefined when there is none. */
 export function defaultOf(schema: z.ZodType): string | undefined {

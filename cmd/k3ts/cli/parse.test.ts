@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { kubeletArgs, serverFlags, type ServerFlags } from "../server-flags.ts"
+import { kubeletSettings } from "../kubelet-args.ts"
+import { serverFlags, type ServerFlags } from "../server-flags.ts"
+import { k3sFlags } from "../k3s/flags.ts"
+import { serverVocabulary } from "../server-vocabulary.ts"
 import { resolveFlags, splitArguments } from "./parse.ts"
 import { UsageError } from "./usage-error.ts"
 
@@ -12,7 +15,6 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const configKeys = Object.keys(serverFlags).filter((name) => name !== "config")
 let files = 0
 
 /** Reads a server's flags; a text in `file` is the config file. */
@@ -22,11 +24,11 @@ function read(
 ): ServerFlags {
   const path = join(folder, `config-${files++}.yaml`)
   if (file !== undefined) writeFileSync(path, file)
-  const written = splitArguments([...argv, ...(file === undefined ? [] : ["--config", path])], serverFlags)
+  const written = splitArguments([...argv, ...(file === undefined ? [] : ["--config", path])], serverFlags, k3sFlags)
   return resolveFlags(serverFlags, {
     written,
     env: { K3TS_CONFIG: file === undefined ? undefined : path, ...env },
-    configKeys,
+    config: serverVocabulary,
   })
 }
 
@@ -83,7 +85,7 @@ describe("kinds of values", () => {
         "--node-label",
         "disk=ssd",
         "--kubelet-arg",
-        "sync-frequency=1m30s",
+        "max-pods=250,sync-frequency=1m30s",
         "--service-node-port-range",
         "31000-31999",
         "-d",
@@ -97,8 +99,8 @@ describe("kinds of values", () => {
     )
     expect(flags["node-taint"]).toEqual([{ key: "dedicated", value: "db", effect: "NoSchedule" }])
     expect(flags["node-label"]).toEqual([["disk", "ssd"]])
-    expect(kubeletArgs(flags)).toEqual({ syncFrequencyMs: 90_000 })
-    expect(kubeletArgs(read([]))).toEqual({ syncFrequencyMs: 60_000 })
+    expect(kubeletSettings(flags["kubelet-arg"])).toEqual({ maxPods: 250, syncFrequencyMs: 90_000 })
+    expect(kubeletSettings([])).toEqual({ maxPods: 110, syncFrequencyMs: 60_000 })
     expect(flags["service-node-port-range"]).toEqual({ first: 31000, last: 31999 })
     expect(flags["write-kubeconfig-mode"]).toBe(0o644)
     expect([flags["data-dir"], flags["write-kubeconfig"], flags["container-runtime-endpoint"]]).toEqual([
@@ -163,9 +165,13 @@ describe("a wrong command line is named with its mend", () => {
       "invalid value \"Node_1\" for --node-name: must be a DNS name: lower case letters, digits, '-' and '.'",
     ],
     [
-      ["--kubelet-arg", "max-pods=5"],
-      'invalid value "max-pods=5" for --kubelet-arg: must be sync-frequency=TIME, as in sync-frequency=30s; ' +
-        "other settings of a kubelet are not known",
+      ["--kubelet-arg", "max-pods=none"],
+      'invalid value "max-pods=none" for --kubelet-arg: must be max-pods=COUNT, as in max-pods=250, or ' +
+        "sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known",
+    ],
+    [
+      ["--kubelet-arg", "node-labels=disk=ssd"],
+      'invalid value "node-labels=disk=ssd" for --kubelet-arg: here it is the flag --node-label',
     ],
     [
       ["--node-taint", "a=b:Never"],
@@ -190,9 +196,14 @@ describe("a wrong command line is named with its mend", () => {
       'invalid value "32767-30000" for --service-node-port-range: must be a range of ports, as in 30000-32767',
     ],
     [
-      ["--disable", "dns,traefik"],
-      'invalid value "traefik" for --disable: must be one of dns, gateway, ingress, kube-proxy, network-policy, local-storage, ' +
+      ["--disable", "dns,kube-dns"],
+      'invalid value "kube-dns" for --disable: must be one of dns, gateway, ingress, kube-proxy, network-policy, local-storage, ' +
         "metrics-server, servicelb, scheduler, controller-manager, manifests",
+    ],
+    [
+      ["--disable", "dns,traefik"],
+      'invalid value "traefik" for --disable: that is k3s\'s Ingress controller; here it is ingress, and gateway for ' +
+        "the Gateway API",
     ],
     [["--config", "/nonexistent.yaml"], "cannot read the config file /nonexistent.yaml: there is no such file"],
   ])("%j", (argv, expected) => expect(faultOf(() => read(argv))).toBe(expected))

@@ -1,6 +1,7 @@
 import type { z } from "zod"
-import { readConfigFile, type ConfigEntries } from "./config-file.ts"
-import { noteOf, variableOf, type FlagShape, type FlagsOf } from "./flags.ts"
+import { readConfig, type ConfigEntries, type ConfigVocabulary } from "./config-file.ts"
+import { noteOf, variablesOf, type FlagShape, type FlagsOf } from "./flags.ts"
+import { foreignFlag, NO_FOREIGN_FLAGS, type ForeignFlags } from "./foreign-flags.ts"
 import { didYouMean } from "./suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
@@ -12,9 +13,17 @@ export interface Written {
   readonly help: boolean
 }
 
-/** Splits a command line into flags and the rest. @throws UsageError for a flag that is unknown or lacks its value */
-export function splitArguments(argv: readonly string[], shape: FlagShape): Written {
+/**
+ * Splits a command line into flags and the rest. Foreign flags are replaced by what they become here.
+ * @throws UsageError for a flag that is unknown or lacks its value
+ */
+export function splitArguments(
+  argv: readonly string[],
+  shape: FlagShape,
+  foreign: ForeignFlags = NO_FOREIGN_FLAGS,
+): Written {
   const flags = new Map<string, string[]>()
+  const add = (name: string, value: string) => flags.set(name, [...(flags.get(name) ?? []), value])
   const positionals: string[] = []
   const shorts = new Map(
     Object.entries(shape).flatMap(([name, schema]) =>
@@ -40,25 +49,30 @@ export function splitArguments(argv: readonly string[], shape: FlagShape): Writt
     const written = equals < 0 ? arg : arg.slice(0, equals)
     const name = written.startsWith("--") ? written.slice(2) : (shorts.get(written.slice(1)) ?? "")
     const schema = Object.hasOwn(shape, name) ? shape[name] : undefined
-    if (schema === undefined) {
+    const stranger = schema === undefined ? foreignFlag(written.replace(/^-+/, ""), foreign, written) : undefined
+    const note = schema === undefined ? stranger : noteOf(schema)
+    if (note === undefined)
       throw new UsageError(`unknown flag ${written}${didYouMean(written.replace(/^-+/, ""), Object.keys(shape), "--")}`)
-    }
     let given = equals < 0 ? undefined : arg.slice(equals + 1)
     if (given === undefined) {
-      if (noteOf(schema).kind === "boolean") given = "true"
+      if (note.kind === "boolean") given = "true"
       else if (i + 1 < argv.length && !(argv[i + 1]!.startsWith("--") && argv[i + 1]!.length > 2)) given = argv[++i]!
-      else throw new UsageError(`--${name} needs a value: --${name} ${noteOf(schema).placeholder ?? "VALUE"}`)
+      else throw new UsageError(`${written} needs a value: ${written} ${placeholderOf(note)}`)
     }
-    flags.set(name, [...(flags.get(name) ?? []), given])
+    if (stranger === undefined) add(name, given)
+    else for (const [flag, value] of stranger.becomes(given)) add(flag, value)
   }
   return { flags, positionals, help }
 }
 
+const placeholderOf = (note: object): string =>
+  "placeholder" in note && typeof note.placeholder === "string" ? note.placeholder : "VALUE"
+
 export interface Sources {
   readonly written: Written
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Keys of the config file. All commands share it, so keys of other commands are ignored. */
-  readonly configKeys: readonly string[]
+  /** All commands share the config file, so keys of other commands are ignored. */
+  readonly config: ConfigVocabulary
 }
 
 const CONFIG_FLAG = "config"
@@ -67,12 +81,12 @@ const CONFIG_FLAG = "config"
  * Returns the value of each flag. The command line overrides K3TS_* variables, these the config file, and that the
  * default. @throws UsageError
  */
-export function resolveFlags<S extends FlagShape>(shape: S, { written, env, configKeys }: Sources): FlagsOf<S> {
+export function resolveFlags<S extends FlagShape>(shape: S, { written, env, config }: Sources): FlagsOf<S> {
   const resolved: Record<string, unknown> = {}
   const resolve = (name: string, file: ConfigEntries | undefined) => {
     const schema = shape[name]!
     const { kind } = noteOf(schema)
-    const [given, source] = find(name, written, env, file)
+    const [given, source] = find(name, schema, written, env, file)
     const raw =
       given === undefined
         ? undefined
@@ -90,24 +104,30 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
   }
   if (CONFIG_FLAG in shape) resolve(CONFIG_FLAG, undefined)
   const path = resolved[CONFIG_FLAG]
-  const chosen = written.flags.has(CONFIG_FLAG) || env[variableOf(CONFIG_FLAG)] !== undefined
-  const file = typeof path === "string" ? readConfigFile(path, configKeys, { optional: !chosen }) : undefined
+  const chosen = written.flags.has(CONFIG_FLAG) || variableIn(env, CONFIG_FLAG, shape[CONFIG_FLAG]) !== undefined
+  const file = typeof path === "string" ? readConfig(path, config, { optional: !chosen }) : undefined
   for (const name of Object.keys(shape)) if (name !== CONFIG_FLAG) resolve(name, file)
   return resolved as FlagsOf<S>
 }
 
 function find(
   name: string,
+  schema: z.ZodType,
   written: Written,
   env: Sources["env"],
   file: ConfigEntries | undefined,
 ): [given: readonly string[] | undefined, source: string] {
   const argument = written.flags.get(name)
   if (argument !== undefined) return [argument, `--${name}`]
-  const variable = env[variableOf(name)]
-  if (variable !== undefined) return [[variable], variableOf(name)]
-  return [file?.entries.get(name), `${name} in ${file?.path}`]
+  const variable = variableIn(env, name, schema)
+  if (variable !== undefined) return [[env[variable]!], variable]
+  const entry = file?.entries.get(name)
+  return [entry?.values, `${name} in ${entry?.path}`]
 }
+
+/** Returns the first of the flag's variables that is set; undefined when none is. */
+const variableIn = (env: Sources["env"], name: string, schema: z.ZodType | undefined): string | undefined =>
+  schema === undefined ? undefined : variablesOf(name, schema).find((variable) => env[variable] !== undefined)
 
 function wrongValue(error: z.ZodError, raw: string | readonly string[] | undefined, source: string): string {
   const issue = error.issues[0]!

@@ -15,12 +15,15 @@ import { parseFeatureGates } from "../../../pkg/component/features.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
 
-/** Makes a schema of a function that parses the text; undefined means that it is invalid. */
-function reading<T>(read: (text: string) => T | undefined, message: string) {
+/**
+ * Makes a schema of a function that parses the text; undefined means that it is invalid. `message` may depend on the
+ * text.
+ */
+export function reading<T>(read: (text: string) => T | undefined, message: string | ((text: string) => string)) {
   return z.string().transform((text, { issues }): T => {
     const read_ = read(text)
     if (read_ !== undefined) return read_
-    issues.push({ code: "custom", message, input: text })
+    issues.push({ code: "custom", message: typeof message === "string" ? message : message(text), input: text })
     return z.NEVER
   })
 }
@@ -129,13 +132,6 @@ export const duration = reading((text) => {
   if (!/^(\d+[smhd])+$/.test(text)) return undefined
   return [...text.matchAll(/(\d+)([smhd])/gy)].reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit!]!, 0)
 }, "must be a duration, as in 15m, 24h or 7d")
-
-/** `sync-frequency=1m`, as k3s takes it. */
-export const kubeletArg = reading((text): { readonly syncFrequencyMs: number } | undefined => {
-  const [, given = ""] = /^sync-frequency=(.*)$/.exec(text) ?? []
-  const seconds = duration.safeParse(given)
-  return seconds.success ? { syncFrequencyMs: seconds.data * 1000 } : undefined
-}, "must be sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known")
 
 /** A duration that is at least what clients rely on: upstream keeps history for two of its compactions. */
 export const historyAge = duration.refine((seconds) => seconds >= 600, { error: "must be 10m or longer" })

@@ -104,5 +104,6 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 const group: CommandGroup = {
   summary: "Images of this node's container runtime",
   commands: { import: importCommand, list, remove },
+  aliases: { ls: "list", rm: "remove" },
 }
 export default group

@@ -1,9 +1,10 @@
 import { z } from "zod"
 import { realClock } from "../../../pkg/clock/real.ts"
-import { kubeconfigYaml } from "../../../pkg/pki/kubeconfig.ts"
+import { buildKubeconfig, kubeconfigYaml } from "../../../pkg/pki/kubeconfig.ts"
 import { defineCommand } from "../cli/command.ts"
-import { list, value } from "../cli/flags.ts"
+import { boolean, list, value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
+import { mergeIntoFile, usersKubeconfig } from "../kubeconfig-merge.ts"
 import { localServer, openPki } from "../credentials.ts"
 import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../server-flags.ts"
 
@@ -16,7 +17,8 @@ export default defineCommand({
   summary: "Print a kubeconfig: the administrator's, or with --user one for somebody else",
   details:
     "A kubeconfig made with --user holds a new certificate, valid for a year. What that user may do is a " +
-    "matter of RBAC.",
+    "matter of RBAC. With --merge nothing is printed: the kubeconfig is added to the first file of $KUBECONFIG, or to " +
+    "~/.kube/config, under the name of --context; entries of that name are replaced.",
   flags: {
     config: configFlag(),
     "data-dir": dataDirFlag(),
@@ -27,6 +29,11 @@ export default defineCommand({
     server: value(url.optional(), "URL under which the server is reached", {
       placeholder: "URL",
       defaultText: "this machine's",
+    }),
+    merge: boolean("Add it to the file that kubectl uses, instead of printing it"),
+    context: value(name.optional(), "Name of the context, the cluster and the user in it", {
+      placeholder: "NAME",
+      defaultText: "default; k3ts with --merge",
     }),
   },
   async run({ flags, print }) {
@@ -41,13 +48,19 @@ export default defineCommand({
       user === undefined
         ? pki.leaf({ name: "client-admin", authority: "client-ca", subject })
         : pki.issue({ name: "client", authority: "client-ca", subject })
-    print(
-      kubeconfigYaml({
-        server: flags.server ?? localServer(flags),
-        caPem: pki.authorities["server-ca"].certPem,
-        user: pair,
-      }),
-    )
+    const options = {
+      server: flags.server ?? localServer(flags),
+      caPem: pki.authorities["server-ca"].certPem,
+      user: pair,
+      name: flags.context ?? (flags.merge ? "k3ts" : "default"),
+    }
+    if (!flags.merge) {
+      print(kubeconfigYaml(options))
+      return Promise.resolve(0)
+    }
+    const path = usersKubeconfig(process.env)
+    mergeIntoFile(path, buildKubeconfig(options))
+    print(`Added the context ${options.name} to ${path}; use it with: kubectl config use-context ${options.name}\n`)
     return Promise.resolve(0)
   },
 })

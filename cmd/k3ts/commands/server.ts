@@ -9,6 +9,7 @@ import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
 import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
 import { createContext } from "../context.ts"
+import { k3sFlags } from "../k3s/flags.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { ServiceManager } from "../service-manager.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
@@ -17,6 +18,7 @@ import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
 export default defineCommand({
   summary: "Run a cluster: the control plane and, unless --disable-agent, a node beside it",
   flags: serverFlags,
+  foreign: k3sFlags,
   async run({ flags }) {
     const network = networkOf(flags)
     const log = createLogger({

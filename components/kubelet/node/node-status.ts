@@ -40,6 +40,7 @@ export async function readNodeStatus(
   return {
     addresses: [
       ...config.nodeIps.map((address) => ({ type: "InternalIP", address })),
+      ...config.externalIps.map((address) => ({ type: "ExternalIP", address })),
       { type: "Hostname", address: config.nodeName },
     ],
     ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, before }),

@@ -52,6 +52,7 @@ describe("the volumes of pods", () => {
       log,
       config: {
         nodeName: "node-0",
+        externalIps: [],
         nodeIps: ["192.0.2.1"],
         root,
         podLogs: join(root, "logs"),

@@ -93,6 +93,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
     }
     kubelet = createKubelet(context, {
       nodeName: NODE,
+      externalIps: [],
       nodeIps: ["10.0.0.1"],
       root,
       podLogs: join(folder, "pods"),

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test"
+import { resolveFlags, splitArguments } from "../cli/parse.ts"
+import { UsageError } from "../cli/usage-error.ts"
+import { serverFlags, type ServerFlags } from "../server-flags.ts"
+import { serverVocabulary } from "../server-vocabulary.ts"
+import { k3sFlags } from "./flags.ts"
+
+const read = (...argv: readonly string[]): ServerFlags =>
+  resolveFlags(serverFlags, {
+    written: splitArguments([...argv], serverFlags, k3sFlags),
+    env: { K3TS_CONFIG: "/dev/null" },
+    config: serverVocabulary,
+  })
+
+describe("a flag of k3s that k3ts has in another form", () => {
+  test.each<{ title: string; argv: string[]; flag: keyof ServerFlags; wants: unknown }>([
+    { title: "leaves a part out", argv: ["--disable-network-policy"], flag: "disable", wants: ["network-policy"] },
+    {
+      title: "adds to the parts that are left out",
+      argv: ["--disable", "dns", "--disable-kube-proxy", "--disable-scheduler=true"],
+      flag: "disable",
+      wants: ["dns", "kube-proxy", "scheduler"],
+    },
+    { title: "leaves nothing out when it is false", argv: ["--disable-kube-proxy=false"], flag: "disable", wants: [] },
+    {
+      title: "passes a flag to the proxy",
+      argv: ["--kube-proxy-arg=proxy-mode=iptables"],
+      flag: "proxy-mode",
+      wants: "iptables",
+    },
+    {
+      title: "passes a flag to the API server, under the name it has here",
+      argv: ["--kube-apiserver-arg=--service-cluster-ip-range=10.99.0.0/16"],
+      flag: "service-cidr",
+      wants: ["10.99.0.0/16"],
+    },
+    {
+      title: "passes a flag without a value, which means true",
+      argv: ["--kube-apiserver-arg", "enable-priority-and-fairness"],
+      flag: "enable-priority-and-fairness",
+      wants: true,
+    },
+  ])("$title", ({ argv, flag, wants }) => expect(read(...argv)[flag]).toEqual(wants as never))
+})
+
+describe("a flag of k3s that k3ts does not have is answered in its own words", () => {
+  const answer = (argv: readonly string[]): string => {
+    try {
+      read(...argv)
+    } catch (err) {
+      expect(err).toBeInstanceOf(UsageError)
+      return (err as Error).message
+    }
+    throw new Error("was taken")
+  }
+  test.each<{ argv: string[]; wants: string }>([
+    {
+      argv: ["--cluster-init"],
+      wants:
+        "--cluster-init is a flag of k3s: a k3ts cluster is one server with its node and keeps its data in its own " +
+        "database; leave the flag out",
+    },
+    {
+      argv: ["--flannel-backend=none"],
+      wants:
+        "--flannel-backend is a flag of k3s: all pods are on this machine's bridge, so there is no overlay to " +
+        "configure; leave the flag out. For another CNI plugin run a containerd that has it, and name its socket with " +
+        "--container-runtime-endpoint",
+    },
+    {
+      argv: ["-t", "secret"],
+      wants:
+        "-t is a flag of k3s: a k3ts cluster is one server with its node and keeps its data in its own database; " +
+        "leave the flag out",
+    },
+    {
+      argv: ["--kube-proxy-arg", "proxy-mod=iptables"],
+      wants: 'kube-proxy\'s flag "proxy-mod" means nothing to k3ts; did you mean proxy-mode?',
+    },
+    {
+      argv: ["--kube-scheduler-arg", "leader-elect=false"],
+      wants: 'kube-scheduler\'s flag "leader-elect" means nothing to k3ts: it knows feature-gates',
+    },
+    { argv: ["--kube-proxy-arg"], wants: "--kube-proxy-arg needs a value: --kube-proxy-arg VALUE" },
+  ])("%j", ({ argv, wants }) => expect(answer(argv)).toBe(wants))
+
+  test("no flag is both understood here and answered as foreign", () => {
+    expect(Object.keys(k3sFlags).filter((name) => name in serverFlags)).toEqual([])
+  })
+})

@@ -1,0 +1,153 @@
+/**
+ * The flags of `k3s server` that k3ts does not have: what they become here, or what is told about them. Those that both
+ * have are in server-flags.ts. Source: k3s pkg/cli/cmds/server.go, agent.go, log.go, config.go.
+ */
+import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
+import { didYouMean } from "../cli/suggest.ts"
+import { UsageError } from "../cli/usage-error.ts"
+import type { OptionalPart, serverFlags } from "../server-flags.ts"
+
+const flagsOf = (prefix: string, names: readonly string[]): readonly string[] => names.map((name) => `${prefix}${name}`)
+
+const answers = (names: readonly string[], answer: string): ForeignFlags =>
+  Object.fromEntries(names.map((name) => [name, { answer }]))
+
+/** `--disable-scheduler`: one part of `--disable`. */
+const disables = (part: OptionalPart): ForeignFlag => ({
+  kind: "boolean",
+  adds: true,
+  becomes: (value) => (["true", "1", "yes"].includes(value) ? [["disable", part]] : []),
+})
+
+/**
+ * `--kube-proxy-arg proxy-mode=iptables`: the flag of an upstream program. `names` are those that k3ts has, under the
+ * same name or the one given.
+ */
+function passes(program: string, names: Readonly<Record<string, keyof typeof serverFlags>>): ForeignFlag {
+  return {
+    kind: "value",
+    becomes(value) {
+      const text = value.replace(/^--/, "")
+      const equals = text.indexOf("=")
+      const name = equals < 0 ? text : text.slice(0, equals)
+      if (!Object.hasOwn(names, name))
+        throw new UsageError(
+          `${program}'s flag ${JSON.stringify(name)} means nothing to k3ts` +
+            (didYouMean(name, Object.keys(names)) ||
+              (Object.keys(names).length === 0 ? "" : `: it knows ${Object.keys(names).join(", ")}`)),
+        )
+      return [[names[name]!, equals < 0 ? "true" : text.slice(equals + 1)]]
+    },
+  }
+}
+
+const ONE_SERVER =
+  "a k3ts cluster is one server with its node and keeps its data in its own database; leave the flag out"
+const NO_FLANNEL =
+  "all pods are on this machine's bridge, so there is no overlay to configure; leave the flag out. For another " +
+  "CNI plugin run a containerd that has it, and name its socket with --container-runtime-endpoint"
+
+export const k3sFlags: ForeignFlags = {
+  "disable-scheduler": disables("scheduler"),
+  "disable-kube-proxy": disables("kube-proxy"),
+  "disable-network-policy": disables("network-policy"),
+  "disable-controller-manager": disables("controller-manager"),
+
+  "kube-apiserver-arg": passes("kube-apiserver", {
+    "advertise-address": "advertise-address",
+    "audit-log-path": "audit-log-path",
+    "bind-address": "bind-address",
+    "enable-priority-and-fairness": "enable-priority-and-fairness",
+    "feature-gates": "feature-gates",
+    "max-mutating-requests-inflight": "max-mutating-requests-inflight",
+    "max-requests-inflight": "max-requests-inflight",
+    "request-timeout": "request-timeout",
+    "secure-port": "https-listen-port",
+    "service-cluster-ip-range": "service-cidr",
+    "service-node-port-range": "service-node-port-range",
+  }),
+  "kube-controller-manager-arg": passes("kube-controller-manager", {
+    "cluster-cidr": "cluster-cidr",
+    "feature-gates": "feature-gates",
+    "node-cidr-mask-size-ipv4": "node-cidr-mask-size-ipv4",
+    "node-cidr-mask-size-ipv6": "node-cidr-mask-size-ipv6",
+    "service-cluster-ip-range": "service-cidr",
+  }),
+  "kube-scheduler-arg": passes("kube-scheduler", { "feature-gates": "feature-gates" }),
+  "kube-proxy-arg": passes("kube-proxy", {
+    "cluster-cidr": "cluster-cidr",
+    "feature-gates": "feature-gates",
+    "nodeport-addresses": "nodeport-addresses",
+    "proxy-mode": "proxy-mode",
+  }),
+
+  ...answers(
+    [
+      "token",
+      "t",
+      "token-file",
+      "agent-token",
+      "agent-token-file",
+      "server",
+      "s",
+      "cluster-secret",
+      "cluster-init",
+      "disable-etcd",
+      "disable-apiserver",
+      "etcd-arg",
+      "etcd-expose-metrics",
+      "supervisor-metrics",
+      "lb-server-port",
+      "egress-selector-mode",
+    ],
+    ONE_SERVER,
+  ),
+  ...answers(
+    ["cluster-reset", "cluster-reset-restore-path"],
+    "there are no other servers to forget; to bring data back, see docs/backup.md",
+  ),
+  ...answers(
+    flagsOf("datastore-", ["endpoint", "cafile", "certfile", "keyfile"]).concat("kine-tls"),
+    "the data are in k3ts's own SQLite database in --data-dir; leave the flag out",
+  ),
+  ...answers(
+    ["flannel-backend", "flannel-iface", "flannel-conf", "flannel-cni-conf", "flannel-ipv6-masq", "no-flannel"].concat(
+      "flannel-external-ip",
+      "vpn-auth",
+      "vpn-auth-file",
+    ),
+    NO_FLANNEL,
+  ),
+  ...answers(
+    ["disable-cloud-controller", "kube-cloud-controller-manager-arg"],
+    "there is no cloud controller; load balancers are served by the part `servicelb` of --disable",
+  ),
+  ...answers(
+    ["disable-helm-controller", "helm-job-image"],
+    "there is no Helm controller: install charts with helm, which works as with any cluster",
+  ),
+  ...answers(
+    ["docker"],
+    "there is no Docker in it: k3ts runs containerd; for another runtime use --container-runtime-endpoint",
+  ),
+  ...answers(["rootless"], "k3ts server needs root for containers; without root there is `k3ts test-cluster`"),
+  ...answers(["snapshotter"], "overlayfs is used where the machine allows it, else native: leave the flag out"),
+  ...answers(
+    ["selinux", "disable-selinux", "protect-kernel-defaults", "prefer-bundled-bin", "with-node-id"],
+    "k3ts has nothing like it; leave the flag out",
+  ),
+  ...answers(
+    ["embedded-registry", "airgap-extra-registry", "system-default-registry"],
+    "k3ts needs no images of its own; mirrors of registries are set in --private-registry, and images are brought " +
+      "with `k3ts images import`",
+  ),
+  ...answers(
+    ["image-credential-provider-bin-dir", "image-credential-provider-config"],
+    "credentials for images come from --private-registry and imagePullSecrets",
+  ),
+  ...answers(["write-kubeconfig-group"], "use --write-kubeconfig-mode, or print one with `k3ts kubeconfig`"),
+  ...answers(["servicelb-namespace"], "load balancers are served by this process, without pods; leave the flag out"),
+  ...answers(["tls-san-security"], "the certificate has only the names of --tls-san; leave the flag out"),
+  ...answers(["advertise-port"], "the API server is advertised with the port of --https-listen-port"),
+  ...answers(["vmodule", "alsologtostderr"], "the log goes to standard error; --debug logs more"),
+}

@@ -1,0 +1,9 @@
+import type { ConfigVocabulary } from "./cli/config-file.ts"
+import { k3sFlags } from "./k3s/flags.ts"
+import { serverFlags } from "./server-flags.ts"
+
+/** What the config file may say: the flags of `k3ts server`, and those of k3s that are understood. */
+export const serverVocabulary: ConfigVocabulary = {
+  keys: Object.keys(serverFlags).filter((name) => name !== "config"),
+  foreign: k3sFlags,
+}
