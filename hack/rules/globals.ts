@@ -72,6 +72,12 @@ const RULES: readonly GlobalRule[] = [
     allowed: [...SOURCES, "pkg/pki/"],
   },
   {
+    pattern: /\bPromise\.try\b|\bRegExp\.escape\b|\bError\.isError\b|\b(?:Async)?DisposableStack\b/g,
+    mend: "Node 22, which runs k3ts/testing, has none of it: use an async function, or what else is older",
+    rooms: ALL,
+    allowed: [],
+  },
+  {
     pattern: /(?<![\w$.])Bun\./g,
     mend: "use a web standard or a node: module, or wrap it in pkg/runtime/",
     rooms: ALL,

@@ -105,6 +105,7 @@ describe("globalViolations", () => {
     ["const a = crypto.getRandomValues(b)", "uses getRandomValues"],
     ["const a = `${Date.now()}`", "uses Date.now"],
     ["const a = Bun.file(b)", "uses Bun."],
+    ["const a = Promise.try(b)", "uses Promise.try"],
     ['import { Database } from "bun:sqlite"', 'imports "bun:sqlite"'],
     ['import { setTimeout } from "node:timers/promises"', 'imports "node:timers/promises"'],
     ['import { performance } from "node:perf_hooks"', 'imports "node:perf_hooks"'],

@@ -104,7 +104,7 @@ async function ofFunction(
   }, timeoutMs)
   try {
     const request = new Request(`http://localhost${path}`, { headers, signal: gone.signal })
-    const response = await Promise.race([Promise.try(call, request), late.promise])
+    const response = await Promise.race([(async () => call(request))(), late.promise])
     const body = Buffer.from(await Promise.race([response.arrayBuffer(), late.promise]))
     if (body.length > mostBytes) throw tooLarge(mostBytes)
     return { code: response.status, header: (name) => response.headers.get(name) ?? undefined, body }

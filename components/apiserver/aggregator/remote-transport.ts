@@ -43,7 +43,7 @@ function send(call: HttpCall, user: UserInfo, { remoteOf, connections, functions
       signal: gone.signal,
       ...(call.body === undefined ? {} : { body: call.body.text }),
     })
-    const answer = Promise.try(serve, request, user).then(
+    const answer = (async () => serve(request, user))().then(
       ({ status, body }): HttpAnswer => ({ code: status, body: body ?? (async function* () {})() }),
       (err: unknown) => {
         throw unreachable(err instanceof Error ? err.message : String(err))

@@ -131,7 +131,7 @@ export async function passToFunction(exchange: Exchange, { url, headers, call, a
   )
   const body = method === "GET" || method === "HEAD" ? {} : { body: webStream(req), duplex: "half" as const }
   const request = new Request(url, { method, headers: fields, signal: gone.signal, ...body })
-  const response = await Promise.try(call, request).catch((err: unknown) => {
+  const response = await (async () => call(request))().catch((err: unknown) => {
     throw unreachable(err instanceof Error ? err.message : String(err))
   })
   const cookies = response.headers.getSetCookie()

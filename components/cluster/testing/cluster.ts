@@ -70,6 +70,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   #stopped: Promise<void> | undefined
   #kubeconfig: string | undefined
 
+  /** @internal */
   constructor(options: ClusterOptions) {
     super()
     this.#parts = clusterParts(options, () => this.#alive())
@@ -80,7 +81,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     this.images = this.#parts.images
   }
 
-  /** Called by `startCluster`. */
+  /** @internal Called by `startCluster`. */
   async start(preload: ClusterOptions["preload"]): Promise<void> {
     const { components } = this.#parts.assembly
     await components.apiserver.start()
@@ -255,8 +256,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   /**
-   * Returns what the API server uses for logs, exec, port forwarding and the kubelet's own paths. Undefined while no
-   * kubelet runs on the node.
+   * @internal Returns what the API server uses for logs, exec, port forwarding and the kubelet's own paths. Undefined
+   * while no kubelet runs on the node.
    */
   connector(node: string): NodeConnector | undefined {
     this.#alive()
@@ -395,6 +396,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     }
   }
 
+  /** @internal */
   protected act<T>(work: (acting: Acting) => Promise<T>): Promise<T> {
     return this.#from(() =>
       work({

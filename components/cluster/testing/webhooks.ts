@@ -55,7 +55,7 @@ export const functionCaller =
       const { promise: silence, reject } = Promise.withResolvers<never>()
       const timer = clock.setTimeout(() => reject(failed("context deadline exceeded")), timeoutMs)
       try {
-        const answered = Promise.try(answerOf, webhook, review).catch((err: unknown) => {
+        const answered = (async () => answerOf(webhook, review))().catch((err: unknown) => {
           throw failed(err instanceof Error ? err.message : String(err))
         })
         return await Promise.race([answered, silence])

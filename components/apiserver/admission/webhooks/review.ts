@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import type { AdmissionAttributes } from "../admission.ts"
+import type { AdmissionAttributes, Operation } from "../admission.ts"
 
 /**
  * The request to a webhook and its response: AdmissionReview. Versions v1 and v1beta1 have the same fields; a v1
@@ -33,7 +33,7 @@ export interface AdmissionRequest {
   readonly requestSubResource?: string
   readonly name?: string
   readonly namespace?: string
-  readonly operation: AdmissionAttributes["operation"]
+  readonly operation: Operation
   readonly userInfo: {
     readonly username: string
     readonly uid?: string

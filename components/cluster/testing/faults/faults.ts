@@ -45,6 +45,7 @@ export class Faults {
   /** The present faults, with their descriptions. */
   readonly #active = new Set<{ readonly words: string }>()
 
+  /** @internal */
   constructor(context: FaultsContext) {
     this.#context = context
     const { apiserver, scheduler, "controller-manager": manager } = context.components

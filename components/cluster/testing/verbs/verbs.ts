@@ -35,7 +35,7 @@ export abstract class KubectlVerbs {
   abstract readonly client: TestClient
   /** Returns the running container of a simulated pod; the first one by default. */
   abstract container(pod: Reference, name?: string): SimulatedContainer | undefined
-  /** Runs a public method; its error shows the line that called it. */
+  /** @internal Runs a public method; its error shows the line that called it. */
   protected abstract act<T>(work: (acting: Acting) => Promise<T>): Promise<T>
 
   /** Returns objects of a kind, of all namespaces by default. */

@@ -1,0 +1,66 @@
+import { readFile, writeFile } from "node:fs/promises"
+import { join, relative, resolve } from "node:path"
+import { build, type BunPlugin } from "bun"
+import { ENTRIES } from "./entries.ts"
+
+/** What `k3ts version` of the package tells, by the constants of pkg/version/version.ts. */
+export interface Identity {
+  readonly version: string
+  readonly commit: string
+  readonly treeState: string
+  /** RFC 3339. */
+  readonly date: string
+}
+
+/** The commands that the package has stand in the place of those of the executable. */
+const fewerCommands: BunPlugin = {
+  name: "commands of the package",
+  setup(builder) {
+    builder.onResolve({ filter: /\/commands\/commands\.ts$/ }, ({ importer }) => ({
+      path: join(importer, "../commands/package-commands.ts"),
+    }))
+  },
+}
+
+/**
+ * Writes the JavaScript of the package into `folder`, with source maps: a file for each way in, one for the command
+ * line, and what they share. All libraries are in it: so it loads in half the time that 700 modules take, and installs
+ * without others. Not minified, so that stack traces can be read without the source maps too. Returns the names of the
+ * libraries.
+ */
+export async function bundle(root: string, folder: string, identity: Identity): Promise<readonly string[]> {
+  const { outputs, metafile } = await build({
+    entrypoints: [...Object.values(ENTRIES), "cmd/k3ts/main.ts"].map((path) => join(root, path)),
+    root,
+    outdir: folder,
+    naming: { entry: "[name].js", chunk: "[name]-[hash].js" },
+    target: "node",
+    format: "esm",
+    splitting: true,
+    sourcemap: "linked",
+    metafile: true,
+    plugins: [fewerCommands],
+    define: {
+      K3TS_VERSION: JSON.stringify(identity.version),
+      K3TS_GIT_COMMIT: JSON.stringify(identity.commit),
+      K3TS_GIT_TREE_STATE: JSON.stringify(identity.treeState),
+      K3TS_BUILD_DATE: JSON.stringify(identity.date),
+    },
+  })
+  for (const { path } of outputs) if (path.endsWith(".map")) await nameSources(root, folder, path)
+  const libraries = Object.keys(metafile?.inputs ?? {}).flatMap((path) => {
+    const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? []
+    return name === undefined ? [] : [name]
+  })
+  return [...new Set(libraries)].sort()
+}
+
+/**
+ * Names the sources in a source map by their places in our repository, not by those on this machine. Their texts are in
+ * the map.
+ */
+async function nameSources(root: string, folder: string, path: string): Promise<void> {
+  const map = JSON.parse(await readFile(path, "utf8")) as { sources: string[] }
+  map.sources = map.sources.map((source) => `../${relative(root, resolve(folder, source))}`)
+  await writeFile(path, JSON.stringify(map))
+}

@@ -1,0 +1,63 @@
+import { afterAll, expect, test } from "bun:test"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { PROGRAM } from "./program.ts"
+import { BUN, DENO, findNode, packArchive, Project, root, TSC } from "./project.ts"
+import { TYPED } from "./typed.ts"
+
+/**
+ * The npm package, from its archive in an empty project. `npm run test:release` does the same with every test runner
+ * and with the versions of Node that the package promises.
+ */
+
+const OLDEST_NODE = 22
+const archive = packArchive()
+const project = new Project([archive])
+afterAll(() => project[Symbol.dispose]())
+project.write("program.mjs", PROGRAM)
+
+const node = findNode(OLDEST_NODE, ["node"])
+const deno = existsSync(DENO) ? DENO : undefined
+if (node === undefined)
+  console.error(`SKIPPED: no Node ${OLDEST_NODE} or later is on the PATH; npm run test:release brings its own`)
+if (deno === undefined) console.error(`SKIPPED: ${DENO} is missing: npm install`)
+
+for (const { title, program, args } of [
+  { title: "Bun", program: BUN, args: [] },
+  { title: "Deno", program: deno, args: ["run", "--allow-all", "--no-lock"] },
+  { title: "Node", program: node, args: [] },
+])
+  test.skipIf(program === undefined)(`a test cluster runs from the archive under ${title}`, () => {
+    const { status, output } = project.run(program ?? "", [...args, "program.mjs"])
+    expect(output).toContain("the package works")
+    expect(status).toBe(0)
+  })
+
+const CONFIG = { strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true, types: [] }
+
+test.each([
+  { title: "NodeNext, without types of a runtime or of the DOM", options: { module: "nodenext", lib: ["es2022"] } },
+  { title: "NodeNext, with the DOM's types", options: { module: "nodenext" } },
+  { title: "bundler resolution", options: { module: "preserve", moduleResolution: "bundler", lib: ["es2022"] } },
+])("the types have no error for tsc with $title", ({ options }) => {
+  project.write("typed.ts", TYPED)
+  project.write(
+    "tsconfig.json",
+    JSON.stringify({ compilerOptions: { target: "es2022", ...CONFIG, ...options }, include: ["typed.ts"] }),
+  )
+  const { status, output } = project.run(BUN, [TSC, "-p", "."])
+  expect(output).toBe("")
+  expect(status).toBe(0)
+})
+
+test("the archive has neither tests nor what belongs to this checkout", () => {
+  const files = project.run("find", ["node_modules/k3ts", "-type", "f"]).output.trim().split("\n")
+  expect(files.length).toBeGreaterThan(50)
+  expect(files.filter((path) => /\.test\.|\.fixtures\.|(?<!\.d)\.ts$/.test(path))).toEqual([])
+  const telling = files.filter((path) => readFileSync(join(project.folder, path), "utf8").includes(root))
+  expect(telling).toEqual([])
+})
+
+test("the package asks for no other", () => {
+  expect(project.run("ls", ["node_modules"]).output).toBe("k3ts\n")
+})
