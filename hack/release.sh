@@ -4,6 +4,8 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 hack/setup.sh
+# The types of the npm package are made by TypeScript, which nothing else of a release needs.
+hack/setup.sh --npm-only
 source hack/identity.sh
 
 # What an earlier step of the same machine wrote must not decide what a release is made of.

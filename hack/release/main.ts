@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { CHECKSUMS, writeChecksums } from "./checksums.ts"
 import { executableName, makeExecutables } from "./executables.ts"
+import { makeNpmPackage } from "./npm-package.ts"
 import type { Maker, Release } from "./release.ts"
 import { differencesOfSecondBuild } from "./verify.ts"
 
@@ -12,7 +13,7 @@ import { differencesOfSecondBuild } from "./verify.ts"
  */
 
 /** In their order: the executables are part of what comes after. */
-const MAKERS: readonly Maker[] = [makeExecutables]
+const MAKERS: readonly Maker[] = [makeExecutables, makeNpmPackage]
 
 const { values: options } = parseArgs({
   options: { "allow-dirty": { type: "boolean", default: false }, verify: { type: "boolean", default: false } },
