@@ -14,8 +14,7 @@ const byService: Index<EndpointSlice> = { name: "ingress/service", of: (slice) =
 /** The endpoints of one port of a Service. */
 interface Backend {
   readonly endpoints: readonly Endpoint[]
-  /** Undefined where the port of the Service does not say. */
-  readonly protocol: BackendProtocol | undefined
+  readonly protocol: BackendProtocol
   /** A client stays with an endpoint: `sessionAffinity: ClientIP`. */
   readonly isSticky: boolean
   /** The index of the next endpoint. */
@@ -43,6 +42,8 @@ const PROTOCOLS: ReadonlyMap<string, BackendProtocol> = new Map([
   ["kubernetes.io/wss", "https1"],
   ["kubernetes.io/h2c", "h2c"],
 ])
+/** The protocol with the same TLS over HTTP/2. */
+const OVER_HTTP2 = { http1: "h2c", https1: "h2", h2c: "h2c", h2: "h2" } as const
 
 /**
  * Finds the endpoints of Services in EndpointSlices, when a request needs them. Requests are distributed round-robin,
@@ -75,16 +76,16 @@ export class Backends {
   /** Returns the next endpoint for a client that is not in `tried`; undefined when there is none. */
   pick(ref: BackendRef, tried: readonly Endpoint[], client: string): Picked | undefined {
     const backend = this.#backendOf(ref)
-    const { endpoints, protocol, isSticky } = backend
-    const { protocol: unsaid = "http1" } = ref
+    const { endpoints, isSticky } = backend
+    const protocol = ref.http2 === true ? OVER_HTTP2[backend.protocol] : backend.protocol
     if (isSticky) {
       const endpoint = stickyEndpoint(client, endpoints, tried)
-      return endpoint === undefined ? undefined : { endpoint, protocol: protocol ?? unsaid }
+      return endpoint === undefined ? undefined : { endpoint, protocol }
     }
     for (let i = 0; i < endpoints.length; i++) {
       const endpoint = endpoints[backend.next % endpoints.length]!
       backend.next = (backend.next + 1) % endpoints.length
-      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol: protocol ?? unsaid }
+      if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol }
     }
     return undefined
   }
@@ -125,7 +126,7 @@ export class Backends {
             .find((all) => all.length > 0) ?? [])
     return {
       endpoints,
-      protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? ""),
+      protocol: PROTOCOLS.get(port?.appProtocol?.toLowerCase() ?? "") ?? "http1",
       // Source of the exception: `spec.SessionAffinity is ignored for headless services`, a warning of the API.
       isSticky: service?.spec.sessionAffinity === "ClientIP" && service.spec.clusterIP !== "None",
       // Starts at a random endpoint, since the first one would otherwise get the first request after each change.

@@ -86,7 +86,9 @@ export class DataPlane {
     this.#tunnels = new Tunnels({ watchdog, pick, chance: () => random.next() })
     const connector: Connector = {
       connect: (endpoint, protocol, isFresh, connected) =>
-        protocol === "h2c" ? http2.connect(endpoint, connected) : http1.connect(endpoint, protocol, isFresh, connected),
+        protocol === "h2c" || protocol === "h2"
+          ? http2.connect(endpoint, protocol, connected)
+          : http1.connect(endpoint, protocol, isFresh, connected),
     }
     const parts: ProxyParts = {
       route: (request, path) => {

@@ -77,7 +77,9 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
           pick,
           connector: {
             connect: (endpoint, protocol, isFresh, done) =>
-              protocol === "h2c" ? http2.connect(endpoint, done) : connector.connect(endpoint, protocol, isFresh, done),
+              protocol === "h2c" || protocol === "h2"
+                ? http2.connect(endpoint, protocol, done)
+                : connector.connect(endpoint, protocol, isFresh, done),
           },
           watchdog,
           httpsPort: 443,

@@ -1,6 +1,5 @@
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { GATEWAY_GROUP } from "../../../pkg/gateway-api/k3ts-class.ts"
-import type { BackendProtocol } from "../proxy/messages.ts"
 import type { BackendRef, Refusal } from "../routing/target.ts"
 import { fails, type Told } from "./conditions.ts"
 import type { Objects, RouteKind } from "./objects.ts"
@@ -26,14 +25,14 @@ export type Resolved =
 
 /**
  * Returns the Service that a reference names. A reference that cannot be used gives a refusal instead: its share of the
- * requests is answered with 500, and `problem` is the condition ResolvedRefs. `protocol` is used when the port of the
- * Service names none. Source: apis/v1/httproute_types.go HTTPRouteRule.BackendRefs.
+ * requests is answered with 500, and `problem` is the condition ResolvedRefs. With `http2` requests go to it over
+ * HTTP/2. Source: apis/v1/httproute_types.go HTTPRouteRule.BackendRefs.
  */
 export function resolve(
   { group, kind, name, namespace, port = 0 }: Reference,
   from: RouteName,
   { grants, service }: Pick<Objects, "grants" | "service">,
-  protocol?: BackendProtocol,
+  http2 = false,
 ): Resolved {
   const to = { group, kind, namespace: namespace ?? from.namespace, name }
   const text = `${kind} ${to.namespace}/${name}`
@@ -50,5 +49,5 @@ export function resolve(
   if (!(found.spec.ports ?? []).some((one) => one.port === port && one.protocol === "TCP"))
     return refused("BackendNotFound", `backend ${text} has no TCP port ${port}`)
   const ref: BackendRef = { namespace: to.namespace, service: name, port }
-  return { to: protocol === undefined ? ref : { ...ref, protocol } }
+  return { to: http2 ? { ...ref, http2 } : ref }
 }

@@ -2,7 +2,6 @@ import { keyFrom } from "../../../pkg/client/informer.ts"
 import { parseDuration } from "../../../pkg/apimachinery/time.ts"
 import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
-import type { BackendProtocol } from "../proxy/messages.ts"
 import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
 import type { Backend, Refusal, Target } from "../routing/target.ts"
 import { resolve, type Reference } from "./backend-refs.ts"
@@ -53,12 +52,9 @@ export function httpRules(route: HTTPRoute, objects: Objects): RouteRules {
   return compiler.rules
 }
 
-/**
- * Compiles a GRPCRoute. Requests go to backends over HTTP/2 without TLS, unless `appProtocol` of the Service's port
- * names another protocol.
- */
+/** Compiles a GRPCRoute. Requests go to backends over HTTP/2: gRPC has no other transport. */
 export function grpcRules(route: GRPCRoute, objects: Objects): RouteRules {
-  const compiler = new Compiler("GRPCRoute", route, objects, "h2c")
+  const compiler = new Compiler("GRPCRoute", route, objects)
   for (const rule of route.spec.rules ?? [{}])
     for (const { method, headers } of rule.matches ?? [{}])
       compiler.add(rule, DEFAULT_POLICY, undefined, () => ({
@@ -73,7 +69,6 @@ class Compiler {
   readonly #owner
   readonly #from
   readonly #objects: Objects
-  readonly #protocol: BackendProtocol | undefined
   readonly #rules: Rule[] = []
   readonly #unresolved: Told[] = []
   readonly #unsupported = new Set<string>()
@@ -81,16 +76,10 @@ class Compiler {
   /** The backends of a rule. All matches of a rule share them, so that weights and metrics count the rule once. */
   readonly #backends = new Map<CommonRule, readonly Backend[]>()
 
-  constructor(
-    kind: "HTTPRoute" | "GRPCRoute",
-    { metadata }: HTTPRoute | GRPCRoute,
-    objects: Objects,
-    protocol?: BackendProtocol,
-  ) {
+  constructor(kind: "HTTPRoute" | "GRPCRoute", { metadata }: HTTPRoute | GRPCRoute, objects: Objects) {
     this.#owner = { kind, key: keyFrom(metadata) }
     this.#from = { kind, namespace: metadata.namespace ?? "" }
     this.#objects = objects
-    this.#protocol = protocol
   }
 
   /** Adds one match of a rule. `prefix` is the path of a PathPrefix match; undefined for other matches. */
@@ -133,7 +122,7 @@ class Compiler {
     let backends = this.#backends.get(rule)
     if (backends !== undefined) return backends
     backends = (rule.backendRefs ?? []).map(({ weight, filters, ...reference }): Backend => {
-      const { to, problem } = resolve(reference, this.#from, this.#objects, this.#protocol)
+      const { to, problem } = resolve(reference, this.#from, this.#objects, this.#from.kind === "GRPCRoute")
       const { changes, redirect, unsupported: why } = filtered(filters ?? [], prefix)
       const unsupported = redirect === undefined ? why : "backendRefs.filters: redirects are for whole rules only"
       if (problem !== undefined) this.#unresolved.push(problem)

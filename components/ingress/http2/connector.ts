@@ -58,16 +58,20 @@ class Session implements Watched {
   }
 }
 
-/** HTTP/2 connections without TLS to backends whose protocol is h2c, such as gRPC servers. */
+/**
+ * HTTP/2 connections to backends, such as gRPC servers. With TLS, certificates are not verified, as over HTTP/1.1.
+ */
 export class Http2Connector {
   readonly #watchdog: Watchdog
+  /** By protocol and endpoint. */
   readonly #sessions = new Map<string, Set<Session>>()
 
   constructor(watchdog: Watchdog) {
     this.#watchdog = watchdog
   }
 
-  connect({ key }: Endpoint, connected: (result: Upstream | Error) => void): () => void {
+  connect(endpoint: Endpoint, protocol: "h2c" | "h2", connected: (result: Upstream | Error) => void): () => void {
+    const key = `${protocol} ${endpoint.key}`
     const known = this.#sessions.get(key)
     if (known !== undefined)
       for (const session of known) {
@@ -75,7 +79,8 @@ export class Http2Connector {
         connected(new ClientStream(session))
         return () => undefined
       }
-    const opened = new Session(connect(`http://${key}`), this.#watchdog)
+    const url = `${protocol === "h2" ? "https" : "http"}://${endpoint.key}`
+    const opened = new Session(connect(url, { rejectUnauthorized: false }), this.#watchdog)
     const { session } = opened
     this.#keep(key, opened)
     let isSettled = false

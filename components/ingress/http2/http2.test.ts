@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import {
   connect,
+  createSecureServer,
   createServer,
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -11,11 +12,22 @@ import {
   type ServerHttp2Stream,
 } from "node:http2"
 import type { AddressInfo } from "node:net"
+import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 import { backend, startProxy } from "../proxy.fixtures.ts"
 
-/** A backend of HTTP/2 without TLS, and a client of HTTP/2 over TLS. */
+const validity = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
+/** Signed by nobody whom the proxy knows, for a name that it does not ask for. */
+const certificate = issueCertificate(createCa({ commonName: "unknown", validity }), {
+  subject: { commonName: "elsewhere.example", organizations: [] },
+  usages: ["server"],
+  dnsNames: ["elsewhere.example"],
+  validity,
+})
+
+/** A backend of HTTP/2, without TLS unless the options say so, and a client of HTTP/2 over TLS. */
 async function through(options: Omit<Parameters<typeof startProxy>[0], "endpoints"> = {}) {
-  const server = createServer()
+  const { certPem: cert, keyPem: key } = certificate
+  const server = options.protocol === "h2" ? createSecureServer({ cert, key }) : createServer()
   const streams: [ServerHttp2Stream, IncomingHttpHeaders][] = []
   const waiting: ((found: [ServerHttp2Stream, IncomingHttpHeaders]) => void)[] = []
   server.on("stream", (stream: ServerHttp2Stream, headers) => {
@@ -75,9 +87,12 @@ async function answerOf(stream: ClientHttp2Stream) {
 }
 
 describe("HTTP/2", () => {
-  test("carries gRPC both ways at once, with trailers, to a backend that asks for it", async () => {
+  test.each([
+    { title: "without TLS", protocol: "h2c" as const },
+    { title: "over TLS", protocol: "h2" as const },
+  ])("carries gRPC both ways at once, with trailers, to a backend $title", async ({ protocol }) => {
     // given
-    await using given = await through()
+    await using given = await through({ protocol })
     const call = ask(given.browser, {
       ":method": "POST",
       ":path": "/echo.Echo/Chat",

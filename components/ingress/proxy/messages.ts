@@ -82,8 +82,8 @@ export interface Endpoint {
   readonly key: string
 }
 
-/** The protocol of a backend: HTTP/1.1, HTTP/1.1 over TLS, or HTTP/2 without TLS. */
-export type BackendProtocol = "http1" | "https1" | "h2c"
+/** The protocol of a backend: HTTP/1.1 without and with TLS, HTTP/2 without (h2c) and with TLS (h2). */
+export type BackendProtocol = "http1" | "https1" | "h2c" | "h2"
 
 /** Whether the message may have a body with any bytes, according to its head. */
 export const hasBody = (framing: Framing): boolean =>

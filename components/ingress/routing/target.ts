@@ -1,6 +1,5 @@
 import type { Key } from "../../../pkg/client/informer.ts"
 import type { Field } from "../http1/head.ts"
-import type { BackendProtocol } from "../proxy/messages.ts"
 import type { Policy } from "./policy.ts"
 
 /** A port of a Service, by name or by number. */
@@ -8,8 +7,11 @@ export interface BackendRef {
   readonly namespace: string
   readonly service: string
   readonly port: string | number
-  /** The protocol to the endpoints where the port of the Service names none; HTTP/1.1 by default. */
-  readonly protocol?: BackendProtocol
+  /**
+   * Whether requests go to the endpoints over HTTP/2 even if the port of the Service names a version 1. The port says
+   * whether TLS is used.
+   */
+  readonly http2?: boolean
 }
 
 /** The kind and key of the object that owns a route. */
