@@ -149,6 +149,29 @@ test("ignored parts of the ConfigMap are reported in an Event", async () => {
   await customise({}, "c.example", [])
 })
 
+test("a ConfigMap that is there at the start is reported once, and those of other namespaces are not read", async () => {
+  // given
+  await using started = await startCluster({ components: { scheduler: false, controllers: false } })
+  const write = (namespace: string, plugin: string) =>
+    started.client.create(ConfigMap, {
+      metadata: { name: "coredns-custom", namespace },
+      data: { "a.override": `${plugin} IN A` },
+    })
+  await write("kube-system", "template")
+  // when
+  const other = await startDns(started)
+  await write("default", "erratic")
+  await started.settle()
+  await other.stop()
+  // then
+  const { items } = await started.client.list(Event)
+  expect(
+    items
+      .filter(({ reason }) => reason === "InvalidConfiguration")
+      .map(({ count, involvedObject }) => ({ count, namespace: involvedObject.namespace })),
+  ).toEqual([{ count: 1, namespace: "kube-system" }])
+})
+
 test("after a change of a Service its name is answered with the new address", async () => {
   const name = "new.default.svc.cluster.local"
   expect((await dns.ask(name, "A")).rcode).toBe("NXDOMAIN")

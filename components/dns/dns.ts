@@ -4,6 +4,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { holdAddresses } from "./address.ts"
@@ -40,6 +41,7 @@ export interface DnsConfig {
 
 /** The ConfigMap in kube-system that changes how names are answered; k3s uses the same name. */
 export const CUSTOM_CONFIG = "coredns-custom"
+const CUSTOM_KEY = `kube-system/${CUSTOM_CONFIG}`
 /** The longest time for which answers of upstream servers are cached, in seconds. Source: k3s manifests/coredns.yaml. */
 const LONGEST_KEPT = 30
 const MAX_FAILS = 2
@@ -61,7 +63,7 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
 
   /** Applies the ConfigMap as it is now, and reports the parts that are ignored in the log and in an Event. */
   function follow(resolver: Resolver, responder: Responder): void {
-    const custom = informers.of(ConfigMap).get(`kube-system/${CUSTOM_CONFIG}`)
+    const custom = informers.of(ConfigMap).get(CUSTOM_KEY)
     const { zones, problems } = readCustom(root, custom?.data ?? {})
     resolver.use(zones)
     responder.forget()
@@ -89,17 +91,19 @@ export function createDns(context: ComponentContext, config: DnsConfig): Compone
       const responder = new Responder({ resolver, metrics, clock, log })
       const forget = () => responder.forget()
       const forgetting = { added: forget, updated: forget, deleted: forget }
-      const following = () => follow(resolver, responder)
+      const following = ({ metadata }: ConfigMap) => {
+        if (keyFrom(metadata) === CUSTOM_KEY) follow(resolver, responder)
+      }
       const unsubscribe = [
         informers.of(Service).on(forgetting),
         informers.of(EndpointSlice).on(forgetting),
         informers.of(Namespace).on(forgetting),
         informers.of(Node).on({ ...forgetting, updated: (node, old) => void (sameAddresses(node, old) || forget()) }),
-        informers.of(ConfigMap).on({ added: following, updated: following, deleted: following }),
       ]
       open.push(async () => unsubscribe.forEach((end) => end()))
+      const customs = informers.of(ConfigMap)
       await informers.whenSynced()
-      following()
+      unsubscribe.push(customs.on({ added: following, updated: following, deleted: following }))
       if (config.holdAddresses) await holdAddresses(addresses)
       signal.throwIfAborted()
       const respond = responder.respond.bind(responder)

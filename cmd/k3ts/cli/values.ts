@@ -89,7 +89,7 @@ export const fileMode = reading(
 
 /** A range in canonical form: `10.42.0.0/16`, `fd42::/56`. */
 export const cidr = checkedBy(isCanonicalCIDR)
-/** Such a range, or a word. */
+/** A range in canonical form, or the text `word`. */
 export const cidrOr = (word: string) => checkedBy((text) => (text === word ? undefined : isCanonicalCIDR(text)))
 
 /** `example.com/name=value`: a label that a node may set on itself. The API refuses others. */
