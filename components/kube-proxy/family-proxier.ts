@@ -2,9 +2,9 @@ import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
-import type { Timer } from "../../pkg/clock/clock.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
+import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
 import { staleConnections } from "./conntrack.ts"
@@ -29,11 +29,6 @@ export interface FamilyProxierOptions {
   readonly events: Pick<EventRecorder, "event">
 }
 
-/**
- * How often to check whether another program has flushed the rules, which the kernel does not report. Source:
- * --iptables-sync-period.
- */
-const CHECK_MS = 30_000
 /** The delay before another attempt after a failure, for example while another program holds the lock. */
 const RETRY_MS = 1000
 /** A synchronization that takes longer is logged. */
@@ -52,11 +47,11 @@ export class FamilyProxier {
   readonly #healthChecks: HealthCheckPorts
   readonly #writer: RuleWriter
   readonly #runner: SyncRunner
+  readonly #flushes: FlushWatch
   /** By Service, the ports of the kernel's rules where these differ from the current ones. */
   readonly #before = new Map<string, readonly ServicePort[]>()
   /** The times of changes that are not in the kernel's rules yet. */
   #triggers: readonly number[] = []
-  #check: Timer | undefined
   #unsubscribe: readonly (() => void)[] = []
   #stopped = false
 
@@ -93,6 +88,18 @@ export class FamilyProxier {
         return RETRY_MS
       },
     })
+    const fields = { family, mode: options.mode }
+    this.#flushes = new FlushWatch({
+      clock,
+      isIntact: () => this.#writer.intact(),
+      flushed: () => {
+        if (this.#runner.isRunning) return
+        log.warn("Another program removed the Service rules; writing them again", fields)
+        this.#writer.forget()
+        this.#request()
+      },
+      failed: (err) => log.warn("Failed to check the Service rules; will retry", { ...fields, err }),
+    })
   }
 
   get problem(): string | undefined {
@@ -113,13 +120,13 @@ export class FamilyProxier {
     await this.#runner.start()
     if (this.problem !== undefined)
       throw new Error(`Cannot write Service rules for ${this.#options.family}: ${this.problem}`)
-    if (!this.#stopped) this.#watchForFlushes()
+    if (!this.#stopped) this.#flushes.start()
   }
 
   /** Stops the updates. The rules stay in the kernel. */
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#check?.cancel()
+    this.#flushes.stop()
     for (const off of this.#unsubscribe) off()
     this.#unsubscribe = []
     this.#healthChecks.stop()
@@ -173,25 +180,5 @@ export class FamilyProxier {
     const lacking = this.#changes.all().filter(({ cluster, local }) => cluster.length > 0 && local.length === 0)
     noLocalEndpoints.internal.set(lacking.filter(({ internalLocal }) => internalLocal).length)
     noLocalEndpoints.external.set(lacking.filter(({ externalLocal }) => externalLocal).length)
-  }
-
-  #watchForFlushes(): void {
-    const { clock, log } = this.#context
-    const { family, mode } = this.#options
-    this.#check = clock.setTimeout(() => {
-      const looked = this.#writer.intact().catch((err: unknown) => {
-        log.warn("Failed to check the Service rules; will retry", { family, mode, err })
-        return true
-      })
-      void looked.then((fine) => {
-        if (this.#stopped) return
-        if (!fine && !this.#runner.isRunning) {
-          log.warn("Another program removed the Service rules; writing them again", { family, mode })
-          this.#writer.forget()
-          this.#request()
-        }
-        this.#watchForFlushes()
-      })
-    }, CHECK_MS)
   }
 }

@@ -2,9 +2,10 @@ import type { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import type { Labels } from "../../pkg/apimachinery/labels.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
-import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { removeTable, transact } from "../../pkg/netfilter/nft.ts"
 import type { PodFacts } from "./pod-facts.ts"
@@ -17,11 +18,6 @@ import { filterBridges, unenforceable } from "./support.ts"
 const GATE_MS = 10_000
 /** The delay before another attempt after a failure. */
 const RETRY_MS = 1000
-/**
- * How often to check whether another program has flushed the table, which the kernel does not report. The same as for
- * kube-proxy's rules.
- */
-const CHECK_MS = 30_000
 
 export interface EnforcerParts extends PolicyTableOptions {
   readonly clock: Clock
@@ -56,9 +52,8 @@ export class Enforcer {
   #unenforceable: string | undefined
   #filtersBridges = false
   readonly #runner: SyncRunner
+  readonly #flushes: FlushWatch
   #waiting: PromiseWithResolvers<void>[] = []
-  #check: Timer | undefined
-  #stopped = true
 
   constructor(parts: EnforcerParts) {
     this.#parts = parts
@@ -69,6 +64,17 @@ export class Enforcer {
         parts.log.error("Failed to write the rules of network policies; will retry", { err })
         return RETRY_MS
       },
+    })
+    this.#flushes = new FlushWatch({
+      clock: parts.clock,
+      isIntact: () => this.#isIntact(),
+      flushed: () => {
+        if (this.#runner.isRunning || !this.#isWritten) return
+        parts.log.warn("Another program removed the rules of network policies; writing them again")
+        this.#isWritten = false
+        this.#runner.request()
+      },
+      failed: (err) => parts.log.warn("Failed to check the rules of network policies; will retry", { err }),
     })
   }
 
@@ -84,7 +90,6 @@ export class Enforcer {
 
   /** Begins to write. Resolves after the first attempt if there is a policy; a failed attempt is repeated. */
   async start(): Promise<void> {
-    this.#stopped = false
     this.#runner.request()
     const tried = this.#runner.start()
     // Without a policy there is no need to wait until an old table is removed.
@@ -92,9 +97,8 @@ export class Enforcer {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
     await this.#runner.stop()
-    this.#check?.cancel()
+    this.#flushes.stop()
     for (const { reject } of this.#waiting.splice(0)) reject(new Error("network policies are not enforced any more"))
   }
 
@@ -183,7 +187,7 @@ export class Enforcer {
     const { host } = this.#parts
     const table = this.#table
     if (table === undefined) {
-      this.#check?.cancel()
+      this.#flushes.stop()
       if (this.#isWritten || this.#isLeftOver) await removeTable(host, "inet", TABLE)
       this.#isWritten = this.#isLeftOver = false
       return
@@ -206,7 +210,7 @@ export class Enforcer {
     }
     this.#isLeftOver = false
     this.#isWritten = true
-    this.#watchForFlushes()
+    this.#flushes.start()
     await this.#filterBridges()
   }
 
@@ -239,19 +243,7 @@ export class Enforcer {
       .filter((address) => !known.has(address))
   }
 
-  #watchForFlushes(): void {
-    this.#check?.cancel()
-    this.#check = this.#parts.clock.setTimeout(() => {
-      void this.#isIntact().then((fine) => {
-        if (this.#stopped || this.#table === undefined || !this.#isWritten) return
-        if (fine || this.#runner.isRunning) return this.#watchForFlushes()
-        this.#parts.log.warn("Another program removed the rules of network policies; writing them again")
-        this.#isWritten = false
-        this.#runner.request()
-      })
-    }, CHECK_MS)
-  }
-
+  /** `nft` fails where the table is missing. */
   async #isIntact(): Promise<boolean> {
     const chain = await this.#parts.host.run("nft", ["list", "chain", "inet", TABLE, "from-pod"]).catch(() => "")
     return chain.includes("vmap @")
