@@ -19,7 +19,7 @@ test.each([
   {
     title: "IPv6",
     given: { cidr: "fd00::/126", except: ["fd00::1/128"] },
-    wants: ["fd00:0:0:0:0:0:0:0", "fd00:0:0:0:0:0:0:2-fd00:0:0:0:0:0:0:3"],
+    wants: ["fd00::", "fd00::2-fd00::3"],
   },
 ])("the addresses of a block: $title", ({ given, wants }) => expect(rangesOf(given).map(rangeText)).toEqual([...wants]))
 
@@ -27,9 +27,5 @@ test("blocks that overlap or touch become one", () => {
   const ranges = ["10.0.1.0/24", "fd00::/127", "10.0.0.0/24", "10.0.1.128/25", "10.0.3.0/24"].flatMap((cidr) =>
     rangesOf({ cidr }),
   )
-  expect(merged(ranges).map(rangeText)).toEqual([
-    "10.0.0.0-10.0.1.255",
-    "10.0.3.0-10.0.3.255",
-    "fd00:0:0:0:0:0:0:0-fd00:0:0:0:0:0:0:1",
-  ])
+  expect(merged(ranges).map(rangeText)).toEqual(["10.0.0.0-10.0.1.255", "10.0.3.0-10.0.3.255", "fd00::-fd00::1"])
 })

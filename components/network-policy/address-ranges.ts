@@ -1,4 +1,4 @@
-import { parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { addressText, parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { IPBlock } from "../../pkg/api/networking/v1/networkpolicy.ts"
 
 /** Addresses of one family from `first` to `last`, both included. */
@@ -46,13 +46,6 @@ const inOrder = (a: AddressRange, b: AddressRange): number =>
 
 /** Formats a range for nft: `10.0.0.0-10.0.0.255`, or a single address. */
 export const rangeText = ({ family, first, last }: AddressRange): string =>
-  first === last ? addressText(family, first) : `${addressText(family, first)}-${addressText(family, last)}`
-
-function addressText(family: Family, number: bigint): string {
-  const [bits, parts] = family === "IPv4" ? [8n, 4] : [16n, 8]
-  const values = Array.from(
-    { length: parts },
-    (_, i) => (number >> (bits * BigInt(parts - 1 - i))) & ((1n << bits) - 1n),
-  )
-  return family === "IPv4" ? values.join(".") : values.map((value) => value.toString(16)).join(":")
-}
+  first === last
+    ? addressText({ family, number: first })
+    : `${addressText({ family, number: first })}-${addressText({ family, number: last })}`

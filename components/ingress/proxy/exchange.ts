@@ -1,6 +1,6 @@
 import { changedFields, changedTarget, locationOf } from "../routing/changes.ts"
 import {
-  chooseBackend,
+  chooseByWeight,
   isRefusal,
   type Backend,
   type BackendRef,
@@ -141,7 +141,7 @@ export class Exchange implements Watched {
     if (routed.redirect !== undefined) return this.#redirect(routed.redirect)
     if (framing.kind === "length" && framing.length > this.#policy.maxBodyBytes)
       return this.#refuse(413, "the body is larger than the Ingress lets through")
-    this.#backend = chooseBackend(routed.backends, this.#parts.chance())
+    this.#backend = chooseByWeight(routed.backends, this.#parts.chance())
     this.#try()
   }
 

@@ -74,7 +74,10 @@ export interface Target extends Changes {
 export const isRefusal = (to: object): to is Refusal => "status" in to && "reason" in to
 
 /** Chooses by weight. `chance` is at least 0 and less than 1. Undefined where no backend has a weight. */
-export function chooseBackend(backends: readonly Backend[], chance: number): Backend | undefined {
+export function chooseByWeight<T extends { readonly weight: number }>(
+  backends: readonly T[],
+  chance: number,
+): T | undefined {
   const [first] = backends
   if (backends.length === 1) return first!.weight > 0 ? first : undefined
   let left = chance * backends.reduce((sum, { weight }) => sum + weight, 0)

@@ -3,6 +3,7 @@ import type { ProxyParts } from "../proxy/exchange.ts"
 import type { Endpoint } from "../proxy/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import type { Passthrough } from "../routing/site.ts"
+import { chooseByWeight } from "../routing/target.ts"
 
 export interface TunnelParts {
   readonly watchdog: Watchdog
@@ -32,8 +33,7 @@ export class Tunnels {
    * answer: the proxy cannot send one in a connection that it does not decrypt.
    */
   open(socket: Socket, client: string, backends: Passthrough["backends"]): void {
-    let left = this.#parts.chance() * backends.reduce((sum, { weight }) => sum + weight, 0)
-    const chosen = backends.find(({ weight }) => weight > 0 && (left -= weight) < 0)
+    const chosen = chooseByWeight(backends, this.#parts.chance())
     if (chosen?.to === undefined) return void socket.destroy()
     const { to } = chosen
     const tunnel = new Tunnel(socket, this.#parts.watchdog, (tried) => this.#parts.pick(to, tried, client)?.endpoint)

@@ -1,5 +1,12 @@
 import { isIP } from "node:net"
-import { canonicalAddress, parseAddress, parseNetwork, type Address } from "../../apimachinery/cidr.ts"
+import {
+  addressText,
+  bitsOf,
+  canonicalAddress,
+  parseAddress,
+  parseNetwork,
+  type Address,
+} from "../../apimachinery/cidr.ts"
 import { isGlobalUnicast } from "../../apimachinery/global-unicast.ts"
 import { NO_SUCH_OVERLOAD } from "../compare.ts"
 import { BOOL, CIDR, INT, IP, STRING, type CelType } from "../type.ts"
@@ -7,8 +14,6 @@ import { CelError, OpaqueValue, type Value } from "../values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Addresses and networks. Source: apiserver pkg/cel/library/{ip,cidr}.go. */
-
-const bitsOf = (family: Address["family"]): number => (family === "IPv4" ? 32 : 128)
 
 export class IpValue extends OpaqueValue {
   readonly type: CelType = IP
@@ -141,17 +146,7 @@ function masked(cidr: CidrValue): Value {
   const { family } = cidr.ip.address
   const rest = BigInt(bitsOf(family) - cidr.prefix)
   const number = (cidr.ip.address.number >> rest) << rest
-  return new CidrValue(new IpValue(addressText(family, number), { family, number }), cidr.prefix)
-}
-
-function addressText(family: Address["family"], number: bigint): string {
-  const size = family === "IPv4" ? 8n : 16n
-  const count = family === "IPv4" ? 4 : 8
-  const parts = Array.from(
-    { length: count },
-    (_, i) => (number >> (size * BigInt(count - 1 - i))) & ((1n << size) - 1n),
-  )
-  return family === "IPv4" ? parts.join(".") : canonicalAddress(parts.map((part) => part.toString(16)).join(":"))
+  return new CidrValue(new IpValue(addressText({ family, number }), { family, number }), cidr.prefix)
 }
 
 const ipTest = (name: string, id: string, holds: (ip: IpValue) => boolean): FunctionDeclaration =>
