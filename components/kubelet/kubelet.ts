@@ -152,7 +152,6 @@ class RunningKubelet implements Component {
     this.#port = undefined
     const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods, dra, devices } = running
     stopping.abort(new Error("the kubelet is being stopped"))
-    node.stop()
     lease.stop()
     staticPods.stop()
     workers.stop()
@@ -161,7 +160,7 @@ class RunningKubelet implements Component {
     volumes.stop()
     dra.stop()
     devices.stop()
-    await Promise.all([status.stop(), context.events.stop(), port?.stop()])
+    await Promise.all([node.stop(), status.stop(), context.events.stop(), port?.stop()])
   }
 
   /** Opens the kubelet's port. If it is taken, that is logged, and everything else works. */

@@ -4,6 +4,7 @@ import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { type NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { sleep, type Timer } from "../../../pkg/clock/clock.ts"
+import { SyncRunner } from "../../../pkg/component/sync-runner.ts"
 import type { KubeletContext } from "../context.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
@@ -25,6 +26,8 @@ export const MEASURE_MS = 10_000
  */
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 7000
+/** Delay before another attempt to write the status. */
+const RETRY_MS = 1000
 
 /**
  * Creates the Node of this machine when it is missing, and keeps its status up to date. Source:
@@ -42,8 +45,7 @@ export class NodeReporter {
   #node: Node | undefined
   #pressure = NO_PRESSURE
   #answered = true
-  #working = false
-  #again = false
+  readonly #runner: SyncRunner
   #timer: Timer | undefined
   #measureTimer: Timer | undefined
   #reported = -Infinity
@@ -55,6 +57,14 @@ export class NodeReporter {
     this.#onMeasured = onMeasured
     // The informer starts early, so that the Node is known when the first pod is checked.
     this.#informer = context.informers.of(Node)
+    this.#runner = new SyncRunner({
+      clock: context.clock,
+      sync: () => this.#sync(),
+      failed: (err) => {
+        if (!this.#stopping.signal.aborted) context.log.warn("Failed to write the status of the node", { err })
+        return RETRY_MS
+      },
+    })
   }
 
   /** The Node of the API; undefined until it has been registered. */
@@ -103,22 +113,20 @@ export class NodeReporter {
     if (ending.aborted) return
     events.event(this.#about, "Normal", "Starting", "Starting kubelet.")
     this.#measureLater()
-    if (this.#again) this.wake()
+    this.#context.spawn("node status", () => this.#runner.start())
   }
 
-  stop(): void {
+  /** Resolves when the write of the status that is under way has ended. */
+  async stop(): Promise<void> {
     this.#stopping.abort(new Error("the kubelet is being stopped"))
     this.#timer?.cancel()
     this.#measureTimer?.cancel()
+    await this.#runner.stop()
   }
 
   /** Called when something in the status may have changed. */
   wake(): void {
-    if (this.#stopping.signal.aborted) return
-    this.#again = true
-    if (this.#working || this.#node === undefined) return
-    this.#working = true
-    this.#context.spawn("node status", () => this.#work())
+    this.#runner.request()
   }
 
   /**
@@ -130,20 +138,13 @@ export class NodeReporter {
     this.wake()
   }
 
-  async #work(): Promise<void> {
-    while (this.#again && !this.#stopping.signal.aborted) {
-      this.#again = false
-      try {
-        await this.#report()
-      } catch (err) {
-        if (this.#stopping.signal.aborted) break
-        this.#context.log.warn("Failed to write the status of the node", { err })
-        if (isNotFound(err)) this.#node = await this.#register().catch(() => this.#node)
-        this.#timer?.cancel()
-        this.#timer = this.#context.clock.setTimeout(() => this.wake(), 1000)
-      }
+  async #sync(): Promise<void> {
+    try {
+      await this.#report()
+    } catch (err) {
+      if (isNotFound(err) && !this.#stopping.signal.aborted) this.#node = await this.#register().catch(() => this.#node)
+      throw err
     }
-    this.#working = false
   }
 
   /**
