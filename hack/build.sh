@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles dist/k3ts, one executable of Bun and all of our code and assets, and packs the images of manifests/examples.
+# Compiles dist/k3ts, one executable of Bun, all of our code and assets, and the images of manifests/examples.
 # Does nothing where neither a source nor the commit changed since the last build. Needs hack/setup.sh to have run.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source hack/identity.sh
@@ -9,7 +9,7 @@ inputs() {
   printf '%s\n' "$version" "$commit" "$tree_state" "$date" "$("$bun" --version)"
   find cmd components pkg manifests package-lock.json tsconfig.json hack/{build,compile,identity}.sh hack/images.ts \
     -type f ! -name '*.test.ts' -print0 |
-    LC_ALL=C sort -z | xargs -0 sha256sum
+    LC_ALL=C sort -z | xargs -0 sha256sum /bin/busybox
 }
 
 mkdir -p dist
@@ -19,15 +19,15 @@ if [ -x dist/k3ts ] && [ "$(cat dist/.inputs 2>/dev/null)" = "$checksum" ]; then
   exit 0
 fi
 
-say "Building dist/k3ts"
-# Written aside and then moved, since a running executable cannot be overwritten.
-trap 'rm -rf dist/.new' EXIT
-hack/compile.sh dist/.new/k3ts --target=bun
-mv dist/.new/k3ts dist/k3ts
-
 say "Packing the images of manifests/examples"
 mkdir -p dist/images
 "$bun" hack/images.ts dist/images/k3ts-examples.tar
+
+say "Building dist/k3ts"
+# Written aside and then moved, since a running executable cannot be overwritten.
+trap 'rm -rf dist/.new' EXIT
+hack/compile.sh dist/.new/k3ts --target=bun --asset=dist/images/k3ts-examples.tar.zst
+mv dist/.new/k3ts dist/k3ts
 
 echo "$checksum" >dist/.inputs
 say "Built dist/k3ts $version ($(du -h dist/k3ts | cut -f1))"

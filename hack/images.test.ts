@@ -5,8 +5,9 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { EXAMPLE_IMAGES } from "../components/containerd/images/example-images.ts"
 import { buildImage } from "../pkg/oci/image.ts"
-import { busyboxImage, webImage } from "./images.ts"
+import { busyboxImage, exampleArchive, webImage } from "./images.ts"
 
 const hasBusybox = existsSync("/bin/busybox")
 if (!hasBusybox) console.warn("SKIPPED: the images are made of /bin/busybox, which is missing; run hack/setup.sh")
@@ -15,6 +16,12 @@ describe.skipIf(!hasBusybox)("the images of the examples and tests", () => {
   test("have a shell and the commands that kubectl exec and cp need", () => {
     const paths = busyboxImage().layers.flatMap(({ files }) => files.map(({ path }) => path))
     expect(paths).toEqual(expect.arrayContaining(["bin/busybox", "bin/sh", "bin/tar", "usr/bin/wget", "tmp"]))
+  })
+
+  test("are packed under the names that the program brings out of the executable", () => {
+    const archive = Buffer.from(exampleArchive()).toString("latin1")
+    const names = [...archive.matchAll(/"io\.containerd\.image\.name":"([^"]+)"/g)].map(([, name]) => name!)
+    expect(names).toEqual([...EXAMPLE_IMAGES])
   })
 
   test("share the layer with busybox, and differ from version to version", () => {

@@ -1,16 +1,31 @@
 /**
  * The container images of manifests/examples and of the tests, made of Debian's busybox-static alone, so that no
- * registry is asked for them. `bun hack/images.ts FILE` writes them all into one archive; `hack/start.sh` lays that
- * where k3ts imports it.
+ * registry is asked for them. `bun hack/images.ts FILE` writes them all into one archive, FILE, and once more in zstd,
+ * FILE.zst, which `hack/build.sh` makes part of the executable.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { argv } from "node:process"
+import { constants, zstdCompressSync } from "node:zlib"
 import { buildImageArchive } from "../pkg/oci/archive.ts"
 import type { ImageSource, LayerSource } from "../pkg/oci/image.ts"
 import type { TarEntry } from "../pkg/oci/tar.ts"
 
-const BUSYBOX = "/bin/busybox"
+/** A static busybox of Debian. */
+export interface Busybox {
+  readonly program: Buffer
+  /** The paths of its commands, as `busybox --list-full` prints them. */
+  readonly commands: readonly string[]
+  /** Go's name of the processor. Defaults to this machine's. */
+  readonly architecture?: string
+}
+
+/** Returns the busybox of this machine. */
+export const hostBusybox = (path = "/bin/busybox"): Busybox => ({
+  program: readFileSync(path),
+  commands: execFileSync(path, ["--list-full"], { encoding: "utf8" }).trim().split("\n").sort(),
+})
+
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /**
@@ -62,15 +77,20 @@ exit 1
 `
 
 /** A shell and all of busybox's commands. */
-export function busyboxImage(name = "k3ts.local/busybox:1"): ImageSource {
-  return { name, layers: [busyboxLayer()], config: { Env: [PATH], Cmd: ["sh"], WorkingDir: "/" } }
+export function busyboxImage(name = "k3ts.local/busybox:1", busybox = hostBusybox()): ImageSource {
+  return {
+    name,
+    layers: [busyboxLayer(busybox)],
+    config: { Env: [PATH], Cmd: ["sh"], WorkingDir: "/" },
+    ...architectureOf(busybox),
+  }
 }
 
 /**
  * A web server of the files in /www on port 80 (or $PORT). The first line of its log names `version`, which tells the
  * pods of two images apart in a rolling update.
  */
-export function webImage(version = "1", name = `k3ts.local/web:${version}`): ImageSource {
+export function webImage(version = "1", name = `k3ts.local/web:${version}`, busybox = hostBusybox()): ImageSource {
   const layer: LayerSource = {
     files: [
       { type: "directory", path: "www" },
@@ -81,10 +101,25 @@ export function webImage(version = "1", name = `k3ts.local/web:${version}`): Ima
   }
   return {
     name,
-    layers: [busyboxLayer(), layer],
+    layers: [busyboxLayer(busybox), layer],
     config: { Env: [PATH], Entrypoint: ["/usr/bin/web"], ExposedPorts: { "80/tcp": {} }, WorkingDir: "/www" },
+    ...architectureOf(busybox),
   }
 }
+
+/** The images of manifests/examples, as the executable has them: in one archive. */
+export const exampleArchive = (busybox = hostBusybox()): Uint8Array =>
+  buildImageArchive(
+    busyboxImage(undefined, busybox),
+    webImage("1", undefined, busybox),
+    webImage("2", undefined, busybox),
+  )
+
+/** Compresses an archive as far as zstd can without more memory for who unpacks it. */
+export const compressed = (archive: Uint8Array): Uint8Array =>
+  zstdCompressSync(archive, { params: { [constants.ZSTD_c_compressionLevel]: 19 } })
+
+const architectureOf = ({ architecture }: Busybox) => (architecture === undefined ? {} : { architecture })
 
 /**
  * Debian's busybox lets the option parser write the seconds of wget's `-T` through a null pointer, since it has no time
@@ -112,9 +147,8 @@ function patched(bytes: Buffer, from: string, to: string): Buffer {
 }
 
 /** Debian's busybox and links of all its commands, with the folders and the users that programs expect. */
-export function busyboxLayer(): LayerSource {
-  const busybox = withoutWgetCrash(readFileSync(BUSYBOX))
-  const commands = execFileSync(BUSYBOX, ["--list-full"], { encoding: "utf8" }).trim().split("\n").sort()
+export function busyboxLayer({ program, commands } = hostBusybox()): LayerSource {
+  const busybox = withoutWgetCrash(program)
   const folders = new Set([
     "bin",
     "sbin",
@@ -161,5 +195,7 @@ export function file(path: string, text: string, mode = 0o644): TarEntry {
 if (import.meta.main) {
   const [target] = argv.slice(2)
   if (target === undefined) throw new Error("Cannot write images: expected the file to write as the only argument")
-  writeFileSync(target, buildImageArchive(busyboxImage(), webImage("1"), webImage("2")))
+  const archive = exampleArchive()
+  writeFileSync(target, archive)
+  writeFileSync(`${target}.zst`, compressed(archive))
 }

@@ -15,6 +15,7 @@ import { silent } from "../../pkg/log/log.ts"
 import { buildImageArchive } from "../../pkg/oci/archive.ts"
 import { writeCniConfig } from "./network/cni.ts"
 import { Containerd } from "./containerd.ts"
+import { EXAMPLE_IMAGES, withExampleImages } from "./images/example-images.ts"
 import { importImages } from "./images/images.ts"
 import { busybox, missingHere } from "./needs.fixtures.ts"
 import { presentImage } from "../../pkg/cri/arriving-image.ts"
@@ -92,6 +93,24 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(folder)
     expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false)
   }, 60_000)
+
+  test("brings the images of the examples out of the executable, once for all pods that pull them", async () => {
+    // given an executable with an archive
+    let reads = 0
+    const [web = ""] = EXAMPLE_IMAGES
+    const archive = buildImageArchive({ name: web, layers: [{ files: [] }], config: {} })
+    const service = withExampleImages(images, paths, realClock, async () => {
+      reads++
+      return archive
+    })
+    // when two pods pull one of its images at once
+    const pulled = await Promise.all([service.pullImage({ image: web }), service.pullImage({ image: web })])
+    // then it is there, and was brought once
+    expect(pulled).toEqual([web, web])
+    expect((await service.imageStatus(web))?.repoTags).toEqual([web])
+    expect(reads).toBe(1)
+    await images.removeImage(web)
+  })
 
   let pods = 0
   const sandbox = (name: string): PodSandboxConfig => ({

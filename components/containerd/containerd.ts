@@ -9,6 +9,7 @@ import { Archives, shown } from "./images/archives.ts"
 import { containerdConfig, foldersOf } from "./config.ts"
 import { detectCgroupDriver, inspectHost, type HostFacts } from "./host.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
+import { withExampleImages } from "./images/example-images.ts"
 import { importImages } from "./images/images.ts"
 import type { ContainerdPaths } from "./paths.ts"
 import { PAUSE_IMAGE, pauseArchitecture, pauseImageArchive } from "./images/pause-image.ts"
@@ -66,7 +67,8 @@ export class Containerd implements Component {
     this.paths = paths
     this.cgroupDriver = cgroupDriver
     this.pauseImage = pauseImage
-    this.cri = connectCri(paths.socket, clock)
+    const cri = connectCri(paths.socket, clock)
+    this.cri = { ...cri, images: withExampleImages(cri.images, paths, clock) }
     this.#clock = clock
     this.#log = log.child({ component: "containerd" })
     this.#archives = new Archives({ paths, clock, log: this.#log, images: this.cri.images })

@@ -6,6 +6,7 @@ import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { EXAMPLE_IMAGES } from "../../components/containerd/images/example-images.ts"
 import { busyboxImage, webImage } from "../../hack/images.ts"
 import { Event } from "../../pkg/api/core/v1/event.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -120,11 +121,26 @@ describeOnNode("images", () => {
     60_000,
   )
 
-  test("of the examples were imported at the start", async () => {
-    expect(JSON.parse((await images("list", "--output", "json")).out)).toContainEqual(
-      expect.objectContaining({ names: expect.arrayContaining([BUSYBOX]) as unknown }),
-    )
-  })
+  test("of the examples come out of the executable, for who pulls one and as an archive for other runtimes", async () => {
+    // given a node that has none of them
+    const names = async () =>
+      (JSON.parse((await images("list", "--output", "json")).out) as { names: string[] }[]).flatMap(
+        ({ names }) => names,
+      )
+    expect(await names()).not.toContain(BUSYBOX)
+    // when a pod wants one, whatever it has already
+    await cluster.runPod("example", {
+      terminationGracePeriodSeconds: 1,
+      containers: [container(BUSYBOX, { imagePullPolicy: "Always" })],
+    })
+    // then all are there
+    expect(await names()).toEqual(expect.arrayContaining([...EXAMPLE_IMAGES]))
+    expect((await events("example")).join("\n")).toContain(`Pulled: Successfully pulled image "${BUSYBOX}"`)
+    // and as a file
+    const archive = join(folder, "examples.tar")
+    expect(await run(EXECUTABLE, ["images", "export", archive])).toMatchObject({ code: 0, err: "" })
+    expect((await images("import", archive)).out.trim().split("\n").sort()).toEqual([...EXAMPLE_IMAGES])
+  }, 60_000)
 })
 
 interface Login {

@@ -1,6 +1,6 @@
 import { describe } from "bun:test"
 import { spawnSync } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, mkdtempSync } from "node:fs"
+import { existsSync, mkdtempSync } from "node:fs"
 import { createConnection } from "node:net"
 import { hostname } from "node:os"
 import { join } from "node:path"
@@ -13,10 +13,8 @@ import { createHttpsTransport, type HttpsTransport } from "../../pkg/client/http
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { Kubectl, run } from "./kubectl.ts"
-import { startServer, type TestServer } from "./server.ts"
+import { EXECUTABLE, startServer, type TestServer } from "./server.ts"
 
-/** Holds k3ts.local/busybox:1 and k3ts.local/web:1 and :2. */
-export const IMAGES = join(import.meta.dirname, "../../dist/images/k3ts-examples.tar")
 export const BUSYBOX = "k3ts.local/busybox:1"
 export const WEB = "k3ts.local/web:1"
 
@@ -31,7 +29,7 @@ function missing(): readonly string[] {
     ...["containerd", "runc", "iptables", "nft", "conntrack", "kubectl", "curl", "script"].filter(
       (program) => !found(program),
     ),
-    ...(existsSync(IMAGES) ? [] : ["dist/images (hack/build.sh makes it)"]),
+    ...(existsSync(EXECUTABLE) ? [] : [`${EXECUTABLE} (hack/build.sh makes it)`]),
   ]
 }
 
@@ -92,7 +90,7 @@ export interface Cluster extends AsyncDisposable {
 const LIMIT_MS = 30_000
 
 /**
- * Starts a cluster, with the images of the examples. Only one node can run on a machine, since its network and its
+ * Starts a cluster, which has the images of the examples. Only one node can run on a machine, since its network and its
  * runtime folder are the machine's.
  * @throws Error when one runs already
  */
@@ -106,10 +104,6 @@ export async function startCluster({
     agent: true,
     flags,
     ...(dataDir === undefined ? {} : { dataDir }),
-    prepare(dir) {
-      mkdirSync(join(dir, "agent/images"), { recursive: true })
-      cpSync(IMAGES, join(dir, "agent/images/k3ts-examples.tar"))
-    },
   })
   const cluster = connect(server)
   try {

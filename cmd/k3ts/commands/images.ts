@@ -1,4 +1,6 @@
-import { existsSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
+import { zstdDecompressSync } from "node:zlib"
+import { EXAMPLE_IMAGES, exampleImages } from "../../../components/containerd/images/example-images.ts"
 import { importImages } from "../../../components/containerd/images/images.ts"
 import { containerdPaths } from "../../../components/containerd/paths.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -59,6 +61,20 @@ const importCommand = defineCommand({
   },
 })
 
+const exportCommand = defineCommand({
+  summary: "Write the images of the examples, which are inside k3ts, into an archive for another runtime",
+  flags: {},
+  positionals: { name: "FILE", min: 1, max: 1 },
+  async run({ args: [file], print }) {
+    const archive = await exampleImages()
+    if (archive === undefined)
+      throw new Error("The images of the examples are part of the executable only: build it with npm run build")
+    writeFileSync(file!, zstdDecompressSync(archive))
+    print(`Wrote ${EXAMPLE_IMAGES.join(", ")} into ${file}\n`)
+    return 0
+  },
+})
+
 const remove = defineCommand({
   summary: "Remove images from the node's store",
   flags,
@@ -103,7 +119,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
 const group: CommandGroup = {
   summary: "Images of this node's container runtime",
-  commands: { import: importCommand, list, remove },
+  commands: { import: importCommand, list, remove, export: exportCommand },
   aliases: { ls: "list", rm: "remove" },
 }
 export default group

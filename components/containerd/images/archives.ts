@@ -98,11 +98,11 @@ export async function shown(
   images: ImageService,
   clock: Clock,
   names: readonly string[],
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<void> {
   const deadline = clock.monotonic() + SHOWN_WITHIN_MS
   for (const name of names) {
-    while ((await images.imageStatus(name, { signal })) === undefined) {
+    while ((await images.imageStatus(name, signal && { signal })) === undefined) {
       if (clock.monotonic() > deadline)
         throw new Error(
           `containerd has imported ${name}, but its CRI does not show it after ${SHOWN_WITHIN_MS / 1000} s`,

@@ -3,9 +3,8 @@
  * and for each of them a namespace of its own. They run side by side, as most of their time is waiting.
  */
 import { afterAll, beforeAll, test } from "bun:test"
-import { cpSync, mkdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
-import { describeOnNode, IMAGES } from "../../harness/cluster.ts"
+import { readFileSync } from "node:fs"
+import { describeOnNode } from "../../harness/cluster.ts"
 import { startServer } from "../../harness/server.ts"
 import { ConformanceCluster } from "../cluster.ts"
 import { condition } from "../workload-cluster.ts"
@@ -71,14 +70,7 @@ class Turns {
 }
 
 async function startNodeCluster(flags: readonly string[]): Promise<ConformanceCluster> {
-  const server = await startServer({
-    agent: true,
-    flags,
-    prepare(dir) {
-      mkdirSync(join(dir, "agent/images"), { recursive: true })
-      cpSync(IMAGES, join(dir, "agent/images/k3ts-examples.tar"))
-    },
-  })
+  const server = await startServer({ agent: true, flags })
   const { port, token } = server
   const kubeconfig = readFileSync(server.kubeconfig, "utf8")
   const url = `https://127.0.0.1:${port}`
