@@ -7,7 +7,8 @@ import { UsageError } from "../cli/usage-error.ts"
  */
 export const COMPLETE = "__complete"
 
-const SCRIPTS: Readonly<Record<string, string>> = {
+/** By shell. */
+export const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `# k3ts completion for bash. Load it with: source <(k3ts completion bash)
 _k3ts() {
   local cur=\${COMP_WORDS[COMP_CWORD]} line

@@ -16,6 +16,7 @@ export default defineCommand({
     "data-dir": dataDirFlag(),
     "write-kubeconfig": kubeconfigFlag(),
     "default-local-storage-path": serverFlags["default-local-storage-path"],
+    "dry-run": boolean("Print what would be removed, a path on each line, and change nothing"),
     yes: boolean("Do not ask", { short: "y" }),
   },
   async run({ flags, print }) {
@@ -26,6 +27,11 @@ export default defineCommand({
       throw new Error(
         `${dataDir} has neither a folder "server" nor "agent": it is no data directory of k3ts, so nothing was removed`,
       )
+    const logs = podLogs(dataDir)
+    if (flags["dry-run"]) {
+      print([...folders, ...logs].map((path) => `${path}\n`).join(""))
+      return 0
+    }
     if (
       !flags.yes &&
       !(await confirmed(`This stops every pod and removes ${folders.join(", ") || "what is left on the host"}. Go on?`))
@@ -33,7 +39,6 @@ export default defineCommand({
       print("Nothing was removed\n")
       return 1
     }
-    const logs = podLogs(dataDir)
     await killAll({
       dataDir,
       storage: flags["default-local-storage-path"],

@@ -1,0 +1,69 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { Release } from "../release.ts"
+
+/** An npm package that is part of the executable. */
+interface Bundled {
+  readonly path: string
+  readonly name: string
+  readonly version: string
+  readonly license: string
+}
+
+interface LockEntry {
+  readonly version?: string
+  readonly license?: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly devOptional?: boolean
+}
+
+/** Returns the packages of the lock file that the program is made of, in the order of their names. */
+async function bundled(root: string): Promise<readonly Bundled[]> {
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, LockEntry>>
+  }
+  return Object.entries(lock.packages)
+    .filter(([path, { dev, optional, devOptional }]) => path !== "" && !dev && !optional && !devOptional)
+    .map(([path, { version = "", license = "" }]) => ({
+      path,
+      name: path.replace(/^.*node_modules\//, ""),
+      version,
+      license,
+    }))
+}
+
+/** Returns the text that Debian asks for with each package. Source: Debian Policy, 12.5. */
+export async function copyrightText({ root, epoch }: Pick<Release, "root" | "epoch">): Promise<string> {
+  const packages = (await bundled(root)).map(({ name, version, license }) => `  ${name} ${version}: ${license}`)
+  return `k3ts, a Kubernetes cluster in one executable.
+
+Copyright ${new Date(epoch * 1000).getUTCFullYear()} the k3ts developers
+License: Apache-2.0
+
+  On Debian systems, the text of the Apache License 2.0 is in
+  /usr/share/common-licenses/Apache-2.0.
+
+The executable contains the Bun runtime (https://bun.com), under the MIT
+license, with the JavaScript engine of WebKit, under version 2 of the GNU
+Library General Public License, whose text is in
+/usr/share/common-licenses/LGPL-2. How to build Bun, and so to link it with
+another version of that engine, is described on its pages.
+
+It contains code of these npm packages. The texts of their licenses, with
+their copyright notices, are in /usr/share/doc/k3ts/licenses.gz.
+
+${packages.join("\n")}
+`
+}
+
+/** Returns the license texts of all npm packages in the executable. */
+export async function licenseTexts(root: string): Promise<string> {
+  const texts: string[] = []
+  for (const { path, name, version } of await bundled(root)) {
+    const files = (await readdir(join(root, path))).filter((file) => /^licen[cs]e/i.test(file)).sort()
+    for (const file of files)
+      texts.push(`==> ${name} ${version}: ${file}\n\n${await readFile(join(root, path, file), "utf8")}`)
+  }
+  return texts.join("\n")
+}
