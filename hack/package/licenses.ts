@@ -10,7 +10,7 @@ export async function licencesOf(root: string, libraries: readonly string[]): Pr
       readonly version: string
       readonly license: string
     }
-    const file = (await readdir(folder)).find((one) => /^licen[cs]e(\.(md|txt))?$/i.test(one))
+    const file = (await readdir(folder)).find((one) => /^licen[cs]e([-.].*)?$/i.test(one))
     if (file === undefined) throw new Error(`${name}: the text of its licence (${license}) is not in its package`)
     const text = (await readFile(join(folder, file), "utf8")).trim()
     parts.push(`${name} ${version} (${license})\n\n${text}\n`)

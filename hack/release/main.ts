@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { CHECKSUMS, writeChecksums } from "./checksums.ts"
+import { makeDebianPackages } from "./debian/package.ts"
 import { executableName, makeExecutables } from "./executables.ts"
 import { makeNpmPackage } from "./npm-package.ts"
 import type { Maker, Release } from "./release.ts"
@@ -13,7 +14,7 @@ import { differencesOfSecondBuild } from "./verify.ts"
  */
 
 /** In their order: the executables are part of what comes after. */
-const MAKERS: readonly Maker[] = [makeExecutables, makeNpmPackage]
+const MAKERS: readonly Maker[] = [makeExecutables, makeNpmPackage, makeDebianPackages]
 
 const { values: options } = parseArgs({
   options: { "allow-dirty": { type: "boolean", default: false }, verify: { type: "boolean", default: false } },

@@ -1,14 +1,17 @@
-import { readdir, readFile } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { licencesOf } from "../../package/licenses.ts"
 import type { Release } from "../release.ts"
 
 /** An npm package that is part of the executable. */
 interface Bundled {
-  readonly path: string
   readonly name: string
   readonly version: string
   readonly license: string
 }
+
+/** Of these the executable contains no code, or code whose licence the text below names. */
+const WITHOUT_TEXT = ["bun", "@types/node", "undici-types"]
 
 interface LockEntry {
   readonly version?: string
@@ -26,12 +29,19 @@ async function bundled(root: string): Promise<readonly Bundled[]> {
   return Object.entries(lock.packages)
     .filter(([path, { dev, optional, devOptional }]) => path !== "" && !dev && !optional && !devOptional)
     .map(([path, { version = "", license = "" }]) => ({
-      path,
       name: path.replace(/^.*node_modules\//, ""),
       version,
       license,
     }))
+    .filter(({ name }) => !WITHOUT_TEXT.includes(name))
 }
+
+/** Returns the texts of the licences of all npm packages in the executable. */
+export const licenseTexts = async (root: string): Promise<string> =>
+  licencesOf(
+    root,
+    (await bundled(root)).map(({ name }) => name),
+  )
 
 /** Returns the text that Debian asks for with each package. Source: Debian Policy, 12.5. */
 export async function copyrightText({ root, epoch }: Pick<Release, "root" | "epoch">): Promise<string> {
@@ -57,13 +67,3 @@ ${packages.join("\n")}
 `
 }
 
-/** Returns the license texts of all npm packages in the executable. */
-export async function licenseTexts(root: string): Promise<string> {
-  const texts: string[] = []
-  for (const { path, name, version } of await bundled(root)) {
-    const files = (await readdir(join(root, path))).filter((file) => /^licen[cs]e/i.test(file)).sort()
-    for (const file of files)
-      texts.push(`==> ${name} ${version}: ${file}\n\n${await readFile(join(root, path, file), "utf8")}`)
-  }
-  return texts.join("\n")
-}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { makeDebianPackages } from "./package.ts"
+
+const hasDpkg = Bun.which("dpkg-deb") !== null
+if (!hasDpkg) console.warn("SKIPPED: the tests of Debian's packages need dpkg-deb: apt-get install dpkg")
+
+const root = join(import.meta.dirname, "../../..")
+let scratch: string
+beforeAll(() => void (scratch = mkdtempSync(join(tmpdir(), "k3ts-deb-"))))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+/** Makes the packages of executables that are two lines of text. Returns the path of the one for amd64. */
+async function make(name: string): Promise<string> {
+  const folder = join(scratch, name)
+  for (const one of ["scratch", "output"]) mkdirSync(join(folder, one), { recursive: true })
+  const executables = { amd64: join(folder, "amd64"), arm64: join(folder, "arm64") }
+  for (const path of Object.values(executables)) writeFileSync(path, "#!/bin/sh\nexit 0\n")
+  const output = join(folder, "output")
+  const [first] = await makeDebianPackages({
+    version: "1.2.3",
+    commit: "c".repeat(40),
+    epoch: 1_700_000_000,
+    root,
+    executables,
+    scratch: join(folder, "scratch"),
+    output,
+  })
+  return join(output, first!)
+}
+
+const dpkgDeb = (...args: readonly string[]): string => spawnSync("dpkg-deb", args, { encoding: "utf8" }).stdout
+
+test.skipIf(!hasDpkg)("a package has the same bytes in another folder and under another umask", async () => {
+  const one = await make("one")
+  const mask = process.umask(0o077)
+  const other = await make("another").finally(() => process.umask(mask))
+  expect(Buffer.compare(readFileSync(one), readFileSync(other))).toBe(0)
+})
+
+test.skipIf(!hasDpkg)("everything in a package belongs to root, and only root may change it", async () => {
+  const lines = dpkgDeb("--contents", await make("owners"))
+    .trim()
+    .split("\n")
+  expect(lines.length).toBeGreaterThan(30)
+  expect(lines.filter((line) => !/^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root\/root /.test(line))).toEqual([])
+  expect(lines.filter((line) => line.startsWith("-rwx")).map((line) => line.split(" ").at(-1))).toEqual([
+    "./usr/bin/k3ts",
+  ])
+})
+
+test.skipIf(!hasDpkg)("the config file is one that an upgrade does not overwrite, and holds no setting", async () => {
+  const path = await make("conffile")
+  expect(dpkgDeb("--info", path, "conffiles")).toBe("/etc/k3ts/config.yaml\n")
+  const settings = readFileSync(join(import.meta.dirname, "config.yaml"), "utf8")
+  expect(settings.split("\n").filter((line) => line !== "" && !line.startsWith("#"))).toEqual([])
+})
+
+test.skipIf(!hasDpkg)("what a package says of itself is that of the release", async () => {
+  const path = await make("control")
+  expect(path).toEndWith("k3ts_1.2.3-1_amd64.deb")
+  expect(dpkgDeb("--field", path, "Version", "Architecture")).toBe("Version: 1.2.3-1\nArchitecture: amd64\n")
+})
