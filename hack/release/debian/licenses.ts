@@ -66,4 +66,3 @@ their copyright notices, are in /usr/share/doc/k3ts/licenses.gz.
 ${packages.join("\n")}
 `
 }
-
