@@ -20,7 +20,8 @@ export interface Lock {
   release(): void
 }
 
-const pidFile = (dataDir: string): string => join(dataDir, "server/k3ts.pid")
+const PID_FILE = "k3ts.pid"
+const pidFile = (dataDir: string): string => join(dataDir, "server", PID_FILE)
 /**
  * Held by the one server that runs a node on this machine, because network, rules and the runtime's socket exist once.
  */
@@ -29,6 +30,13 @@ export const NODE_PID_FILE = "/run/k3ts/k3ts.pid"
 /** Locks the data directory for this process. @throws Error that names the holder */
 export const lockDataDir = (dataDir: string, pid = process.pid): Lock =>
   lock(pidFile(dataDir), pid, 0o700, () => refuseSecondServer(dataDir))
+
+/** Locks a folder that is to become the `server` folder of a data directory, for this process. */
+export const lockRestore = (folder: string, pid = process.pid): Lock =>
+  lock(join(folder, PID_FILE), pid, 0o700, () => undefined)
+
+/** Returns the process that made such a folder. */
+export const restorerOf = (folder: string): RunningServer | undefined => holderOf(join(folder, PID_FILE))
 
 /** Locks the machine for the node of this process. @throws Error that names the holder */
 export const lockNode = (path = NODE_PID_FILE, pid = process.pid): Lock =>

@@ -104,6 +104,24 @@ export const serverFlags = {
     placeholder: "SIZE",
     defaultText: "128Mi",
   }),
+  "disable-snapshots": boolean("Take no snapshots by itself"),
+  "snapshot-schedule-cron": value(v.cron.prefault("0 */12 * * *"), "When snapshots are taken, in this machine's time", {
+    placeholder: "CRON",
+    defaultText: "0 */12 * * *",
+  }),
+  "snapshot-retention": value(v.count.prefault("5"), "How many of them are kept", {
+    placeholder: "COUNT",
+    defaultText: "5",
+  }),
+  "snapshot-dir": value(v.filePath.optional(), "Folder of snapshots", {
+    placeholder: "DIR",
+    path: true,
+    defaultText: "snapshots in data-dir",
+  }),
+  "snapshot-name": value(v.snapshotName.default("snapshot"), "First part of their names; node and time follow", {
+    placeholder: "NAME",
+  }),
+  "snapshot-compress": boolean("Compress snapshots with zstd", { defaultText: "true" }, true),
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
   "request-timeout": value(v.duration.prefault("60s"), "Longest time for a request that is no watch or stream", {
     placeholder: "DURATION",

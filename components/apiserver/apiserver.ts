@@ -22,6 +22,7 @@ import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import type { FindExtensionServer, OwnExtension } from "./aggregator/extension-server.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
+import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
@@ -142,6 +143,8 @@ export interface ApiServer extends Component {
   readonly files: ServingFiles | undefined
   /** The port of the server; undefined before `start` or without `listen`. */
   readonly port: number | undefined
+  /** Returns the stored objects as they are now, for a snapshot. @throws ApiError before `start` */
+  image(): ClusterImage
   /** Opens a port on a server that was started without one. Resolves to the port. */
   listen(at: ListenAt): Promise<number>
 }
@@ -354,6 +357,10 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       const { listen } = current()
       if (listener === undefined) await listen(at)
       return listener!.port
+    },
+    image() {
+      if (store === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
+      return clusterImage(store)
     },
     async start() {
       try {

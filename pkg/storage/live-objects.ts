@@ -1,5 +1,5 @@
 import { Loans } from "./loans.ts"
-import { Shelf } from "./shelf.ts"
+import { Shelf, type Shelved } from "./shelf.ts"
 import { resourceOf, SortedKeys } from "./sorted-keys.ts"
 import type { Elsewhere, StoredObject } from "./stored-object.ts"
 
@@ -37,9 +37,15 @@ export class LiveObjects {
   startingWith(prefix: string): readonly StoredObject[] {
     const here = this.#here.startingWith(prefix)
     if (this.#shelves.size === 0) return here
-    const shelves = [...this.#shelves].sort(([one], [other]) => (one < other ? -1 : 1))
-    const shelved = shelves.flatMap(([, shelf]) => shelf.startingWith(prefix))
+    const shelved = this.#shelved(prefix)
     return shelved.length === 0 ? here : merged(here, this.#loans.lend(shelved, this.#elsewhere!))
+  }
+
+  /** Returns all objects in no order, in a few milliseconds for a hundred thousand. */
+  all(): readonly StoredObject[] {
+    const here = this.#here.values()
+    if (this.#shelves.size === 0) return here
+    return [...here, ...this.#loans.lend(this.#shelved(""), this.#elsewhere!)]
   }
 
   /** Has the object, and what was read of it earlier, keep its content: a staged write supersedes it. */
@@ -66,6 +72,12 @@ export class LiveObjects {
       shelf.add(added)
       if (!shelf.isEmpty) this.#shelves.set(prefix, shelf)
     }
+  }
+
+  /** Returns what is on the shelves, in the order of the keys. */
+  #shelved(prefix: string): readonly Shelved[] {
+    const shelves = [...this.#shelves].sort(([one], [other]) => (one < other ? -1 : 1))
+    return shelves.flatMap(([, shelf]) => shelf.startingWith(prefix))
   }
 
   #shelfOf(key: string): Shelf | undefined {

@@ -15,7 +15,7 @@ import type { Clock, Timer } from "../clock/clock.ts"
 import { RecentEvents } from "./recent-events.ts"
 import { LiveObjects } from "./live-objects.ts"
 import { StoredObject } from "./stored-object.ts"
-import { StorageError, type Storage, type StorageEvent, type Stored, type Write } from "./storage.ts"
+import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "./storage.ts"
 
 export interface LogStorageOptions {
   readonly clock: Clock
@@ -121,6 +121,10 @@ export abstract class LogStorage implements Storage {
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  image(): StoreImage {
+    return { revision: this.#revision, objects: this.live.all() }
   }
 
   compact(revision: number): void {

@@ -50,6 +50,11 @@ export class SortedKeys<V extends { readonly key: string }> {
     if (leaves.length === 0) this.#byResource.delete(resource)
   }
 
+  /** Returns all values, in no order. */
+  values(): V[] {
+    return [...this.#byKey.values()]
+  }
+
   /** Returns the values whose keys start with `prefix`, in the order of their keys. */
   startingWith(prefix: string): V[] {
     const resource = resourceOf(prefix)

@@ -4,7 +4,8 @@
  */
 import { crc32 } from "node:zlib"
 import type { SqliteDatabase } from "../runtime/sqlite.ts"
-import { COLUMNS, damaged, rowSum, writeMeta } from "./sqlite-format.ts"
+import { FreshRows } from "./sqlite-fresh.ts"
+import { damaged } from "./sqlite-format.ts"
 
 type OldRow = readonly [
   rev: number,
@@ -25,26 +26,17 @@ export function copyOfFormat1(old: SqliteDatabase, made: SqliteDatabase, file: s
     numberOf("SELECT max(rev) FROM log"),
     numberOf("SELECT value FROM meta WHERE name = 'compacted'"),
   )
-  const insert = made.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-  const list = made.prepare("INSERT INTO live (rev) VALUES (?)")
+  const rows = new FreshRows(made)
   made.exec("BEGIN IMMEDIATE")
-  let [before, objects, revisions] = [0, 0, 0]
   for (const rev of liveRevisions(old)) {
     const [row] = old
       .prepare<OldRow>("SELECT rev, key, type, created, prev, value, time, author, sum FROM log WHERE rev = ?")
       .rows(rev)
     if (row === undefined || oldSum(row) !== row[8]) throw damaged(file, `revision ${rev} does not match its checksum`)
     const [, key, type, created, , value, time, author] = row
-    objects++
-    revisions += rev
-    const copy = [rev, key, type, created, 0, before, objects, revisions, value, time, author] as const
-    insert.run(...copy, rowSum(copy))
-    list.run(rev)
-    before = rev
+    rows.add({ revision: rev, key, type, created, value, time, author })
   }
-  writeMeta(made, "folded", revision)
-  writeMeta(made, "compacted", revision)
-  writeMeta(made, "floor", revision)
+  rows.end(revision)
   made.exec("COMMIT")
 }
 

@@ -48,7 +48,7 @@ export interface OpenStore {
 const CHECKED_WHOLE = 32 * 2 ** 20
 /** PRAGMA auto_vacuum: pages that fell free can be given back in steps. */
 const INCREMENTAL = 2
-const PAGE_BYTES = 8192
+export const PAGE_BYTES = 8192
 /** Changes that gather in the log before they are copied into the database. */
 const LOG_BYTES = 16 * 2 ** 20
 /**
@@ -160,13 +160,14 @@ function migrate(old: SqliteDatabase, file: string, openDatabase: OpenDatabase):
   } finally {
     old.close()
   }
-  sync(aside)
+  syncPath(aside)
   renameSync(aside, file)
-  sync(dirname(file))
+  syncPath(dirname(file))
   return lock(file, openDatabase)
 }
 
-function sync(path: string): void {
+/** Has the disk confirm a file, or the entries of a folder. */
+export function syncPath(path: string): void {
   const fd = openSync(path, "r")
   try {
     fsyncSync(fd)

@@ -32,6 +32,8 @@ export interface Storage {
   /** Every kept revision of the object that is there, or of the last one that was, oldest first. */
   history(key: string): readonly StorageEvent[]
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
+  /** Returns all live objects, in no order. Later writes do not change what was returned. */
+  image(): StoreImage
   /**
    * Why the last commit failed; undefined since one has succeeded. While there is one, the store itself tries every few
    * seconds whether it can write again, so that an idle server's health does not stay bad for want of a write. What is
@@ -54,6 +56,12 @@ export interface Stored {
   readonly time: number
   /** UTF-8 JSON of `object`. */
   readonly json: Uint8Array
+}
+
+/** The live objects at one revision. */
+export interface StoreImage {
+  readonly revision: number
+  readonly objects: readonly Stored[]
 }
 
 export interface Write {

@@ -12,6 +12,8 @@ import {
   type Check,
 } from "../../../pkg/apimachinery/names.ts"
 import { parseFeatureGates } from "../../../pkg/component/features.ts"
+import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
+import { isSnapshotName } from "../../../pkg/snapshot/names.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
 
@@ -80,6 +82,16 @@ export const portRange = reading((text) => {
     ? { first, last }
     : undefined
 }, "must be a range of ports, as in 30000-32767")
+
+/** A schedule of cron, with the zone that it may name: `0 6 * * *`, `CRON_TZ=UTC @daily`. */
+export const cron = z.string().transform((text, { issues }) => {
+  const read = parseZonedCron(text)
+  if (typeof read !== "string") return read
+  issues.push({ code: "custom", message: `must be a schedule of cron: ${read}`, input: text })
+  return z.NEVER
+})
+
+export const snapshotName = checked(isSnapshotName, "must be letters, digits, '.', '_' and '-'")
 
 /** An octal mode, as of chmod. */
 export const fileMode = reading(

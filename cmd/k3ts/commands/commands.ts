@@ -28,6 +28,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import("./check-data.ts"),
   },
   {
+    name: "snapshot",
+    summary: "Save, list and restore snapshots of the cluster",
+    load: () => import("./snapshot.ts"),
+  },
+  {
     name: "kubeconfig",
     summary: "Print a kubeconfig, of the administrator or of another user",
     load: () => import("./kubeconfig.ts"),

@@ -1,4 +1,5 @@
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
+import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents } from "../../../components/cluster/lifecycle.ts"
 import type { Component } from "../../../pkg/component/component.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -7,7 +8,8 @@ import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
-import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
+import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig, snapshotsConfig } from "../cluster-config.ts"
+import { completeRestore } from "../snapshot/restore.ts"
 import { createContext } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
@@ -29,6 +31,7 @@ export default defineCommand({
     })
     const dataDir = flags["data-dir"]
     refuseSecondServer(dataDir)
+    completeRestore(dataDir, realClock.now())
     const ownsNode = !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
     if (ownsNode) refuseSecondNode()
     const lacking = await preflight(flags)
@@ -85,7 +88,11 @@ async function serve(
         )
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
-  await runComponents([...inOrder(cluster), ...node], {
+  const snapshots = {
+    component: clusterSnapshots(context, apiServer, snapshotsConfig(flags)),
+    after: [apiServer.name],
+  }
+  await runComponents([...inOrder(cluster), snapshots, ...node], {
     signal,
     clock: context.clock,
     log,

@@ -1,0 +1,163 @@
+import { constants, readdirSync, rmSync, statfsSync } from "node:fs"
+import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises"
+import { join } from "node:path"
+import process from "node:process"
+import { pathToFileURL } from "node:url"
+import { fileError } from "../files/files.ts"
+import { verifySnapshot } from "./unpack.ts"
+import { SnapshotError, type SnapshotSource } from "./format.ts"
+import { isSnapshotName } from "./names.ts"
+import { withFile } from "./sources.ts"
+import type { ListedSnapshot, SnapshotStore } from "./store.ts"
+
+/** A file that is being written: `.<name>.<pid>.part`. */
+const PART = /^\..*\.(\d+)\.part$/
+/**
+ * What a snapshot leaves free on the disk, since the cluster's database is mostly on the same one: so many bytes, or
+ * this part of a small disk.
+ */
+const LEFT_FREE = 128 * 2 ** 20
+const LEFT_FREE_PART = 0.05
+/** Bytes after which the free space is looked at again. */
+const LOOK_AGAIN = 64 * 2 ** 20
+
+/** A folder of snapshots, which only its owner may read: a snapshot has all keys and Secrets of the cluster. */
+export class SnapshotFolder implements SnapshotStore {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /**
+   * Writes a snapshot beside the others, reads it again and then gives it its name, so that a name never stands for a
+   * part. When it fails, nothing of it is left; of a killed process, the next save removes it.
+   * @throws Error that names the file
+   */
+  async save(name: string, parts: AsyncIterable<Uint8Array>): Promise<ListedSnapshot> {
+    const target = this.pathOf(name)
+    const aside = join(this.#path, `.${name}.${process.pid}.part`)
+    try {
+      await mkdir(this.#path, { recursive: true, mode: 0o700 })
+      this.#removeAbandoned()
+      if (await exists(target)) throw new SnapshotError(`it exists already; delete it, or choose another name`)
+      await this.#write(aside, parts)
+      const content = await withFile(aside, verifySnapshot)
+      const { size } = await lstat(aside)
+      await rename(aside, target)
+      await syncFolder(this.#path)
+      return { name, location: pathToFileURL(target).href, size, content }
+    } catch (err) {
+      await rm(aside, { force: true })
+      throw fileError("save", target, err)
+    }
+  }
+
+  /** Lists the regular files whose names snapshots can have, and reads each to check it. */
+  async list(): Promise<readonly ListedSnapshot[]> {
+    const found: { readonly listed: ListedSnapshot; readonly time: number }[] = []
+    for (const entry of await this.#entries()) {
+      if (!entry.isFile() || !isSnapshotName(entry.name)) continue
+      const path = join(this.#path, entry.name)
+      const { size, mtimeMs } = await lstat(path)
+      const content = await this.open(entry.name, verifySnapshot).catch((err: unknown) =>
+        err instanceof Error ? err : new Error(String(err)),
+      )
+      const listed = { name: entry.name, location: pathToFileURL(path).href, size, content }
+      found.push({ listed, time: content instanceof Error ? mtimeMs : content.time })
+    }
+    return found.sort((a, b) => a.time - b.time).map(({ listed }) => listed)
+  }
+
+  async delete(name: string): Promise<boolean> {
+    const path = this.pathOf(name)
+    if (!(await exists(path))) return false
+    await rm(path)
+    return true
+  }
+
+  /** Reads a snapshot. @throws Error when there is none of this name */
+  open<T>(name: string, use: (source: SnapshotSource) => Promise<T>): Promise<T> {
+    return withFile(this.pathOf(name), use, { noLinks: true })
+  }
+
+  /** @throws SnapshotError for a name that could lead out of the folder */
+  pathOf(name: string): string {
+    if (isSnapshotName(name)) return join(this.#path, name)
+    throw new SnapshotError(
+      `Cannot use the snapshot name ${JSON.stringify(name)}: it must be letters, digits, ".", "_" and "-"`,
+    )
+  }
+
+  async #write(aside: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+    const file = await open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    try {
+      let unchecked = LOOK_AGAIN
+      for await (const part of parts) {
+        unchecked += part.length
+        if (unchecked >= LOOK_AGAIN) {
+          this.#refuseFullDisk()
+          unchecked = 0
+        }
+        await file.writeFile(part)
+      }
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  #refuseFullDisk(): void {
+    const { blocks, bavail, bsize } = statfsSync(this.#path)
+    const left = Math.min(LEFT_FREE, blocks * bsize * LEFT_FREE_PART)
+    if (bavail * bsize < left)
+      throw new SnapshotError(
+        `the disk has ${Math.floor((bavail * bsize) / 2 ** 20)} MiB left, of which a snapshot leaves ` +
+          `${Math.ceil(left / 2 ** 20)} MiB to others; make room, or choose another --snapshot-dir`,
+      )
+  }
+
+  async #entries() {
+    try {
+      return await readdir(this.#path, { withFileTypes: true })
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code === "ENOENT") return []
+      throw fileError("read", this.#path, err)
+    }
+  }
+
+  #removeAbandoned(): void {
+    for (const name of readdirSync(this.#path)) {
+      const pid = Number(PART.exec(name)?.[1])
+      if (pid > 0 && !isAlive(pid)) rmSync(join(this.#path, name), { force: true })
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return false
+    throw err
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (err) {
+    return (err as NodeJS.ErrnoException).code === "EPERM"
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r")
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from "../clock/clock.ts"
+
+/** Objects that are sorted in one turn of the event loop, which takes less than a millisecond. */
+const RUN = 2048
+
+/** A sorted part, and which of its objects comes next. */
+interface Run<T> {
+  readonly objects: readonly T[]
+  at: number
+}
+
+/**
+ * Yields objects in the order of their revisions. Sorting a hundred thousand at once would hold the event loop for
+ * tens of milliseconds, and with it every write: so parts of them are sorted, with pauses, and merged while they are
+ * taken.
+ */
+export async function* inOrder<T extends { readonly revision: number }>(
+  objects: readonly T[],
+  clock: Clock,
+): AsyncGenerator<T> {
+  const heap: Run<T>[] = []
+  for (let from = 0; from < objects.length; from += RUN) {
+    const run = objects.slice(from, from + RUN).sort((a, b) => a.revision - b.revision)
+    heap.push({ objects: run, at: 0 })
+    await new Promise<void>((resolve) => clock.afterTurn(resolve))
+  }
+  for (let root = heap.length >> 1; root-- > 0;) sink(heap, root)
+  while (heap.length > 0) {
+    const first = heap[0]!
+    yield first.objects[first.at++]!
+    if (first.at === first.objects.length) {
+      const last = heap.pop()!
+      if (heap.length > 0) heap[0] = last
+    }
+    sink(heap, 0)
+  }
+}
+
+const nextOf = <T extends { readonly revision: number }>({ objects, at }: Run<T>): number => objects[at]!.revision
+
+/** Moves a run down in the heap until no run below it has an earlier object. */
+function sink<T extends { readonly revision: number }>(heap: Run<T>[], root: number): void {
+  for (let at = root; ;) {
+    let least = at
+    for (const child of [2 * at + 1, 2 * at + 2])
+      if (child < heap.length && nextOf(heap[child]!) < nextOf(heap[least]!)) least = child
+    if (least === at) return
+    ;[heap[at], heap[least]] = [heap[least]!, heap[at]!]
+    at = least
+  }
+}

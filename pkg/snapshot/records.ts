@@ -1,0 +1,98 @@
+/**
+ * The records of a snapshot: a line of JSON that says what follows and how many bytes it has, then the bytes, then a
+ * line feed. The JSON of an object is kept byte for byte, since parsing it would round large numbers.
+ */
+import { damagedSnapshot } from "./format.ts"
+
+/** An object of the store. */
+export interface SnapshotObject {
+  readonly key: string
+  readonly revision: number
+  /** The revision at which it was created. */
+  readonly created: number
+  /** When it was written, in milliseconds since the epoch. */
+  readonly time: number
+  /** Whether only its newest revision is kept (Lease, Event). */
+  readonly transient: boolean
+  /** Whether it is kept on disk only (Event). */
+  readonly seldomRead: boolean
+  /** UTF-8 JSON. */
+  readonly json: Uint8Array
+}
+
+/** A file below `<data-dir>/server`. */
+export interface SnapshotFile {
+  /** Its path in that folder, with slashes. */
+  readonly path: string
+  readonly content: Uint8Array
+}
+
+export type SnapshotRecord = SnapshotObject | SnapshotFile
+
+const LINE_FEED = 10
+const END = Buffer.from("\n")
+/** Longest line before the content; the longest key has some 700 bytes. */
+const MOST_HEAD_BYTES = 16 * 1024
+
+export const isFile = (record: SnapshotRecord): record is SnapshotFile => "path" in record
+
+/** Returns the parts of a record, in order. */
+export function encodeRecord(record: SnapshotRecord): readonly Uint8Array[] {
+  if (isFile(record)) return framed({ file: record.path }, record.content)
+  const { key, revision, created, time, transient, seldomRead, json } = record
+  return framed({ key, revision, created, time, transient, seldomRead }, json)
+}
+
+const framed = (head: object, content: Uint8Array): readonly Uint8Array[] => [
+  Buffer.from(`${JSON.stringify({ ...head, bytes: content.length })}\n`),
+  content,
+  END,
+]
+
+/** Yields the records of a block. Their bytes are parts of `block`. @throws SnapshotError with `name` in it */
+export function* decodeRecords(block: Uint8Array, name: string): Generator<SnapshotRecord> {
+  for (let at = 0; at < block.length;) {
+    const end = block.subarray(at, at + MOST_HEAD_BYTES).indexOf(LINE_FEED)
+    if (end === -1) throw damagedSnapshot(name, "a record has no end")
+    const head = headOf(block.subarray(at, at + end), name)
+    const from = at + end + 1
+    const to = from + head.bytes
+    if (block[to] !== LINE_FEED) throw damagedSnapshot(name, "a record has another length than it says")
+    yield recordOf(head, block.subarray(from, to), name)
+    at = to + 1
+  }
+}
+
+type Head = Readonly<Record<string, unknown>> & { readonly bytes: number }
+
+function headOf(line: Uint8Array, name: string): Head {
+  try {
+    const head = JSON.parse(Buffer.from(line).toString()) as Head | null
+    if (head !== null && Number.isSafeInteger(head.bytes) && head.bytes >= 0) return head
+  } catch {
+    // The line is no JSON.
+  }
+  throw damagedSnapshot(name, "a record has no head")
+}
+
+function recordOf(head: Head, content: Uint8Array, name: string): SnapshotRecord {
+  const { file, key, revision, created, time, transient, seldomRead } = head
+  if (typeof file === "string") return { path: file, content }
+  if (
+    typeof key !== "string" ||
+    !key.startsWith("/") ||
+    ![revision, created, time].every(Number.isSafeInteger) ||
+    typeof transient !== "boolean" ||
+    typeof seldomRead !== "boolean"
+  )
+    throw damagedSnapshot(name, "a record is not what k3ts writes")
+  return {
+    key,
+    revision: revision as number,
+    created: created as number,
+    time: time as number,
+    transient,
+    seldomRead,
+    json: content,
+  }
+}

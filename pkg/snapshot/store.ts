@@ -1,0 +1,41 @@
+import type { SnapshotIndex } from "./format.ts"
+import { timeInName } from "./names.ts"
+
+/** A snapshot in a folder or a bucket. */
+export interface ListedSnapshot {
+  readonly name: string
+  /** A URL: `file:///…` or `s3://…`. */
+  readonly location: string
+  /** Bytes. */
+  readonly size: number
+  /** What is in it, or why it cannot be read. */
+  readonly content: SnapshotIndex | Error
+}
+
+/** Where snapshots are kept. */
+export interface SnapshotStore {
+  /** The newest is the last. */
+  list(): Promise<readonly ListedSnapshot[]>
+  /** Returns whether there was one of this name. */
+  delete(name: string): Promise<boolean>
+}
+
+/**
+ * Deletes the oldest snapshots of this base and node, so that `keep` are left, and returns their names. Only those that
+ * can be read count as kept, so that damaged ones do not displace the last one that is of use.
+ */
+export async function prune(
+  store: SnapshotStore,
+  { base, node, keep }: { readonly base: string; readonly node: string; readonly keep: number },
+): Promise<readonly string[]> {
+  const own = (await store.list())
+    .flatMap(({ name, content }) => {
+      const time = timeInName(name, base, node)
+      return time === undefined ? [] : [{ name, time, whole: !(content instanceof Error) }]
+    })
+    .sort((a, b) => b.time - a.time)
+  let kept = 0
+  const old = own.filter(({ whole }) => (kept += whole ? 1 : 0) > keep || (kept === keep && !whole))
+  for (const { name } of old) await store.delete(name)
+  return old.map(({ name }) => name)
+}

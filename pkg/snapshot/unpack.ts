@@ -1,0 +1,69 @@
+/** Reads the records of a snapshot, block by block, and checks that they are what was written. */
+import { createHash } from "node:crypto"
+import { promisify } from "node:util"
+import { zstdDecompress } from "node:zlib"
+import { damagedSnapshot, readIndex, SnapshotError, type SnapshotIndex, type SnapshotSource } from "./format.ts"
+import { decodeRecords, isFile, type SnapshotRecord } from "./records.ts"
+
+const decompress = promisify(zstdDecompress)
+
+/** An object or file of a snapshot, before the end of which it is not known whether all of it is whole. */
+export interface OpenSnapshot {
+  readonly index: SnapshotIndex
+  /**
+   * Yields each record. What was done with them must be undone when it throws SnapshotError, which the last step may,
+   * too: only then the checksum is known.
+   */
+  records(): AsyncGenerator<SnapshotRecord>
+}
+
+/** @throws SnapshotError when the index is missing, damaged or of a later format */
+export async function openSnapshot(source: SnapshotSource): Promise<OpenSnapshot> {
+  const index = await readIndex(source)
+  return { index, records: () => recordsOf(source, index) }
+}
+
+/** Reads all blocks and compares their checksum, without decompressing them. @throws SnapshotError */
+export async function verifySnapshot(source: SnapshotSource): Promise<SnapshotIndex> {
+  const index = await readIndex(source)
+  const hash = createHash("sha256")
+  for await (const stored of blocksOf(source, index)) hash.update(stored)
+  if (hash.digest("hex") !== index.sha256) throw damagedSnapshot(source.name, "it does not match its checksum")
+  return index
+}
+
+async function* recordsOf(source: SnapshotSource, index: SnapshotIndex): AsyncGenerator<SnapshotRecord> {
+  const { name } = source
+  const hash = createHash("sha256")
+  const [counts, at] = [{ objects: 0, files: 0 }, { block: 0 }]
+  for await (const stored of blocksOf(source, index)) {
+    hash.update(stored)
+    const [, bytes] = index.blocks[at.block++]!
+    const raw = index.compression === "none" ? stored : await expand(stored, bytes, name)
+    if (raw.length !== bytes) throw damagedSnapshot(name, "a block has another length than its index says")
+    for (const record of decodeRecords(raw, name)) {
+      counts[isFile(record) ? "files" : "objects"]++
+      yield record
+    }
+  }
+  if (hash.digest("hex") !== index.sha256) throw damagedSnapshot(name, "it does not match its checksum")
+  if (counts.objects !== index.objects || counts.files !== index.files)
+    throw damagedSnapshot(name, `it has ${counts.objects} objects where its index says ${index.objects}`)
+}
+
+async function* blocksOf(source: SnapshotSource, { blocks }: SnapshotIndex): AsyncGenerator<Uint8Array> {
+  let offset = 0
+  for (const [stored] of blocks) {
+    yield await source.read(offset, stored)
+    offset += stored
+  }
+}
+
+/** Expands a block into at most `bytes` bytes, whatever it claims to be. */
+async function expand(stored: Uint8Array, bytes: number, name: string): Promise<Uint8Array> {
+  try {
+    return await decompress(stored, { maxOutputLength: Math.max(1, bytes) })
+  } catch (cause) {
+    throw new SnapshotError(damagedSnapshot(name, "a block cannot be decompressed").message, { cause })
+  }
+}
