@@ -40,6 +40,12 @@ describe("a flag of k3s that k3ts has in another form", () => {
       flag: "enable-priority-and-fairness",
       wants: true,
     },
+    {
+      title: "has the word etcd before the name that it has here",
+      argv: ["--etcd-snapshot-name=daily"],
+      flag: "snapshot-name",
+      wants: "daily",
+    },
   ])("$title", ({ argv, flag, wants }) => expect(read(...argv)[flag]).toEqual(wants as never))
 })
 

@@ -41,6 +41,12 @@ function passes(program: string, names: Readonly<Record<string, keyof typeof ser
   }
 }
 
+/** `--etcd-snapshot-name daily`: a flag of k3ts without the word etcd. */
+const withoutEtcd = (kind: "value" | "boolean", names: readonly (keyof typeof serverFlags)[]): ForeignFlags =>
+  Object.fromEntries(
+    names.map((name) => [`etcd-${name}`, { kind, becomes: (value) => [[name, value]] } satisfies ForeignFlag]),
+  )
+
 const ONE_SERVER =
   "a k3ts cluster is one server with its node and keeps its data in its own database; leave the flag out"
 const NO_FLANNEL =
@@ -52,6 +58,9 @@ export const k3sFlags: ForeignFlags = {
   "disable-kube-proxy": disables("kube-proxy"),
   "disable-network-policy": disables("network-policy"),
   "disable-controller-manager": disables("controller-manager"),
+
+  ...withoutEtcd("boolean", ["disable-snapshots", "snapshot-compress"]),
+  ...withoutEtcd("value", ["snapshot-schedule-cron", "snapshot-retention", "snapshot-dir", "snapshot-name"]),
 
   "kube-apiserver-arg": passes("kube-apiserver", {
     "advertise-address": "advertise-address",
@@ -104,7 +113,7 @@ export const k3sFlags: ForeignFlags = {
   ),
   ...answers(
     ["cluster-reset", "cluster-reset-restore-path"],
-    "there are no other servers to forget; to bring data back, see docs/backup.md",
+    "there are no other servers to forget; to bring data back, use `k3ts snapshot restore`",
   ),
   ...answers(
     flagsOf("datastore-", ["endpoint", "cafile", "certfile", "keyfile"]).concat("kine-tls"),
