@@ -14,7 +14,7 @@ export interface ClusterSnapshotsConfig {
 }
 
 /** Returns the socket on which the server of a data directory gives snapshots. */
-export const snapshotSocket = (dataDir: string): string => join(dataDir, "server/snapshot.sock")
+export const snapshotSocket = (dataDir: string): string => join(dataDir, "run/snapshot.sock")
 
 /** Creates the component that takes snapshots of a cluster with a data directory. */
 export function clusterSnapshots(

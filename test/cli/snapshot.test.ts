@@ -207,7 +207,7 @@ test.skipIf(process.getuid?.() !== 0)(
     await using _server = await start(dataDir)
 
     // when that user asks for a snapshot
-    const script = `const socket = require("node:net").connect(${JSON.stringify(join(dataDir, "server/snapshot.sock"))})
+    const script = `const socket = require("node:net").connect(${JSON.stringify(join(dataDir, "run/snapshot.sock"))})
     socket.on("connect", () => { console.log("connected"); process.exit() })
     socket.on("error", (err) => { console.log(err.code); process.exit() })`
     const child = Bun.spawnSync(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "node", "-e", script])
