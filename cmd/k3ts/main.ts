@@ -3,7 +3,7 @@ import { complete } from "./cli/complete.ts"
 import { overview } from "./cli/help.ts"
 import { didYouMean } from "./cli/suggest.ts"
 import { UsageError } from "./cli/usage-error.ts"
-import { COMMANDS } from "./commands/commands.ts"
+import { COMMANDS, WHERE_OTHERS_ARE } from "./commands/commands.ts"
 import { COMPLETE } from "./commands/completion.ts"
 
 /**
@@ -48,7 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
         first,
         COMMANDS.map(({ name }) => name),
         "k3ts ",
-      )}`,
+      )}${WHERE_OTHERS_ARE}`,
     )
   }
   const { default: command } = await entry.load()

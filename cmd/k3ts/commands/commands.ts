@@ -9,6 +9,9 @@ export interface Entry {
   load(): Promise<{ readonly default: Command | CommandGroup }>
 }
 
+/** What a user is told of commands that are not here: nothing, unlike in `package-commands.ts`. */
+export const WHERE_OTHERS_ARE: string = ""
+
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Entry[] = [
   { name: "server", summary: "Run a cluster", load: () => import("./server.ts") },
