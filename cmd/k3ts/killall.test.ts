@@ -4,8 +4,8 @@ import { mountsBelow } from "../../components/containerd/tear-down.ts"
 import { ownsBridge } from "./killall.ts"
 
 describe("what killall takes for its own", () => {
-  const config = cniConfig({ podCidrs: ["10.42.0.0/24"], mtu: 1500 }, "/run/k3ts/cni/networks")
-  const both = cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1500 }, "/run/k3ts/cni/networks")
+  const config = cniConfig({ podCidrs: ["10.42.0.0/24"], mtu: 1500 }, "/run/k3ts/cni/networks", "k3ts")
+  const both = cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1500 }, "/run/k3ts/cni/networks", "k3ts")
   test.each<[string, string | undefined, string[], boolean]>([
     ["the bridge with an address of our range", config, ["10.42.0.1"], true],
     ["the bridge with an address of our range of IPv6", both, ["fd42::1", "fe80::1"], true],

@@ -8,8 +8,9 @@ import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri } from "../../pkg/cri/client.ts"
 import { Containerd } from "../containerd/containerd.ts"
-import { detectCgroupDriver } from "../containerd/host.ts"
+import { detectCgroupDriver, findCniBinDir } from "../containerd/host.ts"
 import { BRIDGE } from "../containerd/network/cni.ts"
+import { installPlugins } from "../containerd/network/plugin/install-plugins.ts"
 import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
 import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../dns/dns.ts"
@@ -90,6 +91,7 @@ export function hostNode(
 
   if (containerd !== undefined) {
     mkdirSync(paths.cniConfig, { recursive: true })
+    installPlugins(paths, findCniBinDir())
     presumeNetwork(paths, config.firstNodeRanges)
     add(containerd)
     add(

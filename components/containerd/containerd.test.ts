@@ -14,8 +14,10 @@ import type { PodSandboxConfig } from "../../pkg/cri/sandbox.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { buildImageArchive } from "../../pkg/oci/archive.ts"
 import { writeCniConfig } from "./network/cni.ts"
+import { installPlugins } from "./network/plugin/install-plugins.ts"
 import { Containerd } from "./containerd.ts"
 import { EXAMPLE_IMAGES, withExampleImages } from "./images/example-images.ts"
+import { findCniBinDir } from "./host.ts"
 import { importImages } from "./images/images.ts"
 import { busybox, missingHere } from "./needs.fixtures.ts"
 import { presentImage } from "../../pkg/cri/arriving-image.ts"
@@ -42,6 +44,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
   beforeAll(async () => {
     mkdirSync(paths.cniConfig, { recursive: true })
     mkdirSync(paths.images, { recursive: true })
+    installPlugins(paths, findCniBinDir())
     writeCniConfig(paths, { podCidrs: [`10.199.${unique}.0/24`], mtu: 1400, bridge })
     writeFileSync(join(paths.images, "broken.tar"), "no archive")
     writeFileSync(

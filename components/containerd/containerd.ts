@@ -7,12 +7,15 @@ import { isCriError } from "../../pkg/cri/errors.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { Archives, shown } from "./images/archives.ts"
 import { containerdConfig, foldersOf } from "./config.ts"
+import { machineArchitecture } from "./elf.ts"
 import { detectCgroupDriver, inspectHost, type HostFacts } from "./host.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import { withExampleImages } from "./images/example-images.ts"
 import { importImages } from "./images/images.ts"
+import { hasPlugins } from "./network/plugin/install-plugins.ts"
+import { PluginServer } from "./network/plugin/plugin-server.ts"
 import type { ContainerdPaths } from "./paths.ts"
-import { PAUSE_IMAGE, pauseArchitecture, pauseImageArchive } from "./images/pause-image.ts"
+import { PAUSE_IMAGE, pauseImageArchive } from "./images/pause-image.ts"
 import { endOrphan, launchContainerd, type ContainerdProcess } from "./process.ts"
 
 export interface ContainerdOptions {
@@ -54,6 +57,7 @@ export class Containerd implements Component {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #archives: Archives
+  readonly #plugins: PluginServer
   readonly #listeners = new Set<(state: ContainerdState) => void>()
   #state: ContainerdState = "stopped"
   #problem: string | undefined
@@ -71,6 +75,7 @@ export class Containerd implements Component {
     this.cri = { ...cri, images: withExampleImages(cri.images, paths, clock) }
     this.#clock = clock
     this.#log = log.child({ component: "containerd" })
+    this.#plugins = new PluginServer(paths, this.#log)
     this.#archives = new Archives({ paths, clock, log: this.#log, images: this.cri.images })
   }
 
@@ -110,7 +115,7 @@ export class Containerd implements Component {
     this.#become("starting")
     try {
       for (const folder of foldersOf(this.paths)) mkdirSync(folder, { recursive: true })
-      const [host, orphan] = await Promise.all([inspectHost(this.paths.root), endOrphan(this.paths, this.#clock)])
+      const [host, orphan] = await Promise.all([inspectHost(this.paths), endOrphan(this.paths, this.#clock)])
       stopping.throwIfAborted()
       if (orphan !== undefined) this.#log.info("Ended the containerd of an earlier run", { pid: orphan })
       this.#host = host
@@ -120,6 +125,7 @@ export class Containerd implements Component {
         })
       const { paths, pauseImage, cgroupDriver } = this
       writeFileSync(paths.config, containerdConfig({ paths, host, pauseImage, cgroupDriver }), { mode: 0o600 })
+      if (hasPlugins(paths)) await this.#plugins.start()
       await this.#launch(stopping)
       await this.#importPauseImage(stopping)
     } catch (err) {
@@ -138,6 +144,7 @@ export class Containerd implements Component {
     await this.#archives.ended()
     await this.#process?.stop(this.#clock)
     await this.#supervision
+    await this.#plugins.stop()
     this.#process = undefined
     this.#problem = undefined
     this.#become("stopped")
@@ -201,7 +208,7 @@ export class Containerd implements Component {
 
   async #importPauseImage(signal: AbortSignal): Promise<void> {
     if (this.pauseImage !== PAUSE_IMAGE || (await this.cri.images.imageStatus(PAUSE_IMAGE)) !== undefined) return
-    const architecture = pauseArchitecture()
+    const architecture = machineArchitecture()
     if (architecture === undefined)
       throw new Error(`Cannot make a pause image for the processor ${process.arch}: name one with --pause-image`)
     await shown(

@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import { run } from "../../pkg/process/run.ts"
+import { hasPlugins } from "./network/plugin/install-plugins.ts"
+import type { ContainerdPaths } from "./paths.ts"
 
 /** Facts about this host on which the configuration of containerd depends. */
 export interface HostFacts {
@@ -9,6 +11,7 @@ export interface HostFacts {
   readonly version: string
   /** The first number of the version. */
   readonly major: number
+  /** The folder of the CNI plugins that containerd starts. */
   readonly cniBinDir: string
   readonly snapshotter: "overlayfs" | "native"
   /** Whether containerd may lower its `oom_score_adj`: CAP_SYS_RESOURCE. */
@@ -21,8 +24,8 @@ const CNI_BIN_DIRS = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"]
 const CNI_PLUGINS = ["bridge", "host-local", "loopback", "portmap"]
 
 /** Inspects the host. @throws Error with what is missing and how to install it */
-export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
-  const cniBinDir = findCniBinDir()
+export async function inspectHost(paths: ContainerdPaths): Promise<HostFacts> {
+  const cniBinDir = hasPlugins(paths) ? paths.cniBin : findCniBinDir()
   if (cniBinDir === undefined) {
     const plugins = CNI_PLUGINS.join(", ")
     const places = CNI_BIN_DIRS.join(", ")
@@ -31,7 +34,7 @@ export async function inspectHost(snapshotRoot: string): Promise<HostFacts> {
         "containernetworking-plugins",
     )
   }
-  const [version, overlay] = await Promise.all([containerdVersion(), overlayWorks(snapshotRoot)])
+  const [version, overlay] = await Promise.all([containerdVersion(), overlayWorks(paths.root)])
   return {
     version,
     major: Number.parseInt(version, 10),

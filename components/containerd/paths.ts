@@ -9,6 +9,10 @@ export interface ContainerdPaths {
    */
   readonly registries: string
   readonly cniConfig: string
+  /** The CNI plugins that containerd starts. */
+  readonly cniBin: string
+  /** Where our CNI plugins reach k3ts. */
+  readonly cniSocket: string
   /** Images and snapshots, which survive a reboot. */
   readonly root: string
   readonly log: string
@@ -29,6 +33,8 @@ export function containerdPaths(dataDir: string, runDir = "/run/k3ts"): Containe
     config: join(agent, "etc/containerd/config.toml"),
     registries: join(agent, "etc/containerd/certs.d"),
     cniConfig: join(agent, "etc/cni/net.d"),
+    cniBin: join(agent, "cni/bin"),
+    cniSocket: join(runDir, "cni/plugin.sock"),
     root: join(agent, "containerd"),
     log: join(agent, "containerd/containerd.log"),
     images: join(agent, "images"),

@@ -4,6 +4,7 @@ import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
 import { BRIDGE } from "./network/cni.ts"
 import { removePodEgress } from "./network/egress.ts"
+import { CNI_RESULTS } from "./network/plugin/attachments.ts"
 import { removeHostPorts } from "./network/host-ports.ts"
 import type { ContainerdPaths } from "./paths.ts"
 import { commandLine, endOrphan } from "./process.ts"
@@ -36,17 +37,14 @@ export async function tearDown(
   if (bridge !== false && existsSync(`/sys/class/net/${bridge}`)) await run("ip", ["link", "delete", bridge])
   await removeHostPorts(new Set(sandboxes))
   if (egress) await removePodEgress()
-  // libcni records each attachment there, whatever the configuration says.
   const results = sandboxes.flatMap((id) =>
     entriesOf(CNI_RESULTS)
       .filter((name) => name.includes(id))
       .map((name) => join(CNI_RESULTS, name)),
   )
-  for (const path of [paths.state, paths.cniAddresses, ...sockets, ...results])
+  for (const path of [paths.state, paths.cniAddresses, paths.cniSocket, ...sockets, ...results])
     rmSync(path, { recursive: true, force: true })
 }
-
-const CNI_RESULTS = "/var/lib/cni/results"
 
 /**
  * Ends the shims that were started with the address of our daemon, `-address <socket>`, and their children, the first

@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 import { promisify } from "node:util"
 import { findCniBinDir } from "../../../components/containerd/host.ts"
-import { found, missing, type Finding } from "./finding.ts"
+import { found, missing, warning, type Finding } from "./finding.ts"
 
 export const run = promisify(execFile)
 
@@ -64,9 +64,10 @@ const absent = (name: string, source: string): Finding => missing(name, "not on 
 function cniPlugins(): Finding {
   const folder = findCniBinDir()
   return folder === undefined
-    ? missing(
+    ? warning(
         "CNI plugins",
-        "bridge, host-local, loopback and portmap are in none of /opt/cni/bin, /usr/lib/cni, /usr/libexec/cni",
+        "bridge, host-local, loopback and portmap are in none of /opt/cni/bin, /usr/lib/cni, /usr/libexec/cni: pods " +
+          "with host ports or limits of bandwidth do not start",
         "apt-get install containernetworking-plugins",
       )
     : found("CNI plugins", folder)

@@ -4,11 +4,10 @@
  * It ignores SIGCHLD, so that the kernel reaps its children in pods that share a process namespace; exits with 0 on
  * SIGTERM and SIGINT, which process 1 would ignore without a handler; and sleeps. This is the behaviour of upstream's
  * build/pause/linux/pause.c, which reaps children in a handler.
- * Formats: System V ABI, ELF-64; the kernel's struct sigaction on Linux (handler, flags, restorer, mask: 8 bytes each
- * on both architectures).
+ * Format: the kernel's struct sigaction on Linux (handler, flags, restorer, mask: 8 bytes each on both architectures).
  */
 
-export type PauseArchitecture = "amd64" | "arm64"
+import { entryAddress, executable, type Architecture } from "../elf.ts"
 
 const SIGINT = 2
 const SIGTERM = 15
@@ -17,14 +16,7 @@ const SIG_IGN = 1n
 /** x86-64 refuses a handler without a restorer. This handler does not return, so any address will do. */
 const SA_RESTORER = 0x0400_0000n
 
-const LOAD_ADDRESS = 0x40_0000n
-const ELF_HEADER = 64
-const PROGRAM_HEADER = 56
-const HEADERS = ELF_HEADER + PROGRAM_HEADER
-
 interface Program {
-  /** e_machine */
-  readonly machine: number
   readonly code: Uint8Array
   /** The offset of the signal handler in the code. */
   readonly handler: number
@@ -86,7 +78,7 @@ function amd64(): Program {
     0x0f,
     0x05,
   ]
-  return { machine: 62, code: Uint8Array.from(code), handler: 51 }
+  return { code: Uint8Array.from(code), handler: 51 }
 }
 
 function arm64(): Program {
@@ -123,42 +115,20 @@ function arm64(): Program {
   const code = new Uint8Array(words.length * 4)
   const view = new DataView(code.buffer)
   words.forEach((word, i) => view.setUint32(i * 4, word >>> 0, true))
-  return { machine: 183, code, handler: 17 * 4 }
+  return { code, handler: 17 * 4 }
 }
 
 /** A static executable for Linux, some 240 bytes. */
-export function pauseExecutable(architecture: PauseArchitecture): Uint8Array {
-  const { machine, code, handler } = architecture === "amd64" ? amd64() : arm64()
-  const size = HEADERS + code.length + 2 * SIGACTION
-  const file = new Uint8Array(size)
-  const view = new DataView(file.buffer)
-  const entry = LOAD_ADDRESS + BigInt(HEADERS)
-
-  file.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]) // ELF, 64 bits, little-endian, version 1
-  view.setUint16(16, 2, true) // e_type: executable
-  view.setUint16(18, machine, true)
-  view.setUint32(20, 1, true) // e_version
-  view.setBigUint64(24, entry, true)
-  view.setBigUint64(32, BigInt(ELF_HEADER), true) // e_phoff
-  view.setUint16(52, ELF_HEADER, true) // e_ehsize
-  view.setUint16(54, PROGRAM_HEADER, true) // e_phentsize
-  view.setUint16(56, 1, true) // e_phnum
-
-  view.setUint32(ELF_HEADER, 1, true) // p_type: load
-  view.setUint32(ELF_HEADER + 4, 5, true) // p_flags: read and execute
-  view.setBigUint64(ELF_HEADER + 16, LOAD_ADDRESS, true) // p_vaddr
-  view.setBigUint64(ELF_HEADER + 24, LOAD_ADDRESS, true) // p_paddr
-  view.setBigUint64(ELF_HEADER + 32, BigInt(size), true) // p_filesz
-  view.setBigUint64(ELF_HEADER + 40, BigInt(size), true) // p_memsz
-  view.setBigUint64(ELF_HEADER + 48, 0x1_0000n, true) // p_align: the largest page arm64 has
-
-  file.set(code, HEADERS)
-  const ignore = HEADERS + code.length
-  view.setBigUint64(ignore, SIG_IGN, true)
-  const quit = ignore + SIGACTION
-  const handlerAddress = entry + BigInt(handler)
+export function pauseExecutable(architecture: Architecture): Uint8Array {
+  const { code, handler } = architecture === "amd64" ? amd64() : arm64()
+  const program = new Uint8Array(code.length + 2 * SIGACTION)
+  program.set(code)
+  const view = new DataView(program.buffer)
+  view.setBigUint64(code.length, SIG_IGN, true)
+  const quit = code.length + SIGACTION
+  const handlerAddress = BigInt(entryAddress() + handler)
   view.setBigUint64(quit, handlerAddress, true)
   view.setBigUint64(quit + 8, SA_RESTORER, true)
   view.setBigUint64(quit + 16, handlerAddress, true)
-  return file
+  return executable(architecture, program)
 }

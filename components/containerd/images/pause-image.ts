@@ -1,11 +1,12 @@
 import { buildImageArchive } from "../../../pkg/oci/archive.ts"
-import { pauseExecutable, type PauseArchitecture } from "./pause-elf.ts"
+import type { Architecture } from "../elf.ts"
+import { pauseExecutable } from "./pause-elf.ts"
 
 /** The image of all sandboxes, unless `--pause-image` names another. Its tag changes when the program changes. */
 export const PAUSE_IMAGE = "k3ts.local/pause:1"
 
 /** Returns the pause image as an archive for `importImages`. */
-export function pauseImageArchive(architecture: PauseArchitecture): Uint8Array {
+export function pauseImageArchive(architecture: Architecture): Uint8Array {
   return buildImageArchive({
     name: PAUSE_IMAGE,
     architecture,
@@ -13,12 +14,4 @@ export function pauseImageArchive(architecture: PauseArchitecture): Uint8Array {
     // Upstream's pause runs as 65535:65535 too (build/pause/Dockerfile).
     config: { Entrypoint: ["/pause"], User: "65535:65535" },
   })
-}
-
-/**
- * Returns the architecture of this machine; undefined when there is no pause program for it, and `--pause-image` is
- * needed.
- */
-export function pauseArchitecture(arch: string = process.arch): PauseArchitecture | undefined {
-  return arch === "x64" ? "amd64" : arch === "arm64" ? "arm64" : undefined
 }

@@ -3,7 +3,7 @@ import { run } from "../../../pkg/process/run.ts"
 import { BRIDGE } from "./cni.ts"
 
 /** Marks a bridge that was made here. */
-const ALIAS = "k3ts"
+export const ALIAS = "k3ts"
 
 /**
  * Creates the pods' bridge if it does not exist, so that its IPv6 address can be used as soon as the CNI plugin adds

@@ -1,6 +1,21 @@
 import { expect, test } from "bun:test"
 import { cniConfig, defaultDevices } from "./cni.ts"
 
+const FOLDER = "/run/k3ts/cni/networks"
+
+test("our plugin gets bridge, size of packets, ranges and what pods with limits or host ports need", () => {
+  const { plugins } = JSON.parse(cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1400 }, FOLDER, "k3ts"))
+  expect(plugins).toEqual([
+    {
+      type: "k3ts",
+      capabilities: { portMappings: true, bandwidth: true },
+      bridge: "cni0",
+      mtu: 1400,
+      ipam: { ranges: [[{ subnet: "10.42.0.0/24" }], [{ subnet: "fd42::/64" }]], dataDir: FOLDER },
+    },
+  ])
+})
+
 test.each([
   { title: "of IPv4", podCidrs: ["10.42.0.0/24"], routes: ["0.0.0.0/0"] },
   { title: "of IPv6", podCidrs: ["fd42::/64"], routes: ["::/0"] },
@@ -9,8 +24,8 @@ test.each([
     podCidrs: ["fd42::/64", "10.42.0.0/24"],
     routes: ["::/0", "0.0.0.0/0"],
   },
-])("the network gives each pod an address $title and a way out", ({ podCidrs, routes }) => {
-  const { plugins } = JSON.parse(cniConfig({ podCidrs, mtu: 1400 }, "/run/k3ts/cni/networks"))
+])("the host's plugins give each pod an address $title and a way out", ({ podCidrs, routes }) => {
+  const { plugins } = JSON.parse(cniConfig({ podCidrs, mtu: 1400 }, FOLDER, "bridge"))
   expect(plugins).toMatchObject([
     {
       type: "bridge",
@@ -21,7 +36,7 @@ test.each([
       ipam: {
         ranges: podCidrs.map((subnet) => [{ subnet }]),
         routes: routes.map((dst) => ({ dst })),
-        dataDir: "/run/k3ts/cni/networks",
+        dataDir: FOLDER,
       },
     },
     { type: "portmap", capabilities: { portMappings: true } },

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
 import type { ContainerdPaths } from "../paths.ts"
+import { hasPlugins, PLUGIN } from "./plugin/install-plugins.ts"
 
 export interface PodNetwork {
   /**
@@ -16,47 +17,50 @@ export interface PodNetwork {
 }
 
 export const CONFIG_NAME = "10-k3ts.conflist"
+/** The name of the network, below which host-local and we keep addresses. */
+export const NETWORK = "k3ts"
 /** The name of the bridge of a node's pods. */
 export const BRIDGE = "cni0"
 
 /**
  * Returns the CNI configuration: one bridge, an address from each of the node's ranges for each pod, and host ports.
- * `cniVersion` 1.0.0 is the first of plugins 1.0 and of libcni in containerd 1.6.
- * The bridge plugin does not masquerade, although it can: it would add rules for each pod, which takes a large part of
- * a pod's start time. One rule for all pods does the same, see egress.ts.
+ * `cniVersion` 1.0.0 is the first of plugins 1.0 and of libcni in containerd 1.6. `plugin` is ours, or the host's plugin
+ * `bridge` where ours does not run.
+ * No plugin masquerades, although `bridge` can: it would add rules for each pod, which takes a large part of a pod's
+ * start time. One rule for all pods does the same, see egress.ts.
  */
-export function cniConfig({ podCidrs, mtu, bridge = BRIDGE }: PodNetwork, addresses: string): string {
-  const config = {
-    cniVersion: "1.0.0",
-    name: "k3ts",
-    plugins: [
-      {
-        type: "bridge",
-        bridge,
-        isGateway: true,
-        // Lets a pod reach itself through its Service: the packet leaves by the port on which it arrived. It also keeps
-        // the plugin from waiting a second for other pods with the same IPv6 address.
-        hairpinMode: true,
-        ipMasq: false,
-        mtu,
-        ipam: {
-          type: "host-local",
-          ranges: podCidrs.map((subnet) => [{ subnet }]),
-          routes: podCidrs.map((subnet) => ({ dst: familyOf(subnet) === "IPv6" ? "::/0" : "0.0.0.0/0" })),
-          dataDir: addresses,
-        },
-      },
-      // `snat` lets a pod reach its own host port, and makes 127.0.0.1:hostPort work on the node.
-      { type: "portmap", capabilities: { portMappings: true }, snat: true },
-    ],
-  }
-  return JSON.stringify(config, undefined, 2) + "\n"
+export function cniConfig(
+  { podCidrs, mtu, bridge = BRIDGE }: PodNetwork,
+  addresses: string,
+  plugin: "k3ts" | "bridge",
+): string {
+  const ipam = { ranges: podCidrs.map((subnet) => [{ subnet }]), dataDir: addresses }
+  const routes = podCidrs.map((subnet) => ({ dst: familyOf(subnet) === "IPv6" ? "::/0" : "0.0.0.0/0" }))
+  const plugins =
+    plugin === "k3ts"
+      ? [{ type: PLUGIN, capabilities: { portMappings: true, bandwidth: true }, bridge, mtu, ipam }]
+      : [
+          {
+            type: "bridge",
+            bridge,
+            isGateway: true,
+            // Lets a pod reach itself through its Service: the packet leaves by the port on which it arrived. It also
+            // keeps the plugin from waiting a second for other pods with the same IPv6 address.
+            hairpinMode: true,
+            ipMasq: false,
+            mtu,
+            ipam: { type: "host-local", ...ipam, routes },
+          },
+          // `snat` lets a pod reach its own host port, and makes 127.0.0.1:hostPort work on the node.
+          { type: "portmap", capabilities: { portMappings: true }, snat: true },
+        ]
+  return JSON.stringify({ cniVersion: "1.0.0", name: NETWORK, plugins }, undefined, 2) + "\n"
 }
 
 /** Writes the configuration if it differs. containerd watches the folder and applies it at once. */
 export function writeCniConfig(paths: ContainerdPaths, network: PodNetwork): void {
   const path = join(paths.cniConfig, CONFIG_NAME)
-  const text = cniConfig(network, paths.cniAddresses)
+  const text = cniConfig(network, paths.cniAddresses, hasPlugins(paths) ? "k3ts" : "bridge")
   if (readIfThere(path) === text) return
   // By rename, so that containerd never reads half of it; it ignores files with the other ending.
   writeFileSync(`${path}.new`, text)

@@ -10,7 +10,9 @@ import { createLogger, silent } from "../../../pkg/log/log.ts"
 import { buildImageArchive } from "../../../pkg/oci/archive.ts"
 import { startCluster, type Cluster } from "../../../components/cluster/testing/testing.ts"
 import { writeCniConfig } from "../../../components/containerd/network/cni.ts"
+import { installPlugins } from "../../../components/containerd/network/plugin/install-plugins.ts"
 import { Containerd } from "../../../components/containerd/containerd.ts"
+import { findCniBinDir } from "../../../components/containerd/host.ts"
 import { importImages } from "../../../components/containerd/images/images.ts"
 import { containerdPaths, type ContainerdPaths } from "../../../components/containerd/paths.ts"
 import { tearDown } from "../../../components/containerd/tear-down.ts"
@@ -71,6 +73,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
 
   mkdirSync(paths.cniConfig, { recursive: true })
   mkdirSync(paths.images, { recursive: true })
+  installPlugins(paths, findCniBinDir())
   writeCniConfig(paths, { podCidrs: [`10.198.${unique}.0/24`], mtu: 1400, bridge })
   await containerd.start(AbortSignal.timeout(30_000))
   await importImages([testImage()], paths)

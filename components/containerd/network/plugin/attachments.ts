@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { AddressOwner } from "./pod-addresses.ts"
+
+/** Where libcni records what each attachment got, whatever the configuration says. Source: libcni/api.go CacheDir. */
+export const CNI_RESULTS = "/var/lib/cni/results"
+
+/** A pod's interface whose port exists on this host. */
+export interface Attachment {
+  readonly owner: AddressOwner
+  /** The name of the port. */
+  readonly port: string
+  readonly mac: string
+  readonly addresses: readonly string[]
+}
+
+/** Whether an interface of this host is the port of a bridge. */
+export const isPort = (name: string): boolean => existsSync(`/sys/class/net/${name}/brport`)
+
+/** Returns the recorded attachments to a network whose ports exist, whichever plugin made them. */
+export function attachmentsOf(
+  network: string,
+  isPort: (name: string) => boolean,
+  folder = CNI_RESULTS,
+): readonly Attachment[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(`${network}-`)) : []
+  return names.flatMap((name) => {
+    const found = attachmentIn(readOr(join(folder, name)), network)
+    return found !== undefined && isPort(found.port) ? [found] : []
+  })
+}
+
+interface Recorded {
+  readonly containerId?: string
+  readonly ifName?: string
+  readonly networkName?: string
+  readonly result?: {
+    readonly interfaces?: readonly { readonly name?: string; readonly mac?: string; readonly sandbox?: string }[]
+    readonly ips?: readonly { readonly address?: string }[]
+  }
+}
+
+function attachmentIn(text: string, network: string): Attachment | undefined {
+  let record: Recorded
+  try {
+    record = JSON.parse(text) as Recorded
+  } catch {
+    return undefined // it is being written or removed
+  }
+  const { containerId, ifName, networkName, result: { interfaces = [], ips = [] } = {} } = record
+  if (containerId === undefined || ifName === undefined || networkName !== network) return undefined
+  const inside = interfaces.find(({ name, sandbox }) => name === ifName && sandbox)
+  // The bridge comes first and the pod's own interface last.
+  const port = interfaces.filter(({ sandbox }) => !sandbox).at(-1)?.name
+  if (inside?.mac === undefined || port === undefined) return undefined
+  return {
+    owner: { containerId, interface: ifName },
+    port,
+    mac: inside.mac,
+    addresses: ips.flatMap(({ address }) => (address === undefined ? [] : [address.split("/")[0]!])),
+  }
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return ""
+  }
+}

@@ -1,0 +1,141 @@
+import { readFile } from "node:fs/promises"
+import type { Socket } from "node:net"
+import { kernelError, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
+import { machineArchitecture, type Architecture } from "../../elf.ts"
+import { DATA_ADDRESS, FRAME, FRAME_DATA } from "./plugin-program.ts"
+
+/** Source: asm/unistd_64.h of x86, asm-generic/unistd.h. */
+const CALLS = {
+  read: { amd64: 0, arm64: 63 },
+  write: { amd64: 1, arm64: 64 },
+  getpid: { amd64: 39, arm64: 172 },
+  socket: { amd64: 41, arm64: 198 },
+  sendto: { amd64: 44, arm64: 206 },
+  recvfrom: { amd64: 45, arm64: 207 },
+  exitGroup: { amd64: 231, arm64: 94 },
+  openat: { amd64: 257, arm64: 56 },
+  setns: { amd64: 308, arm64: 268 },
+} as const satisfies Record<string, Record<Architecture, number>>
+type Call = keyof typeof CALLS
+
+const [AF_NETLINK, SOCK_RAW, CLOEXEC, CLONE_NEWNET, MSG_DONTWAIT] = [16, 3, 0x8_0000, 0x4000_0000, 0x40]
+const AT_FDCWD = -100
+const EAGAIN = 11
+
+/** The most bytes that a frame carries to or from the process. */
+const DATA = FRAME - FRAME_DATA
+/** A configuration has a few hundred bytes, and with the result of another plugin a few thousand. */
+const MOST_INPUT = 1 << 20
+
+interface Outcome {
+  readonly result: number
+  readonly data: Buffer
+}
+
+/** What a process was started with. */
+export interface ProcessInput {
+  readonly environment: ReadonlyMap<string, string>
+  readonly input: string
+}
+
+/**
+ * A process of `plugin-program.ts`: makes system calls in it. Calls are made in their order; several may be under way.
+ * When the process ends, calls under way fail.
+ */
+export class PluginProcess {
+  readonly #socket: Socket
+  readonly #architecture: Architecture
+  readonly #waiting: { resolve: (outcome: Outcome) => void; reject: (err: Error) => void }[] = []
+  #received: Buffer = Buffer.alloc(0)
+
+  constructor(socket: Socket, architecture = machineArchitecture()!) {
+    this.#socket = socket
+    this.#architecture = architecture
+    socket.on("data", (bytes: Buffer) => this.#receive(bytes))
+    socket.on("error", () => undefined) // "close" follows
+    socket.on("close", () => {
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error("the plugin's process has ended"))
+    })
+  }
+
+  /** Returns the environment and the standard input of the process. */
+  async input(): Promise<ProcessInput> {
+    const pid = this.#call("getpid")
+    const parts: Buffer[] = []
+    for (let size = 0; size < MOST_INPUT;) {
+      const { result, data } = await this.#call("read", [0, DATA_ADDRESS, DATA])
+      if (result <= 0) break
+      parts.push(Buffer.from(data.subarray(0, result)))
+      size += result
+    }
+    const environment = await readFile(`/proc/${(await pid).result}/environ`, { encoding: "utf8" })
+    const variables = environment.split("\0").map((line) => {
+      const [name = "", ...value] = line.split("=")
+      return [name, value.join("=")] as const
+    })
+    return { environment: new Map(variables), input: Buffer.concat(parts).toString() }
+  }
+
+  /** Opens a network namespace, and moves the process into it: sockets that it opens from now on are there. */
+  async enter(namespace: string): Promise<number> {
+    const path = Buffer.from(`${namespace}\0`)
+    if (path.length > DATA) throw new Error(`Cannot open ${namespace.slice(0, 100)}…: the path is too long`)
+    const file = await this.#must("openat", [AT_FDCWD, DATA_ADDRESS, CLOEXEC], path)
+    await this.#must("setns", [file, CLONE_NEWNET])
+    return file
+  }
+
+  /** Opens a netlink socket in the network namespace in which the process is. */
+  async netlink(protocol: number): Promise<NetlinkFile> {
+    const file = await this.#must("socket", [AF_NETLINK, SOCK_RAW | CLOEXEC, protocol])
+    return {
+      send: async (bytes) => {
+        if (bytes.length > DATA) throw new Error(`Cannot send ${bytes.length} bytes to the kernel: at most ${DATA} fit`)
+        await this.#must("sendto", [file, DATA_ADDRESS, bytes.length, 0, 0], bytes)
+      },
+      receive: async () => {
+        const { result, data } = await this.#call("recvfrom", [file, DATA_ADDRESS, DATA, MSG_DONTWAIT])
+        if (result < 0 && result !== -EAGAIN) throw kernelError("recvfrom", -result)
+        return result <= 0 ? undefined : data.subarray(0, result)
+      },
+    }
+  }
+
+  /** Prints `output` and ends the process. */
+  async exit(code: number, output: string): Promise<void> {
+    const bytes = Buffer.from(output)
+    for (let at = 0; at < bytes.length;) {
+      const part = bytes.subarray(at, at + DATA)
+      at += await this.#must("write", [1, DATA_ADDRESS, part.length], part)
+    }
+    // The process ends without an answer.
+    await this.#call("exitGroup", [code]).catch(() => undefined)
+  }
+
+  async #must(call: Call, args: readonly number[], data?: Uint8Array): Promise<number> {
+    const { result } = await this.#call(call, args, data)
+    if (result < 0) throw kernelError(call, -result)
+    return result
+  }
+
+  #call(call: Call, args: readonly number[] = [], data?: Uint8Array): Promise<Outcome> {
+    const frame = Buffer.alloc(FRAME)
+    for (const [i, value] of [CALLS[call][this.#architecture], ...args].entries())
+      frame.writeBigInt64LE(BigInt(value), i * 8)
+    if (data !== undefined) frame.set(data, FRAME_DATA)
+    return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) return reject(new Error("the plugin's process has ended"))
+      this.#waiting.push({ resolve, reject })
+      this.#socket.write(frame)
+    })
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes])
+    while (this.#received.length >= FRAME) {
+      const frame = this.#received.subarray(0, FRAME)
+      this.#received = this.#received.subarray(FRAME)
+      this.#waiting.shift()?.resolve({ result: Number(frame.readBigInt64LE(0)), data: frame.subarray(FRAME_DATA) })
+    }
+  }
+}

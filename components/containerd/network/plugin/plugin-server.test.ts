@@ -1,0 +1,225 @@
+/** With real network namespaces: root, ip and busybox are needed. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { portName } from "./pod-interface.ts"
+import { BRIDGE, HOST_PLUGINS, LACKING, LOOPBACK, PluginLab, RANGES } from "./plugin-lab.fixtures.ts"
+
+if (LACKING.length > 0) console.warn(`SKIPPED: the tests of the CNI plugin need ${LACKING.join(", ")}`)
+
+describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
+  let lab: PluginLab
+  beforeAll(async () => {
+    lab = await PluginLab.start()
+  })
+  afterAll(() => lab?.[Symbol.asyncDispose]())
+
+  test("gives pods addresses of both families, by which they reach each other, the node and themselves", async () => {
+    // given two pods
+    const [a, b] = [await lab.pod("a"), await lab.pod("b")]
+    // then they have different addresses, and the size of packets that the configuration says
+    expect(new Set([...a.addresses, ...b.addresses]).size).toBe(4)
+    expect(lab.run(a.name, "ip", "link", "show", "eth0")).toContain("mtu 1400")
+    // and all that can be reached is reached at once
+    for (const [i, gateway] of ["10.98.0.1", "fd98::1"].entries())
+      expect([gateway, a.addresses[i]!, b.addresses[i]!].map((address) => lab.reaches(a.name, address))).toEqual([
+        true,
+        true,
+        true,
+      ])
+    // and a packet may come back by the port by which it left, as one to the pod's own Service does
+    const port = portName({ containerId: a.name, interface: "eth0" })
+    expect(lab.run(lab.machine, "bridge", "-d", "link", "show", "dev", port)).toContain("hairpin on")
+  })
+
+  test("says what it made, in the form of the configuration's version", async () => {
+    const container = lab.sandbox("told")
+    // when a pod is added
+    const { code, said } = await lab.call("ADD", container)
+    // then the interfaces and addresses are told
+    const [v4, v6] = (said["ips"] as readonly { address: string }[]).map(({ address }) => address)
+    const mac = expect.stringMatching(/^0a:58:0a:62:00:/)
+    expect([code, said]).toEqual([
+      0,
+      {
+        cniVersion: "1.0.0",
+        interfaces: [
+          { name: BRIDGE, mac: "0a:58:0a:62:00:01" },
+          { name: portName({ containerId: container, interface: "eth0" }), mac: expect.any(String) },
+          { name: "eth0", mac, sandbox: `/run/netns/${container}` },
+        ],
+        ips: [
+          { address: v4, gateway: "10.98.0.1", interface: 2 },
+          { address: v6, gateway: "fd98::1", interface: 2 },
+        ],
+        routes: [{ dst: "0.0.0.0/0" }, { dst: "::/0" }],
+        dns: {},
+      },
+    ])
+    expect([v4, v6]).toEqual([expect.stringMatching(/^10\.98\.0\.\d+\/24$/), expect.stringMatching(/^fd98::.+\/64$/)])
+  })
+
+  test("removes a pod's interface and gives its addresses back, however often it is told to", async () => {
+    // given a pod
+    const { name, addresses } = await lab.pod("gone")
+    const port = portName({ containerId: name, interface: "eth0" })
+    // when it is deleted three times, at last when its namespace is gone
+    const first = await lab.call("DEL", name)
+    const second = await lab.call("DEL", name)
+    const third = await lab.call("DEL", name, undefined, { environment: { CNI_NETNS: "" } })
+    // then no call fails, and nothing is left
+    expect([first, second, third]).toEqual(Array(3).fill({ code: 0, said: {} }))
+    expect(lab.run(lab.machine, "ip", "-o", "link")).not.toContain(port)
+    expect(lab.addresses().filter((address) => addresses.includes(address))).toEqual([])
+  })
+
+  test("gives pods that are added at the same time different addresses", async () => {
+    const names = Array.from({ length: 12 }, (_, i) => lab.sandbox(`many-${i}`))
+    const answers = await Promise.all(names.map((name) => lab.call("ADD", name)))
+    expect(answers.map(({ code }) => code)).toEqual(names.map(() => 0))
+    const given = answers.flatMap(({ said }) => (said["ips"] as { address: string }[]).map(({ address }) => address))
+    expect(new Set(given).size).toBe(24)
+    await Promise.all(names.map((name) => lab.call("DEL", name)))
+  })
+
+  test("leaves nothing behind where a pod cannot be added", async () => {
+    // given a namespace that has an interface of this name
+    const container = lab.sandbox("taken")
+    lab.run(container, "ip", "link", "add", "eth0", "type", "bridge")
+    const before = [lab.addresses().toSorted(), lab.run(lab.machine, "ip", "-o", "link").split("\n").length]
+    // then the kernel's reason is told
+    expect(await lab.call("ADD", container)).toMatchObject({ code: 1, said: { msg: "netlink: file already exists" } })
+    // and neither address nor interface remains
+    expect([lab.addresses().toSorted(), lab.run(lab.machine, "ip", "-o", "link").split("\n").length]).toEqual(before)
+  })
+
+  test("refuses a pod when no address is free, and has one again after another pod has gone", async () => {
+    const config = lab.config({
+      name: "small",
+      ipam: { ranges: [[{ subnet: "10.97.0.0/30" }]], dataDir: lab.addressFolder },
+    })
+    const [first, second] = [lab.sandbox("small-1"), lab.sandbox("small-2")]
+    expect((await lab.call("ADD", first, config)).code).toBe(0)
+    expect(await lab.call("ADD", second, config)).toMatchObject({
+      code: 1,
+      said: { code: 100, msg: "no address is free in 10.97.0.0/30" },
+    })
+    await lab.call("DEL", first, config)
+    expect((await lab.call("ADD", second, config)).code).toBe(0)
+    await lab.call("DEL", second, config)
+  })
+
+  test("checks that a pod has its interface and addresses", async () => {
+    const { name, addresses } = await lab.pod("checked")
+    expect(await lab.call("CHECK", name)).toEqual({ code: 0, said: {} })
+    lab.run(name, "ip", "address", "delete", `${addresses[1]}/64`, "dev", "eth0")
+    expect(await lab.call("CHECK", name)).toMatchObject({ code: 1, said: { msg: `eth0 lacks ${addresses[1]}` } })
+    lab.run(name, "ip", "link", "delete", "eth0")
+    expect(await lab.call("CHECK", name)).toMatchObject({ code: 1, said: { msg: "eth0 is not there" } })
+  })
+
+  test("removes what remains of pods that the runtime does not know any more", async () => {
+    const [kept, forgotten] = [await lab.pod("kept"), await lab.pod("forgotten")]
+    const others = lab.addresses().filter((address) => ![...kept.addresses, ...forgotten.addresses].includes(address))
+    const valid = [kept.name, ...owners(others)].map((containerID) => ({ containerID, ifname: "eth0" }))
+    expect(await lab.call("GC", "", lab.config({ "cni.dev/valid-attachments": valid }))).toEqual({ code: 0, said: {} })
+    expect(lab.addresses().filter((address) => forgotten.addresses.includes(address))).toEqual([])
+    expect(lab.addresses()).toEqual(expect.arrayContaining([...kept.addresses]))
+    expect(lab.reaches(kept.name, "10.98.0.1")).toBe(true)
+    function owners(addresses: readonly string[]): readonly string[] {
+      return addresses.map((address) => lab.ownerOf(address))
+    }
+  })
+
+  test.each([
+    { title: "no command", command: "", config: {}, wants: { code: 4, msg: "unknown CNI_COMMAND: it is not set" } },
+    { title: "no JSON", command: "ADD", config: "{", wants: { code: 6 } },
+    { title: "a version to come", command: "ADD", config: { cniVersion: "9.0.0" }, wants: { code: 1 } },
+    {
+      title: "a network without a bridge",
+      command: "ADD",
+      config: { cniVersion: "1.0.0", name: "k3ts", type: "k3ts" },
+      wants: { code: 7, msg: "invalid value (absent) for bridge" },
+    },
+  ] as const)("refuses $title with the specification's code", async ({ command, config, wants }) => {
+    expect(await lab.call(command, "x", config)).toMatchObject({ code: 1, said: wants })
+  })
+
+  test("says which versions it speaks, and that the network works", async () => {
+    const { code, said } = await lab.call("VERSION", "", { cniVersion: "1.0.0" })
+    expect([code, said["supportedVersions"]]).toEqual([0, ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]])
+    expect(await lab.call("STATUS", "")).toEqual({ code: 0, said: {} })
+  })
+
+  test("brings up the loopback interface as the plugin loopback", async () => {
+    const container = lab.sandbox("lo")
+    const answer = await lab.call("ADD", container, LOOPBACK)
+    expect(answer).toMatchObject({ code: 0, said: { ips: [{ version: "4", address: "127.0.0.1/8" }, {}] } })
+    expect(lab.reaches(container, "127.0.0.1")).toBe(true)
+  })
+
+  describe.skipIf(HOST_PLUGINS === undefined)("with the host's plugins", () => {
+    const stock = () => ({
+      ...lab.config({ type: "bridge", isGateway: true, hairpinMode: true }),
+      ipam: { type: "host-local", ranges: RANGES.map((subnet) => [{ subnet }]), dataDir: lab.addressFolder },
+    })
+    const environment = { CNI_PATH: HOST_PLUGINS! }
+    const plugin = join(HOST_PLUGINS ?? "", "bridge")
+
+    test("takes over pods of `bridge`, and hands its own over", async () => {
+      // given a pod of each
+      const ours = await lab.pod("ours")
+      const container = lab.sandbox("theirs")
+      const { said } = await lab.call("ADD", container, stock(), { plugin, environment })
+      const theirs = (said["ips"] as readonly { address: string }[]).map(({ address }) => address.split("/")[0]!)
+      // then no address was given twice, and they reach each other
+      expect(new Set([...ours.addresses, ...theirs]).size).toBe(4)
+      expect(theirs.map((address) => lab.reaches(ours.name, address))).toEqual([true, true])
+      // when each is deleted by the other
+      expect(await lab.call("DEL", container)).toEqual({ code: 0, said: {} })
+      expect(await lab.call("DEL", ours.name, stock(), { plugin, environment })).toEqual({ code: 0, said: {} })
+      // then nothing is left
+      expect(lab.addresses().filter((address) => [...ours.addresses, ...theirs].includes(address))).toEqual([])
+      expect(lab.run(lab.machine, "ip", "-o", "link")).not.toContain(
+        portName({ containerId: ours.name, interface: "eth0" }),
+      )
+    })
+
+    test("starts portmap and bandwidth for pods that need them only", async () => {
+      // given a pod with a host port and a limit
+      const path = { environment: { CNI_PATH: lab.pluginsOnMachine("portmap", "bandwidth") } }
+      const portMappings = [{ hostPort: 18_080, containerPort: 80, protocol: "tcp" }]
+      const bandwidth = { ingressRate: 8_000_000, ingressBurst: 8_000_000 }
+      const container = lab.sandbox("ports")
+      const config = lab.config({ runtimeConfig: { portMappings, bandwidth } })
+      const rules = () => lab.run(lab.machine, "iptables-save", "-t", "nat")
+      const limits = () => lab.run(lab.machine, "tc", "qdisc")
+      // then rules and limits are there while the pod is
+      expect((await lab.call("ADD", container, config, path)).code).toBe(0)
+      expect(rules()).toContain(container)
+      expect(limits()).toContain("tbf")
+      expect(await lab.call("DEL", container, config, path)).toEqual({ code: 0, said: {} })
+      expect(rules()).not.toContain(container)
+      expect(limits()).not.toContain("tbf")
+    })
+
+    test("takes the pod back when a chained plugin fails", async () => {
+      const container = lab.sandbox("no-ports")
+      const before = lab.addresses().toSorted()
+      const config = lab.config({ runtimeConfig: { portMappings: [{ hostPort: 1, containerPort: 80 }] } })
+      const answer = await lab.call("ADD", container, config, { environment: { CNI_PATH: "/nowhere" } })
+      expect(answer).toMatchObject({ code: 1, said: { msg: expect.stringContaining("portmap is not in /nowhere") } })
+      expect(lab.addresses().toSorted()).toEqual(before)
+      expect(existsSync(`/run/netns/${container}`)).toBe(true)
+      expect(lab.run(container, "ip", "-o", "link")).not.toContain("eth0")
+    })
+  })
+
+  test("says that k3ts does not answer while it is stopped", async () => {
+    await lab.stopServer()
+    expect(await lab.call("ADD", "x")).toMatchObject({
+      code: 1,
+      said: { code: 11, msg: expect.stringContaining("k3ts does not answer") },
+    })
+  })
+})

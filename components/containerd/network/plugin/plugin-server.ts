@@ -1,0 +1,117 @@
+import { chmodSync, mkdirSync, rmSync } from "node:fs"
+import { createServer, type Server, type Socket } from "node:net"
+import { dirname, join } from "node:path"
+import type { Logger } from "../../../../pkg/log/log.ts"
+import {
+  callOf,
+  DEFAULT_VERSION,
+  errorText,
+  resultText,
+  versionProblem,
+  versionText,
+  type CniCall,
+  type CniResult,
+} from "./cni.ts"
+import type { ContainerdPaths } from "../../paths.ts"
+import { NETWORK } from "../cni.ts"
+import { attachmentsOf, isPort } from "./attachments.ts"
+import { addChained, removeChained } from "./chained.ts"
+import { addLoopback } from "./loopback.ts"
+import { networkOf } from "./network-config.ts"
+import { PluginProcess } from "./plugin-process.ts"
+import { addPod, checkPod, collect, releaseUnused, removePod } from "./pod-interface.ts"
+
+/** Does what our CNI plugins are asked for: each process of the plugin's program connects to this server's socket. */
+export class PluginServer {
+  readonly #paths: ContainerdPaths
+  readonly #log: Logger
+  readonly #sockets = new Set<Socket>()
+  #server: Server | undefined
+
+  constructor(paths: ContainerdPaths, log: Logger) {
+    this.#paths = paths
+    this.#log = log
+  }
+
+  /** Gives back what pods have left, and listens. */
+  async start(): Promise<void> {
+    const { cniSocket: path, cniAddresses } = this.#paths
+    mkdirSync(dirname(path), { recursive: true })
+    rmSync(path, { force: true })
+    const released = releaseUnused(join(cniAddresses, NETWORK), attachmentsOf(NETWORK, isPort), isPort)
+    if (released.length > 0) this.#log.info("Gave back addresses of pods that are gone", { addresses: released })
+    const server = createServer((socket) => {
+      this.#sockets.add(socket)
+      socket.once("close", () => this.#sockets.delete(socket))
+      void this.#serve(new PluginProcess(socket))
+    })
+    this.#server = server
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(path, resolve)
+    })
+    // The socket's first permissions do not let others connect either.
+    chmodSync(path, 0o600)
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined) return
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+    rmSync(this.#paths.cniSocket, { force: true })
+  }
+
+  async #serve(process: PluginProcess): Promise<void> {
+    let version: string = DEFAULT_VERSION
+    let call: CniCall | undefined
+    try {
+      const { environment, input } = await process.input()
+      call = callOf(environment, input)
+      if (typeof call.config["cniVersion"] === "string") version = call.config["cniVersion"]
+      await process.exit(0, await answer(process, call, version))
+    } catch (err) {
+      this.#log.warn("Failed to set up the network of a pod", {
+        command: call?.command,
+        container: call?.containerId,
+        err,
+      })
+      await process.exit(1, errorText(version, err)).catch(() => undefined) // the process has ended
+    }
+  }
+}
+
+/** Does what a call says. Returns what the plugin prints. @throws CniError */
+async function answer(process: PluginProcess, call: CniCall, version: string): Promise<string> {
+  if (call.command === "VERSION") return versionText(version)
+  const problem = versionProblem(version)
+  if (problem !== undefined) throw problem
+  const result = await (call.config["type"] === "loopback" ? loopback(process, call) : podNetwork(process, call))
+  return result === undefined ? "" : resultText(version, result)
+}
+
+async function loopback(process: PluginProcess, call: CniCall): Promise<CniResult | undefined> {
+  return call.command === "ADD" ? addLoopback(process, call) : undefined
+}
+
+async function podNetwork(process: PluginProcess, call: CniCall): Promise<CniResult | undefined> {
+  const network = networkOf(call)
+  switch (call.command) {
+    case "ADD":
+      return addPod(process, call, network, (made) => addChained(call, network, made))
+    case "DEL":
+      await removeChained(call, network)
+      await removePod(process, call, network)
+      return undefined
+    case "CHECK":
+      await checkPod(process, call, network)
+      return undefined
+    case "GC":
+      await collect(process, call, network)
+      return undefined
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Messages about interfaces, addresses and routes, for sockets of NETLINK_ROUTE. Source: rtnetlink(7),
+ * linux/rtnetlink.h, linux/if_link.h, linux/if_addr.h, linux/veth.h.
+ */
+import { addressNumber, bitsOf, familyOf, type Family } from "../apimachinery/cidr.ts"
+import { ACK, attribute, attributesIn, CREATE, DUMP, EXCL, message, nested, REQUEST, uint32 } from "./message.ts"
+import type { Reply } from "./message.ts"
+
+/** The protocol of the sockets. */
+export const NETLINK_ROUTE = 0
+
+const NEWLINK = 16
+const DELLINK = 17
+const GETLINK = 18
+const NEWADDR = 20
+const GETADDR = 22
+const NEWROUTE = 24
+
+const IFLA = { address: 1, name: 3, mtu: 4, master: 10, info: 18, alias: 20, namespaceFd: 28 } as const
+const INFO = { kind: 1, data: 2, slaveKind: 4, slaveData: 5 } as const
+/** Of `struct ifinfomsg`: family, type, index, flags, changed flags. */
+const LINK_HEADER = 16
+const UP = 1
+
+function linkHeader({ index = 0, isUp = false }: { index?: number; isUp?: boolean } = {}): Buffer {
+  const header = Buffer.alloc(LINK_HEADER)
+  header.writeInt32LE(index, 4)
+  if (isUp) {
+    header.writeUInt32LE(UP, 8)
+    header.writeUInt32LE(UP, 12)
+  }
+  return header
+}
+
+/** Returns the bytes of a hardware address such as `0a:58:0a:2a:00:02`. */
+export const hardwareBytes = (mac: string): Buffer => Buffer.from(mac.replaceAll(":", ""), "hex")
+
+/** Creates a bridge. It keeps the hardware address that it is given, whatever its ports have. */
+export const createBridge = (name: string, options: { mac: string; mtu: number; alias: string }): Buffer =>
+  message(
+    NEWLINK,
+    REQUEST | ACK | CREATE | EXCL,
+    linkHeader({ isUp: true }),
+    attribute(IFLA.name, name),
+    attribute(IFLA.address, hardwareBytes(options.mac)),
+    attribute(IFLA.mtu, options.mtu),
+    attribute(IFLA.alias, options.alias),
+    nested(IFLA.info, attribute(INFO.kind, "bridge")),
+  )
+
+export interface VethPair {
+  readonly name: string
+  /** The index of the bridge whose port it becomes. */
+  readonly bridge: number
+  readonly mtu: number
+  /** The other end. */
+  readonly peer: {
+    readonly name: string
+    readonly mac: string
+    /** A file of its network namespace, open in the process that sends the message. */
+    readonly namespaceFd: number
+  }
+}
+
+/** Creates a pair of interfaces, both down. */
+export const createVeth = ({ name, bridge, mtu, peer }: VethPair): Buffer =>
+  message(
+    NEWLINK,
+    REQUEST | ACK | CREATE | EXCL,
+    linkHeader(),
+    attribute(IFLA.name, name),
+    attribute(IFLA.mtu, mtu),
+    attribute(IFLA.master, bridge),
+    nested(
+      IFLA.info,
+      attribute(INFO.kind, "veth"),
+      nested(
+        INFO.data,
+        nested(
+          VETH_INFO_PEER,
+          linkHeader(),
+          attribute(IFLA.name, peer.name),
+          attribute(IFLA.address, hardwareBytes(peer.mac)),
+          attribute(IFLA.mtu, mtu),
+          attribute(IFLA.namespaceFd, peer.namespaceFd),
+        ),
+      ),
+    ),
+  )
+const VETH_INFO_PEER = 1
+
+/** Lets a port of a bridge send packets back out where they came in, and brings it up. */
+export const setUpPort = (name: string): Buffer =>
+  message(
+    NEWLINK,
+    REQUEST | ACK,
+    linkHeader({ isUp: true }),
+    attribute(IFLA.name, name),
+    nested(
+      IFLA.info,
+      attribute(INFO.slaveKind, "bridge"),
+      nested(INFO.slaveData, attribute(BRPORT_MODE, Uint8Array.of(1))),
+    ),
+  )
+const BRPORT_MODE = 4
+
+export const setUp = (index: number): Buffer => message(NEWLINK, REQUEST | ACK, linkHeader({ index, isUp: true }))
+
+export const deleteLink = (name: string): Buffer =>
+  message(DELLINK, REQUEST | ACK, linkHeader(), attribute(IFLA.name, name))
+
+export const findLink = (name: string): Buffer => message(GETLINK, REQUEST, linkHeader(), attribute(IFLA.name, name))
+
+export interface Link {
+  readonly index: number
+  readonly mac: string
+  readonly isUp: boolean
+}
+
+/** Returns the interface in the answer to `findLink`. */
+export const linkIn = ({ body }: Reply): Link => ({
+  index: body.readInt32LE(4),
+  mac: (attributesIn(body, LINK_HEADER).get(IFLA.address)?.toString("hex") ?? "").replace(/..(?=.)/g, "$&:"),
+  isUp: (body.readUInt32LE(8) & UP) !== 0,
+})
+
+const AF: Readonly<Record<Family, number>> = { IPv4: 2, IPv6: 10 }
+
+/** Returns the bytes of an address as they are on the wire. */
+export function addressBytes(address: string): Buffer {
+  const digits = bitsOf(familyOf(address)) / 4
+  return Buffer.from(addressNumber(address).toString(16).padStart(digits, "0"), "hex")
+}
+
+/** `struct ifaddrmsg`: family, prefix length, flags, scope, index. */
+function addressHeader(family: number, prefix: number, index: number): Buffer {
+  const header = Buffer.alloc(8)
+  header[0] = family
+  header[1] = prefix
+  header.writeUInt32LE(index, 4)
+  return header
+}
+const IFA = { address: 1, local: 2, flags: 8 } as const
+/**
+ * The kernel does not look for others with the same address of IPv6 (duplicate address detection, RFC 4862), which
+ * takes a second in which the address cannot be used.
+ */
+const NODAD = 0x02
+
+/** Gives an interface an address, `<address>/<prefix length>`. Refused with EEXIST where it has it. */
+export function addAddress(index: number, cidr: string): Buffer {
+  const [address = "", prefix] = cidr.split("/")
+  const family = familyOf(address)
+  const bytes = addressBytes(address)
+  return message(
+    NEWADDR,
+    REQUEST | ACK | CREATE | EXCL,
+    addressHeader(AF[family], Number(prefix), index),
+    attribute(IFA.local, bytes),
+    attribute(IFA.address, bytes),
+    ...(family === "IPv6" ? [attribute(IFA.flags, uint32(NODAD))] : []),
+  )
+}
+
+/** Asks for all addresses in the network namespace. */
+export const listAddresses = (): Buffer => message(GETADDR, REQUEST | DUMP, addressHeader(0, 0, 0))
+
+/** Returns the address in a reply to `listAddresses`, as its bytes in hexadecimal, with its interface. */
+export const addressIn = ({ body }: Reply): { index: number; bytes: string } => ({
+  index: body.readUInt32LE(4),
+  bytes: (attributesIn(body, 8).get(IFA.local) ?? attributesIn(body, 8).get(IFA.address))?.toString("hex") ?? "",
+})
+
+/** Makes a gateway the way to all addresses of its family. */
+export function addDefaultRoute(index: number, gateway: string): Buffer {
+  const header = Buffer.alloc(12) // struct rtmsg: family, two prefix lengths, tos, table, protocol, scope, type, flags
+  header.set([AF[familyOf(gateway)], 0, 0, 0, TABLE_MAIN, PROTOCOL_BOOT, 0, UNICAST])
+  return message(
+    NEWROUTE,
+    REQUEST | ACK | CREATE | EXCL,
+    header,
+    attribute(RTA.gateway, addressBytes(gateway)),
+    attribute(RTA.interface, index),
+  )
+}
+const RTA = { interface: 4, gateway: 5 } as const
+const [TABLE_MAIN, PROTOCOL_BOOT, UNICAST] = [254, 3, 1]
