@@ -2,6 +2,8 @@ import type { Tools } from "../../components/cluster/clients.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import { outsideSpans } from "../../pkg/tracing/clock.ts"
+import type { Tracing } from "../../pkg/tracing/tracing.ts"
 
 /** What all parts of the program share. */
 export interface Context extends Tools {
@@ -26,3 +28,10 @@ export function createContext(log: Logger): Context {
     },
   }
 }
+
+/** Returns a context by which all parts of the program trace what they do. */
+export const withTracing = (context: Context, tracing: Tracing): Context => ({
+  ...context,
+  clock: outsideSpans(context.clock, tracing),
+  tracing,
+})

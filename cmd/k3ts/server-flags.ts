@@ -96,6 +96,11 @@ export const serverFlags = {
     placeholder: "FILE",
     path: true,
   }),
+  "tracing-config-file": value(
+    v.filePath.optional(),
+    "File with a TracingConfiguration: where traces are sent by OTLP, and of how many requests; OTEL_* variables do too",
+    { placeholder: "FILE", path: true },
+  ),
   "history-age": value(v.historyAge.prefault("1h"), "How long earlier states of objects are kept", {
     placeholder: "TIME",
     defaultText: "1h",

@@ -5,6 +5,7 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
@@ -48,6 +49,9 @@ import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { createHooks } from "./registry/hooks.ts"
 import type { ReviewToken } from "./registry/reviews/identity.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
+import { tracedAdmission } from "./tracing/traced-admission.ts"
+import { tracedPipeline } from "./tracing/traced-pipeline.ts"
+import { TracedStorage } from "./tracing/traced-storage.ts"
 import { inProcessTransport } from "./transport.ts"
 
 export interface ApiCoreOptions {
@@ -55,6 +59,7 @@ export interface ApiCoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  readonly tracing?: Tracing | undefined
   /** The kinds that are served. Custom kinds are added to it. */
   readonly scheme: Scheme
   /** The registry of the admission metrics; no metrics unless given. */
@@ -122,7 +127,7 @@ export const OWN_USER: UserInfo = { name: "system:apiserver", groups: ["system:m
 /** Creates the objects that every cluster starts with, in one transaction, and connects the stages of a request. */
 export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const {
-    storage,
+    tracing,
     clock,
     random,
     log,
@@ -139,11 +144,13 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     features = DEFAULT_FEATURES,
   } = options
   await bootstrap(options)
+  const tracedStorage = tracing === undefined ? undefined : new TracedStorage(options.storage, tracing)
+  const storage = tracedStorage ?? options.storage
   const history = new ClientHistory({ storage, clock })
   const objects = new Objects(storage)
-  const overHttps = httpsCaller({ objects, clock })
+  const overHttps = httpsCaller({ objects, clock, tracing })
   const caller = options.webhooks?.(overHttps) ?? overHttps
-  const converting = { caller, clock, random, metrics: conversionMetrics(metrics) }
+  const converting = { caller, clock, random, tracing, metrics: conversionMetrics(metrics) }
   // The registrar comes before the watch hub, so that a watcher that sees a definition finds its kind served.
   const registrar = new Registrar({
     storage,
@@ -180,14 +187,16 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     metrics: webhookMetrics(metrics),
     scheme,
     log,
+    tracing,
   }
-  const admission = defaultChain(
+  const chain = defaultChain(
     { objects, storage, clock, random, authorizer },
     webhooks,
     { scheme, conditions, metrics: policyMetrics(metrics) },
     options.disabledAdmission,
     features,
   )
+  const admission = tracing === undefined ? chain : tracedAdmission(chain, tracing)
   const flow = priorityAndFairness
     ? new FlowControl({
         clock,
@@ -196,7 +205,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
         seatsOf: listSeats({ scheme, storage, clock }),
       })
     : undefined
-  const pipeline = createPipeline({
+  const untraced = createPipeline({
     storage,
     hub,
     objects,
@@ -210,6 +219,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     features,
     flow,
   })
+  const pipeline = tracing === undefined ? untraced : tracedPipeline(untraced, tracing)
   const transportFor = (user: UserInfo): Transport =>
     inProcessTransport(pipeline, user, clock, {
       resourceOf: scheme.resource,
@@ -226,6 +236,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     log,
     metrics,
     frontProxy: options.frontProxy,
+    tracing,
     kinds: options.remoteKinds ?? new RemoteKinds(),
     functions: withOwnExtensions(options.ownExtensions ?? [], options.extensionServers ?? (() => undefined)),
     isOwn: withOwnExtensions(options.ownExtensions ?? [], () => undefined),
@@ -239,6 +250,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     keepAuthenticationConfig({ ...options, client: ownClient }),
     keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),
     () => flow?.close(),
+    () => tracedStorage?.stopTracing(),
     () => registrar.close(),
   ]
   return {

@@ -149,7 +149,7 @@ export interface ApiServer extends Component {
   listen(at: ListenAt): Promise<number>
 }
 
-type Context = Pick<ComponentContext, "clock" | "random" | "log">
+type Context = Pick<ComponentContext, "clock" | "random" | "log" | "tracing">
 
 /** What exists between `start` and `stop`. */
 interface Running {
@@ -164,6 +164,7 @@ const STOP_GRACE_MS = 1000
 
 export function createApiServer(context: Context, config: ApiServerConfig): ApiServer {
   const { clock, random, log } = context
+  const tracing = context.tracing?.of("apiserver")
   const scheme = builtinScheme()
   const remoteKinds = new RemoteKinds()
   const metrics = config.metrics ?? new Registry()
@@ -237,6 +238,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       clock,
       random,
       log,
+      tracing,
       scheme,
       metrics,
       ...(config.webhooks === undefined ? {} : { webhooks: config.webhooks }),
@@ -279,6 +281,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       clock,
       random,
       log,
+      tracing,
       ...(audit === undefined ? {} : { audit }),
       flow: plane.flow,
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),

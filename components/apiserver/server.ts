@@ -14,11 +14,12 @@ import { Deadlines } from "../../pkg/clock/deadlines.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import { ownConnection, stopReceiving, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import type { RemoteService } from "./aggregator/api-services.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
-import { ANONYMOUS, type Authenticator } from "./authentication/authenticator.ts"
+import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
 import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
 import type { Connections } from "./endpoints/connect.ts"
@@ -39,12 +40,25 @@ import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-re
 import { UpgradeAnswer } from "../../pkg/runtime/upgrade-answer.ts"
 import { noSuchMethod } from "./subresource-verbs.ts"
 import type { ServerMetrics } from "./metrics.ts"
+import { endRequestSpan, startRequestSpan } from "./tracing/request-span.ts"
 import type { NonResourceRequest, Pipeline, ResourceAttributes, UserInfo } from "./request.ts"
 import type { Scheme } from "../../pkg/api/scheme.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 
 /** Serves a request that is authorized. The body is empty for verbs without one. */
 type Handler = (exchange: Exchange, info: RequestInfo, user: UserInfo, body: Uint8Array) => void | Promise<void>
+
+/** A request whose sender is known. */
+interface Authenticated {
+  readonly exchange: Exchange
+  readonly info: RequestInfo
+  readonly remote: RemoteService | undefined
+  /** Most time that the request may take, in milliseconds; undefined for watches and streams. */
+  readonly timeoutMs: number | undefined
+  readonly credentials: Credentials
+  /** Who sends the request, before it acts as another user. */
+  readonly sender: UserInfo
+}
 
 /** A request on its way through the stages, with what flow control needs to know of it. */
 interface Admitted {
@@ -76,6 +90,7 @@ export interface ServerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  readonly tracing?: Tracing | undefined
 }
 
 export interface Server {
@@ -85,7 +100,7 @@ export interface Server {
 }
 
 export function createServer(options: ServerOptions): Server {
-  const { pipeline, scheme, authenticator, metrics, aggregator, connections, audit, clock, log } = options
+  const { pipeline, scheme, authenticator, metrics, aggregator, connections, audit, clock, log, tracing } = options
   const { requestTimeoutMs: mostTimeMs = DEFAULT_REQUEST_TIMEOUT_MS, withoutTimeLimits = false } = options
   const unfinishedBodies = new FairShare(UNFINISHED_BODY_BYTES)
   const maxInFlight = new MaxInFlight(options.maxInFlight ?? DEFAULT_LIMITS, {
@@ -109,6 +124,16 @@ export function createServer(options: ServerOptions): Server {
     const sender = authenticator.authenticate(credentials)
     if (notes !== undefined) notes.sender = sender
     if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
+    const authenticated = { exchange, info, remote, timeoutMs, credentials, sender }
+    if (tracing === undefined) return serveAs(authenticated)
+    const isKnown = remote !== undefined || scheme.resource(info.group, info.version, info.resource) !== undefined
+    exchange.span = startRequestSpan(tracing, exchange, info, sender, info.isResource && isKnown)
+    return tracing.within(exchange.span, () => serveAs(authenticated))
+  }
+
+  /** Runs the stages that come after authentication. */
+  function serveAs({ exchange, info, remote, timeoutMs, credentials, sender }: Authenticated): void | Promise<void> {
+    const { req, notes } = exchange
     const user = isImpersonating(req)
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
       : sender
@@ -132,9 +157,10 @@ export function createServer(options: ServerOptions): Server {
     }
     if (!hasBody(info)) return inTurn(exchange, admitted, NO_BODY, () => answer(exchange, info, user, NO_BODY))
     // Clients may send the body slowly, so flow control comes when the body is complete.
-    return readBody(req, user.name, unfinishedBodies).then((body) =>
-      inTurn(exchange, admitted, body, () => answer(exchange, info, user, body)),
-    )
+    return readBody(req, user.name, unfinishedBodies).then((body) => {
+      exchange.span?.event("limitedReadBody succeeded", { len: body.length })
+      return inTurn(exchange, admitted, body, () => answer(exchange, info, user, body))
+    })
   }
 
   /** Forwards a request to an extension API server, which gets the body as it comes. */
@@ -169,10 +195,15 @@ export function createServer(options: ServerOptions): Server {
     const { user } = attributes
     const isWatch = info.isResource && info.verb === "watch"
     if (options.flow === undefined) return isWatch ? serveIt() : withSlot(exchange, info, user, serveIt)
+    const waiting = tracing?.start("priorityandfairness")
+    const begin = () => {
+      waiting?.end()
+      return isWatch ? serveIt() : maxInFlight.counted(info.verb, serveIt())
+    }
     return options.flow.run(
       user,
       attributes,
-      isWatch ? serveIt : () => maxInFlight.counted(info.verb, serveIt()),
+      begin,
       new FlowTerms({ exchange, info, user, bodies: unfinishedBodies, bodyBytes: body.length, isWatch, timeoutMs }),
     )
   }
@@ -233,6 +264,7 @@ export function createServer(options: ServerOptions): Server {
     const { isServed } = exchange
     const isApply = isServed && info.verb === "patch" && isApplyPatch(exchange.header("content-type"))
     metrics.answered({ info, isServed, isApply, code: res.statusCode, seconds })
+    if (exchange.span !== undefined) endRequestSpan(exchange.span, res.statusCode)
     if (notes !== undefined)
       audit?.ended(exchange, info, notes, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
   }

@@ -75,7 +75,7 @@ export function hostNode(
   { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
   config: HostNodeConfig,
 ): readonly OrderedComponent[] {
-  const { clock, log } = tools
+  const { clock, log, tracing } = tools
   const { metrics } = apiServer
   const { nodeName, clusterCidrs, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
   const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
@@ -83,9 +83,16 @@ export function hostNode(
   const paths = containerdPaths(config.dataDir)
   const containerd =
     endpoint === undefined
-      ? new Containerd({ paths, clock, log, cgroupDriver, ...(pauseImage === undefined ? {} : { pauseImage }) })
+      ? new Containerd({
+          paths,
+          clock,
+          log,
+          tracing,
+          cgroupDriver,
+          ...(pauseImage === undefined ? {} : { pauseImage }),
+        })
       : undefined
-  const cri = containerd?.cri ?? connectCri(endpoint!, clock)
+  const cri = containerd?.cri ?? connectCri(endpoint!, clock, tracing)
   const parts: OrderedComponent[] = []
   const add = (component: Component, ...after: string[]) => parts.push({ component, after })
 

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { createConnection } from "node:net"
+import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri, type CriClient } from "../../pkg/cri/client.ts"
@@ -21,6 +22,7 @@ import { endOrphan, launchContainerd, type ContainerdProcess } from "./process.t
 export interface ContainerdOptions {
   readonly paths: ContainerdPaths
   readonly clock: Clock
+  readonly tracing?: Pick<Tracing, "traceparent"> | undefined
   readonly log: Logger
   /** By default a built-in image, which needs no registry. */
   readonly pauseImage?: string
@@ -67,11 +69,18 @@ export class Containerd implements Component {
   /** Resolves when the daemon is no longer restarted. */
   #supervision: Promise<void> = Promise.resolve()
 
-  constructor({ paths, clock, log, pauseImage = PAUSE_IMAGE, cgroupDriver = detectCgroupDriver() }: ContainerdOptions) {
+  constructor({
+    paths,
+    clock,
+    log,
+    tracing,
+    pauseImage = PAUSE_IMAGE,
+    cgroupDriver = detectCgroupDriver(),
+  }: ContainerdOptions) {
     this.paths = paths
     this.cgroupDriver = cgroupDriver
     this.pauseImage = pauseImage
-    const cri = connectCri(paths.socket, clock)
+    const cri = connectCri(paths.socket, clock, tracing)
     this.cri = { ...cri, images: withExampleImages(cri.images, paths, clock) }
     this.#clock = clock
     this.#log = log.child({ component: "containerd" })

@@ -29,10 +29,11 @@ export function createControllerManager(context: ComponentContext, config: Contr
     },
     async start(signal) {
       stopped = false
+      const tracing = context.tracing?.of("kube-controller-manager")
       const entries = controllers(config).filter(({ name }) => config.disabled?.has(name) !== true)
       const starting = entries.map(async (entry) => {
         const client = entry.account === undefined ? context.client : config.clientFor(entry.account)
-        const controller = await entry.start({ ...context, client }, config.observer)
+        const controller = await entry.start({ ...context, client, tracing }, config.observer)
         // A controller that becomes ready after the others were stopped is stopped too.
         if (stopped) await controller.stop()
         else running.push(controller)

@@ -27,8 +27,8 @@ export interface ChangesParts {
   readonly metrics: ProxyMetrics
   /** In milliseconds since the epoch; the latency of earlier changes is not recorded. */
   readonly startedAt: number
-  /** Called when something changed that affects the rules. */
-  changed(): void
+  /** Called when `object` changed in a way that affects the rules. */
+  changed(object: Service | EndpointSlice | Node): void
 }
 
 /**
@@ -51,17 +51,18 @@ export class Changes {
   /** Watches Services and their endpoints. Returns a function that ends this. */
   follow(): () => void {
     const { informers, metrics, family } = this.#parts
-    const ofService = ({ metadata }: Service) => {
+    const ofService = (service: Service) => {
+      const { metadata } = service
       metrics.serviceChanges.inc()
       metrics.serviceChangesPending.inc()
-      this.#note(`${metadata.namespace}/${metadata.name}`)
+      this.#note(`${metadata.namespace}/${metadata.name}`, service)
     }
     const ofSlice = (slice: EndpointSlice, isGone: boolean) => {
       if (!concerns(slice, family)) return
       metrics.endpointChanges.inc()
       metrics.endpointChangesPending.inc()
       this.#trigger(slice, isGone)
-      this.#note(serviceKeyOf(slice))
+      this.#note(serviceKeyOf(slice), slice)
     }
     const slice = (found: EndpointSlice) => ofSlice(found, false)
     const off = [
@@ -113,12 +114,12 @@ export class Changes {
   #noteZone(old: Node | undefined, node: Node): void {
     const { informers, nodeName } = this.#parts
     if (node.metadata.name !== nodeName || old?.metadata.labels?.[ZONE] === node.metadata.labels?.[ZONE]) return
-    for (const { metadata } of informers.of(Service).list()) this.#note(`${metadata.namespace}/${metadata.name}`)
+    for (const { metadata } of informers.of(Service).list()) this.#note(`${metadata.namespace}/${metadata.name}`, node)
   }
 
-  #note(key: string): void {
+  #note(key: string, reason: Service | EndpointSlice | Node): void {
     this.#dirty.add(key)
-    this.#parts.changed()
+    this.#parts.changed(reason)
   }
 
   /** The time in a slice that is deleted is that of an earlier change. */

@@ -5,6 +5,8 @@ import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { FlushWatch } from "../../pkg/netfilter/flush-watch.ts"
+import { PendingCauses } from "../../pkg/tracing/pending-causes.ts"
+import { endingWith } from "../../pkg/tracing/tracing.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { Changes } from "./changes.ts"
 import { staleConnections } from "./conntrack.ts"
@@ -31,6 +33,8 @@ export interface FamilyProxierOptions {
 
 /** The delay before another attempt after a failure, for example while another program holds the lock. */
 const RETRY_MS = 1000
+/** The key of all causes, since one synchronization is for all changes. */
+const ALL = ""
 /** A synchronization that takes longer is logged. */
 const LONG_MS = 5000
 
@@ -48,6 +52,8 @@ export class FamilyProxier {
   readonly #writer: RuleWriter
   readonly #runner: SyncRunner
   readonly #flushes: FlushWatch
+  /** What the next synchronization is for, where traces are wanted. */
+  readonly #causes: PendingCauses | undefined
   /** By Service, the ports of the kernel's rules where these differ from the current ones. */
   readonly #before = new Map<string, readonly ServicePort[]>()
   /** The times of changes that are not in the kernel's rules yet. */
@@ -56,10 +62,11 @@ export class FamilyProxier {
   #stopped = false
 
   constructor(context: ComponentContext, options: FamilyProxierOptions) {
-    const { informers, clock, log } = context
+    const { informers, clock, log, tracing } = context
     const { family, nodeName, host } = options
     this.#context = context
     this.#options = options
+    this.#causes = tracing === undefined ? undefined : new PendingCauses(tracing)
     this.#metrics = proxyMetrics(options.metrics, family)
     this.#changes = new Changes({
       informers,
@@ -67,7 +74,10 @@ export class FamilyProxier {
       family,
       metrics: this.#metrics,
       startedAt: clock.now(),
-      changed: () => this.#request(),
+      changed: (object) => {
+        this.#causes?.add(ALL, object)
+        this.#request()
+      },
     })
     this.#healthChecks = new HealthCheckPorts({
       family,
@@ -82,7 +92,7 @@ export class FamilyProxier {
       options.mode === "iptables" ? new IptablesWriter(options) : new NftablesWriter({ ...options, clock, log })
     this.#runner = new SyncRunner({
       clock,
-      sync: () => this.#measured(),
+      sync: () => this.#inSpan(),
       failed: (err) => {
         log.error("Failed to write Service rules; will retry", { family, mode: options.mode, err })
         return RETRY_MS
@@ -135,6 +145,19 @@ export class FamilyProxier {
 
   #request(): void {
     if (this.#runner.request()) this.#metrics.lastQueued.set(this.#context.clock.now() / 1000)
+  }
+
+  /** Synchronizes as part of the trace of what changed. */
+  #inSpan(): Promise<void> {
+    const { tracing } = this.#context
+    if (tracing === undefined) return this.#measured()
+    const { family } = this.#options
+    const span = tracing.root("syncProxyRules", {
+      kind: "consumer",
+      causes: this.#causes!.take(ALL),
+      attributes: { family, mode: this.#writer.mode },
+    })
+    return endingWith(tracing, span, () => this.#measured())
   }
 
   async #measured(): Promise<void> {

@@ -91,7 +91,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       proxiers = clusterCidrs.map(
         (clusterCidr) =>
           new FamilyProxier(
-            { ...context, log },
+            { ...context, log, tracing: context.tracing?.of("kube-proxy") },
             {
               family: familyOf(clusterCidr),
               mode,

@@ -26,6 +26,7 @@ import { ProbeManager } from "./probes/probe-manager.ts"
 import { resizeProblem } from "./pod/resize.ts"
 import { RuntimeCache } from "./pod/runtime-cache.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
+import { tracedRuntime } from "./runtime/traced-runtime.ts"
 import { Slots } from "./pod/slots.ts"
 import { StaticPods } from "./pod/static-pods.ts"
 import type { KubeletPort, KubeletServing } from "./server/port/kubelet-port.ts"
@@ -103,13 +104,15 @@ class RunningKubelet implements Component {
     })
     const stopping = new AbortController()
     const clock = livingClock(this.#component.clock, stopping.signal)
+    const tracing = this.#component.tracing?.of("kubelet")
     const running = assemble(
       {
         ...this.#component,
         clock,
         log,
         config: this.#config,
-        runtime: this.#runtime,
+        runtime: tracing === undefined ? this.#runtime : tracedRuntime(this.#runtime, tracing),
+        tracing,
         events,
         metrics,
         port: () => this.#portOfNode(),

@@ -15,6 +15,7 @@ import { keyFrom, type Index } from "../../pkg/client/informer.ts"
 import { CSINode } from "../../pkg/api/storage/v1/csinode.ts"
 import { StorageClass } from "../../pkg/api/storage/v1/storageclass.ts"
 import { VolumeAttachment } from "../../pkg/api/storage/v1/volumeattachment.ts"
+import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { freeDevices, reserveDevices, type DeviceReservation } from "./bind-devices.ts"
@@ -91,6 +92,7 @@ export function createScheduler(
   { name = "default-scheduler", observer }: SchedulerConfig = {},
 ): Scheduler {
   const { client, informers, clock, random } = context
+  const tracing = context.tracing?.of("kube-scheduler")
   const log = context.log.child({ component: "scheduler" })
   const events = createEventRecorder({ client, clock, log }, name)
   const cache = new Cache()
@@ -146,17 +148,36 @@ export function createScheduler(
         observer?.pending(queue.sizes)
         return
       }
-      scheduleOne(queued)
+      if (tracing === undefined) void scheduleOne(queued)
+      else scheduleTraced(queued, tracing)
     }
     observer?.pending(queue.sizes)
     wake()
   }
 
-  function scheduleOne(queued: QueuedPod): void {
+  /** Schedules a pod as part of the trace of what made it, or changed it last. */
+  function scheduleTraced(queued: QueuedPod, tracing: Tracing): void {
+    const { namespace, name, uid, resourceVersion } = queued.pod.metadata
+    const cause = tracing.causes.of(resourceVersion)
+    const span = tracing.root("Schedule pod", {
+      causes: cause === undefined ? [] : [cause],
+      attributes: { "k8s.pod.uid": uid, "k8s.namespace.name": namespace, "k8s.pod.name": name },
+    })
+    // Ends with what is written in the background, if anything is.
+    const writing = tracing.within(span, () => scheduleOne(queued))
+    if (writing === undefined) span.end()
+    else void writing.finally(() => span.end())
+  }
+
+  /** Returns what is written in the background; undefined for nothing. */
+  function scheduleOne(queued: QueuedPod): Promise<void> | undefined {
     const { pod } = queued
-    if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(pod)) return queue.done(pod)
+    if (pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(pod)) {
+      queue.done(pod)
+      return undefined
+    }
     const started = clock.monotonic()
-    const { outcome, looked } = findNode(pod, cycle, startAt)
+    const { outcome, looked } = traced(tracing, "Scheduling cycle", () => findNode(pod, cycle, startAt))
     startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
     if ("node" in outcome) {
       let reservation: DeviceReservation | undefined
@@ -165,16 +186,20 @@ export function createScheduler(
         reservation = reserveDevices(pod, cache.get(outcome.node)!.node, devices, claims, tools)
       } catch (err) {
         log.warn("Reserving devices failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
-        return queue.failed(queued, new Set())
+        queue.failed(queued, new Set())
+        return undefined
       }
       cache.assume(pod, outcome.node)
       diagnoses.delete(pod.metadata.uid ?? "")
-      inBackground(bind(queued, outcome.node, started, reservation))
-    } else {
-      diagnoses.set(pod.metadata.uid ?? "", outcome.diagnosis)
-      observer?.attempted("unschedulable", clock.monotonic() - started)
-      inBackground(refuse(queued, outcome.diagnosis, outcome.plugins))
+      const { node } = outcome
+      return inBackground(
+        traced(tracing, "Binding cycle", () => bind(queued, node, started, reservation), { "k8s.node.name": node }),
+      )
     }
+    const { diagnosis, plugins: refusing } = outcome
+    diagnoses.set(pod.metadata.uid ?? "", diagnosis)
+    observer?.attempted("unschedulable", clock.monotonic() - started)
+    return inBackground(traced(tracing, "Refuse pod", () => refuse(queued, diagnosis, refusing)))
   }
 
   async function bind(
@@ -258,9 +283,10 @@ export function createScheduler(
     if (running) queue.failed(queued, refusing)
   }
 
-  function inBackground(task: Promise<void>): void {
+  function inBackground(task: Promise<void>): Promise<void> {
     underWay.add(task)
     void task.finally(() => underWay.delete(task))
+    return task
   }
 
   const isGone = ({ metadata }: Pod): boolean => informers.of(Pod).get(keyFrom(metadata))?.metadata.uid !== metadata.uid

@@ -3,6 +3,7 @@ import type { Informers } from "../client/informer.ts"
 import type { Clock } from "../clock/clock.ts"
 import type { Random } from "../clock/random.ts"
 import type { Logger } from "../log/log.ts"
+import type { Tracing } from "../tracing/tracing.ts"
 
 /** What every component gets: everything that it may use besides its own configuration. Built in components/cluster. */
 export interface ComponentContext {
@@ -12,6 +13,8 @@ export interface ComponentContext {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** Traces what the component does; absent unless traces are wanted. */
+  readonly tracing?: Tracing | undefined
   /**
    * Runs background work: a failure is logged and fails the component. Every promise must be awaited or run by this.
    */

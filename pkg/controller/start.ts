@@ -2,6 +2,8 @@ import { ApiError, isConflict, isNamespaceEnding, isNotFound } from "../apimachi
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
+import { PendingCauses } from "../tracing/pending-causes.ts"
+import { endingWith } from "../tracing/tracing.ts"
 import type { Controller, ReconcileContext } from "./controller.ts"
 import { createEventRecorder } from "./event-recorder.ts"
 import { NotingClient, type PendingWrite } from "./own-writes.ts"
@@ -54,7 +56,8 @@ export async function startController<T extends KubeObject>(
   context: ComponentContext,
   observer?: ControllerObserver,
 ): Promise<RunningController> {
-  const { informers, clock } = context
+  const { informers, clock, tracing } = context
+  const causes = tracing === undefined ? undefined : new PendingCauses(tracing)
   const log = context.log.child({ controller: controller.name })
   const events = createEventRecorder({ ...context, log }, controller.eventSource ?? controller.name)
   const shared: ReconcileContext = { client: context.client, informers, clock, random: context.random, log, events }
@@ -68,11 +71,17 @@ export async function startController<T extends KubeObject>(
   watch(controller.reconciles, (object, _old, deleted) => {
     const key = keyFrom(object.metadata)
     // The informer of the reconciled kind returns objects of type T.
-    if (controller.concerns?.(object as T, shared) !== false || (deleted && queue.expects(key))) queue.add(key)
+    if (controller.concerns?.(object as T, shared) !== false || (deleted && queue.expects(key))) {
+      causes?.add(key, object)
+      queue.add(key)
+    }
   })
   for (const { resource, keys } of controller.watches ?? []) {
     watch(resource, (object, old, deleted) => {
-      for (const key of keys(object, shared, old, deleted)) queue.add(key)
+      for (const key of keys(object, shared, old, deleted)) {
+        causes?.add(key, object)
+        queue.add(key)
+      }
     })
   }
 
@@ -96,12 +105,23 @@ export async function startController<T extends KubeObject>(
       const key = queue.take()
       if (key === undefined) return
       observer?.queued(controller.name, queue.length)
-      const work: Promise<void> = reconcile(key).then(() => {
+      const work: Promise<void> = inSpan(key).then(() => {
         running.delete(work)
         pump()
       })
       running.add(work)
     }
+  }
+
+  /** Reconciles one key, as part of the trace of what led to it. */
+  function inSpan(key: Key): Promise<void> {
+    if (tracing === undefined) return reconcile(key)
+    const span = tracing.root(`${controller.name} reconcile`, {
+      kind: "consumer",
+      causes: causes!.take(key),
+      attributes: { controller: controller.name, key },
+    })
+    return endingWith(tracing, span, () => reconcile(key))
   }
 
   /** Reconciles one key; never rejects. */
@@ -122,6 +142,7 @@ export async function startController<T extends KubeObject>(
       }
     } catch (err) {
       outcome = "error"
+      tracing?.active()?.fail(err)
       if (stopped) return
       if (err instanceof TerminalError) child.error("Gave up on key", { err })
       else if (isGoing(err, key)) {

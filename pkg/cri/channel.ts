@@ -49,6 +49,8 @@ export interface StreamOptions {
 const DEFAULT_TIMEOUT_MS = 120_000
 
 export interface ChannelOptions {
+  /** Returns the `traceparent` of a call, by which the server can continue its trace; undefined for none. */
+  readonly traceparent?: (() => string | undefined) | undefined
   /** Sent with every call. */
   readonly metadata?: Readonly<Record<string, string>>
   /** The first and the longest pause before the channel connects again, in milliseconds. */
@@ -77,6 +79,13 @@ export function openChannel(socketPath: string, clock: Clock, options: ChannelOp
   const headers = new Metadata()
   for (const [key, value] of Object.entries(metadata)) headers.set(key, value)
   let closed = false
+  const headersOfCall = (): Metadata => {
+    const traceparent = options.traceparent?.()
+    if (traceparent === undefined) return headers
+    const own = headers.clone()
+    own.set("traceparent", traceparent)
+    return own
+  }
 
   return {
     call(rpc, request, options = {}) {
@@ -91,7 +100,7 @@ export function openChannel(socketPath: string, clock: Clock, options: ChannelOp
           (value: typeof request) => asBuffer(rpc.request.encode(value)),
           (data) => rpc.response.decode(data),
           request,
-          headers,
+          headersOfCall(),
           { deadline: timeout === Infinity ? Infinity : clock.now() + timeout },
           (err, response) => {
             signal?.removeEventListener("abort", onAbort)

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock/clock.ts"
+import type { Tracing } from "../tracing/tracing.ts"
 import { openChannel } from "./channel.ts"
 import { subscribeContainerEvents } from "./container-events.ts"
 import { CRI_NAMESPACE } from "./containerd-events.ts"
@@ -14,16 +15,19 @@ export interface CriClient {
 
 /**
  * A client of the container runtime at `endpoint`: an absolute path of a unix socket, with or without `unix://`. It
- * connects with the first call and reconnects by itself.
+ * connects with the first call and reconnects by itself. `tracing` tells the runtime the span of each call.
  */
-export function connectCri(endpoint: string, clock: Clock): CriClient {
+export function connectCri(endpoint: string, clock: Clock, tracing?: Pick<Tracing, "traceparent">): CriClient {
   const path = endpoint.replace(/^unix:\/\//, "")
   if (!path.startsWith("/"))
     throw new Error(
       `Cannot connect to the container runtime at "${endpoint}": give the absolute path of its unix socket`,
     )
   // The namespace is for containerd's own event service; the CRI does not look at it.
-  const channel = openChannel(path, clock, { metadata: { "containerd-namespace": CRI_NAMESPACE } })
+  const channel = openChannel(path, clock, {
+    metadata: { "containerd-namespace": CRI_NAMESPACE },
+    traceparent: tracing === undefined ? undefined : () => tracing.traceparent(),
+  })
   const runtime: RuntimeService = runtimeService(channel, (signal) =>
     subscribeContainerEvents(channel, runtime, clock, signal),
   )

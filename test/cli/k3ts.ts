@@ -44,6 +44,13 @@ export interface TestServer extends AsyncDisposable {
   /** Resolves when it has ended by itself or by a signal. */
   readonly ended: Promise<Ended>
   get(path: string, token?: string): Promise<{ readonly status: number; readonly body: string }>
+  /** Sends a request with a body as the administrator. */
+  send(
+    method: string,
+    path: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ readonly status: number; readonly body: string }>
   /**
    * Resolves when `wanted` holds for the answer at `path`; asks again at each change the log tells of, and at short
    * intervals.
@@ -100,6 +107,8 @@ export async function startServer({
     token: tokenOf(dataDir),
     ended: end,
     get,
+    send: (method, path, body, headers) =>
+      call(host ?? "127.0.0.1", port, path, tokenOf(dataDir), { method, body, headers }),
     async eventually(path, wanted) {
       const deadline = performance.now() + 20_000
       for (;;) {
@@ -124,16 +133,29 @@ const emptyConfig = (): string => "/dev/null"
 const tokenOf = (dataDir: string): string =>
   existsSync(join(dataDir, "server/token")) ? readFileSync(join(dataDir, "server/token"), "utf8").trim() : ""
 
-function call(host: string, port: number, path: string, token: string): Promise<{ status: number; body: string }> {
+interface Sending {
+  readonly method: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function call(
+  host: string,
+  port: number,
+  path: string,
+  token: string,
+  { method, body, headers }: Sending = { method: "GET", body: "", headers: {} },
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const req = request(
       {
         host,
         port,
         path,
+        method,
         rejectUnauthorized: false,
         agent: false,
-        headers: token === "" ? {} : { authorization: `Bearer ${token}` },
+        headers: { ...headers, ...(token === "" ? {} : { authorization: `Bearer ${token}` }) },
       },
       (res) => {
         const parts: Buffer[] = []
@@ -143,7 +165,7 @@ function call(host: string, port: number, path: string, token: string): Promise<
       },
     )
     req.on("error", reject)
-    req.end()
+    req.end(body)
   })
 }
 

@@ -10,12 +10,13 @@ import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
 import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig, snapshotsConfig } from "../cluster-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
-import { createContext } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
+import { createContext, withTracing, type Context } from "../context.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { ServiceManager } from "../service-manager.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
+import { tracingOf } from "../tracing.ts"
 
 export default defineCommand({
   summary: "Run a cluster: the control plane and, unless --disable-agent, a node beside it",
@@ -63,6 +64,7 @@ async function serve(
   const signal = untilSignal(log, () => void serviceManager.stopping())
   const context = createContext(log)
   failOn(context.spawn)
+  const traces = await tracingOf(flags, process.env, context)
   log.info("Starting k3ts", {
     version,
     commit: gitCommit,
@@ -70,6 +72,37 @@ async function serve(
     dataDir: flags["data-dir"],
     pid: process.pid,
   })
+  try {
+    await run(flags, network, traces === undefined ? context : withTracing(context, traces.tracing), {
+      serviceManager,
+      signal,
+      sinceStart,
+      onPort,
+    })
+  } finally {
+    await traces?.stop()
+  }
+  log.info("k3ts has stopped")
+}
+
+interface Running {
+  readonly serviceManager: ServiceManager
+  /** Aborts when the program is to end. */
+  readonly signal: AbortSignal
+  /** Returns the milliseconds since the start. */
+  sinceStart(): number
+  /** Called when the API server listens. */
+  onPort(port: number): void
+}
+
+/** Runs the components until `signal` aborts or one of them fails. */
+async function run(
+  flags: ServerFlags,
+  network: ClusterNetwork,
+  context: Context,
+  { serviceManager, signal, sinceStart, onPort }: Running,
+): Promise<void> {
+  const { log } = context
   const cluster = assemble(context, clusterConfig(flags, network))
   const { apiServer, clients } = cluster
   // A server without a node does not load the code of a node.
@@ -118,7 +151,6 @@ async function serve(
       })
     },
   })
-  log.info("k3ts has stopped")
 }
 
 const notSynced = (kinds: readonly string[]): string | undefined =>

@@ -8,6 +8,7 @@ import type { Client } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
+import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
@@ -38,6 +39,8 @@ export interface AggregatorOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** Tells extension servers the span of the request that they are asked for. */
+  readonly tracing?: Tracing | undefined
   readonly metrics?: Registry | undefined
   /** Returns the current client certificate by which this server identifies itself to extension servers. */
   readonly frontProxy: () => CertificatePair
@@ -69,7 +72,7 @@ export interface Aggregator {
 export function createAggregator(options: AggregatorOptions): Aggregator {
   const { storage, objects, clock, functions } = options
   const services = new ApiServices(storage)
-  const connections = new ExtensionConnections(objects, options.frontProxy)
+  const connections = new ExtensionConnections(objects, options.frontProxy, options.tracing)
   const ask = createAsk({ connections, functions, clock })
   const discovery = new RemoteDiscovery(ask, clock, options.kinds)
   const stops = [

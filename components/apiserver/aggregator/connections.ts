@@ -3,6 +3,7 @@ import { Agent, request } from "node:https"
 import { rootCertificates } from "node:tls"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
+import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
 import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
 import type { RemoteService } from "./api-services.ts"
@@ -43,10 +44,15 @@ interface KnownServer {
 export class ExtensionConnections {
   readonly #objects: ObjectReader
   readonly #frontProxy: () => CertificatePair
+  readonly #tracing: Tracing | undefined
   readonly #known = new Map<string, KnownServer>()
 
-  /** `frontProxy` returns the current certificate, which is renewed while the server runs. */
-  constructor(objects: ObjectReader, frontProxy: () => CertificatePair) {
+  /**
+   * `frontProxy` returns the current certificate, which is renewed while the server runs. `tracing` tells the servers
+   * the span of each request.
+   */
+  constructor(objects: ObjectReader, frontProxy: () => CertificatePair, tracing?: Tracing) {
+    this.#tracing = tracing
     this.#objects = objects
     this.#frontProxy = frontProxy
   }
@@ -62,7 +68,9 @@ export class ExtensionConnections {
   /** Opens a request, to which the caller writes the body and calls `end`. @throws UnreachableServer */
   open(service: RemoteService, { method, path, headers, upgrade }: OutgoingRequest): ClientRequest {
     const { host, port } = this.addressOf(service)
-    const options = { host, port, method, path, headers: { ...headers, host: joinHostPort(host, port) } }
+    const traceparent = this.#tracing?.traceparent()
+    const own = { host: joinHostPort(host, port), ...(traceparent === undefined ? {} : { traceparent }) }
+    const options = { host, port, method, path, headers: { ...headers, ...own } }
     try {
       return upgrade === true
         ? request({ ...options, ...this.#tls(service), agent: false })

@@ -4,6 +4,7 @@ import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import { answer, isHttp2, type ServerAnswer, type ServerRequest } from "../../../pkg/runtime/listen.ts"
 import type { Duplex } from "node:stream"
 import type { AuditNotes } from "../audit/audit-notes.ts"
+import type { TraceSpan } from "../../../pkg/tracing/tracing.ts"
 import type { Classification } from "../flowcontrol/flow-control.ts"
 import type { RequestInfo } from "./request-info.ts"
 import type { UpgradeAnswer } from "../../../pkg/runtime/upgrade-answer.ts"
@@ -48,6 +49,8 @@ export class Exchange {
   isServed = false
   /** Whether the request has been answered, counted and audited, or has timed out. Later results are dropped. */
   isOver = false
+  /** The span of the request; undefined unless traces are wanted, and before the sender is known. */
+  span: TraceSpan | undefined
   private classification: Classification | undefined
   private warnings: Warnings | undefined
 

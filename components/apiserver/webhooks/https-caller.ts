@@ -2,6 +2,7 @@ import { request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
@@ -16,12 +17,19 @@ const LEAST_BOUND_BYTES = 3 * 1024 * 1024
 /** Converted objects may be larger than the objects sent, so the limit grows with the request. */
 const mostAnswerBytes = (sent: number): number => Math.max(LEAST_BOUND_BYTES, sent * 4)
 
+export interface HttpsCallerOptions {
+  readonly objects: Objects
+  readonly clock: Clock
+  /** Tells webhooks the span that calls them. */
+  readonly tracing?: Tracing | undefined
+}
+
 /**
  * Calls webhooks over HTTPS. Connections are kept open between calls. Each place has its own connections, so that a
  * slow webhook delays only its own callers. A Service is reached at its cluster IP. Source: apiserver
  * pkg/util/webhook/client.go.
  */
-export function httpsCaller({ objects, clock }: { readonly objects: Objects; readonly clock: Clock }): WebhookCaller {
+export function httpsCaller({ objects, clock, tracing }: HttpsCallerOptions): WebhookCaller {
   const agents = new Agents()
 
   return {
@@ -35,6 +43,7 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
           : serviceAddress(config.service, objects)
       if (typeof target === "string") throw failed(target)
       const body = Buffer.from(JSON.stringify(review))
+      const traceparent = tracing?.traceparent()
       const answered = await agents.use({ host: url.host, caBundle: config.caBundle ?? "" }, (agent) =>
         post(
           {
@@ -49,6 +58,7 @@ export function httpsCaller({ objects, clock }: { readonly objects: Objects; rea
               "content-type": "application/json",
               accept: "application/json, */*",
               "content-length": body.length,
+              ...(traceparent === undefined ? {} : { traceparent }),
             },
           },
           body,

@@ -6,6 +6,8 @@ import { newClient } from "../../../pkg/client/new-client.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
+import { outsideSpans } from "../../../pkg/tracing/clock.ts"
+import type { Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { ApiServer } from "../../apiserver/apiserver.ts"
 import type { Scheduler } from "../../scheduler/scheduler.ts"
@@ -25,6 +27,7 @@ import { drivenTransport, type DrivenOptions } from "./time/driven-transport.ts"
 
 export interface AssemblyOptions {
   readonly clock: Clock
+  readonly tracing: Tracing | undefined
   readonly random: Random
   readonly log: Logger
   readonly storage: MemoryStorage
@@ -51,14 +54,20 @@ export class Assembly {
   readonly #signal: AbortSignal
 
   constructor(options: AssemblyOptions) {
-    const { clock, random, log, storage, rules, historyMs, features, addresses, signal } = options
+    const { clock, tracing, random, log, storage, rules, historyMs, features, addresses, signal } = options
     const { components = {}, admission = {}, webhooks = {}, extensionServers = {} } = options.options
     const autoscalerSyncMs = syncPeriodOf(options.options)
     const { scheduler = true, controllers = true } = components
     this.#frozen = options.frozen
     this.#signal = signal
     this.addresses = addresses
-    this.tools = { clock, random, log, spawn: this.#spawn }
+    this.tools = {
+      clock: tracing === undefined ? clock : outsideSpans(clock, tracing),
+      random,
+      log,
+      tracing,
+      spawn: this.#spawn,
+    }
     this.cluster = assemble(this.tools, {
       apiServer: {
         serviceCidrs: addresses.serviceCidrs,

@@ -18,6 +18,7 @@ import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
 import { clusterAddresses } from "./network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
+import { TraceCollector } from "./traces.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
 
@@ -46,6 +47,8 @@ export interface ClusterParts {
   readonly nodes: Nodes
   readonly faults: Faults
   readonly images: ImageBehaviours
+  /** Undefined unless traces are wanted. */
+  readonly traces: TraceCollector | undefined
   /** The nodes that the cluster starts with. */
   readonly specs: readonly NodeSpec[]
   /** Aborted when the cluster ends. */
@@ -93,8 +96,10 @@ export function clusterParts(options: ClusterOptions, alive: () => void): Cluste
   const endRevisions = watchRevisions(storage)
   if (history === "none") boundMemory(storage)
   const rules = new RequestRules(clock, () => virtual?.asked())
+  const traces = options.tracing === true ? new TraceCollector(clock, seed) : undefined
   const assembly = new Assembly({
     clock,
+    tracing: traces?.tracing,
     random,
     log,
     storage,
@@ -139,6 +144,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void): Cluste
     nodes,
     faults,
     images,
+    traces,
     specs,
     ending,
     thrown,

@@ -29,6 +29,7 @@ import { readLogs, type LogsOptions } from "./verbs/logs.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions, NodeOptions } from "./options.ts"
 import { replay } from "./seed.ts"
+import { tracesOf, type Trace } from "./traces.ts"
 import { testClient, type TestClient } from "./verbs/test-client.ts"
 import { KubectlVerbs, type Acting } from "./verbs/verbs.ts"
 
@@ -347,6 +348,15 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   setImage(image: string, behaviour: ImageBehaviour): void {
     this.#alive()
     this.images.set(image, behaviour)
+  }
+
+  /**
+   * Returns what the requests so far have caused, each request of the test and each thing that the cluster did by
+   * itself as a trace. Needs `startCluster({ tracing: true })`.
+   */
+  traces(): readonly Trace[] {
+    this.#alive()
+    return tracesOf(this.#parts.traces)
   }
 
   /** Serves the API to other programs: TLS on loopback. They use `kubeconfig`. */

@@ -89,6 +89,8 @@ export interface ClusterOptions {
    * default.
    */
   readonly frozen?: boolean
+  /** Whether `traces()` shows what each request has caused; false by default, since that costs time and memory. */
+  readonly tracing?: boolean
   readonly log?: Logger
 }
 

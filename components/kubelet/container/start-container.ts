@@ -1,4 +1,5 @@
 import { containerDevices } from "../volumes/container-devices.ts"
+import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Mount } from "../../../pkg/cri/container.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
@@ -54,7 +55,10 @@ export async function startContainer(
   const { events } = context
   const { pod, start, signal } = request
   try {
-    return await tryStart(context, parts, request)
+    return await traced(context.tracing, "Start container", () => tryStart(context, parts, request), {
+      "k8s.container.name": start.container.name,
+      "container.image.name": start.container.image,
+    })
   } catch (err) {
     signal.throwIfAborted()
     const failure =
@@ -164,7 +168,9 @@ async function tryStart(
   const postStart = container.lifecycle?.postStart
   if (postStart !== undefined) {
     try {
-      await runHook(context, { pod, container, containerId: id, handler: postStart, podIp: podIps[0], signal })
+      await traced(context.tracing, "Run postStart hook", () =>
+        runHook(context, { pod, container, containerId: id, handler: postStart, podIp: podIps[0], signal }),
+      )
     } catch (err) {
       signal.throwIfAborted()
       events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", fieldPath)

@@ -1,4 +1,5 @@
 import { formatDuration } from "../../../pkg/apimachinery/time.ts"
+import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import type { Backoff } from "./backoff.ts"
@@ -151,7 +152,7 @@ export class PodRunner {
       // The folder comes first, because the remains of a pod are found by it. Source: kubelet_pods.go makePodDataDirs.
       if (plan.createSandbox) await files.makeFolder(podFolder(context.config, this.#identity.uid))
       const [mounted] = await Promise.all([
-        volumes.mount(pod, signal),
+        traced(context.tracing, "Mount volumes", () => volumes.mount(pod, signal)),
         plan.createSandbox ? cgroups.ensure(podCgroup(pod), podResources(pod)) : undefined,
       ])
       signal.throwIfAborted()
@@ -160,7 +161,9 @@ export class PodRunner {
         return undefined
       }
       const config = await this.#sandboxes.config(pod, plan.attempt)
-      const sandbox = plan.sandbox ?? (await this.#sandboxes.create(pod, config, signal))
+      const sandbox =
+        plan.sandbox ??
+        (await traced(context.tracing, "Create sandbox", () => this.#sandboxes.create(pod, config, signal)))
       if (sandbox !== undefined && (await this.#isNetworkReady(pod, sandbox, signal)))
         return { mounted, sandbox, config }
       this.#waker.wakeIn(RETRY_MS)
@@ -178,7 +181,7 @@ export class PodRunner {
   async #hasDevices(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { context, dra } = this.#parts
     try {
-      await dra.prepare(pod)
+      await traced(context.tracing, "Prepare devices", () => dra.prepare(pod))
       signal.throwIfAborted()
       return true
     } catch (err) {
@@ -195,9 +198,9 @@ export class PodRunner {
   }
 
   async #isNetworkReady(pod: Pod, { ips }: RuntimeSandbox, signal: AbortSignal): Promise<boolean> {
-    const { events, networkReady } = this.#parts.context
+    const { events, networkReady, tracing } = this.#parts.context
     try {
-      await networkReady(pod, ips)
+      await traced(tracing, "Wait for network policies", () => networkReady(pod, ips))
       signal.throwIfAborted()
       return true
     } catch (err) {

@@ -3,6 +3,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
+import { endingWith, traced } from "../../../pkg/tracing/tracing.ts"
 import type { Rejection } from "../admission/admission.ts"
 import { adoptPod } from "./adopt-pod.ts"
 import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
@@ -21,6 +22,16 @@ import type { Slots } from "./slots.ts"
 import { podStatus, type Verdict } from "../status/pod-status.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { PodIdentity } from "./pod-identity.ts"
+
+type Stage = "running" | "terminating" | "terminated" | "finished"
+
+/** The names of the spans of a step in each stage. Source: pkg/kubelet/kubelet.go. */
+const SPANS: Readonly<Record<Stage, string>> = {
+  running: "syncPod",
+  terminating: "syncTerminatingPod",
+  terminated: "syncTerminatedPod",
+  finished: "syncTerminatedPod",
+}
 
 /** What the workers share. */
 export interface WorkerParts extends RunnerParts {
@@ -58,7 +69,7 @@ export class PodWorker implements Waker {
   #newest: Pod
   #allocation: Allocation
   #pending: ReturnType<typeof resizeProblem>
-  #stage: "running" | "terminating" | "terminated" | "finished" = "running"
+  #stage: Stage = "running"
   /** Whether the API no longer has the pod, or the manifest of a static pod is gone. */
   #removed = false
   #admitted = false
@@ -199,6 +210,18 @@ export class PodWorker implements Waker {
 
   #step(signal: AbortSignal): Promise<void> {
     if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
+    const { tracing } = this.#parts.context
+    if (tracing === undefined) return this.#act(signal)
+    const cause = tracing.causes.of(this.#newest.metadata.resourceVersion)
+    const { uid, namespace, name } = this.identity
+    const span = tracing.root(SPANS[this.#stage], {
+      causes: cause === undefined ? [] : [cause],
+      attributes: { "k8s.pod.uid": uid, "k8s.namespace.name": namespace, "k8s.pod.name": name },
+    })
+    return endingWith(tracing, span, () => this.#act(signal))
+  }
+
+  #act(signal: AbortSignal): Promise<void> {
     if (this.#stage === "running") return this.#run(signal)
     if (this.#stage === "terminating") return this.#terminate(signal)
     return this.#clear()
@@ -264,7 +287,10 @@ export class PodWorker implements Waker {
 
   /** @returns whether the node admits the pod; if not, the pod has failed */
   async #admit(signal: AbortSignal): Promise<boolean> {
-    const rejection = await this.#parts.admit(this.#pod, () => (this.#admitted = true), signal)
+    const { tracing } = this.#parts.context
+    const rejection = await traced(tracing, "Admit pod", () =>
+      this.#parts.admit(this.#pod, () => (this.#admitted = true), signal),
+    )
     signal.throwIfAborted()
     if (rejection === undefined) return true
     const { reason, message } = rejection

@@ -5,6 +5,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
+import { endingWith, type Cause } from "../../../pkg/tracing/tracing.ts"
 import type { KubeletContext } from "../context.ts"
 import { CONFIG_MIRROR, isMirrorPod, isStaticPod } from "../pod/labels.ts"
 import { statusPatch } from "./status-patch.ts"
@@ -18,6 +19,8 @@ interface Entry {
   writing: Promise<void> | undefined
   /** Aborts the delay before the next attempt; undefined when there is none. */
   waiting: AbortController | undefined
+  /** What set the status last, as traces show it. */
+  cause: Cause | undefined
 }
 
 const FIRST_RETRY_MS = 1000
@@ -57,12 +60,14 @@ export class StatusManager {
         tried: undefined,
         writing: undefined,
         waiting: undefined,
+        cause: this.#context.tracing?.cause(),
       }
       this.#entries.set(uid, fresh)
       this.#pump(uid, fresh)
       return
     }
     entry.wanted = status
+    entry.cause = this.#context.tracing?.cause() ?? entry.cause
     this.#pump(uid, entry)
   }
 
@@ -128,7 +133,7 @@ export class StatusManager {
   async #write(uid: string, entry: Entry): Promise<void> {
     try {
       await new Promise<void>((resolve) => this.#context.clock.afterTurn(resolve))
-      await this.#writeNewest(uid, entry)
+      await this.#inSpan(uid, entry)
     } finally {
       entry.writing = undefined
       // The status was set, or the pod changed, after the last comparison.
@@ -136,6 +141,19 @@ export class StatusManager {
       if (this.#entries.get(uid) === entry && (entry.wanted !== tried?.wanted || entry.known !== tried.known))
         this.#pump(uid, entry)
     }
+  }
+
+  /** Writes the status as part of the trace of what set it, which may have ended by now. */
+  #inSpan(uid: string, entry: Entry): Promise<void> {
+    const { tracing } = this.#context
+    if (tracing === undefined) return this.#writeNewest(uid, entry)
+    const causes = entry.cause === undefined ? [] : [entry.cause]
+    entry.cause = undefined
+    const { namespace, name } = entry.known.metadata
+    const attributes = { "k8s.pod.uid": uid, "k8s.namespace.name": namespace, "k8s.pod.name": name }
+    return endingWith(tracing, tracing.root("Write pod status", { causes, attributes }), () =>
+      this.#writeNewest(uid, entry),
+    )
   }
 
   async #writeNewest(uid: string, entry: Entry): Promise<void> {

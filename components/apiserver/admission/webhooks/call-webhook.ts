@@ -8,6 +8,7 @@ import {
 import { uuid } from "../../../../pkg/clock/random.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
+import { traced, type Tracing } from "../../../../pkg/tracing/tracing.ts"
 import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import { seenAs } from "./equivalents.ts"
@@ -22,6 +23,7 @@ export interface WebhookCallOptions {
   readonly clock: Clock
   readonly random: Random
   readonly metrics: WebhookMetrics
+  readonly tracing?: Tracing | undefined
   /** Logs that a webhook failed and that the request continues because of failurePolicy Ignore. */
   warn(message: string, fields: Readonly<Record<string, unknown>>): void
 }
@@ -58,7 +60,7 @@ export async function callWebhook(
       seconds: (clock.monotonic() - began) / 1000,
     })
   try {
-    const response = await answerOf(options, webhook, resource, attributes)
+    const response = await answerOf(options, { webhook, configuration }, resource, attributes)
     for (const [key, value] of Object.entries(response.auditAnnotations)) attributes.annotate?.(`${name}/${key}`, value)
     for (const warning of response.warnings) attributes.warn(warning)
     if (!response.allowed) throw refusal(name, response.result)
@@ -86,8 +88,8 @@ export async function callWebhook(
 }
 
 async function answerOf(
-  { type, caller, random }: WebhookCallOptions,
-  webhook: ConfiguredWebhook["webhook"],
+  { type, caller, random, tracing }: WebhookCallOptions,
+  { webhook, configuration }: ConfiguredWebhook,
   resource: Resource,
   attributes: AdmissionAttributes,
 ) {
@@ -100,13 +102,26 @@ async function answerOf(
       "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
       400,
     )
-  const review = admissionReview(version, uuid(random), attributes, {
+  const uid = uuid(random)
+  const review = admissionReview(version, uid, attributes, {
     resource,
     ...(await seenAs(attributes, resource)),
   })
   let answer: unknown
   try {
-    answer = await caller.call(clientConfig, review, timeoutSeconds * 1000)
+    answer = await traced(
+      tracing,
+      `Call ${type === "admit" ? "mutating" : "validating"} webhook`,
+      () => caller.call(clientConfig, review, timeoutSeconds * 1000),
+      {
+        configuration,
+        webhook: name,
+        resource: resource.plural,
+        subresource: attributes.subresource,
+        operation: attributes.operation,
+        UID: uid,
+      },
+    )
   } catch (err) {
     if (err instanceof WebhookCallError) throw new WebhookCallError(`failed to call webhook: ${err.message}`, err.code)
     throw err

@@ -7,6 +7,7 @@ import { applyJsonPatch } from "../../../../pkg/apimachinery/patch/json.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
+import type { Tracing } from "../../../../pkg/tracing/tracing.ts"
 import type { AdmissionAttributes, AdmissionPlugin, Operation } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { activationOf } from "../policies/activation.ts"
@@ -27,6 +28,7 @@ export interface WebhookDependencies {
   readonly conditions: MatchConditionMetrics
   readonly scheme: Scheme
   readonly log: Logger
+  readonly tracing?: Tracing | undefined
 }
 
 const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -197,13 +199,14 @@ function meetsConditions(
 const callOptions = (
   type: WebhookCallOptions["type"],
   { clock, random }: AdmissionContext,
-  { caller, metrics, log }: WebhookDependencies,
+  { caller, metrics, log, tracing }: WebhookDependencies,
 ): WebhookCallOptions => ({
   type,
   caller,
   metrics,
   clock,
   random,
+  tracing,
   warn: (message, fields) => log.warn(message, fields),
 })
 

@@ -1,6 +1,7 @@
 import type { CustomResourceDefinition } from "../../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../../pkg/clock/random.ts"
+import { traced, type Tracing } from "../../../../pkg/tracing/tracing.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { WebhookClientConfig } from "../../../../pkg/api/admissionregistration/v1/clientconfig.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
@@ -13,6 +14,7 @@ export interface ConverterOptions {
   readonly clock: Clock
   readonly random: Random
   readonly metrics: ConversionMetrics
+  readonly tracing?: Tracing | undefined
 }
 
 /** Converts objects, which may have different versions, to `apiVersion`; all of them or none. */
@@ -41,7 +43,7 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
 
   async function converted(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> {
     if (version === undefined) throw conversionFailure("no supported conversion review versions")
-    const { clock, random, caller, metrics } = options
+    const { clock, random, caller, metrics, tracing } = options
     const first = objects[0]!
     const began = clock.monotonic()
     const ended = (failure: ConversionFailureType | undefined) =>
@@ -59,7 +61,13 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
     }
     let failure: ConversionFailureType = "conversion_webhook_call_failure"
     try {
-      const answer = await told(first, () => caller.call(config, review, TIMEOUT_MS))
+      const answer = await told(first, () =>
+        traced(tracing, "Call conversion webhook", () => caller.call(config, review, TIMEOUT_MS), {
+          "custom-resource-definition": definition.metadata.name,
+          "desired-api-version": apiVersion,
+          "object-count": objects.length,
+        }),
+      )
       failure = "conversion_webhook_malformed_response_failure"
       const sent = await told(first, () => convertedObjects(answer, review))
       failure = "conversion_webhook_partial_response_failure"

@@ -1,0 +1,41 @@
+import type { Clock } from "../clock/clock.ts"
+import type { Cause, Causes, TraceSpan } from "./tracing.ts"
+
+/** How many of the newest writes are remembered, and for how long: who reacts to a write does so soon. */
+const MOST_WRITES = 8192
+const LONGEST_MS = 5 * 60_000
+/**
+ * A trace ends after so many operations of which each caused the next one, so that two controllers that quarrel for
+ * ever do not make one trace for ever. From apply to a ready pod it takes about ten.
+ */
+const MOST_DEPTH = 64
+
+interface Write extends Cause {
+  readonly at: number
+}
+
+/** Remembers the spans of the newest writes by revision, in the memory of this process only. */
+export class RecentCauses implements Causes {
+  readonly #clock: Clock
+  readonly #writes = new Map<number, Write>()
+  /** Returns how deep a span lies in its trace. */
+  readonly #depthOf: (span: TraceSpan) => number
+
+  constructor(clock: Clock, depthOf: (span: TraceSpan) => number) {
+    this.#clock = clock
+    this.#depthOf = depthOf
+  }
+
+  note(revision: number, span: TraceSpan): void {
+    const depth = this.#depthOf(span) + 1
+    if (depth > MOST_DEPTH) return
+    if (this.#writes.size >= MOST_WRITES) this.#writes.delete(this.#writes.keys().next().value!)
+    this.#writes.set(revision, { context: span.context, depth, at: this.#clock.monotonic() })
+  }
+
+  of(resourceVersion: string | undefined): Cause | undefined {
+    if (resourceVersion === undefined) return undefined
+    const write = this.#writes.get(Number(resourceVersion))
+    return write === undefined || this.#clock.monotonic() - write.at > LONGEST_MS ? undefined : write
+  }
+}
