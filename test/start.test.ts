@@ -6,7 +6,14 @@ import { dirname, join, relative, resolve } from "node:path"
 const root = join(import.meta.dirname, "..")
 
 /** What costs tens of milliseconds to load, and is loaded when it is first needed: nothing that starts may load it. */
-const HEAVY = ["pkg/cel/compiler.ts", "pkg/cel/library/standard.ts", "node_modules/re2js", "node_modules/@grpc/grpc-js"]
+const HEAVY = [
+  "pkg/cel/compiler.ts",
+  "pkg/cel/library/standard.ts",
+  "components/apiserver/encryption/load.ts",
+  "node_modules/re2js",
+  "node_modules/@grpc/grpc-js",
+  "node_modules/@noble/ciphers",
+]
 
 const isHeavy = (path: string): boolean => HEAVY.some((heavy) => path.startsWith(heavy))
 

@@ -37,6 +37,11 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       acceptDataLoss: flags["accept-data-loss"],
+      encryption: {
+        secrets: flags["secrets-encryption"],
+        provider: flags["secrets-encryption-provider"],
+        file: flags["encryption-provider-config"],
+      },
       priorityAndFairness: flags["enable-priority-and-fairness"],
       maxInFlight: inFlightOf(flags),
       requestTimeoutMs: flags["request-timeout"] * 1000,

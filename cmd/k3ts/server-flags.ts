@@ -6,6 +6,7 @@ import { z } from "zod"
 import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
+import { OWN_PROVIDERS } from "../../components/apiserver/encryption/own-providers.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { kubeletArg } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "./k3s/parts.ts"
@@ -128,6 +129,13 @@ export const serverFlags = {
   }),
   "snapshot-compress": boolean("Compress snapshots with zstd", { defaultText: "true" }, true),
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
+  "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),
+  "secrets-encryption-provider": oneOf(OWN_PROVIDERS, "secretbox", "How they are encrypted, from the next key on"),
+  "encryption-provider-config": value(
+    v.filePath.optional(),
+    "File with an EncryptionConfiguration: what is encrypted on the disk, and how",
+    { placeholder: "FILE", path: true },
+  ),
   "request-timeout": value(v.duration.prefault("60s"), "Longest time for a request that is no watch or stream", {
     placeholder: "DURATION",
     defaultText: "60s",

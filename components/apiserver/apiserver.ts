@@ -47,7 +47,9 @@ import { OWN_USER, startApiCore } from "./api-core.ts"
 import { isAnyAddress, localUrl } from "./local-url.ts"
 import { certificatesOf, listenOn, type ListenAt } from "./listener.ts"
 import { lateTransport } from "./late-transport.ts"
-import { openStorage } from "./open-storage.ts"
+import type { EncryptionConfig } from "./encryption/load.ts"
+import { secretsEncryptionPaths } from "./encryption/paths.ts"
+import { openStorage, type OpenedStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
 import { createServer, type Server } from "./server.ts"
 import { defaultAdvertiseAddress, frontProxyCertificates, openServingFiles, type ServingFiles } from "./serving.ts"
@@ -95,6 +97,8 @@ export interface ApiServerConfig {
   readonly historyBytes?: number
   /** Starts even if acknowledged writes, or the whole database, are missing below `dataDir`. */
   readonly acceptDataLoss?: boolean
+  /** What is encrypted below `dataDir`. */
+  readonly encryption?: EncryptionConfig
   /**
    * Most requests served at once; upstream's 400 reads and 200 writes unless given. Priority and fairness divides their
    * sum.
@@ -178,7 +182,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     startedAt: clock.now(),
   })
   /** The store while the server starts, to be closed if the start fails. */
-  let opening: Storage | undefined
+  let opening: OpenedStorage | undefined
   let files: ServingFiles | undefined
   let listener: Listener | undefined
 
@@ -193,7 +197,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress(familyOf(config.serviceCidrs[0]!))
     // The store is opened before the first certificate is made, so that an interrupted start never leaves the files of
     // a cluster without its database.
-    const storage = config.storage ?? (opening = await openStorage(dir, context, config))
+    if (config.storage === undefined) opening = await openStorage(dir, context, config)
+    const stored = opening
+    const storage = config.storage ?? stored!.storage
     store = storage
     const reopen = () =>
       openServingFiles({
@@ -306,6 +312,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         openApi: createOpenApi(scheme, plane.aggregator.openApi),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
         serverAddress: () => joinHostPort(advertiseAddress, port),
+        secretsEncryption: secretsEncryptionPaths(stored?.encryption),
       }),
     })
     // A server in memory does not live for years, so its certificates are not renewed.
@@ -338,7 +345,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         await listener?.stop({ graceMs: STOP_GRACE_MS })
         listener = undefined
         audit?.close()
-        if (config.storage === undefined) storage.close()
+        await close(stored)
       },
     }
     if (config.kubeconfig !== undefined) writeKubeconfig(config.kubeconfig, opened, localUrl(config.listen?.host, port))
@@ -372,7 +379,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         await this.stop()
         await listener?.stop({ graceMs: 0 })
         listener = undefined
-        opening?.close()
+        await close(opening)
         opening = undefined
         throw err
       }
@@ -393,6 +400,12 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         }),
       ),
   }
+}
+
+/** Closes a store of our own, after what goes on with it in the background. */
+async function close(stored: OpenedStorage | undefined): Promise<void> {
+  await stored?.stop()
+  stored?.storage.close()
 }
 
 /**

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
 import { ExactNumber } from "../../pkg/apimachinery/exact-number.ts"
 import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
+import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { openStorage } from "./open-storage.ts"
@@ -12,7 +13,8 @@ import { openStorage } from "./open-storage.ts"
 test("raw JSON is the same after a restart, and when its object is written again", async () => {
   // given a revision whose data is written in a way of its own
   const dir = mkdtempSync(join(tmpdir(), "k3ts-storage-"))
-  const open = () => openStorage(dir, { clock: realClock, log: silent }, { frozen: true })
+  const open = async () =>
+    (await openStorage(dir, { clock: realClock, log: silent, random: systemRandom }, { frozen: true })).storage
   const data = RawJson.from('{"b":1.0,"10":1,"a":12345678901234567890}')
   const key = `${ControllerRevision.prefix}default/r`
   const object = {
@@ -41,7 +43,7 @@ test("raw JSON is the same after a restart, and when its object is written again
 
 test("integers of custom objects that JavaScript would round are the same after a restart", async () => {
   const dir = mkdtempSync(join(tmpdir(), "k3ts-storage-"))
-  const open = () => openStorage(dir, { clock: realClock, log: silent }, {})
+  const open = async () => (await openStorage(dir, { clock: realClock, log: silent, random: systemRandom }, {})).storage
   const key = "/registry/example.com/widgets/default/w"
   const object = {
     apiVersion: "example.com/v1",

@@ -1,11 +1,12 @@
+import type { EncryptionConfig, EncryptionTools } from "./encryption/load.ts"
+import { ownConfigurationFile } from "./encryption/credential-files.ts"
+import type { SecretsEncryption } from "./encryption/secrets-encryption.ts"
 import { parseOwnJson } from "./http/json.ts"
 import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { RESOURCES } from "../../pkg/api/resources.ts"
 import { rawFieldsOf, withRawFields } from "../../pkg/apimachinery/raw-fields.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
-import type { Clock } from "../../pkg/clock/clock.ts"
-import type { Logger } from "../../pkg/log/log.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
 import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 
@@ -21,7 +22,19 @@ export interface StorageConfig {
   readonly acceptDataLoss?: boolean
   /** Freezes objects, so that code that changes one in place throws. For tests. */
   readonly frozen?: boolean
+  /** What is encrypted on the disk; what was encrypted before, unless given. */
+  readonly encryption?: EncryptionConfig
 }
+
+export interface OpenedStorage {
+  readonly storage: Storage
+  /** Turns encryption on and off and changes its keys; undefined for a store in memory. */
+  readonly encryption: (() => Promise<SecretsEncryption>) | undefined
+  /** Ends what goes on in the background. The store is closed by its owner, afterwards. */
+  stop(): Promise<void>
+}
+
+const NOTHING_ENCRYPTED: EncryptionConfig = { secrets: false, provider: "secretbox" }
 
 /**
  * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only when it is
@@ -30,10 +43,12 @@ export interface StorageConfig {
  */
 export async function openStorage(
   dir: string | undefined,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
-  { frozen = false, historyBytes, acceptDataLoss }: StorageConfig,
-): Promise<Storage> {
-  if (dir === undefined) return new MemoryStorage({ clock, frozen })
+  tools: EncryptionTools,
+  { frozen = false, historyBytes, acceptDataLoss, encryption: config = NOTHING_ENCRYPTED }: StorageConfig,
+): Promise<OpenedStorage> {
+  const { clock, log } = tools
+  if (dir === undefined)
+    return { storage: new MemoryStorage({ clock, frozen }), encryption: undefined, stop: () => Promise.resolve() }
   const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
   const file = join(dir, DATABASE)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -41,8 +56,13 @@ export async function openStorage(
     if (problem === undefined) log.info("The store takes writes again")
     else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
   }
-  return new SqliteStorage({
+  const isEncrypted = config.secrets || config.file !== undefined || existsSync(ownConfigurationFile(dir))
+  const transformer = isEncrypted
+    ? await (await import("./encryption/load.ts")).loadTransformer(dir, config, tools)
+    : undefined
+  const store = new SqliteStorage({
     file,
+    transformer,
     parse: parseStored,
     evidence: clusterStateIn(dir),
     acceptLoss: acceptDataLoss,
@@ -51,6 +71,20 @@ export async function openStorage(
     onProblem,
     ...(historyBytes === undefined ? {} : { historyBytes }),
   })
+  const unreadable = store.openSealed()
+  if (unreadable.length > 0)
+    log.error("Stored objects cannot be decrypted; check the keys, all other objects are served", {
+      objects: unreadable.length,
+      first: unreadable[0]!.message,
+    })
+  let opened: Promise<SecretsEncryption> | undefined
+  const encryption = async (): Promise<SecretsEncryption> => {
+    const { SecretsEncryption } = await import("./encryption/secrets-encryption.ts")
+    return new SecretsEncryption({ ...tools, dir, config, store })
+  }
+  const once = () => (opened ??= encryption())
+  if (isEncrypted) await once()
+  return { storage: store, encryption: once, stop: async () => (await opened)?.close() }
 }
 
 const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: rawFieldsOf(schema) })).filter(

@@ -146,3 +146,17 @@ test("a component that hangs does not keep the program from ending", async () =>
   await run
   expect(lines.at(-1)).toContain('Gave up waiting for components to stop components="hung,api"')
 })
+
+test("a component whose start waits for what never comes does not keep the program from ending", async () => {
+  const { history, component } = recorded()
+  const ending = new AbortController()
+  const parts = [part(component("api")), part(component("waiting", { hold: new Promise(() => undefined) }), "api")]
+  const run = runComponents(parts, {
+    signal: ending.signal,
+    clock: new VirtualClock(0),
+    log: silent,
+    started: () => ending.abort(),
+  })
+  await run
+  expect(history).toEqual(["start api", "ready api", "start waiting", "stop waiting", "stop api"])
+})

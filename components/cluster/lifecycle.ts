@@ -40,9 +40,11 @@ export async function runComponents(
   if (signal.aborted) end()
   const background = failed ?? new Promise<never>(() => undefined)
   try {
-    await Promise.race([startAll(parts, { signal: ending.signal, clock, log, started }), background])
-    ready?.()
-    await Promise.race([aborted(ending.signal), background])
+    const ended = aborted(ending.signal)
+    // A start may wait for something that never comes, such as objects that cannot be read.
+    await Promise.race([startAll(parts, { signal: ending.signal, clock, log, started }), background, ended])
+    if (!ending.signal.aborted) ready?.()
+    await Promise.race([ended, background])
   } catch (err) {
     if (!signal.aborted) throw err
   } finally {

@@ -29,10 +29,14 @@ export interface LogStorageOptions {
 export interface StagedWrite {
   readonly event: StorageEvent & { readonly stored: StoredObject }
   readonly highChurn: boolean
+  /** What is written to the medium as the object's value; empty where there is no medium. */
+  readonly value: Uint8Array
 }
 
 /** Interval of the trial writes while commits fail. */
 const TRIAL_INTERVAL_MS = 5000
+
+const NO_VALUE = new Uint8Array()
 
 interface Waiting {
   readonly writes: readonly StagedWrite[]
@@ -136,7 +140,7 @@ export abstract class LogStorage implements Storage {
 
   close(): void {
     if (this.#closed) return
-    if (this.#batch.length > 0) this.#flush()
+    this.commitNow()
     this.#closed = true
     this.#trial?.cancel()
     this.#listeners.clear()
@@ -144,6 +148,10 @@ export abstract class LogStorage implements Storage {
   }
 
   abstract history(key: string): readonly StorageEvent[]
+  /** Returns what `persist` writes as the value of an object. Throws StorageError, and then the write is refused. */
+  protected valueOf(_stored: StoredObject): Uint8Array {
+    return NO_VALUE
+  }
   /** Makes the writes durable, all or none. Throws StorageError when it cannot. */
   protected abstract persist(writes: readonly StagedWrite[]): void
   /** Called after each commit, once `live`, `recent` and `revision` include it. */
@@ -171,6 +179,11 @@ export abstract class LogStorage implements Storage {
     this.#next = revision + 1
   }
 
+  /** Commits what is staged, without waiting for more writes. */
+  protected commitNow(): void {
+    if (this.#batch.length > 0) this.#flush()
+  }
+
   #refuseWhenClosed(): void {
     if (this.#closed) throw new StorageError("locked", "Cannot write: the store has been closed")
   }
@@ -189,10 +202,11 @@ export abstract class LogStorage implements Storage {
     const revision = this.#next
     const stored = this.#storedFrom(write, current, revision)
     checkSize?.(this.makesJson ? stored.json : undefined)
+    const value = this.valueOf(stored)
     this.#next++
     this.#pending.set(key, object === null ? undefined : stored)
     const type = object === null ? "delete" : current === undefined ? "create" : "update"
-    return { event: { type, revision, key, stored, previous: current, time, author }, highChurn }
+    return { event: { type, revision, key, stored, previous: current, time, author }, highChurn, value }
   }
 
   /** Stages several writes together: when one is refused, none is staged. */

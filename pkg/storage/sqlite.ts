@@ -27,8 +27,10 @@ import { forgetHolder } from "./sqlite-holder.ts"
 import { LiveList } from "./sqlite-live.ts"
 import { checkChain } from "./sqlite-load.ts"
 import { openStore, type OpenOptions } from "./sqlite-open.ts"
-import type { StorageError, StorageEvent } from "./storage.ts"
+import { StorageError, type StorageEvent } from "./storage.ts"
+import { reencryptRows, type Reencryption } from "./sqlite-reencrypt.ts"
 import { type Elsewhere, type ParseObject, StoredObject } from "./stored-object.ts"
+import { IDENTITY, isSealed, opened, sealed, type ValueTransformer } from "./value-transformer.ts"
 
 /** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
 const RECENT = 2048
@@ -46,6 +48,8 @@ export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
   /** Most bytes of superseded states and deletions; 128 MiB unless given. Live objects are not counted. */
   readonly historyBytes?: number
   readonly parse?: ParseObject
+  /** What encrypts and decrypts values on the disk; without it they are JSON. */
+  readonly transformer?: ValueTransformer | undefined
 }
 
 export class SqliteStorage extends LogStorage {
@@ -62,6 +66,7 @@ export class SqliteStorage extends LogStorage {
   readonly #live: LiveList
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
+  #transformer: ValueTransformer | undefined
   /** Revision of the newest row that is part of the log's chain. */
   #linked: number
   /** The number of objects, and the sum of their revisions. Each row records both. */
@@ -82,6 +87,7 @@ export class SqliteStorage extends LogStorage {
     this.#file = file
     this.#db = db
     try {
+      if (options.transformer !== undefined) this.useTransformer(options.transformer)
       this.#begin = db.prepare("BEGIN IMMEDIATE")
       this.#commit = db.prepare("COMMIT")
       this.#insert = db.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
@@ -136,6 +142,53 @@ export class SqliteStorage extends LogStorage {
     this.#db.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`)
   }
 
+  /** Encrypts and decrypts with this transformer from now on; undefined: values are written as JSON. */
+  useTransformer(transformer: ValueTransformer | undefined): void {
+    this.#transformer = transformer
+    // What is deleted or overwritten is overwritten with zeros. It costs a page write here and there.
+    this.#db.exec(`PRAGMA secure_delete = ${transformer === undefined ? "OFF" : "ON"}`)
+  }
+
+  /**
+   * Decrypts the live objects that are still as they were read from the disk. Returns the failures; what could not be
+   * decrypted is tried again whenever it is asked for.
+   */
+  openSealed(): readonly StorageError[] {
+    const kept = this.live.startingWith("").filter((stored) => !stored.seldomRead)
+    return kept.flatMap((stored) => failureOf(() => stored.json) ?? [])
+  }
+
+  /** The encrypted values on the disk, in steps of a few. */
+  *sealedValues(): Iterable<Uint8Array> {
+    const some = this.#db.prepare<readonly [rev: number, value: Uint8Array]>(
+      `SELECT rev, value FROM log WHERE rev > ? AND substr(value, 1, 1) = x'6b' ORDER BY rev LIMIT 100`,
+    )
+    for (let rows = some.rows(-1); rows.length > 0; rows = some.rows(rows.at(-1)![0]))
+      for (const [, value] of rows) yield value
+  }
+
+  /**
+   * Writes every value on the disk anew that the transformer would now write otherwise, history included, in steps of a
+   * few milliseconds; objects and revisions stay as they are. Then the file is rebuilt, so that nothing is left in it
+   * of what its values were, which blocks the store for about a second for 200 MB. @throws StorageError full, readonly
+   */
+  async reencrypt(signal: AbortSignal): Promise<Reencryption> {
+    this.commitNow()
+    const { clock } = this
+    const transformer = this.#transformer ?? IDENTITY
+    try {
+      const done = await reencryptRows({ db: this.#db, file: this.#file, clock, transformer, signal })
+      if (!signal.aborted) this.#db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+      return done
+    } catch (err) {
+      throw this.#failed(err, "encrypt")
+    }
+  }
+
+  protected override valueOf({ json, key, revision }: StoredObject): Uint8Array {
+    return this.#transformer === undefined ? json : sealed(this.#transformer, json, { key, revision })
+  }
+
   protected persist(writes: readonly StagedWrite[]): void {
     if (this.#damage !== undefined) throw this.#damage
     let [linked, objects, revisions] = [this.#linked, this.#objects, this.#revisions]
@@ -143,7 +196,7 @@ export class SqliteStorage extends LogStorage {
     try {
       this.#begin.run()
       const fold = this.#live.isLong ? this.#live.fold(this.revision) : undefined
-      for (const { event, highChurn } of writes) {
+      for (const { event, highChurn, value } of writes) {
         const { revision, key, type, stored, previous, time, author } = event
         const prev = previous?.revision ?? 0
         const gone = type === "delete"
@@ -152,8 +205,8 @@ export class SqliteStorage extends LogStorage {
         const code = gone
           ? DELETE
           : TYPES.indexOf(type) + (highChurn ? TRANSIENT : 0) + (stored.seldomRead ? SELDOM_READ : 0)
-        const { created, json } = stored
-        const row = [revision, key, code, created, prev, linked, objects, revisions, json, time, author] as const
+        const { created } = stored
+        const row = [revision, key, code, created, prev, linked, objects, revisions, value, time, author] as const
         if (highChurn && prev !== 0) {
           this.#drop.run(prev)
           this.#live.dropped(prev)
@@ -276,30 +329,45 @@ export class SqliteStorage extends LogStorage {
     return this.#db.prepare<readonly [number | null]>(sql).rows(key)[0]?.[0] ?? 0
   }
 
-  #stored([revision, key, code, created, , , , , json, time]: Row): StoredObject {
+  #stored([revision, key, code, created, , , , , value, time]: Row): StoredObject {
     const current = this.live.get(key)
     if (current?.revision === revision) return current
     const seldomRead = (code & SELDOM_READ) !== 0
-    return new StoredObject(
-      { key, revision, created, time, seldomRead },
-      { json, parse: this.#elsewhere.parse },
-      this.frozen,
-    )
+    const { parse } = this.#elsewhere
+    // Decrypted when it is asked for: a value that cannot be decrypted must not keep the others from being served.
+    const content =
+      this.#transformer === undefined && !isSealed(value)
+        ? { json: value, parse }
+        : { elsewhere: { read: () => this.#opened(value, key, revision), isReadOnce: true, parse } }
+    return new StoredObject({ key, revision, created, time, seldomRead }, content, this.frozen)
   }
 
-  /** Turns rows into events. Where the previous state was not kept (high churn), the new state stands for it. */
+  #opened(value: Uint8Array, key: string, revision: number): Uint8Array {
+    return opened(this.#transformer ?? IDENTITY, value, { key, revision }).json
+  }
+
+  /**
+   * Turns rows into events. Where the previous state was not kept (high churn), the new state stands for it.
+   */
   #events(rows: readonly Row[]): StorageEvent[] {
     return rows.map((row) => {
       const [revision, key, code, , prev, , , , , time, author] = row
       const type = TYPES[code % TRANSIENT]!
-      const stored = this.#stored(row)
+      const stored = this.#readable(row)
       const [before] = type === "create" || prev === 0 ? [] : this.#row.rows(prev)
       if (before !== undefined) checkRow(before, this.#file)
       else if (code === UPDATE && prev !== 0 && revision > this.compactedRevision)
         throw damaged(this.#file, `revision ${prev} is missing`)
-      const previous = type === "create" ? undefined : before === undefined ? stored : this.#stored(before)
+      const previous = type === "create" ? undefined : before === undefined ? stored : this.#readable(before)
       return { type, revision, key, stored, previous, time, author }
     })
+  }
+
+  /** Decrypts a value here, where a reader expects a failure, and not when an event is sent. */
+  #readable(row: Row): StoredObject {
+    const stored = this.#stored(row)
+    if (isSealed(row[8])) void stored.json
+    return stored
   }
 
   /** Reads the JSON of a live revision that is not in memory. */
@@ -307,7 +375,8 @@ export class SqliteStorage extends LogStorage {
     return this.#read(() => {
       const [row] = this.#row.rows(revision)
       if (row === undefined) throw damaged(this.#file, `revision ${revision} is missing`)
-      return checkRow(row, this.#file)[8]
+      const [, key, , , , , , , value] = checkRow(row, this.#file)
+      return this.#opened(value, key, revision)
     })
   }
 
@@ -329,5 +398,15 @@ export class SqliteStorage extends LogStorage {
     const error = storageErrorFrom(err, action, this.#file)
     if (error.code === "damaged") this.#damage = error
     return error
+  }
+}
+
+function failureOf(run: () => unknown): StorageError | undefined {
+  try {
+    run()
+    return undefined
+  } catch (err) {
+    if (err instanceof StorageError) return err
+    throw err
   }
 }

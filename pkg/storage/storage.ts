@@ -102,7 +102,8 @@ export interface StorageEvent {
 /**
  * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or
  * delete is not there. compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or
- * file; nothing was written. lost: what is there is whole, but acknowledged writes are not in it.
+ * file; nothing was written. lost: what is there is whole, but acknowledged writes are not in it. encryption: the value
+ * of one key cannot be encrypted or decrypted.
  */
 export type StorageErrorCode =
   | "exists"
@@ -114,6 +115,7 @@ export type StorageErrorCode =
   | "damaged"
   | "lost"
   | "locked"
+  | "encryption"
 
 export class StorageError extends Error {
   override readonly name = "StorageError"

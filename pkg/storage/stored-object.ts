@@ -16,6 +16,8 @@ const parsePlain: ParseObject = (_key, json) => JSON.parse(json) as KubeObject
 /** Where the JSON of a revision can be read again. */
 export interface Elsewhere {
   read(revision: number): Uint8Array
+  /** Whether the JSON is kept in memory once it has been read, as where it has been decrypted. */
+  readonly isReadOnce?: boolean
   readonly parse: ParseObject | undefined
 }
 
@@ -36,7 +38,7 @@ type Content =
 
 /**
  * An object as it was written. It has its value, its JSON, or both; the other is made when first asked for, and kept.
- * What is kept elsewhere is read each time.
+ * What is kept elsewhere is read each time, unless it says otherwise.
  */
 export class StoredObject implements Stored, Identity {
   readonly key: string
@@ -77,7 +79,11 @@ export class StoredObject implements Stored, Identity {
   }
 
   get json(): Uint8Array {
-    if (this.#elsewhere !== undefined) return this.#elsewhere.read(this.revision)
+    if (this.#elsewhere !== undefined) {
+      const json = this.#elsewhere.read(this.revision)
+      if (this.#elsewhere.isReadOnce === true) [this.#json, this.#elsewhere] = [json, undefined]
+      return json
+    }
     return (this.#json ??= encoder.encode(objectJson(this.#object!)))
   }
 

@@ -45,6 +45,11 @@ export const COMMANDS: readonly Entry[] = [
     summary: "Print the administrator's token, or issue one for a service account",
     load: () => import("./token.ts"),
   },
+  {
+    name: "secrets-encrypt",
+    summary: "Encrypt Secrets on the disk, and change the keys",
+    load: () => import("./secrets-encrypt.ts"),
+  },
   { name: "images", summary: "Import, list and remove images of this node", load: () => import("./images.ts") },
   {
     name: "killall",

@@ -35,6 +35,8 @@ export interface PathsOptions {
   readonly clock: Clock
   /** Returns `host:port` of the server for clients, which is known once it listens. */
   readonly serverAddress: () => string
+  /** Serves what `k3ts secrets-encrypt` asks for; undefined for other paths. */
+  readonly secretsEncryption: (exchange: Exchange, info: RequestInfo) => Promise<void> | undefined
 }
 
 type Env = { Bindings: { readonly exchange: Exchange } }
@@ -59,6 +61,8 @@ export function createPaths(
       )
     )
       return
+    const pending = options.secretsEncryption(exchange, info)
+    if (pending !== undefined) return pending
     app ??= routes(options)
     return respond(app, exchange, info)
   }

@@ -22,6 +22,7 @@ export function apiErrorFrom(err: unknown, resource: Resource, name: string): Ap
     case "damaged":
     case "lost":
     case "locked":
+    case "encryption":
       return new ApiError(
         "InternalError",
         `Internal error occurred: ${err.message}`,

@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { systemRandom } from "../../../pkg/clock/random.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { createLogger } from "../../../pkg/log/log.ts"
+import { openSqlite } from "../../../pkg/runtime/sqlite.ts"
+import { rowSum, COLUMNS, type Row } from "../../../pkg/storage/sqlite-format.ts"
+import type { Storage, Write } from "../../../pkg/storage/storage.ts"
+import { openStorage, type OpenedStorage } from "../open-storage.ts"
+import { filesWith, PROVIDERS } from "./encryption.fixtures.ts"
+import type { EncryptionConfig } from "./load.ts"
+
+let dir: string
+beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), "k3ts-encryption-"))))
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+const SECRETS = "/registry/core/secrets/default/"
+const database = () => join(dir, "db/state.db")
+const keyFile = () => join(dir, "cred/encryption-config.json")
+
+/** A store below `dir`, and what it logs. */
+async function open(encryption?: Partial<EncryptionConfig>) {
+  const lines: string[] = []
+  const waiting: { readonly text: string; resolve(): void }[] = []
+  const write = (line: string) => {
+    lines.push(line)
+    for (const { text, resolve } of waiting) if (line.includes(text)) resolve()
+  }
+  const log = createLogger({ clock: realClock, format: "text", level: "info", write })
+  const opened = await openStorage(
+    dir,
+    { clock: realClock, random: systemRandom, log },
+    { frozen: true, encryption: { secrets: false, provider: "secretbox", ...encryption } },
+  )
+  return {
+    ...opened,
+    lines,
+    /** Resolves when a line with this text has been logged once more. */
+    logged: (text: string) => new Promise<void>((resolve) => void waiting.push({ text, resolve })),
+    async close() {
+      await opened.stop()
+      opened.storage.close()
+    },
+  }
+}
+
+const REWRITTEN = "Wrote the values on the disk anew"
+const change = async (opened: OpenedStorage, what: "enable" | "disable" | "rotateKeys") =>
+  (await opened.encryption!())[what]()
+
+const write = (key: string, data: string | null, more: Partial<Write> = {}): Write => {
+  const [, , group, , namespace, name = ""] = key.split("/")
+  const object = {
+    apiVersion: group === "core" ? "v1" : group!,
+    kind: "Any",
+    metadata: { name, namespace: namespace! },
+    data: { value: data },
+  }
+  return {
+    key,
+    object: data === null ? null : object,
+    expected: undefined,
+    time: realClock.now(),
+    author: "test",
+    ...more,
+  }
+}
+const dataOf = (storage: Storage, name: string) =>
+  (storage.get(`${SECRETS}${name}`)?.object as { readonly data?: { readonly value: string } } | undefined)?.data?.value
+
+/** Texts that stand in no other place. Long enough for pages of their own too. */
+const NEEDLE = "needle-in-the-haystack"
+
+/** Secrets that are there, that were changed, and that were deleted, with their history and freed pages. */
+async function fill(storage: Storage): Promise<void> {
+  const writeSome = (step: number, data: (i: number) => string | null) =>
+    Promise.all(
+      Array.from({ length: 60 / step }, (_, n) => storage.write(write(`${SECRETS}s${n * step}`, data(n * step)))),
+    )
+  await writeSome(1, (i) => `${NEEDLE}-${i}-`.repeat(1 + i * 10))
+  await writeSome(2, (i) => `${NEEDLE}-changed-${i}`)
+  await writeSome(3, () => null)
+  for (let i = 0; i < 3; i++)
+    await storage.write(write("/registry/core/configmaps/default/c", `open-text-${i}`, { highChurn: true }))
+}
+
+describe.each(PROVIDERS)("Secrets that are encrypted by %s", (provider) => {
+  test("are nowhere on the disk, also those that were written, changed and deleted before", async () => {
+    // given a store with Secrets, which are in its files
+    const plain = await open()
+    await fill(plain.storage)
+    expect(filesWith(dir, NEEDLE)).toContain(`${database()}-wal`)
+    await plain.close()
+    expect(filesWith(dir, NEEDLE)).toEqual([database()])
+    // when it is opened with encryption
+    const store = await open({ secrets: true, provider })
+    const done = store.logged(REWRITTEN)
+    await store.storage.write(write(`${SECRETS}new`, `${NEEDLE}-new`))
+    await done
+    await store.storage.write(write(`${SECRETS}later`, `${NEEDLE}-later`))
+    // then no file has their bytes, neither while it is open nor afterwards, and all is there
+    expect(filesWith(dir, NEEDLE)).toEqual([])
+    expect(filesWith(dir, "open-text-2")).not.toEqual([])
+    await store.close()
+    expect(filesWith(dir, NEEDLE)).toEqual([])
+    expect(filesWith(dir, `k8s:enc:${provider}:v1:${provider}key-`)).toEqual([database()])
+    const again = await open()
+    expect(dataOf(again.storage, "s2")).toBe(`${NEEDLE}-changed-2`)
+    expect(dataOf(again.storage, "later")).toBe(`${NEEDLE}-later`)
+    expect(again.storage.history(`${SECRETS}s2`)).toHaveLength(2)
+    expect(again.storage.since(0, SECRETS).length).toBeGreaterThan(100)
+    expect(again.lines).toEqual([])
+    await again.close()
+  })
+
+  test("are encrypted with another key after a rotation, without a change that a client sees", async () => {
+    // given
+    const store = await open({ secrets: true, provider })
+    await fill(store.storage)
+    const [before] = (readFileSync(keyFile(), "utf8").match(/[^"]+key-[^"]+/g) ?? []) as [string]
+    const { revision } = store.storage
+    // when
+    const done = store.logged(REWRITTEN)
+    await change(store, "rotateKeys")
+    await store.storage.write(write(`${SECRETS}meanwhile`, NEEDLE))
+    await done
+    // then
+    const encryption = await store.encryption!()
+    expect(encryption.status()).toMatchObject({ stage: "reencrypt_finished", enable: true, inactivekeys: [] })
+    expect(store.storage.revision).toBe(revision + 1)
+    await store.close()
+    const keys = JSON.parse(readFileSync(keyFile(), "utf8")).resources[0].providers[0][provider].keys as unknown[]
+    expect(keys).toHaveLength(1)
+    const secretOf = (text: string) => /"secret": "([^"]+)"/.exec(text)![1]!
+    expect(filesWith(dir, NEEDLE)).toEqual([])
+    expect(secretOf(readFileSync(keyFile(), "utf8"))).toHaveLength(44)
+    expect(before).toStartWith(`${provider}key-`)
+    const again = await open()
+    expect(dataOf(again.storage, "s2")).toBe(`${NEEDLE}-changed-2`)
+    expect(dataOf(again.storage, "meanwhile")).toBe(NEEDLE)
+    await again.close()
+  })
+})
+
+describe("encryption at rest", () => {
+  test("can be turned off and on again while the server runs", async () => {
+    const store = await open()
+    await store.storage.write(write(`${SECRETS}a`, NEEDLE))
+    for (const [what, wants] of [
+      ["enable", false],
+      ["disable", true],
+      ["enable", false],
+    ] as const) {
+      const done = store.logged(REWRITTEN)
+      await change(store, what)
+      await done
+      expect(filesWith(dir, NEEDLE).length > 0).toBe(wants)
+      expect(dataOf(store.storage, "a")).toBe(NEEDLE)
+    }
+    await store.close()
+  })
+
+  test("goes on at the next start where a server was killed in the middle of a change", async () => {
+    // given a store whose keys are being rotated, copied as a kill would leave it
+    const store = await open({ secrets: true })
+    await fill(store.storage)
+    const done = store.logged(REWRITTEN)
+    await change(store, "rotateKeys")
+    const keys = readFileSync(keyFile(), "utf8")
+    const [copy, wal] = [join(dir, "copy"), join(dir, "copy-wal")]
+    copyFileSync(database(), copy)
+    copyFileSync(`${database()}-wal`, wal)
+    await done
+    await store.close()
+    const now = readFileSync(keyFile(), "utf8")
+    copyFileSync(copy, database())
+    copyFileSync(wal, `${database()}-wal`)
+    await Bun.write(keyFile(), keys)
+    await Bun.write(join(dir, "cred/encryption-state.json"), '{"stage":"reencrypt_active"}')
+    // when
+    const again = await open()
+    await again.logged(REWRITTEN)
+    // then only the new key is left
+    await again.close()
+    expect(keys.match(/"secret"/g)).toHaveLength(2)
+    expect(readFileSync(keyFile(), "utf8")).toBe(now)
+    const third = await open()
+    expect(dataOf(third.storage, "s2")).toBe(`${NEEDLE}-changed-2`)
+    await third.close()
+  })
+
+  test("keeps its keys for root only", async () => {
+    const store = await open({ secrets: true })
+    await store.close()
+    expect([statSync(keyFile()).mode & 0o777, statSync(join(dir, "cred")).mode & 0o777]).toEqual([0o600, 0o700])
+  })
+
+  test.each([
+    {
+      title: "lost",
+      harm: () => rmSync(keyFile()),
+      wants: "identity transformer tried to read encrypted data",
+    },
+    {
+      title: "another one",
+      harm: () =>
+        void Bun.write(keyFile(), readFileSync(keyFile(), "utf8").replace(/"secret": ".{8}/, '"secret": "AAAAAAAA')),
+      wants: "was not encrypted with this key",
+    },
+  ])("tells when the key is $title, serves all other objects, and harms nothing", async ({ harm, wants }) => {
+    // given an encrypted Secret beside a ConfigMap
+    const store = await open({ secrets: true })
+    await store.storage.write(write(`${SECRETS}a`, NEEDLE))
+    await store.storage.write(write("/registry/core/configmaps/default/c", "open"))
+    await store.close()
+    const keys = readFileSync(keyFile())
+    // when
+    harm()
+    const broken = await open()
+    // then
+    expect(broken.lines.join()).toContain(`unable to transform key \\"${SECRETS}a\\"`)
+    expect(broken.lines.join()).toContain(wants)
+    expect(broken.storage.get("/registry/core/configmaps/default/c")?.object).toMatchObject({ data: { value: "open" } })
+    expect(() => broken.storage.get(`${SECRETS}a`)?.object).toThrow(wants)
+    expect(() => broken.storage.since(0)).toThrow(wants)
+    const refused = broken.storage.write(write(`${SECRETS}a`, "other")).catch((err: unknown) => String(err))
+    expect(await refused).toContain("unable to transform key")
+    await broken.storage.write(write("/registry/core/configmaps/default/d", "open"))
+    await broken.close()
+    // and with the key all is there
+    await Bun.write(keyFile(), keys)
+    const mended = await open()
+    expect(dataOf(mended.storage, "a")).toBe(NEEDLE)
+    await mended.close()
+  })
+
+  test.each(PROVIDERS)("notices values that have changed places on the disk (%s)", async (provider) => {
+    // given two Secrets
+    const store = await open({ secrets: true, provider })
+    await store.storage.write(write(`${SECRETS}mine`, "harmless"))
+    await store.storage.write(write(`${SECRETS}root`, NEEDLE))
+    await store.close()
+    // when somebody swaps their values, and mends the checksums
+    const db = openSqlite(database())
+    const [one, two] = db.prepare<Row>(`SELECT ${COLUMNS} FROM log ORDER BY rev`).rows() as [Row, Row]
+    for (const [row, value] of [
+      [one, two[8]],
+      [two, one[8]],
+    ] as const) {
+      const changed = row.with(8, value) as unknown as Row
+      db.prepare("UPDATE log SET value = ?, sum = ? WHERE rev = ?").run(value, rowSum(changed), row[0])
+    }
+    db.close()
+    // then
+    const again = await open()
+    for (const name of ["mine", "root"]) expect(() => dataOf(again.storage, name)).toThrow("unable to transform key")
+    await again.close()
+  })
+})
