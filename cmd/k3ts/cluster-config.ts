@@ -4,6 +4,7 @@ import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
 import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
 import type { ClusterSnapshotsConfig } from "../../components/cluster/snapshots.ts"
+import { realClock } from "../../pkg/clock/real.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
@@ -67,7 +68,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       ? {}
       : {
           deployer: {
-            folder: manifestFolder(join(dataDir, "server/manifests")),
+            folder: manifestFolder(join(dataDir, "server/manifests"), realClock),
             embedded: embeddedManifests(flags, network),
           },
         }),

@@ -1,5 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, watch } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { watchFolder } from "../../pkg/process/watch-folder.ts"
 
 /** Where manifests come from. */
 export interface ManifestFolder {
@@ -11,9 +13,11 @@ export interface ManifestFolder {
   watch(changed: (name: string | undefined) => void): () => void
 }
 
+const MODE = 0o700
+
 /** A folder of the disk, made when it is missing. The kernel tells of changes. */
-export function manifestFolder(path: string): ManifestFolder {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+export function manifestFolder(path: string, clock: Clock): ManifestFolder {
+  mkdirSync(path, { recursive: true, mode: MODE })
   return {
     names: () => readdirSync(path),
     read(name) {
@@ -25,10 +29,6 @@ export function manifestFolder(path: string): ManifestFolder {
         throw err
       }
     },
-    watch(changed) {
-      const watcher = watch(path, (_event, name) => changed(name ?? undefined))
-      watcher.on("error", () => changed(undefined))
-      return () => watcher.close()
-    },
+    watch: (changed) => watchFolder(path, changed, { clock, mode: MODE }),
   }
 }

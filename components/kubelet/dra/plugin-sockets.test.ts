@@ -65,7 +65,7 @@ async function realNode() {
     clock: realClock,
     log: silent,
     spawn: (_name, run) => void run(),
-    runtime: { plugins: hostPluginSockets(realClock), files: hostFiles },
+    runtime: { plugins: hostPluginSockets(realClock), files: hostFiles(realClock) },
     config: { nodeName: "n1", root },
   })
   await node.start()

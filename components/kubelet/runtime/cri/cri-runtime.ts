@@ -22,7 +22,7 @@ export const criRuntime = (
   containers: cri.runtime,
   images: cri.images,
   moreImages,
-  files: hostFiles,
+  files: hostFiles(clock),
   cgroups: hostCgroups(cgroupDriver),
   network: hostNetwork(clock),
   machine: hostMachine(),

@@ -1,8 +1,8 @@
-import { watch } from "node:fs"
 import { readdir, stat } from "node:fs/promises"
 import { basename, join } from "node:path"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { openChannel } from "../../../../pkg/cri/channel.ts"
+import { watchFolder } from "../../../../pkg/process/watch-folder.ts"
 import type { PluginSocket, PluginSockets } from "../runtime.ts"
 import { unlessMissing } from "./volumes/missing.ts"
 
@@ -18,11 +18,7 @@ export const hostPluginSockets = (clock: Clock): PluginSockets => ({
     )
     return found.filter((socket) => socket !== undefined)
   },
-  watch(folder, changed) {
-    const watcher = watch(folder, { recursive: true }, changed)
-    watcher.on("error", () => watcher.close()) // the folder was removed
-    return () => watcher.close()
-  },
+  watch: (folder, changed) => watchFolder(folder, () => changed(), { clock, recursive: true, mode: 0o755 }),
   connect: (path) => openChannel(path, clock, { reconnectMs: RECONNECT_MS }),
 })
 

@@ -6,8 +6,10 @@ import { join } from "node:path"
 import type { ContainerStatus } from "../../../../../pkg/cri/container.ts"
 import { hostLogs } from "../../../server/host-logs.ts"
 import { terminationMessage } from "../../../container/termination-message.ts"
+import { realClock } from "../../../../../pkg/clock/real.ts"
 import { hostFiles } from "./files.ts"
 
+const files = hostFiles(realClock)
 let folder: string
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "k3ts-files-")))
@@ -23,9 +25,9 @@ describe("a file whose place a container may have taken", () => {
   ])("is not read when there is %s", async (_title, make) => {
     const path = join(folder, "file")
     make(path)
-    expect(await hostFiles.read(path, 4096)).toBeUndefined()
-    expect(await hostFiles.read(path)).toBeUndefined()
-    expect(await hostFiles.open(path)).toBeUndefined()
+    expect(await files.read(path, 4096)).toBeUndefined()
+    expect(await files.read(path)).toBeUndefined()
+    expect(await files.open(path)).toBeUndefined()
   })
 
   test("gives a termination message only from a regular file, and only its end, however large it is", async () => {
@@ -45,8 +47,8 @@ describe("a file whose place a container may have taken", () => {
         reason: "Error",
       }) as unknown as ContainerStatus
     // then
-    expect(await terminationMessage(hostFiles, ended(pipe))).toBeUndefined()
-    const message = await terminationMessage(hostFiles, ended(large))
+    expect(await terminationMessage(files, ended(pipe))).toBeUndefined()
+    const message = await terminationMessage(files, ended(large))
     expect(message).toHaveLength(4096)
     expect(message).toEndWith("last words")
   })
@@ -54,7 +56,7 @@ describe("a file whose place a container may have taken", () => {
 
 describe("the files of the folder of logs", () => {
   const ask = async (path: string) => {
-    const answer = await hostLogs(hostFiles, join(folder, "log/pods"), new URL(`http://node${path}`)).catch(
+    const answer = await hostLogs(files, join(folder, "log/pods"), new URL(`http://node${path}`)).catch(
       (err: unknown) => err as Error,
     )
     return answer instanceof Error ? answer.message : answer.text()

@@ -3,13 +3,15 @@ import { chmod, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "no
 import { basename, dirname } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
+import type { Clock } from "../../../../../pkg/clock/clock.ts"
+import { watchFolder } from "../../../../../pkg/process/watch-folder.ts"
 import type { PodFiles } from "../../runtime.ts"
 import { openFile } from "./open-file.ts"
 import { openRegular } from "./regular-file.ts"
 import { unlessMissing } from "../volumes/missing.ts"
 
 /** The host's own files. */
-export const hostFiles: PodFiles = {
+export const hostFiles = (clock: Clock): PodFiles => ({
   async makeFolder(path, mode) {
     await mkdir(path, { recursive: true })
     // The umask limits the mode that mkdir sets.
@@ -42,13 +44,9 @@ export const hostFiles: PodFiles = {
     watcher.on("error", () => watcher.close()) // the folder was removed
     return () => watcher.close()
   },
-  watchFolder(path, changed) {
-    const watcher = watch(path, changed)
-    watcher.on("error", () => watcher.close())
-    return () => watcher.close()
-  },
+  watchFolder: (path, changed) => watchFolder(path, () => changed(), { clock, mode: 0o755 }),
   remove: (path) => rm(path, { recursive: true, force: true }),
-}
+})
 
 async function readText(path: string, tailBytes: number | undefined): Promise<string | undefined> {
   const file = await openRegular(path)

@@ -1,0 +1,78 @@
+import { mkdirSync, statSync, watch, type FSWatcher } from "node:fs"
+import type { Clock, Timer } from "../clock/clock.ts"
+
+export interface WatchFolderOptions {
+  readonly clock: Pick<Clock, "setTimeout">
+  /** Whether folders below the folder are watched too. */
+  readonly recursive?: boolean
+  /** The mode with which the folder is made again when it was removed. */
+  readonly mode: number
+  /** Opens a watch of the kernel; replaced in tests. */
+  readonly open?: typeof watch
+}
+
+/** The first and the longest delay before a lost watch is opened again, in milliseconds. */
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 30_000
+
+/**
+ * Calls `changed` when entries of a folder change: with the name of one entry, or with nothing when any entry may have
+ * changed. A watch that the kernel ends, or whose folder is removed, moved or replaced, is opened again; a missing
+ * folder is made. Returns what ends this. @throws Error when the folder cannot be watched at first
+ */
+export function watchFolder(
+  folder: string,
+  changed: (name: string | undefined) => void,
+  { clock, recursive = false, mode, open = watch }: WatchFolderOptions,
+): () => void {
+  let watcher: FSWatcher | undefined
+  let retry: Timer | undefined
+  let retryMs = FIRST_RETRY_MS
+
+  const begin = (): void => {
+    const opened = open(folder, { recursive })
+    watcher = opened
+    const identity = identityOf(folder)
+    opened.on("error", () => lost(opened))
+    opened.on("change", (_event, name) => {
+      if (watcher !== opened) return
+      // The kernel reports the removal of the folder itself as a change, and nothing afterwards.
+      if (identityOf(folder) !== identity) return lost(opened)
+      retryMs = FIRST_RETRY_MS
+      changed(typeof name === "string" ? name : undefined)
+    })
+  }
+
+  const lost = (ended: FSWatcher | undefined): void => {
+    if (watcher !== ended) return
+    watcher = undefined
+    ended?.close()
+    retry = clock.setTimeout(beginAgain, retryMs)
+    retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)
+  }
+
+  const beginAgain = (): void => {
+    retry = undefined
+    try {
+      mkdirSync(folder, { recursive: true, mode })
+      begin()
+    } catch {
+      return lost(undefined)
+    }
+    changed(undefined) // nobody has told what changed meanwhile
+  }
+
+  begin()
+  return () => {
+    retry?.cancel()
+    const ended = watcher
+    watcher = undefined
+    ended?.close()
+  }
+}
+
+/** Tells a folder from another one of the same path, also if the file system uses an inode number again. */
+function identityOf(folder: string): string | undefined {
+  const found = statSync(folder, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? undefined : `${found.dev}:${found.ino}:${found.birthtimeNs}`
+}
