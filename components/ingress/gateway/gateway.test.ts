@@ -171,7 +171,7 @@ describe.skipIf(OWN_ADDRESS === undefined)("a Gateway", () => {
     const matches = [{ path: { type: "Exact" as const, value: "/pay" } }]
     const theft = { parentRefs: [{ name: "younger" }], hostnames: ["shop.example"], rules: [{ matches, ...to("two") }] }
     await given.client.create(HTTPRoute, routeOf("theirs", theft))
-    await given.routeWith("theirs", "Accepted", "Accepted")
+    await given.routeWith("theirs", "Accepted", "HostnameConflict")
 
     // then
     expect((await get(port, "shop.example", "/pay")).asked?.service).toBe("one")

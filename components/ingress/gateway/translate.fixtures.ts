@@ -159,6 +159,8 @@ export function worldOf({ gateways, routes = [], grants = [], ownAddresses = fal
     /** Returns the conditions of a route at each of its parents. */
     route: (any: AnyRoute) =>
       (routesTold.get(keyFrom(any.route.metadata))?.told ?? []).map(({ conditions }) => texts(conditions)),
+    /** Returns the message of a route's condition Accepted at its first parent. */
+    message: (any: AnyRoute) => routesTold.get(keyFrom(any.route.metadata))!.told[0]!.conditions[0]!.message,
   }
 }
 
