@@ -25,6 +25,11 @@ export interface IngressComponent extends Component {
 /** The first and the longest delay, in milliseconds, before a port that is in use is tried again. */
 const FIRST_RETRY_MS = 5000
 const LAST_RETRY_MS = 60_000
+/**
+ * The share of the time in which routes may be worked out anew. With 1,000 routes that takes 50 to 180 ms, in which no
+ * request is served, and everybody who may write a route can have it done again and again.
+ */
+const MAX_SHARE = 0.1
 
 /**
  * Serves the Ingresses whose class names this controller. While there is none, it does not listen, and only watches
@@ -61,27 +66,33 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
       log.error("Failed to update the ingress proxy; will retry", { err })
       return nextRetry()
     },
+    maxShare: MAX_SHARE,
   })
   const request = () => void runner.request()
 
-  async function follow(): Promise<void> {
+  /** Returns how many milliseconds went into working out routes and statuses. */
+  async function follow(): Promise<number> {
     for (const source of sources) await source.prepare()
     if (sources.every((source) => source.isEmpty())) {
       if (plane !== undefined) log.info("Nothing is left to be served: closed the ports")
       await close()
       for (const source of sources) await source.tell(undefined)
-      return
+      return 0
     }
     const open = (plane ??= await openPlane())
+    const beganAt = clock.monotonic()
     const wanted = await Promise.all(sources.map((source) => source.wanted(open.certificates)))
     open.update(
       wanted.flatMap(({ sites }) => sites),
       new Set(wanted.flatMap(({ owners }) => owners)),
     )
+    const routedAt = clock.monotonic()
     const errors = await openPorts(open)
+    const openAt = clock.monotonic()
     const faults = open.portProblems()
     for (const source of sources)
       await source.tell({ errors, faults, portOf: (protocol, port) => open.portOf(protocol, port) })
+    return routedAt - beganAt + (clock.monotonic() - openAt)
   }
 
   async function openPlane(): Promise<DataPlane> {

@@ -5,18 +5,19 @@ import { SyncRunner } from "./sync-runner.ts"
 const START = Date.UTC(2026, 0, 1)
 
 /** A runner whose runs a test ends one by one. */
-function controlled({ retryMs = 1000 } = {}) {
+function controlled({ retryMs = 1000, maxShare = 1 } = {}) {
   const clock = new VirtualClock(START)
-  const runs: PromiseWithResolvers<void>[] = []
+  const runs: PromiseWithResolvers<number>[] = []
   const failures: unknown[] = []
   const runner = new SyncRunner({
     clock,
     sync() {
-      const run = Promise.withResolvers<void>()
+      const run = Promise.withResolvers<number>()
       runs.push(run)
       return run.promise
     },
     failed: (err) => (failures.push(err), retryMs),
+    maxShare,
   })
   return { clock, runner, runs, failures }
 }
@@ -43,14 +44,41 @@ describe("a runner", () => {
     expect([runner.request(), runner.request()]).toEqual([true, false])
     await clock.settle()
     expect(runs).toHaveLength(1)
-    runs[0]!.resolve()
+    runs[0]!.resolve(0)
     await clock.settle()
     // then
     expect(runs).toHaveLength(2)
-    runs[1]!.resolve()
+    runs[1]!.resolve(0)
     await clock.settle()
     expect(runs).toHaveLength(2)
     expect(runner.isRunning).toBe(false)
+  })
+
+  test.each([
+    { title: "waits after each run nine times as long as that kept the process busy", ms: 100, wants: 900 },
+    { title: "waits ten seconds at most", ms: 60_000, wants: 10_000 },
+  ])("with a share of a tenth of the time $title", async ({ ms, wants }) => {
+    // given
+    const { clock, runner, runs } = controlled({ maxShare: 0.1 })
+    await runner.start()
+    runner.request()
+    await clock.settle()
+    runner.request()
+    runs[0]!.resolve(ms)
+    await clock.settle()
+    // when
+    await clock.advance(wants - 1)
+    expect(runs).toHaveLength(1)
+    await clock.advance(1)
+    // then
+    expect(runs).toHaveLength(2)
+    runs[1]!.resolve(0)
+    await clock.settle()
+    // and a run after a quiet time does not wait
+    await clock.advance(60_000)
+    runner.request()
+    await clock.settle()
+    expect(runs).toHaveLength(3)
   })
 
   test("keeps a request for its start, which resolves when that has been tried", async () => {
@@ -63,7 +91,7 @@ describe("a runner", () => {
     const starting = runner.start().then(() => (started = true))
     await clock.settle()
     expect([runs.length, started]).toEqual([1, false])
-    runs[0]!.resolve()
+    runs[0]!.resolve(0)
     // then
     expect(await starting).toBe(true)
   })
@@ -82,7 +110,7 @@ describe("a runner", () => {
     expect(runs).toHaveLength(1)
     await clock.advance(1)
     expect(runs).toHaveLength(2)
-    runs[1]!.resolve()
+    runs[1]!.resolve(0)
     await clock.settle()
     expect(runner.problem).toBeUndefined()
   })
@@ -96,7 +124,7 @@ describe("a runner", () => {
     // when
     runner.request()
     await clock.settle()
-    runs[1]!.resolve()
+    runs[1]!.resolve(0)
     await clock.advance(60_000)
     // then
     expect(runs).toHaveLength(2)
@@ -144,7 +172,7 @@ describe("a runner that is stopped", () => {
     await clock.settle()
     expect(stopped).toBe(false)
     // when
-    runs[0]!.resolve()
+    runs[0]!.resolve(0)
     await stopping
     await clock.settle()
     // then

@@ -2,11 +2,23 @@ import type { Clock, Timer } from "../clock/clock.ts"
 
 export interface SyncRunnerOptions {
   readonly clock: Clock
-  /** Brings what the owner keeps in step with what is wanted now. Called by the runner only, never twice at once. */
-  sync(): Promise<void>
+  /**
+   * Brings what the owner keeps in step with what is wanted now. Called by the runner only, never twice at once. May
+   * return for how many milliseconds it kept the process from other work, for `maxShare`.
+   */
+  sync(): Promise<number> | Promise<void>
   /** Called after each run that failed, for the log. Returns the wait before the next try, in milliseconds. */
   failed(err: unknown): number
+  /**
+   * The largest share of the time, above 0, in which `sync` may keep the process busy, if others can ask for runs
+   * without end: after a run the next one waits. The first run after a quiet time begins at once. 1, the default, is no
+   * limit.
+   */
+  readonly maxShare?: number
 }
+
+/** The longest wait for the sake of `maxShare`, in milliseconds. */
+const LONGEST_PAUSE_MS = 10_000
 
 /**
  * Runs `sync` when it is asked for: one run at a time, and all requests that come during a run are served by one more
@@ -20,6 +32,9 @@ export class SyncRunner {
   #requested = false
   #running: Promise<void> | undefined
   #retry: Timer | undefined
+  /** Runs before this time on the monotonic clock would take more than the share. */
+  #notBefore = -Infinity
+  #pause: Timer | undefined
   #problem: string | undefined
 
   constructor(options: SyncRunnerOptions) {
@@ -55,6 +70,7 @@ export class SyncRunner {
   /** Begins to run. Resolves when what has been requested so far was tried, and never rejects: see `problem`. */
   async start(): Promise<void> {
     this.#started = true
+    this.#notBefore = -Infinity
     this.#problem = undefined
     await this.#run()
   }
@@ -64,12 +80,15 @@ export class SyncRunner {
     this.#started = false
     this.#requested = false
     this.#retry?.cancel()
+    this.#pause?.cancel()
+    this.#pause = undefined
     await this.#running
   }
 
   /** Runs while runs are requested. Returns at once during a run, because the loop around it serves what is requested meanwhile. */
   async #run(): Promise<void> {
     while (this.#requested && this.#started && this.#running === undefined) {
+      if (this.#mustPause()) return
       this.#requested = false
       this.#retry?.cancel()
       this.#running = this.#once().finally(() => (this.#running = undefined))
@@ -77,9 +96,23 @@ export class SyncRunner {
     }
   }
 
+  /** Returns whether a run has to wait, and has it begin afterwards. */
+  #mustPause(): boolean {
+    const { clock } = this.#options
+    const waitMs = this.#notBefore - clock.monotonic()
+    if (waitMs <= 0) return false
+    this.#pause ??= clock.setTimeout(() => {
+      this.#pause = undefined
+      void this.#run()
+    }, waitMs)
+    return true
+  }
+
   async #once(): Promise<void> {
+    const { clock, maxShare = 1, sync } = this.#options
     try {
-      await this.#options.sync()
+      const busyMs = (await sync()) ?? 0
+      this.#notBefore = clock.monotonic() + Math.min(LONGEST_PAUSE_MS, busyMs * (1 / maxShare - 1))
       this.#problem = undefined
     } catch (err) {
       this.#problem = err instanceof Error ? err.message : String(err)
