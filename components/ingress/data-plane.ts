@@ -14,6 +14,7 @@ import { Http2Connector } from "./http2/connector.ts"
 import type { IngressMetrics } from "./metrics.ts"
 import { heldPorts, PortHolders, type PortFault, type ServedPort } from "./port-holders.ts"
 import { Exchange, type Finished, type ProxyParts } from "./proxy/exchange.ts"
+import { Mirrors } from "./proxy/mirrors.ts"
 import type { Connector } from "./proxy/messages.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
 import { SiteRouter, type Site } from "./routing/site.ts"
@@ -59,6 +60,7 @@ export class DataPlane {
   readonly #http1: Http1Connector
   readonly #http2: Http2Connector
   readonly #tunnels: Tunnels
+  readonly #mirrors: Mirrors
   readonly #backends: Backends
   readonly #holders: PortHolders
   readonly #nodeIps: readonly string[]
@@ -90,6 +92,7 @@ export class DataPlane {
           ? http2.connect(endpoint, protocol, connected)
           : http1.connect(endpoint, protocol, isFresh, connected),
     }
+    const mirrors = (this.#mirrors = new Mirrors({ pick, connector, watchdog, chance: () => random.next() }))
     const parts: ProxyParts = {
       route: (request, path) => {
         const { isSecure, listener: port } = request.origin
@@ -98,6 +101,7 @@ export class DataPlane {
       chance: () => random.next(),
       pick,
       connector,
+      mirrors,
       watchdog,
       httpsPort,
       finished(exchange: Finished) {
@@ -192,6 +196,7 @@ export class DataPlane {
     this.#tunnels.stop()
     await this.#front.stop(GRACE_MS, (ms) => sleep(clock, ms, ended.signal).catch(() => undefined))
     ended.abort()
+    this.#mirrors.stop()
     this.#http1.stop()
     this.#http2.stop()
     this.#backends.stop()

@@ -7,10 +7,11 @@ import { Front, type FrontLimits } from "./front.ts"
 import { Http1Connector } from "./http1/connector.ts"
 import { Exchange, type Finished, type Picked } from "./proxy/exchange.ts"
 import { Http2Connector } from "./http2/connector.ts"
-import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
+import type { BackendProtocol, Connector, Endpoint } from "./proxy/messages.ts"
+import { Mirrors } from "./proxy/mirrors.ts"
 import { Watchdog } from "./proxy/watchdog.ts"
 import { SiteRouter, type Router } from "./routing/site.ts"
-import type { Target } from "./routing/target.ts"
+import type { BackendRef, Target } from "./routing/target.ts"
 import { DEFAULT_POLICY, type Policy } from "./routing/policy.ts"
 import { RoutingTable } from "./routing/table.ts"
 import { Certificates } from "./certificates.ts"
@@ -21,12 +22,23 @@ export interface TestProxyOptions {
   /** Ports of the endpoints of the one backend, in the order in which they are tried. */
   readonly endpoints: readonly number[]
   readonly protocol?: BackendProtocol
+  /** Ports of the mirrors, with the share of requests that each gets. */
+  readonly mirrors?: readonly { readonly port: number; readonly share?: number }[]
+  readonly chance?: () => number
   /** For benchmarks: does not keep finished exchanges. */
   readonly forgets?: boolean
 }
 
 /** Starts a proxy that sends all requests, for hosts other than `unknown`, to the endpoints. */
-export async function startProxy({ policy, limits, endpoints, protocol = "http1", forgets = false }: TestProxyOptions) {
+export async function startProxy({
+  policy,
+  limits,
+  endpoints,
+  protocol = "http1",
+  mirrors = [],
+  chance = () => 0,
+  forgets = false,
+}: TestProxyOptions) {
   const clock = realClock
   const watchdog = new Watchdog(clock)
   const connector = new Http1Connector(watchdog)
@@ -37,6 +49,7 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
     owner: { kind: "Ingress", key: "shop/web" },
     backends: [{ weight: 1, to: { namespace: "shop", service: "web", port: 80 } }],
     policy: { ...DEFAULT_POLICY, ...policy },
+    mirrors: mirrors.map(({ port, share = 1 }) => ({ to: { namespace: "shop", service: "mirror", port }, share })),
   }
   const table = new RoutingTable<Target>([
     { host: "", target },
@@ -55,14 +68,22 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
   ])
   const certificates = new Certificates(clock)
   let next = 0
-  const pick = (_backend: unknown, tried: readonly Endpoint[]): Picked | undefined => {
-    for (let i = 0; i < endpoints.length; i++) {
-      const port = endpoints[next++ % endpoints.length]!
+  const pick = ({ service, port: own }: BackendRef, tried: readonly Endpoint[]): Picked | undefined => {
+    const known = service === "mirror" ? [Number(own)] : endpoints
+    for (let i = 0; i < known.length; i++) {
+      const port = known[next++ % known.length]!
       const endpoint = { address: "127.0.0.1", port, key: `127.0.0.1:${port}` }
       if (!tried.some(({ key }) => key === endpoint.key)) return { endpoint, protocol }
     }
     return undefined
   }
+  const either: Connector = {
+    connect: (endpoint, protocol, isFresh, done) =>
+      protocol === "h2c" || protocol === "h2"
+        ? http2.connect(endpoint, protocol, done)
+        : connector.connect(endpoint, protocol, isFresh, done),
+  }
+  const copies = new Mirrors({ pick, connector: either, watchdog, chance })
   const front = new Front({
     host: "127.0.0.1",
     watchdog,
@@ -73,14 +94,10 @@ export async function startProxy({ policy, limits, endpoints, protocol = "http1"
       new Exchange(
         {
           route: (request, path) => sites.find(request, path),
-          chance: () => 0,
+          chance,
           pick,
-          connector: {
-            connect: (endpoint, protocol, isFresh, done) =>
-              protocol === "h2c" || protocol === "h2"
-                ? http2.connect(endpoint, protocol, done)
-                : connector.connect(endpoint, protocol, isFresh, done),
-          },
+          connector: either,
+          mirrors: copies,
           watchdog,
           httpsPort: 443,
           finished(exchange) {

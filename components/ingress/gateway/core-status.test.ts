@@ -199,7 +199,7 @@ interface RouteRow {
   readonly route: AnyRoute
   readonly wants: readonly string[]
   /** The status that a request to the Gateway `web` is answered with. */
-  readonly gets?: number
+  readonly gets?: number | string
 }
 
 const plain = { gateways: [web()] }
@@ -340,18 +340,18 @@ test.each<RouteRow>([
   },
   {
     stands: "",
-    title: "an HTTPRoute whose requests would have to be mirrored, which this controller does not do,",
+    title: "a mirror that does not exist",
     given: plain,
     route: http("route", parents, {
       rules: [
         {
           backendRefs: [to("one")],
-          filters: [{ type: "RequestMirror", requestMirror: { backendRef: to("one") } }],
+          filters: [{ type: "RequestMirror", requestMirror: { backendRef: to("missing") } }],
         },
       ],
     }),
-    wants: ["Accepted False UnsupportedValue", RESOLVED],
-    gets: 500,
+    wants: [ACCEPTED, "ResolvedRefs False BackendNotFound"],
+    gets: "one",
   },
 ])("$stands: $title is told, and answered", ({ given, route, wants, gets }) => {
   const world = worldOf({ ...given, routes: [route] })

@@ -3,7 +3,8 @@ import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { isToken, isValue, type Field } from "../http1/head.ts"
 import { fieldOf, isFraming } from "../proxy/fields.ts"
 import { withoutSlashes } from "../routing/normal-path.ts"
-import type { Changes, FieldChanges, PathChange, Redirect, Rewrite } from "../routing/target.ts"
+import type { BackendRef, Changes, FieldChanges, Mirror, PathChange, Redirect, Rewrite } from "../routing/target.ts"
+import type { Reference } from "./backend-refs.ts"
 
 type HttpFilter = NonNullable<HTTPRoute["spec"]["rules"][number]["filters"]>[number]
 type GrpcFilter = NonNullable<NonNullable<GRPCRoute["spec"]["rules"]>[number]["filters"]>[number]
@@ -22,9 +23,17 @@ export interface Filtered {
   readonly unsupported?: string
 }
 
-/** Compiles the filters. `prefix` is the path of the rule's PathPrefix match; undefined for other matches. */
-export function filtered(filters: readonly Filter[], prefix: string | undefined): Filtered {
+/**
+ * Compiles the filters. `prefix` is the path of the rule's PathPrefix match; undefined for other matches. `resolveMirror`
+ * returns the Service of a mirror; undefined when the reference cannot be used, so that there is no such mirror.
+ */
+export function filtered(
+  filters: readonly Filter[],
+  prefix: string | undefined,
+  resolveMirror: (reference: Reference) => BackendRef | undefined,
+): Filtered {
   let changes: Changes = {}
+  const mirrors: Mirror[] = []
   let redirect: Redirect | undefined
   try {
     for (const filter of filters) {
@@ -34,7 +43,10 @@ export function filtered(filters: readonly Filter[], prefix: string | undefined)
         changes = { ...changes, answer: fieldChanges(filter.responseHeaderModifier) }
       else if ("urlRewrite" in filter && filter.urlRewrite !== undefined)
         changes = { ...changes, rewrite: rewriteOf(filter.urlRewrite, prefix) }
-      else if ("requestRedirect" in filter && filter.requestRedirect !== undefined) {
+      else if (filter.requestMirror !== undefined) {
+        const to = resolveMirror(filter.requestMirror.backendRef)
+        if (to !== undefined) mirrors.push({ to, share: shareOf(filter.requestMirror) })
+      } else if ("requestRedirect" in filter && filter.requestRedirect !== undefined) {
         const { scheme, port, statusCode, ...rest } = filter.requestRedirect
         redirect = {
           ...rewriteOf(rest, prefix),
@@ -47,8 +59,15 @@ export function filtered(filters: readonly Filter[], prefix: string | undefined)
   } catch (err) {
     return { changes, unsupported: (err as Error).message }
   }
-  return { changes, ...(redirect === undefined ? {} : { redirect }) }
+  return {
+    changes: mirrors.length === 0 ? changes : { ...changes, mirrors },
+    ...(redirect === undefined ? {} : { redirect }),
+  }
 }
+
+/** Returns the share of requests that a mirror gets, from 0 to 1: all unless the filter says less. */
+const shareOf = ({ percent, fraction }: NonNullable<Filter["requestMirror"]>): number =>
+  percent !== undefined ? percent / 100 : fraction !== undefined ? fraction.numerator / fraction.denominator : 1
 
 /**
  * @throws Error for a header that frames the message or belongs to the connection, and for a value with a line break

@@ -3,7 +3,7 @@ import { parseDuration } from "../../../pkg/apimachinery/time.ts"
 import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
-import type { Backend, Refusal, Target } from "../routing/target.ts"
+import { isRefusal, type Backend, type BackendRef, type Refusal, type Target } from "../routing/target.ts"
 import { resolve, type Reference } from "./backend-refs.ts"
 import type { Told } from "./conditions.ts"
 import { filtered, type Filter } from "./filters.ts"
@@ -91,7 +91,7 @@ class Compiler {
       this.#unsupported.add(`matches: ${(err as Error).message}`)
       return
     }
-    const { changes, redirect, unsupported } = filtered(rule.filters ?? [], prefix)
+    const { changes, redirect, unsupported } = filtered(rule.filters ?? [], prefix, this.#mirrored)
     const why = typeof policy === "string" ? policy : unsupported
     if (why !== undefined || typeof policy === "string") {
       if (why !== undefined) this.#unsupported.add(why)
@@ -118,14 +118,25 @@ class Compiler {
     }
   }
 
+  #resolved(reference: Reference): BackendRef | Refusal {
+    const { to, problem } = resolve(reference, this.#from, this.#objects, this.#from.kind === "GRPCRoute")
+    if (problem !== undefined) this.#unresolved.push(problem)
+    return to
+  }
+
+  /** A mirror that cannot be used is left out: requests are served without a copy. Source: HTTPRequestMirrorFilter. */
+  readonly #mirrored = (reference: Reference): BackendRef | undefined => {
+    const to = this.#resolved(reference)
+    return isRefusal(to) ? undefined : to
+  }
+
   #backendsOf(rule: CommonRule, prefix: string | undefined): readonly Backend[] {
     let backends = this.#backends.get(rule)
     if (backends !== undefined) return backends
     backends = (rule.backendRefs ?? []).map(({ weight, filters, ...reference }): Backend => {
-      const { to, problem } = resolve(reference, this.#from, this.#objects, this.#from.kind === "GRPCRoute")
-      const { changes, redirect, unsupported: why } = filtered(filters ?? [], prefix)
+      const to = this.#resolved(reference)
+      const { changes, redirect, unsupported: why } = filtered(filters ?? [], prefix, this.#mirrored)
       const unsupported = redirect === undefined ? why : "backendRefs.filters: redirects are for whole rules only"
-      if (problem !== undefined) this.#unresolved.push(problem)
       if (unsupported === undefined) return { weight, to, ...changes }
       this.#unsupported.add(unsupported)
       return { weight, to: UNSUPPORTED }

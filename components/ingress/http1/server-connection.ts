@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
 import type { Exchange } from "../proxy/exchange.ts"
-import { reasonOf } from "../proxy/exchange.ts"
+import { reasonOf } from "../proxy/reasons.ts"
 import type { Origin } from "../proxy/fields.ts"
 import { hasBody, type Answer, type Downstream, type IncomingRequest } from "../proxy/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"

@@ -4,6 +4,7 @@ import {
   isRefusal,
   type Backend,
   type BackendRef,
+  type Changes,
   type Redirect,
   type Refusal,
   type Target,
@@ -19,9 +20,12 @@ import {
   type Downstream,
   type Endpoint,
   type IncomingRequest,
+  type OutgoingRequest,
   type Upstream,
   type UpstreamHandlers,
 } from "./messages.ts"
+import type { Copy, Mirrors } from "./mirrors.ts"
+import { reasonOf } from "./reasons.ts"
 import type { Watchdog, Watched } from "./watchdog.ts"
 
 /** A finished exchange, for metrics and the access log. */
@@ -49,6 +53,7 @@ export interface ProxyParts {
    */
   readonly pick: (to: BackendRef, tried: readonly Endpoint[], client: string) => Picked | undefined
   readonly connector: Connector
+  readonly mirrors: Mirrors
   readonly watchdog: Watchdog
   /** The port to which requests without TLS are redirected. */
   readonly httpsPort: number
@@ -63,30 +68,9 @@ export interface Picked {
 /** Methods that have the same effect when they are sent twice. Source: RFC 9110, 9.2.2. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
-const REASONS: Readonly<Record<number, string>> = {
-  301: "Moved Permanently",
-  302: "Found",
-  303: "See Other",
-  307: "Temporary Redirect",
-  308: "Permanent Redirect",
-  400: "Bad Request",
-  404: "Not Found",
-  408: "Request Timeout",
-  413: "Content Too Large",
-  417: "Expectation Failed",
-  421: "Misdirected Request",
-  431: "Request Header Fields Too Large",
-  500: "Internal Server Error",
-  501: "Not Implemented",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
-  505: "HTTP Version Not Supported",
-}
+const NO_COPIES: readonly Copy[] = []
 /** A rule without backends, or whose backends have no weight. Source: HTTPRouteRule.BackendRefs. */
 const NO_BACKEND: Refusal = { status: 500, reason: "the rule has no backend" }
-
-export const reasonOf = (status: number): string => REASONS[status] ?? "Error"
 
 /**
  * One request and its response, between a client and a backend. Bodies are passed on part by part: while one side is
@@ -112,6 +96,8 @@ export class Exchange implements Watched {
   #endpoint: Endpoint | undefined
   #upstream: Upstream | undefined
   #stopConnecting: (() => void) | undefined
+  /** The copies of the request; undefined before the first attempt. */
+  #copies: readonly Copy[] | undefined
   #status = 0
   #received = 0
   #sent = 0
@@ -157,6 +143,7 @@ export class Exchange implements Watched {
       return
     }
     this.#progressed()
+    for (const copy of this.#copies ?? []) copy.data(chunk)
     if (!this.#upstream.write(chunk)) this.#client.receive(false)
   }
 
@@ -165,6 +152,7 @@ export class Exchange implements Watched {
     if (this.#isOver || this.#requestComplete) return
     this.#requestComplete = true
     this.#progressed()
+    for (const copy of this.#copies ?? []) copy.bodyEnd(trailers)
     this.#upstream?.end(trailers)
     if (this.#answerComplete) this.#finish()
   }
@@ -288,13 +276,24 @@ export class Exchange implements Watched {
   }
 
   #send(upstream: Upstream): void {
-    const { method, target, authority, fields, framing, upgrade, origin } = this.#request
-    const { request, rewrite } = this.#target!
-    const own = this.#backend!
+    const { framing } = this.#request
     this.#upstream = upstream
     this.#progressed()
+    upstream.send(this.#outgoing(this.#backend!), this.#handlers)
+    if (this.#isOver || this.#upstream !== upstream) return
+    this.#copies ??= this.#beginCopies()
+    if (hasBody(framing)) {
+      this.#client.receive(true)
+      upstream.flush()
+    } else this.bodyEnd([])
+  }
+
+  /** Returns the request with the changes of its rule, and of a backend. */
+  #outgoing(own: Changes): OutgoingRequest {
+    const { method, target, authority, fields, framing, upgrade, origin } = this.#request
+    const { request, rewrite } = this.#target!
     const path = own.rewrite?.path ?? rewrite?.path
-    const outgoing = {
+    return {
       method,
       target: path === undefined ? target : changedTarget(target, this.#path, path),
       authority: own.rewrite?.hostname ?? rewrite?.hostname ?? authority,
@@ -303,12 +302,12 @@ export class Exchange implements Watched {
       upgrade,
       isSecure: origin.isSecure,
     }
-    upstream.send(outgoing, this.#handlers)
-    if (this.#isOver || this.#upstream !== upstream) return
-    if (hasBody(framing)) {
-      this.#client.receive(true)
-      upstream.flush()
-    } else this.bodyEnd([])
+  }
+
+  #beginCopies(): readonly Copy[] {
+    const mirrors = [...(this.#target!.mirrors ?? []), ...(this.#backend!.mirrors ?? [])]
+    if (mirrors.length === 0) return NO_COPIES
+    return this.#parts.mirrors.begin(mirrors, this.#outgoing({}), this.#request.origin.client)
   }
 
   /**
@@ -368,6 +367,7 @@ export class Exchange implements Watched {
     this.#stopConnecting?.()
     this.#upstream?.abort()
     this.#upstream = undefined
+    for (const copy of this.#copies ?? []) copy.exchangeEnded()
     this.#parts.finished({
       request: this.#request,
       target: this.#target,

@@ -49,11 +49,18 @@ export interface Redirect extends Rewrite {
   readonly status: number
 }
 
-/** The changes to a request and its response. */
+/** A Service that gets copies of requests. `share` of 1 is all requests. */
+export interface Mirror {
+  readonly to: BackendRef
+  readonly share: number
+}
+
+/** The changes to a request and its response, and the copies of the request. */
 export interface Changes {
   readonly request?: FieldChanges
   readonly answer?: FieldChanges
   readonly rewrite?: Rewrite
+  readonly mirrors?: readonly Mirror[]
 }
 
 /** One of the backends among which requests are distributed by weight. */

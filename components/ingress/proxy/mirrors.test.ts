@@ -1,0 +1,139 @@
+import { describe, expect, test } from "bun:test"
+import { backend, client, deadPort, startProxy, type TestProxyOptions } from "../proxy.fixtures.ts"
+
+const GET = "GET /a?b HTTP/1.1\r\nHost: shop.example\r\n\r\n"
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+const HEAD_END = "\r\n\r\n"
+const post = (length: number) => `POST / HTTP/1.1\r\nHost: shop.example\r\nContent-Length: ${length}\r\n\r\n`
+
+/** A proxy with a backend and a mirror, and a client's connection. */
+async function through(options: Partial<TestProxyOptions> = {}) {
+  const [web, mirror] = [await backend(), await backend()]
+  const proxy = await startProxy({ endpoints: [web.port], mirrors: [{ port: mirror.port }], ...options })
+  const browser = await client(proxy.port)
+  return {
+    web,
+    mirror,
+    browser,
+    async [Symbol.asyncDispose]() {
+      browser.socket.destroy()
+      for (const each of [web, mirror]) each[Symbol.dispose]()
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe("a mirror", () => {
+  test("gets a copy of a request, and its answer is dropped", async () => {
+    // given
+    await using given = await through()
+    given.browser.send(`${post(4)}body`)
+    const [served, copied] = [await given.web.connection(), await given.mirror.connection()]
+    const request = await served.until("body")
+    expect(request).toContain("X-Forwarded-Host: shop.example")
+    expect(await copied.until("body")).toBe(request)
+    // when the mirror answers first
+    copied.send("HTTP/1.1 500 No\r\nContent-Length: 3\r\n\r\nbad")
+    served.send(OK)
+    // then
+    const answer = await given.browser.until("ok")
+    expect(answer).toStartWith("HTTP/1.1 200 OK\r\n")
+    expect(answer).not.toContain("bad")
+  })
+
+  test("gets chunks and trailers as the client sends them, and its connection is used again", async () => {
+    await using given = await through()
+    const send = (word: string) =>
+      given.browser.send(
+        `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n${word}\r\n0\r\nSum: ${word}${HEAD_END}`,
+      )
+    send("one")
+    const peers = [await given.web.connection(), await given.mirror.connection()]
+    for (const word of ["one", "two"]) {
+      for (const peer of peers) {
+        expect(await peer.until(`Sum: ${word}${HEAD_END}`)).toContain(`3\r\n${word}\r\n0\r\n`)
+        peer.send(OK)
+      }
+      await given.browser.until("ok")
+      if (word === "one") send("two")
+    }
+  })
+
+  test("gets the share of the requests that it asks for, beside others", async () => {
+    using none = await backend()
+    using some = await backend()
+    const mirrors = [
+      { port: none.port, share: 0 },
+      { port: none.port, share: 0.5 },
+      { port: some.port, share: 0.51 },
+      { port: some.port, share: 1 },
+    ]
+    await using given = await through({ mirrors, chance: () => 0.5 })
+    given.browser.send(GET)
+    for (const peer of [await some.connection(), await some.connection()]) await peer.until(HEAD_END)
+    const served = await given.web.connection()
+    served.send(OK)
+    await given.browser.until("ok")
+    expect(none.unclaimed).toBe(0)
+  })
+
+  test("that reads too slowly loses its copy, and never holds the request", async () => {
+    // given
+    await using given = await through()
+    const body = `${"x".repeat(24 * 1024 * 1024)}end`
+    given.browser.send(post(body.length))
+    const [served, copied] = [await given.web.connection(), await given.mirror.connection()]
+    copied.socket.pause()
+    // when
+    given.browser.send(body)
+    await served.until("end")
+    served.send(OK)
+    await given.browser.until("ok")
+    // then
+    copied.socket.resume()
+    expect(await copied.untilEnd()).not.toContain("end")
+  })
+
+  test("that cannot be reached, or never answers, does not concern the client", async () => {
+    using silent = await backend()
+    const mirrors = [{ port: await deadPort() }, { port: silent.port }]
+    await using given = await through({ mirrors })
+    given.browser.send(GET)
+    const served = await given.web.connection()
+    for (let i = 0; i < 2; i++) {
+      await served.until(HEAD_END)
+      served.send(OK)
+      await given.browser.until("ok")
+      if (i === 0) given.browser.send(GET)
+    }
+    expect(await (await silent.connection()).until(HEAD_END)).toContain("GET /a?b")
+  })
+
+  test("that answers without end is cut off", async () => {
+    await using given = await through()
+    given.browser.send(GET)
+    const copied = await given.mirror.connection()
+    await copied.until(HEAD_END)
+    copied.send(`HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n${"x".repeat(1024 * 1024)}`)
+    expect(await copied.untilEnd()).toBe("")
+  })
+
+  test("sees that a request is incomplete when the client breaks it off", async () => {
+    await using given = await through()
+    given.browser.send(`${post(8)}half`)
+    const copied = await given.mirror.connection()
+    await copied.until("half")
+    given.browser.socket.destroy()
+    expect(await copied.untilEnd()).toBe("")
+  })
+
+  test("gets no requests to change the protocol", async () => {
+    await using given = await through()
+    given.browser.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    const served = await given.web.connection()
+    await served.until(HEAD_END)
+    served.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+    await given.browser.until("hello")
+    expect(given.mirror.unclaimed).toBe(0)
+  })
+})
