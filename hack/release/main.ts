@@ -4,6 +4,7 @@ import { parseArgs } from "node:util"
 import { CHECKSUMS, writeChecksums } from "./checksums.ts"
 import { makeDebianPackages } from "./debian/package.ts"
 import { executableName, makeExecutables } from "./executables.ts"
+import { makeInstallScript } from "./install-script.ts"
 import { makeNpmPackage } from "./npm-package.ts"
 import type { Maker, Release } from "./release.ts"
 import { differencesOfSecondBuild } from "./verify.ts"
@@ -14,7 +15,7 @@ import { differencesOfSecondBuild } from "./verify.ts"
  */
 
 /** In their order: the executables are part of what comes after. */
-const MAKERS: readonly Maker[] = [makeExecutables, makeNpmPackage, makeDebianPackages]
+const MAKERS: readonly Maker[] = [makeExecutables, makeNpmPackage, makeDebianPackages, makeInstallScript]
 
 const { values: options } = parseArgs({
   options: { "allow-dirty": { type: "boolean", default: false }, verify: { type: "boolean", default: false } },

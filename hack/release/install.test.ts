@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { spawn, spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const script = join(import.meta.dirname, "install.sh")
+const isRoot = process.getuid?.() === 0
+if (!isRoot) console.warn("SKIPPED: the tests of install.sh need root, for the owner of what it writes")
+
+let scratch: string
+beforeAll(() => void (scratch = mkdtempSync(join(tmpdir(), "k3ts-install-"))))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+const NAMES = ["k3ts-linux-amd64", "k3ts-linux-arm64"]
+const EXECUTABLE = '#!/bin/sh\n[ "$1" = version ] && echo "k3ts 1.2.3 (0123456789ab)" || echo "k3ts $*"\n'
+
+interface Machine {
+  readonly bin: string
+  readonly units: string
+  readonly release: string
+  /** What systemctl was asked. */
+  calls(): string
+  install(
+    env?: Record<string, string>,
+    args?: readonly string[],
+    input?: string,
+  ): Promise<{ readonly code: number | null; readonly output: string }>
+}
+
+/** Makes folders in the place of a machine's, and a release of an executable that is a script. */
+function machine(): Machine {
+  const root = mkdtempSync(join(scratch, "machine-"))
+  const [bin, units, release, tools] = ["bin", "units", "release", "tools"].map((name) => join(root, name))
+  for (const folder of [bin!, units!, release!, tools!]) mkdirSync(folder)
+  writeFileSync(join(tools!, "systemctl"), `#!/bin/sh\necho "$*" >>${root}/calls\n`)
+  chmodSync(join(tools!, "systemctl"), 0o755)
+  publish(release!, EXECUTABLE)
+  cpSync(script, join(release!, "install.sh"))
+  return {
+    bin: bin!,
+    units: units!,
+    release: release!,
+    calls: () => (existsSync(join(root, "calls")) ? readFileSync(join(root, "calls"), "utf8") : ""),
+    // Not at once: the server of a test answers in this process.
+    install(env = {}, args = [], input = undefined) {
+      const child = spawn("sh", [...(input === undefined ? [join(release!, "install.sh")] : ["-s", "-"]), ...args], {
+        cwd: release!,
+        env: {
+          PATH: `${tools}:${process.env["PATH"] ?? ""}`,
+          INSTALL_K3TS_BIN_DIR: bin!,
+          INSTALL_K3TS_SYSTEMD_DIR: units!,
+          INSTALL_K3TS_SKIP_PACKAGES: "true",
+          INSTALL_K3TS_SKIP_START: "true",
+          ...env,
+        },
+      })
+      const output: Buffer[] = []
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => output.push(bytes))
+      child.stdin.on("error", () => undefined) // a script that ends early does not read the rest
+      child.stdin.end(input ?? "")
+      return new Promise((resolve) =>
+        child.on("close", (code) => resolve({ code, output: Buffer.concat(output).toString() })),
+      )
+    },
+  }
+}
+
+function publish(folder: string, content: string): void {
+  const digest = createHash("sha256").update(content).digest("hex")
+  for (const name of NAMES) writeFileSync(join(folder, name), content)
+  writeFileSync(join(folder, "SHA256SUMS"), NAMES.map((name) => `${digest}  ${name}\n`).join(""))
+}
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+describe.skipIf(!isRoot)("install.sh", () => {
+  test("installs the executable and a service with the flags that it is given", async () => {
+    const { bin, units, install, calls } = machine()
+    const { code, output } = await install({ INSTALL_K3TS_EXEC: "server --disable traefik" }, [
+      "--node-label",
+      'a="b c"%$d',
+    ])
+    expect({ code, output }).toMatchObject({ code: 0 })
+    expect(readFileSync(join(bin, "k3ts"), "utf8")).toBe(EXECUTABLE)
+    expect(readFileSync(join(units, "k3ts.service"), "utf8")).toContain(
+      `ExecStart=${bin}/k3ts server "--disable" "traefik" "--node-label" "a=\\"b c\\"%%$$d"\n`,
+    )
+    expect(calls()).toContain("enable k3ts")
+  })
+
+  test("writes the unit of the Debian package, but for paths and documentation", async () => {
+    const { units, install } = machine()
+    await install()
+    const settings = (text: string) =>
+      text
+        .split("\n")
+        .filter((line) => /^[A-Z[]/.test(line) && !/^(EnvironmentFile|ExecStart|Documentation)=/.test(line))
+    expect(settings(readFileSync(join(units, "k3ts.service"), "utf8"))).toEqual(
+      settings(readFileSync(join(import.meta.dirname, "debian/k3ts.service"), "utf8")),
+    )
+  })
+
+  test("keeps variables for the service in a file that only root can read", async () => {
+    const { units, install } = machine()
+    const value = "a \"quoted\" $HOME `id` \\ 'text' %n"
+    await install({ K3TS_NODE_NAME: value, HTTPS_PROXY: "http://user:secret@proxy:3128", OTHER: "x" })
+    const file = join(units, "k3ts.service.env")
+    expect(modeOf(file)).toBe("600")
+    const read = spawnSync("sh", ["-c", `. ${file}; printf %s "$K3TS_NODE_NAME|$HTTPS_PROXY|$OTHER"`], {
+      encoding: "utf8",
+      env: {},
+    })
+    expect(read.stdout).toBe(`${value}|http://user:secret@proxy:3128|`)
+  })
+
+  test.each([
+    {
+      title: "a changed executable",
+      prepare: ({ release }: Machine) =>
+        NAMES.forEach((name) => writeFileSync(join(release, name), "#!/bin/sh\nevil\n")),
+      env: {},
+      says: "has the wrong content",
+    },
+    {
+      title: "half an executable",
+      prepare: ({ release }: Machine) =>
+        NAMES.forEach((name) => writeFileSync(join(release, name), EXECUTABLE.slice(0, 20))),
+      env: {},
+      says: "has the wrong content",
+    },
+    {
+      title: "SHA256SUMS without the executable",
+      prepare: ({ release }: Machine) => writeFileSync(join(release, "SHA256SUMS"), `${"0".repeat(64)}  other\n`),
+      env: {},
+      says: "names no one digest",
+    },
+    {
+      title: "SHA256SUMS with two digests of the executable",
+      prepare: ({ release }: Machine) => {
+        const sums = readFileSync(join(release, "SHA256SUMS"), "utf8")
+        writeFileSync(join(release, "SHA256SUMS"), sums.replaceAll(/^[0-9a-f]+/gm, "0".repeat(64)) + sums)
+      },
+      env: {},
+      says: "names no one digest",
+    },
+    {
+      title: "an executable with another digest than the one that is asked for",
+      prepare: () => undefined,
+      env: { INSTALL_K3TS_SHA256: "0".repeat(64) },
+      says: "has the wrong content",
+    },
+    {
+      title: "another version than the one that is asked for",
+      prepare: () => undefined,
+      env: { INSTALL_K3TS_VERSION: "v1.2.4" },
+      says: "INSTALL_K3TS_VERSION asks for 1.2.4",
+    },
+    {
+      title: "an address without protection",
+      prepare: () => undefined,
+      env: { INSTALL_K3TS_URL: "http://127.0.0.1:1/release" },
+      says: "could be changed on its way",
+    },
+    {
+      title: "a name that leads elsewhere",
+      prepare: () => undefined,
+      env: { INSTALL_K3TS_NAME: "../../etc/x" },
+      says: "INSTALL_K3TS_NAME",
+    },
+    {
+      title: "a folder that could end a command",
+      prepare: () => undefined,
+      env: { INSTALL_K3TS_SYSTEMD_DIR: "/tmp/$(id)" },
+      says: "must be an absolute path",
+    },
+    { title: "an agent", prepare: () => undefined, env: { INSTALL_K3TS_EXEC: "agent" }, says: "k3ts has no agents" },
+    {
+      title: "a flag with a line break",
+      prepare: () => undefined,
+      env: {},
+      args: ["--node-name=a\nExecStartPre=/bin/evil"],
+      says: "line break",
+    },
+  ])("refuses $title and changes nothing", async ({ prepare, env, args, says }) => {
+    // given a machine with an older k3ts
+    const one = machine()
+    writeFileSync(join(one.bin, "k3ts"), "older")
+    prepare(one)
+    // when
+    const { code, output } = await one.install(env as Record<string, string>, args)
+    // then
+    expect(code).toBe(1)
+    expect(output).toContain(says)
+    expect(readdirSync(one.bin)).toEqual(["k3ts"])
+    expect(readFileSync(join(one.bin, "k3ts"), "utf8")).toBe("older")
+    expect(readdirSync(one.units)).toEqual([])
+  })
+
+  test("takes nothing from the folder that it is run in when it comes by a pipe", async () => {
+    const { bin, install } = machine()
+    const { code, output } = await install({}, [], readFileSync(script, "utf8"))
+    expect(code).toBe(1)
+    expect(output).toContain("nothing says where k3ts is")
+    expect(readdirSync(bin)).toEqual([])
+  })
+
+  test.each([0.2, 0.5, 0.8, 0.99])("does nothing when only %d of it has come by a pipe", async (part) => {
+    const { bin, units, release, install } = machine()
+    const text = readFileSync(script, "utf8")
+    await install({ INSTALL_K3TS_ARTIFACTS: release }, [], text.slice(0, Math.floor((text.length - 12) * part)))
+    expect([...readdirSync(bin), ...readdirSync(units)]).toEqual([])
+  })
+
+  test("downloads a release, whose digest is given, and refuses a download that is cut off", async () => {
+    const { bin, release, install } = machine()
+    let whole = false
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => {
+        const content = readFileSync(join(release, new URL(request.url).pathname))
+        return new Response(whole ? content : content.subarray(0, 30))
+      },
+    })
+    try {
+      const env = {
+        INSTALL_K3TS_URL: `http://127.0.0.1:${server.port}`,
+        INSTALL_K3TS_SHA256: createHash("sha256").update(EXECUTABLE).digest("hex"),
+        no_proxy: "127.0.0.1",
+      }
+      expect((await install(env)).output).toContain("has the wrong content")
+      expect(readdirSync(bin)).toEqual([])
+      whole = true
+      expect((await install(env)).code).toBe(0)
+      expect(readFileSync(join(bin, "k3ts"), "utf8")).toBe(EXECUTABLE)
+    } finally {
+      await server.stop(true)
+    }
+  })
+
+  test("replaces a link instead of what it leads to", async () => {
+    const { bin, install } = machine()
+    const other = join(bin, "other")
+    writeFileSync(other, "of another program")
+    symlinkSync(other, join(bin, "k3ts"))
+    await install()
+    expect(readFileSync(other, "utf8")).toBe("of another program")
+    expect(readFileSync(join(bin, "k3ts"), "utf8")).toBe(EXECUTABLE)
+  })
+
+  test("says when a second run changes nothing", async () => {
+    const { install } = machine()
+    await install()
+    const { code, output } = await install({ INSTALL_K3TS_SKIP_START: "" })
+    expect(code).toBe(0)
+    expect(output).toContain("Nothing has changed")
+  })
+
+  test("leaves a script that removes what it has installed", async () => {
+    const { bin, units, install, calls } = machine()
+    await install({}, ["--data-dir", "/srv/k3ts"])
+    const { stdout, status } = spawnSync(join(bin, "k3ts-uninstall.sh"), {
+      encoding: "utf8",
+      env: { PATH: `${join(bin, "../tools")}:${process.env["PATH"]}` },
+    })
+    expect(status).toBe(0)
+    expect(stdout).toContain("k3ts uninstall --yes")
+    expect(calls()).toContain("disable k3ts")
+    expect([...readdirSync(bin), ...readdirSync(units)]).toEqual([])
+  })
+
+  test("leaves scripts that know where the service keeps its data", async () => {
+    const { bin, install } = machine()
+    await install({ K3TS_WRITE_KUBECONFIG: "/root/a" }, ["--data-dir=/srv/a b"])
+    const telling = '#!/bin/sh\necho "$1 $K3TS_DATA_DIR $K3TS_WRITE_KUBECONFIG"\n'
+    writeFileSync(join(bin, "k3ts"), telling)
+    const { stdout } = spawnSync(join(bin, "k3ts-killall.sh"), {
+      encoding: "utf8",
+      env: { PATH: `${join(bin, "../tools")}:${process.env["PATH"]}` },
+    })
+    expect(stdout).toBe("killall /srv/a b /root/a\n")
+  })
+})
