@@ -91,6 +91,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
     ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),
     networkPolicy: !disable.includes("network-policy"),
+    sourceGuard: !disable.includes("source-guard"),
     ...(disable.includes("local-storage")
       ? {}
       : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),

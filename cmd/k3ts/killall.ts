@@ -13,6 +13,7 @@ import { contains, parseAddress, parseNetwork } from "../../pkg/apimachinery/cid
 import { removeTable } from "../../pkg/netfilter/nft.ts"
 import { isMadeHere } from "../../components/containerd/network/bridge.ts"
 import { BRIDGE, CONFIG_NAME } from "../../components/containerd/network/cni.ts"
+import { removeSourceGuard } from "../../components/containerd/network/sources/source-guard.ts"
 import { detectCgroupDriver } from "../../components/containerd/host.ts"
 import { containerdPaths } from "../../components/containerd/paths.ts"
 import { endShared } from "../../pkg/process/make-shared.ts"
@@ -60,6 +61,7 @@ export async function killAll({
   tell("Removing rules of Services and network policies")
   await cleanUp(hostIn())
   await removeTable(hostIn(), "inet", POLICY_TABLE)
+  await removeSourceGuard()
   tell("Stopping containers")
   const config = readOr(join(paths.cniConfig, CONFIG_NAME))
   const bridge = isMadeHere() || ownsBridge(config, await addressesOf(BRIDGE)) ? BRIDGE : false

@@ -21,6 +21,7 @@ export const OPTIONAL_PARTS = [
   "local-storage",
   "metrics-server",
   "servicelb",
+  "source-guard",
   "scheduler",
   "controller-manager",
   "manifests",

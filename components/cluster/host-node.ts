@@ -11,6 +11,7 @@ import { Containerd } from "../containerd/containerd.ts"
 import { detectCgroupDriver, findCniBinDir } from "../containerd/host.ts"
 import { BRIDGE } from "../containerd/network/cni.ts"
 import { installPlugins } from "../containerd/network/plugin/install-plugins.ts"
+import { withoutSourceGuard } from "../containerd/network/sources/source-guard.ts"
 import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
 import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../dns/dns.ts"
@@ -54,6 +55,8 @@ export interface HostNodeConfig {
   readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway">
   /** Whether NetworkPolicies are enforced. */
   readonly networkPolicy: boolean
+  /** Whether pods are held to their own addresses. */
+  readonly sourceGuard: boolean
   /** The folder of volumes of the class local-path; undefined when the class is disabled. */
   readonly localStoragePath?: string
   /** The resolv.conf of pods with dnsPolicy Default. */
@@ -89,6 +92,7 @@ export function hostNode(
           log,
           tracing,
           cgroupDriver,
+          guardsSources: config.sourceGuard,
           ...(pauseImage === undefined ? {} : { pauseImage }),
         })
       : undefined
@@ -101,6 +105,7 @@ export function hostNode(
     installPlugins(paths, findCniBinDir())
     presumeNetwork(paths, config.firstNodeRanges)
     add(containerd)
+    if (!config.sourceGuard) add(withoutSourceGuard(log))
     add(
       new Part({
         name: "pod-network",

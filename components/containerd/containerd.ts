@@ -13,6 +13,9 @@ import { detectCgroupDriver, inspectHost, type HostFacts } from "./host.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import { withExampleImages } from "./images/example-images.ts"
 import { importImages } from "./images/images.ts"
+import { NETWORK } from "./network/cni.ts"
+import { SourceGuard } from "./network/sources/source-guard.ts"
+import { attachmentsOf, isPort } from "./network/plugin/attachments.ts"
 import { hasPlugins } from "./network/plugin/install-plugins.ts"
 import { PluginServer } from "./network/plugin/plugin-server.ts"
 import type { ContainerdPaths } from "./paths.ts"
@@ -31,6 +34,8 @@ export interface ContainerdOptions {
    * cgroups accordingly.
    */
   readonly cgroupDriver?: CgroupDriver
+  /** Whether pods are held to their own addresses, for which the host has one table. */
+  readonly guardsSources?: boolean
 }
 
 /** `down`: the daemon has ended and will be started again. */
@@ -76,6 +81,7 @@ export class Containerd implements Component {
     tracing,
     pauseImage = PAUSE_IMAGE,
     cgroupDriver = detectCgroupDriver(),
+    guardsSources = false,
   }: ContainerdOptions) {
     this.paths = paths
     this.cgroupDriver = cgroupDriver
@@ -84,7 +90,12 @@ export class Containerd implements Component {
     this.cri = { ...cri, images: withExampleImages(cri.images, paths, clock) }
     this.#clock = clock
     this.#log = log.child({ component: "containerd" })
-    this.#plugins = new PluginServer(paths, this.#log)
+    const pods = () => attachmentsOf(NETWORK, isPort)
+    this.#plugins = new PluginServer(
+      paths,
+      this.#log,
+      guardsSources ? new SourceGuard({ log: this.#log, pods }) : undefined,
+    )
     this.#archives = new Archives({ paths, clock, log: this.#log, images: this.cri.images })
   }
 

@@ -114,6 +114,7 @@ describeOnNode("k3ts killall", () => {
       })
       await cluster.runPod("killall-isolated", { containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
       expect((await machine())["tables"]).toContain("table inet k3ts-network-policy")
+      expect((await machine())["tables"]).toContain("table bridge k3ts-sources")
       const ofPods = (await run("ip", ["-o", "link", "show", "master", "cni0"])).out
         .split("\n")
         .flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])

@@ -140,6 +140,21 @@ describeOnNode("NetworkPolicies", () => {
     expect(await wget("friend", web)).toBe("web")
   }, 40_000)
 
+  test("go by addresses that no pod can take from another", async () => {
+    // given a pod that may do all with its own network, and takes the address of another
+    const taking = `ip address add ${web}/32 dev eth0`
+    const securityContext = { capabilities: { add: ["NET_ADMIN"] } }
+    await cluster.runPod("taker", {
+      containers: [{ name: "c", image: BUSYBOX, command: stay(taking), securityContext }],
+    })
+    const ping = (source: string) =>
+      cluster.kubectl.sh("taker", `ping -c 1 -W 1 -I ${source} ${open} >/dev/null && echo answered || echo nothing`)
+    // then it is answered at its own and not at that
+    expect((await ping("eth0")).trim()).toBe("answered")
+    expect((await ping(web)).trim()).toBe("nothing")
+    expect(await wget("friend", web)).toBe("web")
+  }, 20_000)
+
   test("let everything through when the last one is gone, and leave no table", async () => {
     await remove("web")
     expect(await wget("stranger", web)).toBe("web")

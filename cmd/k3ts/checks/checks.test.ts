@@ -14,7 +14,7 @@ import {
   judgeRoot,
 } from "./kernel.ts"
 import { judgePropagation, judgeSizes } from "./mounts.ts"
-import { judgeMode, judgeNetworkPolicies, judgeNftables } from "./netfilter.ts"
+import { judgeMode, judgeNetworkPolicies, judgeNftables, judgeSourceGuard } from "./netfilter.ts"
 import { judgeClock, judgeDisk, judgeMemory } from "./resources.ts"
 
 const rootWith = (rest: string) => parseMountPoints(`22 1 8:1 / / ${rest}`)[0]
@@ -90,6 +90,8 @@ describe("single requirements", () => {
     ["iptables that does not run", judgeMode(""), "missing iptables mode"],
     ["network policies", judgeNetworkPolicies(undefined), "found network policies"],
     ["network policies without nft", judgeNetworkPolicies("nft is not on the PATH"), "warning network policies"],
+    ["sources of pods", judgeSourceGuard(undefined), "found sources of pods"],
+    ["sources of pods without nft", judgeSourceGuard("nft is not there"), "warning sources of pods"],
     ["nftables", judgeNftables({ usable: true, version: "1.0.6" }), "found nftables"],
     ["no nftables", judgeNftables({ usable: false, reason: "old", mend: "a new one" }), "warning nftables"],
     ["a full disk", judgeDisk("/var/lib/k3ts", 1e6), "missing disk"],

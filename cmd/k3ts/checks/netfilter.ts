@@ -1,4 +1,5 @@
 import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import { sourceGuardProblem } from "../../../components/containerd/network/sources/source-guard.ts"
 import { unenforceable } from "../../../components/network-policy/support.ts"
 import { hostIn } from "../../../pkg/netfilter/host.ts"
 import { findNft, type NftSupport } from "../../../pkg/netfilter/nft.ts"
@@ -45,7 +46,8 @@ export async function checkNetfilter(families: readonly Family[]): Promise<Findi
     }),
   )
   const policies = judgeNetworkPolicies(await unenforceable(hostIn()))
-  return [mode, judgeNftables(await findNft(hostIn(), families)), policies, ...tried, ...devices]
+  const sources = judgeSourceGuard(await sourceGuardProblem(hostIn()))
+  return [mode, judgeNftables(await findNft(hostIn(), families)), policies, sources, ...tried, ...devices]
 }
 
 async function tryRule(family: Family, what: string, table: string, rule: string): Promise<Finding> {
@@ -82,6 +84,16 @@ export function judgeNetworkPolicies(why: string | undefined): Finding {
   if (why === undefined) return found("network policies", "can be enforced")
   return warning("network policies", "they would not be enforced here, which every NetworkPolicy says by an Event", why)
 }
+
+/** `why`: the reason why pods cannot be held to their addresses here; undefined when they can. */
+export const judgeSourceGuard = (why: string | undefined): Finding =>
+  why === undefined
+    ? found("sources of pods", "pods can be held to their own addresses")
+    : warning(
+        "sources of pods",
+        `a pod with CAP_NET_RAW could send from addresses of others: ${why}`,
+        "install nftables 1.0.1 or later, and start a kernel that has nf_tables for bridges (nft_meta_bridge)",
+      )
 
 /** Returns the last line of an error, or undefined. */
 async function trial(script: string): Promise<string | undefined> {

@@ -1,17 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { PodSource } from "../sources/source-table.ts"
 import type { AddressOwner } from "./pod-addresses.ts"
 
 /** Where libcni records what each attachment got, whatever the configuration says. Source: libcni/api.go CacheDir. */
 export const CNI_RESULTS = "/var/lib/cni/results"
 
 /** A pod's interface whose port exists on this host. */
-export interface Attachment {
+export interface Attachment extends PodSource {
   readonly owner: AddressOwner
-  /** The name of the port. */
-  readonly port: string
-  readonly mac: string
-  readonly addresses: readonly string[]
 }
 
 /** Whether an interface of this host is the port of a bridge. */
@@ -34,10 +31,7 @@ interface Recorded {
   readonly containerId?: string
   readonly ifName?: string
   readonly networkName?: string
-  readonly result?: {
-    readonly interfaces?: readonly { readonly name?: string; readonly mac?: string; readonly sandbox?: string }[]
-    readonly ips?: readonly { readonly address?: string }[]
-  }
+  readonly result?: unknown
 }
 
 function attachmentIn(text: string, network: string): Attachment | undefined {
@@ -47,18 +41,24 @@ function attachmentIn(text: string, network: string): Attachment | undefined {
   } catch {
     return undefined // it is being written or removed
   }
-  const { containerId, ifName, networkName, result: { interfaces = [], ips = [] } = {} } = record
+  const { containerId, ifName, networkName, result } = record
   if (containerId === undefined || ifName === undefined || networkName !== network) return undefined
-  const inside = interfaces.find(({ name, sandbox }) => name === ifName && sandbox)
+  const source = sourceIn(result, ifName)
+  return source === undefined ? undefined : { owner: { containerId, interface: ifName }, ...source }
+}
+
+/** Returns port and addresses of an attachment from the result of its plugins; undefined where it does not tell. */
+export function sourceIn(result: unknown, interfaceName: string): PodSource | undefined {
+  const { interfaces = [], ips = [] } = (result ?? {}) as {
+    readonly interfaces?: readonly { readonly name?: string; readonly mac?: string; readonly sandbox?: string }[]
+    readonly ips?: readonly { readonly address?: string }[]
+  }
+  const inside = interfaces.find(({ name, sandbox }) => name === interfaceName && sandbox)
   // The bridge comes first and the pod's own interface last.
   const port = interfaces.filter(({ sandbox }) => !sandbox).at(-1)?.name
   if (inside?.mac === undefined || port === undefined) return undefined
-  return {
-    owner: { containerId, interface: ifName },
-    port,
-    mac: inside.mac,
-    addresses: ips.flatMap(({ address }) => (address === undefined ? [] : [address.split("/")[0]!])),
-  }
+  const addresses = ips.flatMap(({ address }) => (address === undefined ? [] : [address.split("/")[0]!]))
+  return { port, mac: inside.mac, addresses }
 }
 
 function readOr(path: string): string {

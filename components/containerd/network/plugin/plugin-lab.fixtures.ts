@@ -7,6 +7,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { silent } from "../../../../pkg/log/log.ts"
+import { hostIn } from "../../../../pkg/netfilter/host.ts"
+import { SourceGuard } from "../sources/source-guard.ts"
 import { containerdPaths } from "../../paths.ts"
 import { busybox } from "../../needs.fixtures.ts"
 import { findCniBinDir } from "../../host.ts"
@@ -38,15 +40,18 @@ export class PluginLab implements AsyncDisposable {
   readonly machine: string
   readonly folder = mkdtempSync(join(tmpdir(), "k3ts-plugin-"))
   readonly #paths = containerdPaths(join(this.folder, "data"), join(this.folder, "run"))
-  readonly #server = new PluginServer(this.#paths, silent)
+  readonly #server: PluginServer
   readonly #namespaces: string[] = []
 
-  private constructor(name: string) {
+  private constructor(name: string, guarded: boolean) {
     this.machine = this.#namespace(name)
+    const guard = new SourceGuard({ log: silent, pods: () => [], host: hostIn(name) })
+    this.#server = new PluginServer(this.#paths, silent, guarded ? guard : undefined)
   }
 
-  static async start(): Promise<PluginLab> {
-    const lab = new PluginLab(`k3ts-lab-${process.pid}`)
+  /** @param guarded whether pods are held to their own addresses */
+  static async start({ guarded = false } = {}): Promise<PluginLab> {
+    const lab = new PluginLab(`k3ts-lab-${process.pid}${guarded ? "-guarded" : ""}`, guarded)
     installPlugins(lab.#paths, HOST_PLUGINS)
     if (!hasPlugins(lab.#paths)) throw new Error("the plugin's program does not run here")
     await lab.#server.start()
@@ -136,6 +141,13 @@ export class PluginLab implements AsyncDisposable {
   reaches(from: string, address: string, ...options: readonly string[]): boolean {
     const ping = [busybox!, "ping", "-c", "1", "-W", "1", ...options, address]
     return spawnSync("ip", ["netns", "exec", from, ...ping]).status === 0
+  }
+
+  /** The same without waiting for it, so that several may be sent at once. */
+  async isAnswered(from: string, address: string, ...options: readonly string[]): Promise<boolean> {
+    const ping = [busybox!, "ping", "-c", "1", "-W", "1", ...options, address]
+    const child = spawn("ip", ["netns", "exec", from, ...ping], { stdio: "ignore" })
+    return (await new Promise((resolve) => child.once("close", resolve))) === 0
   }
 
   /**

@@ -14,6 +14,7 @@ import {
 } from "./cni.ts"
 import type { ContainerdPaths } from "../../paths.ts"
 import { NETWORK } from "../cni.ts"
+import { NO_RULES, type SourceGuard } from "../sources/source-guard.ts"
 import { attachmentsOf, isPort } from "./attachments.ts"
 import { addChained, removeChained } from "./chained.ts"
 import { addLoopback } from "./loopback.ts"
@@ -25,10 +26,13 @@ import { addPod, checkPod, collect, releaseUnused, removePod } from "./pod-inter
 export class PluginServer {
   readonly #paths: ContainerdPaths
   readonly #log: Logger
+  readonly #guard: SourceGuard | undefined
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined
 
-  constructor(paths: ContainerdPaths, log: Logger) {
+  /** With a guard pods are held to their addresses. */
+  constructor(paths: ContainerdPaths, log: Logger, guard?: SourceGuard) {
+    this.#guard = guard
     this.#paths = paths
     this.#log = log
   }
@@ -39,6 +43,7 @@ export class PluginServer {
     mkdirSync(dirname(path), { recursive: true })
     rmSync(path, { force: true })
     const released = releaseUnused(join(cniAddresses, NETWORK), attachmentsOf(NETWORK, isPort), isPort)
+    this.#guard?.start()
     if (released.length > 0) this.#log.info("Gave back addresses of pods that are gone", { addresses: released })
     const server = createServer((socket) => {
       this.#sockets.add(socket)
@@ -61,6 +66,7 @@ export class PluginServer {
     const closed = new Promise((resolve) => server.close(resolve))
     for (const socket of this.#sockets) socket.destroy()
     await closed
+    await this.#guard?.stop()
     rmSync(this.#paths.cniSocket, { force: true })
   }
 
@@ -71,7 +77,7 @@ export class PluginServer {
       const { environment, input } = await process.input()
       call = callOf(environment, input)
       if (typeof call.config["cniVersion"] === "string") version = call.config["cniVersion"]
-      await process.exit(0, await answer(process, call, version))
+      await process.exit(0, await this.#answer(process, call, version))
     } catch (err) {
       this.#log.warn("Failed to set up the network of a pod", {
         command: call?.command,
@@ -81,35 +87,41 @@ export class PluginServer {
       await process.exit(1, errorText(version, err)).catch(() => undefined) // the process has ended
     }
   }
-}
 
-/** Does what a call says. Returns what the plugin prints. @throws CniError */
-async function answer(process: PluginProcess, call: CniCall, version: string): Promise<string> {
-  if (call.command === "VERSION") return versionText(version)
-  const problem = versionProblem(version)
-  if (problem !== undefined) throw problem
-  const result = await (call.config["type"] === "loopback" ? loopback(process, call) : podNetwork(process, call))
-  return result === undefined ? "" : resultText(version, result)
+  /** Does what a call says. Returns what the plugin prints. @throws CniError */
+  async #answer(process: PluginProcess, call: CniCall, version: string): Promise<string> {
+    if (call.command === "VERSION") return versionText(version)
+    const problem = versionProblem(version)
+    if (problem !== undefined) throw problem
+    const isLoopback = call.config["type"] === "loopback"
+    const result = await (isLoopback ? loopback(process, call) : podNetwork(process, call, this.#guard))
+    return result === undefined ? "" : resultText(version, result)
+  }
 }
 
 async function loopback(process: PluginProcess, call: CniCall): Promise<CniResult | undefined> {
   return call.command === "ADD" ? addLoopback(process, call) : undefined
 }
 
-async function podNetwork(process: PluginProcess, call: CniCall): Promise<CniResult | undefined> {
+async function podNetwork(
+  process: PluginProcess,
+  call: CniCall,
+  guard: SourceGuard | undefined,
+): Promise<CniResult | undefined> {
   const network = networkOf(call)
+  const rules = (await guard?.rules(process)) ?? NO_RULES
   switch (call.command) {
     case "ADD":
-      return addPod(process, call, network, (made) => addChained(call, network, made))
+      return addPod(process, call, network, rules, (made) => addChained(call, network, made))
     case "DEL":
       await removeChained(call, network)
-      await removePod(process, call, network)
+      await removePod(process, call, network, rules)
       return undefined
     case "CHECK":
       await checkPod(process, call, network)
       return undefined
     case "GC":
-      await collect(process, call, network)
+      await collect(process, call, network, rules)
       return undefined
     default:
       return undefined

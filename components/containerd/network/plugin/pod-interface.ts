@@ -19,7 +19,9 @@ import {
 } from "../../../../pkg/netlink/links.ts"
 import { KernelError, list, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { ALIAS } from "../bridge.ts"
-import type { Attachment } from "./attachments.ts"
+import type { SourceRules } from "../sources/source-guard.ts"
+import type { PodSource } from "../sources/source-table.ts"
+import { sourceIn, type Attachment } from "./attachments.ts"
 import { CODE, CniError, type CniCall, type CniResult } from "./cni.ts"
 import type { NetworkConfig } from "./network-config.ts"
 import type { PluginProcess } from "./plugin-process.ts"
@@ -37,6 +39,7 @@ export async function addPod(
   process: PluginProcess,
   call: CniCall,
   network: NetworkConfig,
+  rules: SourceRules,
   chain: (made: CniResult) => Promise<void>,
 ): Promise<CniResult> {
   const addresses = new PodAddresses(network.addresses)
@@ -47,9 +50,10 @@ export async function addPod(
   const host = await process.netlink(NETLINK_ROUTE)
   const bridge = await ensureBridge(host, network)
   const given = allocate(addresses, network, owner)
-  const port = portName(owner)
+  const source = sourceOf(owner, given)
+  const { port, mac } = source
   try {
-    const mac = macOf(given)
+    await rules.admit(source)
     const namespaceFd = await process.enter(call.namespace)
     const pod = await process.netlink(NETLINK_ROUTE)
     const peer = { name: call.interface, mac, namespaceFd }
@@ -79,20 +83,37 @@ export async function addPod(
     return made
   } catch (err) {
     await removePort(host, port)
+    await rules.forget(source)
     for (const address of given) addresses.release(address)
     throw err
   }
 }
 
 /** Removes what `addPod` made, or the plugin `bridge`; nothing where it is gone already. */
-export async function removePod(process: PluginProcess, call: CniCall, network: NetworkConfig): Promise<void> {
+export async function removePod(
+  process: PluginProcess,
+  call: CniCall,
+  network: NetworkConfig,
+  rules: SourceRules,
+): Promise<void> {
   const addresses = new PodAddresses(network.addresses)
   const owner = ownerOf(call)
   const host = await process.netlink(NETLINK_ROUTE)
   // The plugin `bridge` gives ports other names.
   if (!(await removePort(host, portName(owner))) && call.namespace !== "") await removeInside(process, call)
-  for (const address of addresses.of(owner)) addresses.release(address)
+  const kept = addresses.of(owner)
+  if (kept.length > 0) await rules.forget(sourceOf(owner, kept))
+  const recorded = sourceIn(call.config["prevResult"], call.interface)
+  if (recorded !== undefined) await rules.forget(recorded)
+  for (const address of kept) addresses.release(address)
 }
+
+/** Returns what may come in by the port of a pod that `addPod` made. */
+const sourceOf = (owner: AddressOwner, addresses: readonly string[]): PodSource => ({
+  port: portName(owner),
+  mac: macOf(addresses),
+  addresses,
+})
 
 async function removeInside(process: PluginProcess, { namespace, interface: name }: CniCall): Promise<void> {
   if (!existsSync(namespace)) return
@@ -129,15 +150,22 @@ export async function checkPod(process: PluginProcess, call: CniCall, network: N
 }
 
 /** Removes everything of pods that the runtime does not name: what remains of those that it has forgotten. */
-export async function collect(process: PluginProcess, { config }: CniCall, network: NetworkConfig): Promise<void> {
+export async function collect(
+  process: PluginProcess,
+  { config }: CniCall,
+  network: NetworkConfig,
+  rules: SourceRules,
+): Promise<void> {
   const valid = (config["cni.dev/valid-attachments"] ?? []) as readonly { containerID?: string; ifname?: string }[]
   const kept = new Set(valid.map(({ containerID, ifname }) => `${containerID}/${ifname}`))
   const host = await process.netlink(NETLINK_ROUTE)
   const addresses = new PodAddresses(network.addresses)
-  for (const [address, owner] of addresses.all()) {
-    if (kept.has(`${owner.containerId}/${owner.interface}`)) continue
+  for (const owner of addresses.all().values()) {
+    const own = addresses.of(owner)
+    if (kept.has(`${owner.containerId}/${owner.interface}`) || own.length === 0) continue
     await removePort(host, portName(owner))
-    addresses.release(address)
+    await rules.forget(sourceOf(owner, own))
+    for (const address of own) addresses.release(address)
   }
 }
 

@@ -1,0 +1,122 @@
+import type { Component } from "../../../../pkg/component/component.ts"
+import type { Logger } from "../../../../pkg/log/log.ts"
+import { hostIn, type Host } from "../../../../pkg/netfilter/host.ts"
+import { removeTable, transact } from "../../../../pkg/netfilter/nft.ts"
+import { addElements, NETLINK_NETFILTER, removeElements } from "../../../../pkg/netlink/set-elements.ts"
+import { KernelError, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
+import { elementsOf, sourceTable, SOURCES, TABLE, type PodSource } from "./source-table.ts"
+
+/** Source: asm-generic/errno-base.h. */
+const ENOENT = 2
+
+export interface SourceGuardOptions {
+  readonly log: Logger
+  /** Returns the pods whose ports exist. */
+  readonly pods: () => readonly PodSource[]
+  readonly host?: Host
+}
+
+/** Changes the table for one pod. */
+export interface SourceRules {
+  /** Lets in what a pod sends from its own addresses and nothing else; to be called before its port exists. */
+  admit(pod: PodSource): Promise<void>
+  /** Forgets a pod; to be called after its port is gone. */
+  forget(pod: PodSource): Promise<void>
+}
+
+/** Where pods are not held to their addresses. */
+export const NO_RULES: SourceRules = { admit: () => Promise.resolve(), forget: () => Promise.resolve() }
+
+/**
+ * Holds pods to their own addresses, by a table of nftables. Where the host cannot have it, pods run without, and a
+ * warning says so.
+ */
+export class SourceGuard {
+  readonly #options: SourceGuardOptions
+  readonly #host: Host
+  /** Pods that were admitted and not forgotten, by port: `pods` may not name the newest yet. */
+  readonly #admitted = new Map<string, PodSource>()
+  /** Whether the table is there. */
+  #written: Promise<boolean> = Promise.resolve(false)
+
+  constructor(options: SourceGuardOptions) {
+    this.#options = options
+    this.#host = options.host ?? hostIn()
+  }
+
+  /** Begins to write the table; `rules` waits for it. */
+  start(): void {
+    this.#written = this.#write()
+  }
+
+  /** Resolves when nothing is being written any more. The rules stay when k3ts stops, since pods keep running. */
+  async stop(): Promise<void> {
+    await this.#written
+    this.#written = Promise.resolve(false)
+  }
+
+  async #write(): Promise<boolean> {
+    const pods = new Map(this.#options.pods().map((pod) => [pod.port, pod]))
+    for (const [port, pod] of this.#admitted) pods.set(port, pod)
+    try {
+      await transact(this.#host, sourceTable([...pods.values()]))
+      return true
+    } catch (err) {
+      this.#options.log.warn("Pods are not held to their own addresses: nftables does not take the rules", { err })
+      return false
+    }
+  }
+
+  /** Returns the way to the rules for a process, which must be in the network namespace of the bridge. */
+  async rules(process: { netlink(protocol: number): Promise<NetlinkFile> }): Promise<SourceRules> {
+    if (!(await this.#written)) return NO_RULES
+    const socket = await process.netlink(NETLINK_NETFILTER)
+    return {
+      admit: async (pod) => {
+        this.#admitted.set(pod.port, pod)
+        if (await isTaken(socket, addElements(SOURCES, elementsOf(pod)))) return
+        // Another program has removed all tables, as `nft flush ruleset` does.
+        this.start()
+        await this.#written
+      },
+      forget: async (pod) => {
+        this.#admitted.delete(pod.port)
+        await isTaken(socket, removeElements(SOURCES, elementsOf(pod)))
+      },
+    }
+  }
+}
+
+/** Makes a change. Returns false where the table is not there. */
+async function isTaken(socket: NetlinkFile, messages: readonly Uint8Array[]): Promise<boolean> {
+  try {
+    await request(socket, messages)
+    return true
+  } catch (err) {
+    if (err instanceof KernelError && err.errno === ENOENT) return false
+    throw err
+  }
+}
+
+/** Returns why the machine cannot hold pods to their addresses, or undefined. */
+export async function sourceGuardProblem(host: Host): Promise<string | undefined> {
+  try {
+    await host.feed("nft", ["--check", "-f", "-"], sourceTable([]))
+    return undefined
+  } catch (err) {
+    return err instanceof Error ? err.message.split("\n")[0] : String(err)
+  }
+}
+
+/** Removes the rules. */
+export const removeSourceGuard = (host: Host = hostIn()): Promise<void> => removeTable(host, "bridge", TABLE)
+
+/** Removes the rules that an earlier start with a guard has left. */
+export const withoutSourceGuard = (log: Logger): Component => ({
+  name: "source-guard",
+  start: () =>
+    removeSourceGuard().catch((err: unknown) =>
+      log.warn("Failed to remove the rules that hold pods to their addresses", { err }),
+    ),
+  stop: () => Promise.resolve(),
+})
