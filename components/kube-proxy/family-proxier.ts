@@ -63,7 +63,7 @@ export class FamilyProxier {
 
   constructor(context: ComponentContext, options: FamilyProxierOptions) {
     const { informers, clock, log, tracing } = context
-    const { family, nodeName, host } = options
+    const { family, nodeName, nodePortCidrs, host } = options
     this.#context = context
     this.#options = options
     this.#causes = tracing === undefined ? undefined : new PendingCauses(tracing)
@@ -82,6 +82,7 @@ export class FamilyProxier {
     this.#healthChecks = new HealthCheckPorts({
       family,
       nodeName,
+      nodePortCidrs,
       clock,
       informers,
       events: options.events,

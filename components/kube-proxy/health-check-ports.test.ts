@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createServer, type AddressInfo } from "node:net"
+import { networkInterfaces } from "node:os"
 import { once } from "node:events"
 import type { Informers } from "../../pkg/client/informer.ts"
 import { realClock } from "../../pkg/clock/real.ts"
+import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import { HealthCheckPorts } from "./health-check-ports.ts"
 import { sampleEndpoint, samplePort } from "./service-port.fixtures.ts"
 
@@ -28,10 +30,16 @@ beforeEach(async () => {
   isHealthy = true
   told = []
   onTold = Promise.withResolvers()
+  ports = opened("IPv4")
+})
+afterEach(() => ports.stop())
+
+function opened(family: Family, nodePortCidrs: readonly string[] = []): HealthCheckPorts {
   const service = { metadata: { namespace: "default", name: "web" } }
-  ports = new HealthCheckPorts({
-    family: "IPv4",
+  return new HealthCheckPorts({
+    family,
     nodeName: "node-0",
+    nodePortCidrs,
     clock: realClock,
     informers: { of: () => ({ get: () => service }) } as unknown as Informers,
     events: {
@@ -42,15 +50,14 @@ beforeEach(async () => {
     },
     isHealthy: () => isHealthy,
   })
-})
-afterEach(() => ports.stop())
+}
 
 const withEndpoints = (...addresses: readonly string[]) => [
   samplePort({ healthCheckNodePort: port, cluster: addresses.map((address) => sampleEndpoint(address)) }),
 ]
 
-async function ask(path = "/") {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`)
+async function ask(path = "/", host = "127.0.0.1") {
+  const response = await fetch(`http://${host}:${port}${path}`)
   const weight = response.headers.get("X-Load-Balancing-Endpoint-Weight")
   return { status: response.status, weight, body: (await response.json()) as unknown }
 }
@@ -101,6 +108,32 @@ describe("the health check node port of a Service", () => {
     other.close()
     await once(other, "close")
     ports.update(KEY, withEndpoints("10.42.0.5"))
+    expect((await ask()).status).toBe(200)
+  })
+
+  test("listens at the addresses of node ports only", async () => {
+    // given node ports at one of the machine's addresses
+    ports.stop()
+    ports = opened("IPv4", ["127.0.0.1/32"])
+    ports.update(KEY, withEndpoints("10.42.0.5"))
+    // then
+    expect((await ask()).status).toBe(200)
+    await expect(ask("/", "127.0.0.2")).rejects.toThrow()
+    // and nobody listens where the machine has none of the addresses
+    ports.stop()
+    ports = opened("IPv4", ["192.0.2.0/24"])
+    ports.update(KEY, withEndpoints("10.42.0.5"))
+    await expect(ask()).rejects.toThrow()
+    expect(told).toEqual([])
+  })
+
+  const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"))
+  test.skipIf(!hasIpv6)("listens for IPv6 beside one for IPv4", async () => {
+    const six = opened("IPv6")
+    for (const each of [ports, six]) each.update(KEY, withEndpoints("10.42.0.5"))
+    expect([(await ask()).status, (await ask("/", "[::1]")).status]).toEqual([200, 200])
+    six.stop()
+    await expect(ask("/", "[::1]")).rejects.toThrow()
     expect((await ask()).status).toBe(200)
   })
 })

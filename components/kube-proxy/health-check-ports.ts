@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net"
+import { networkInterfaces } from "node:os"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import { contains, parseAddress, parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"
@@ -9,6 +10,8 @@ import type { ServicePort } from "./service-ports.ts"
 export interface HealthCheckPortsParts {
   readonly family: Family
   readonly nodeName: string
+  /** The ranges of this node's addresses at which the ports are served; without any, at all addresses. */
+  readonly nodePortCidrs: readonly string[]
   readonly clock: Clock
   readonly informers: Informers
   readonly events: Pick<EventRecorder, "event">
@@ -19,7 +22,8 @@ export interface HealthCheckPortsParts {
 /** The open health check port of one Service. */
 interface Check {
   readonly port: number
-  readonly server: Server
+  /** One for each address. */
+  readonly servers: readonly Server[]
   readonly sockets: Set<Socket>
   /** The number of the Service's ready endpoints on this node. */
   endpoints: number
@@ -69,21 +73,24 @@ export class HealthCheckPorts {
 
   #open(key: string, port: number, endpoints: number): void {
     const sockets = new Set<Socket>()
-    const server = createServer((socket) => this.#serve(key, socket))
-    server.maxConnections = MOST_CONNECTIONS
-    const check = { port, server, sockets, endpoints }
+    const addresses = listenAddresses(this.#parts)
+    const servers = addresses.map(() => createServer((socket) => this.#serve(key, socket)))
+    const check = { port, servers, sockets, endpoints }
     this.#checks.set(key, check)
-    server.on("error", (err) => {
-      if (this.#checks.get(key) === check) this.#checks.delete(key)
-      this.#tell(key, port, err.message)
-    })
-    const isIpv6 = this.#parts.family === "IPv6"
-    server.listen({ port, host: isIpv6 ? "::" : "0.0.0.0", ipv6Only: isIpv6 })
+    for (const [i, server] of servers.entries()) {
+      server.maxConnections = MOST_CONNECTIONS
+      server.on("error", (err) => {
+        if (this.#checks.get(key) !== check) return // an error at another address was told
+        this.#close(key, check)
+        this.#tell(key, port, err.message)
+      })
+      server.listen({ port, host: addresses[i]!, ipv6Only: this.#parts.family === "IPv6" })
+    }
   }
 
-  #close(key: string, { server, sockets }: Check): void {
+  #close(key: string, { servers, sockets }: Check): void {
     this.#checks.delete(key)
-    server.close()
+    for (const server of servers) server.close()
     for (const socket of sockets) socket.destroy()
   }
 
@@ -115,6 +122,17 @@ export class HealthCheckPorts {
     const message = `node ${nodeName} failed to start healthcheck ${JSON.stringify(key)} on port ${port}: ${reason}`
     if (service !== undefined) events.event(service, "Warning", "FailedToStartServiceHealthcheck", message)
   }
+}
+
+/** Returns the addresses of this machine in the ranges, or the address that stands for all. */
+function listenAddresses({ family, nodePortCidrs }: HealthCheckPortsParts): readonly string[] {
+  if (nodePortCidrs.length === 0) return [family === "IPv6" ? "::" : "0.0.0.0"]
+  const ranges = nodePortCidrs.flatMap((cidr) => parseNetwork(cidr) ?? [])
+  const own = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address))
+  return [...new Set(own)].filter((text) => {
+    const address = parseAddress(text)
+    return address !== undefined && ranges.some((range) => contains(range, address))
+  })
 }
 
 function answerOf(key: string, localEndpoints: number, serviceProxyHealthy: boolean, isHead: boolean): string {
