@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs"
+
 /** One measured figure, beside the raw limit of the machine for the same work in the same run, and the goal. */
 export interface Figure {
   readonly name: string
@@ -52,4 +54,12 @@ const ratio = ({ value, limit, better }: Figure): string =>
 function shown(value: number, unit: Figure["unit"]): string {
   const digits = value >= 1000 ? 0 : value >= 10 ? 1 : 2
   return `${value >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(digits)} ${unit}`
+}
+
+/** Milliseconds of processor time that this process and those that it started and that have ended have used. */
+export function cpuMs(): number {
+  const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ")
+  const ofChildren = (Number(fields[13]) + Number(fields[14])) * 10 // a tick is 10 ms
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000 + ofChildren
 }

@@ -9,6 +9,7 @@ import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./ingress.ts"
 import { networkPolicy } from "./network-policy.ts"
 import { node } from "./node.ts"
+import { podNetwork } from "./pod-network.ts"
 import { services } from "./services.ts"
 import { soak } from "./soak.ts"
 import { largest, testing } from "./testing.ts"
@@ -31,6 +32,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   admission,
   ingress,
   networkPolicy,
+  podNetwork,
   dns,
   services,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { addressAt, FAMILIES, parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
@@ -12,16 +12,16 @@ import { ANSWER_PORT, LAB, PacketLab } from "../../components/kube-proxy/packet-
 import { createKubeProxy } from "../../components/kube-proxy/proxier.ts"
 import { PROXY_MODES, type ProxyMode, type ServiceChange } from "../../components/kube-proxy/rule-writer.ts"
 import { samplePort } from "../../components/kube-proxy/service-port.fixtures.ts"
-import type { Benchmark, Figure } from "./figure.ts"
+import { cpuMs, type Benchmark, type Figure } from "./figure.ts"
 
 /** How many Services there are already. By iptables on nf_tables the rules of 10,000 take minutes to write. */
-const COUNTS: Readonly<Record<ProxyMode, readonly number[]>> = {
-  nftables: [10, 1000, 10_000],
-  iptables: [10, 1000],
+const COUNTS: Readonly<Record<ProxyMode, Readonly<Record<Family, readonly number[]>>>> = {
+  nftables: { IPv4: [10, 1000, 10_000], IPv6: [10, 1000, 10_000] },
+  iptables: { IPv4: [10, 1000], IPv6: [10] },
 }
 /** New Services, and updates, that are measured: fewer by iptables, where each takes longer. */
 const SAMPLES: Readonly<Record<ProxyMode, number>> = { nftables: 100, iptables: 10 }
-const CLUSTER_CIDR = "10.42.0.0/16"
+const SERVICE_CIDRS: Readonly<Record<Family, string>> = { IPv4: "10.43.0.0/16", IPv6: "fd43::/112" }
 const GOALS = { reachableMs: 100, updateMs: 20 }
 
 /** Services in a network namespace: how long until a new one is reached, and what an update of the rules costs. */
@@ -33,41 +33,57 @@ export const services: Benchmark = {
     try {
       const nft = await findNft(lab.host)
       for (const mode of PROXY_MODES.filter((each) => each === "iptables" || nft.usable))
-        for (const count of COUNTS[mode]) {
-          yield* reachable(lab, mode, count)
-          yield await updateCost(lab, mode, count)
-        }
+        for (const family of FAMILIES)
+          for (const count of COUNTS[mode][family]) {
+            const run = { mode, family, count }
+            yield* reachable(lab, run)
+            yield await updateCost(lab, run)
+          }
     } finally {
       await lab.stop()
     }
   },
 }
 
-const clusterIp = (i: number): string => `10.43.${(i >> 8) + 1}.${i & 255}`
+interface Run {
+  readonly mode: ProxyMode
+  readonly family: Family
+  readonly count: number
+}
 
-async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): AsyncGenerator<Figure> {
-  const cluster = await startCluster({ clock: "real", components: { scheduler: false, controllers: false } })
+const nameOf = ({ mode, family, count }: Run): string => `${mode}, ${family}, ${count} Services`
+
+const clusterIp = (family: Family, i: number): string => addressAt(parseNetwork(SERVICE_CIDRS[family])!, 256 + i)
+
+async function* reachable(lab: PacketLab, run: Run): AsyncGenerator<Figure> {
+  const { mode, family, count } = run
+  const { pods, clusterCidr } = LAB[family]
+  const cluster = await startCluster({
+    clock: "real",
+    ipFamilies: [family],
+    components: { scheduler: false, controllers: false },
+  })
   const create = async (i: number, name = `s${i}`) => {
     const metadata = { name, namespace: "default" }
     await cluster.client.create(EndpointSlice, {
       metadata: { ...metadata, labels: { "kubernetes.io/service-name": name } },
-      addressType: "IPv4",
-      endpoints: [{ addresses: [LAB.IPv4.pods["web-1"]] }, { addresses: [LAB.IPv4.pods["web-2"]] }],
+      addressType: family,
+      endpoints: [{ addresses: [pods["web-1"]] }, { addresses: [pods["web-2"]] }],
       ports: [{ port: ANSWER_PORT }],
     })
-    await cluster.client.create(Service, { metadata, spec: { clusterIP: clusterIp(i), ports: [{ port: 80 }] } })
+    await cluster.client.create(Service, { metadata, spec: { clusterIP: clusterIp(family, i), ports: [{ port: 80 }] } })
   }
   for (let i = 0; i < count; i++) await create(i)
   const proxy = createKubeProxy(cluster.contextFor("system:kube-proxy", ["system:masters"]), {
     nodeName: "node-0",
-    clusterCidrs: [CLUSTER_CIDR],
+    clusterCidrs: [clusterCidr],
     mode,
     host: lab.host,
   })
   const began = performance.now()
   await proxy.start(new AbortController().signal)
   yield {
-    name: `${mode}, ${count} Services: all rules written`,
+    name: `${nameOf(run)}: all rules written`,
     unit: "ms",
     value: performance.now() - began,
     better: "less",
@@ -76,7 +92,7 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
   for (let i = count; i < count + SAMPLES[mode]; i++) {
     const start = performance.now()
     await create(i, `new${i}`)
-    await lab.reach("pod-a", clusterIp(i), 80)
+    await lab.reach("pod-a", clusterIp(family, i), 80)
     times.push(performance.now() - start)
   }
   await proxy.stop()
@@ -87,7 +103,7 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
     ["p99", 0.99],
   ] as const)
     yield {
-      name: `${mode}, ${count} Services: created until reachable, ${what}`,
+      name: `${nameOf(run)}: created until reachable, ${what}`,
       unit: "ms",
       value: times[Math.min(times.length - 1, Math.floor(times.length * part))]!,
       goal: mode === "nftables" && what === "p99" ? GOALS.reachableMs : undefined,
@@ -96,10 +112,13 @@ async function* reachable(lab: PacketLab, mode: ProxyMode, count: number): Async
 }
 
 /** Processor time, ours and that of nft or iptables-restore, of an update in which one Service moves an endpoint. */
-async function updateCost(lab: PacketLab, mode: ProxyMode, count: number): Promise<Figure> {
+async function updateCost(lab: PacketLab, run: Run): Promise<Figure> {
+  const { mode, family, count } = run
+  const { pods, clusterCidr } = LAB[family]
+  const podRange = parseNetwork(clusterCidr)!
   const parts = {
-    family: "IPv4" as const,
-    clusterCidr: CLUSTER_CIDR,
+    family,
+    clusterCidr,
     nodePortCidrs: [],
     host: lab.host,
     metrics: new Registry(),
@@ -109,12 +128,12 @@ async function updateCost(lab: PacketLab, mode: ProxyMode, count: number): Promi
   const portAt = (i: number, last: number) =>
     samplePort({
       name: `default/s${i}`,
-      clusterIp: clusterIp(i),
-      cluster: [LAB.IPv4.pods["web-1"], `10.42.2.${last}`].map((ip) => ({ ip, port: ANSWER_PORT, local: false })),
+      clusterIp: clusterIp(family, i),
+      cluster: [pods["web-1"], addressAt(podRange, 512 + last)].map((ip) => ({ ip, port: ANSWER_PORT, local: false })),
     })
   const ports = Array.from({ length: count }, (_, i) => [portAt(i, 1)])
   const write = (changes: ReadonlyMap<string, ServiceChange>) =>
-    writer.write({ ports: () => ports.flat(), changes, serviceCidrs: ["10.43.0.0/16"] })
+    writer.write({ ports: () => ports.flat(), changes, serviceCidrs: [SERVICE_CIDRS[family]] })
   await write(new Map(ports.map((after, i) => [`default/s${i}`, { before: [], after }])))
   const updates = SAMPLES[mode]
   const start = cpuMs()
@@ -125,18 +144,10 @@ async function updateCost(lab: PacketLab, mode: ProxyMode, count: number): Promi
     await write(new Map([[`default/s${i}`, { before, after: ports[i] }]]))
   }
   return {
-    name: `${mode}, ${count} Services: processor time of an update`,
+    name: `${nameOf(run)}: processor time of an update`,
     unit: "ms",
     value: (cpuMs() - start) / updates,
     goal: mode === "nftables" ? GOALS.updateMs : undefined,
     better: "less",
   }
-}
-
-/** Milliseconds of processor time that this process and those that it started have used; a tick is 10 ms. */
-function cpuMs(): number {
-  const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ")
-  const ofChildren = (Number(fields[13]) + Number(fields[14])) * 10
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000 + ofChildren
 }

@@ -96,12 +96,17 @@ export class PluginLab implements AsyncDisposable {
     return readFileSync(join(this.addressFolder, "k3ts", address), "utf8").split(/\r?\n/)[0]!
   }
 
+  /** The path of a plugin of ours. */
+  plugin(name: "k3ts" | "loopback"): string {
+    return join(this.#paths.cniBin, name)
+  }
+
   /** Calls a plugin on the machine, by default ours. */
   async call(
     command: CniCommand | "",
     container: string,
     config: unknown = this.config(),
-    { plugin = join(this.#paths.cniBin, "k3ts"), environment = {} as Record<string, string> } = {},
+    { plugin = this.plugin("k3ts"), environment = {} as Record<string, string> } = {},
   ): Promise<Answer> {
     const child = spawn("ip", ["netns", "exec", this.machine, plugin], {
       stdio: ["pipe", "pipe", "inherit"],
