@@ -127,10 +127,10 @@ export class PacketLab {
   /** @param name distinguishes labs of one process */
   static async start(name: string): Promise<PacketLab> {
     const lab = new PacketLab(`k3ts-lab-${process.pid}-${name}`)
-    const node = lab.#netns("node")
-    const outside = lab.#netns("outside")
+    const node = lab.netns("node")
+    const outside = lab.netns("outside")
     const inNode = PODS.flatMap((pod, i) => {
-      const ns = lab.#netns(pod)
+      const ns = lab.netns(pod)
       return [
         `ip link add v${i} type veth peer name eth0 netns ${ns}`,
         `ip link set v${i} up`,
@@ -148,9 +148,9 @@ export class PacketLab {
     const members = [...PODS, "node", "outside"] as const
     const script = [
       "set -e",
-      ...members.map((member) => `ip netns add ${lab.#netns(member)}`),
+      ...members.map((member) => `ip netns add ${lab.netns(member)}`),
       // Without duplicate address detection IPv6 addresses can be used at once, instead of after a second.
-      ...members.map((member) => `ip netns exec ${lab.#netns(member)} sh -c "${WITHOUT_DETECTION}"`),
+      ...members.map((member) => `ip netns exec ${lab.netns(member)} sh -c "${WITHOUT_DETECTION}"`),
       `ip netns exec ${node} sh -ec '
         ip link set lo up
         echo 1 > /proc/sys/net/ipv4/ip_forward
@@ -176,7 +176,7 @@ export class PacketLab {
 
   /** The host on which a proxy writes the node's rules. */
   get host(): Host {
-    return hostIn(this.#netns("node"))
+    return hostIn(this.netns("node"))
   }
 
   /** Opens one connection. Returns the server's response, such as `web-1 as 10.42.0.2`, or `refused`, or `dropped`. */
@@ -211,10 +211,11 @@ export class PacketLab {
 
   async stop(): Promise<void> {
     for (const agent of this.#agents.values()) agent.kill()
-    await Promise.all([...this.#agents.keys()].map((member) => run("ip", ["netns", "del", this.#netns(member)])))
+    await Promise.all([...this.#agents.keys()].map((member) => run("ip", ["netns", "del", this.netns(member)])))
   }
 
-  #netns(member: LabMember): string {
+  /** The name of a member's network namespace. */
+  netns(member: LabMember): string {
     return `${this.#prefix}-${member}`
   }
 
@@ -228,7 +229,7 @@ export class PacketLab {
 
   async #startAgent(member: LabMember): Promise<void> {
     const serves = member.startsWith("web-") ? "serves" : "asks"
-    const agent = spawn("ip", ["netns", "exec", this.#netns(member), process.execPath, "-e", AGENT, member, serves])
+    const agent = spawn("ip", ["netns", "exec", this.netns(member), process.execPath, "-e", AGENT, member, serves])
     this.#agents.set(member, agent)
     agent.stderr.pipe(process.stderr)
     const ready = Promise.withResolvers<void>()

@@ -11,6 +11,7 @@ import { ANSWER_PORT, ECHO_PORT, LAB, PacketLab } from "./packet-lab.fixtures.ts
 import { as, casesFor, NODE_PORT, NODE_PORT_SPEC, SERVICE, type Spec, type Web } from "./packets.fixtures.ts"
 import { createKubeProxy } from "./proxier.ts"
 import { PROXY_MODES, type ProxyMode } from "./rule-writer.ts"
+import { askSctp, sctpProblem, serveSctp } from "./sctp.fixtures.ts"
 
 const canRunLab =
   process.getuid?.() === 0 &&
@@ -20,6 +21,9 @@ const canRunLab =
 const canNft = canRunLab && (await findNft(hostIn())).usable
 if (!canRunLab) console.warn("SKIPPED: packets through Services need root, ip and iptables")
 else if (!canNft) console.warn("SKIPPED: packets through Services by nftables need nft and a kernel for it")
+
+const noSctp = canRunLab ? sctpProblem() : "the packets of Services are not tried"
+if (canRunLab && noSctp !== undefined) console.warn(`SKIPPED: SCTP through Services: ${noSctp}`)
 
 /** A proxy on the lab's node in a cluster of these families, and one Service `web` of all of them at a time. */
 async function proxyOn(lab: PacketLab, mode: ProxyMode, families: readonly Family[]) {
@@ -218,6 +222,26 @@ describe
         await proxy.clear()
       }
     }, 30_000)
+
+    test.skipIf(noSctp !== undefined)(
+      "carries SCTP, there and back, from pods and from outside",
+      async () => {
+        // given servers that listen for SCTP in each family
+        await proxy.service({ ...NODE_PORT_SPEC, ports: [{ port: 80, nodePort: NODE_PORT, protocol: "SCTP" }] })
+        await proxy.serve(["web-1"], { protocol: "SCTP" })
+        for (const family of families) {
+          const [{ vip }, { pods, node, nodeForPods }] = [SERVICE[family], LAB[family]]
+          await using server = await serveSctp(lab.netns("web-1"), vip, ANSWER_PORT)
+          // then each is answered by the address that it asked
+          expect(await askSctp(lab.netns("pod-a"), vip, 80)).toBe(`${vip} 80`)
+          expect(await askSctp(lab.netns("outside"), node, NODE_PORT)).toBe(`${node} ${NODE_PORT}`)
+          // and pods keep their address, others are masqueraded
+          expect([...new Set(server.askedBy)]).toEqual([pods["pod-a"], nodeForPods])
+        }
+        await proxy.clear()
+      },
+      30_000,
+    )
 
     test("is served at node ports only at the addresses that are configured for them", async () => {
       // given
