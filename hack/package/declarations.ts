@@ -77,6 +77,11 @@ export class PublicDeclarations {
     return `${LIBRARIES}${lines.join("")}`
   }
 
+  /** The names that a module exports; a type alone has `type` before its name. */
+  exportsOf(path: string): string[] {
+    return [...this.#file(path).reexports].map(([as, { isType }]) => `${isType ? "type " : ""}${as}`)
+  }
+
   /** The modules beside the ways in, by their paths in the package. */
   modules(): Map<string, string> {
     const modules = this.#paths().map((path) => [this.#replaced.outputOf(path), this.#module(path)] as const)

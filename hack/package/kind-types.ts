@@ -49,6 +49,9 @@ const TYPES = {
   fieldsV1: "unknown",
 } as const
 
+/** A text of more possible values, such as a signal of Linux, is a string: nobody reads a list of 60. */
+const MOST_LITERALS = 20
+
 type Side = "read" | "sent"
 
 class TypeWriter {
@@ -121,15 +124,17 @@ ${comment(doc)}export declare const ${name}: Resource<${name}, ${name}Input>
 
   #type(type: Type, side: Side, values?: readonly string[]): string {
     if (type.kind === "message") return this.#struct(type.message(), side)
-    if (type.kind === "map") return `{ readonly [key: string]: ${this.#type(type.of, side)} }`
+    if (type.kind === "map") return `{ readonly [key: string]: ${this.#item(type.of, side)} }`
     if (type.kind === "list") {
       const items = this.#item(type.of, side, values)
       return `readonly ${/^[\w{]+$/.test(items) ? items : `(${items})`}[]`
     }
-    return values === undefined ? TYPES[type.kind] : values.map((value) => JSON.stringify(value)).join(" | ")
+    return values === undefined || values.length > MOST_LITERALS
+      ? TYPES[type.kind]
+      : values.map((value) => JSON.stringify(value)).join(" | ")
   }
 
-  /** A time in a list may be null, which stands for Go's zero. */
+  /** A time in a list or a map may be null, which stands for Go's zero. */
   #item(type: Type, side: Side, values?: readonly string[]): string {
     return `${this.#type(type, side, values)}${type.kind === "time" ? " | null" : ""}`
   }

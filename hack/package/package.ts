@@ -1,7 +1,9 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
-import { join, relative, resolve } from "node:path"
+import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { basename, join, relative, resolve } from "node:path"
+import { parseArgs } from "node:util"
 import { gzipSync } from "node:zlib"
 import { writeTar, type TarEntry } from "../../pkg/oci/tar.ts"
+import { API_FILE, listApi } from "./api.ts"
 import { bundle, type Identity } from "./bundle.ts"
 import { licencesOf } from "./licenses.ts"
 import { packageManifest, type OwnManifest } from "./manifest.ts"
@@ -11,7 +13,8 @@ import { makeTypes, writeFiles } from "./types.ts"
 const CLI = `#!/usr/bin/env node\nimport "./main.js"\n`
 
 /**
- * Makes the npm package: its files in `<output>/package`, and its archive beside it. Returns the name of the archive.
+ * Makes the npm package: its files in `<output>/package`, and beside it the list of its API and its archive. Returns the
+ * name of the archive.
  * The same commit gives the same bytes.
  */
 export async function makePackage(root: string, output: string, identity: Identity): Promise<string> {
@@ -22,8 +25,9 @@ export async function makePackage(root: string, output: string, identity: Identi
   const own = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as OwnManifest
   try {
     const libraries = await bundle(root, join(folder, "dist"), identity)
-    const { files } = await makeTypes(root, scratch)
-    await writeFiles(join(folder, "dist/types"), files)
+    const types = await makeTypes(root, scratch)
+    await writeFiles(join(folder, "dist/types"), types.files)
+    await writeFile(join(output, basename(API_FILE)), listApi(types))
     await writeFiles(
       folder,
       new Map([
@@ -61,12 +65,15 @@ async function archiveOf(folder: string): Promise<Uint8Array> {
 
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, "../..")
+  const output = join(root, "dist/npm")
+  const { values } = parseArgs({ options: { "write-api": { type: "boolean", default: false } } })
   const env = (name: string) => process.env[name] ?? ""
-  const archive = await makePackage(root, join(root, "dist/npm"), {
+  const archive = await makePackage(root, output, {
     version: env("K3TS_VERSION"),
     commit: env("K3TS_GIT_COMMIT"),
     treeState: env("K3TS_GIT_TREE_STATE"),
     date: env("K3TS_BUILD_DATE"),
   })
+  if (values["write-api"]) await copyFile(join(output, basename(API_FILE)), join(root, API_FILE))
   console.log(`dist/npm/${archive}`)
 }

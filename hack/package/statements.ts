@@ -95,6 +95,14 @@ const namesIn = (list: string): { readonly name: string; readonly as: string; re
       return { name, as, isType: one.startsWith("type ") }
     })
 
+/** A statement without its comments, and without the lines that only they took. */
+export const withoutComments = (text: string): string =>
+  text
+    .replace(COMMENT, "")
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .join("\n")
+
 /** The names that a statement may use: its words, without comments and texts. */
 export function wordsOf(text: string): ReadonlySet<string> {
   const code = text.replace(COMMENT, "").replace(/"(?:[^"\\]|\\.)*"/g, '""')

@@ -13,6 +13,9 @@ import { typesOfKinds } from "./kind-types.ts"
 export interface PackageTypes {
   /** Text by path, such as `testing.d.ts`. */
   readonly files: ReadonlyMap<string, string>
+  /** What each way in exports; a type alone has `type` before its name. */
+  readonly entries: ReadonlyMap<string, readonly string[]>
+  readonly kinds: ReadonlyMap<string, Resource>
   readonly declarations: PublicDeclarations
 }
 
@@ -39,7 +42,8 @@ export async function makeTypes(root: string, scratch: string): Promise<PackageT
   const header =
     `import type { KubeObject, KubeObjectInput } from "./pkg/apimachinery/resource.js"\n` +
     `import type { Resource } from "./${outputOf(PUBLIC_TYPES).replace(/\.ts$/, ".js")}"\n`
-  const { text, names } = typesOfKinds(publicKinds(), [ListMeta, ObjectMeta], header)
+  const kinds = publicKinds()
+  const { text, names } = typesOfKinds(kinds, [ListMeta, ObjectMeta], header)
   const declarations = new PublicDeclarations(scratch, {
     named: new Map(NAMED.map(([path, name]) => [`${path}#${name}`, PUBLIC_TYPES])),
     isKind,
@@ -47,10 +51,14 @@ export async function makeTypes(root: string, scratch: string): Promise<PackageT
     outputOf,
   })
   const files = new Map<string, string>()
-  for (const [name, path] of Object.entries(ENTRIES)) files.set(`${name}.d.ts`, declarations.entry(path, `${name}.ts`))
+  const entries = new Map<string, readonly string[]>()
+  for (const [name, path] of Object.entries(ENTRIES)) {
+    files.set(`${name}.d.ts`, declarations.entry(path, `${name}.ts`))
+    entries.set(name, declarations.exportsOf(path))
+  }
   for (const [path, module] of declarations.modules()) files.set(path.replace(/\.ts$/, ".d.ts"), module)
   files.set("kinds.d.ts", text)
-  return { files, declarations }
+  return { files, entries, kinds, declarations }
 }
 
 /** Every kind that a way into the package exports, by its name there. */

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { PROGRAM } from "./program.ts"
 import { BUN, DENO, findNode, packArchive, Project, root, TSC } from "./project.ts"
 import { TYPED } from "./typed.ts"
@@ -56,6 +56,10 @@ test("the archive has neither tests nor what belongs to this checkout", () => {
   expect(files.filter((path) => /\.test\.|\.fixtures\.|(?<!\.d)\.ts$/.test(path))).toEqual([])
   const telling = files.filter((path) => readFileSync(join(project.folder, path), "utf8").includes(root))
   expect(telling).toEqual([])
+})
+
+test("the public API is what docs/api.txt lists; npm run package -- --write-api changes the list", () => {
+  expect(readFileSync(join(dirname(archive), "api.txt"), "utf8")).toBe(readFileSync(join(root, "docs/api.txt"), "utf8"))
 })
 
 test("the package asks for no other", () => {
