@@ -11,7 +11,7 @@ import {
 
 /** What stands in the place of modules of our sources. */
 export interface Replacements {
-  /** `<path>#<name>` → the module that declares the name for users. */
+  /** `<path or library>#<name>` → the module that declares the name for users. */
   readonly named: ReadonlyMap<string, string>
   /** Whether a module is replaced as a whole by `kinds`. */
   isKind(path: string): boolean
@@ -127,17 +127,18 @@ export class PublicDeclarations {
 
   /** Where users find what a module imports; notes that it is needed. */
   #resolve(from: string, imported: Imported): { path: string; name: string } {
-    if (!imported.from.startsWith("."))
-      throw new Error(
-        `${from}: the public API has ${imported.name} of ${imported.from}, a type that users may not have`,
-      )
-    const path = posix.join(posix.dirname(from), imported.from)
+    const isOurs = imported.from.startsWith(".")
+    const path = isOurs ? posix.join(posix.dirname(from), imported.from) : imported.from
     const { name } = imported
     const stand = this.#replaced.named.get(`${path}#${name}`)
     if (stand !== undefined && stand !== from) {
       this.#need(stand, name)
       return { path: stand, name }
     }
+    if (!isOurs)
+      throw new Error(
+        `${from}: the public API has ${name} of ${path}, a type that users may not have; see public-types.ts`,
+      )
     const { kinds } = this.#replaced
     if (this.#replaced.isKind(path)) {
       if (!kinds.names.has(name)) throw new Error(`${from}: the public API has ${name} of ${path}, which is not public`)

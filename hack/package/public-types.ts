@@ -1,3 +1,4 @@
+import type { SpanContext as WholeContext } from "@opentelemetry/api"
 import type { KubeObject, KubeObjectInput, Resource as DeclaredResource } from "../../pkg/apimachinery/resource.ts"
 import type { ContainerHandle } from "../../components/kubelet/runtime/simulated/containers/behaviour.ts"
 import type { SimulatedContainer as WholeContainer } from "../../components/kubelet/runtime/simulated/containers/container.ts"
@@ -73,9 +74,20 @@ export interface SimulatedRuntime {
   }
 }
 
+/** Which trace a span belongs to, and its own name there. */
+export interface SpanContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string
+  /** 16 hexadecimal digits. */
+  readonly spanId: string
+  /** 1 when the span is sampled. */
+  readonly traceFlags: number
+}
+
 type IsPart<Whole extends Part, Part> = [Whole, Part]
 export type Checks = [
   IsPart<DeclaredResource, Resource>,
   IsPart<WholeContainer, SimulatedContainer>,
   IsPart<WholeMachine, SimulatedRuntime>,
+  IsPart<WholeContext, SpanContext>,
 ]

@@ -22,8 +22,9 @@ export interface PackageTypes {
 const KINDS = "kinds.ts"
 const PUBLIC_TYPES = "hack/package/public-types.ts"
 
-/** The types that `public-types.ts` takes the place of. */
+/** The types of our modules and of libraries that `public-types.ts` takes the place of. */
 const NAMED: readonly (readonly [path: string, name: string])[] = [
+  ["@opentelemetry/api", "SpanContext"],
   ["pkg/apimachinery/resource.ts", "Resource"],
   ["components/kubelet/runtime/simulated/containers/container.ts", "SimulatedContainer"],
   ["components/kubelet/runtime/simulated/simulated-runtime.ts", "SimulatedRuntime"],

@@ -13,7 +13,7 @@ export interface ComponentContext {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Traces what the component does; absent unless traces are wanted. */
+  /** @internal Traces what the component does; absent unless traces are wanted. */
   readonly tracing?: Tracing | undefined
   /**
    * Runs background work: a failure is logged and fails the component. Every promise must be awaited or run by this.
