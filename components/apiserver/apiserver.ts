@@ -183,6 +183,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   })
   /** The store while the server starts, to be closed if the start fails. */
   let opening: OpenedStorage | undefined
+  let endKmsCheck = (): void => undefined
   let files: ServingFiles | undefined
   let listener: Listener | undefined
 
@@ -201,6 +202,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const stored = opening
     const storage = config.storage ?? stored!.storage
     store = storage
+    if (stored?.kmsProblem !== undefined) endKmsCheck = health.add("kms-providers", stored.kmsProblem)
     const reopen = () =>
       openServingFiles({
         dir,
@@ -388,6 +390,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       const stopping = running
       running = undefined
       store = undefined
+      endKmsCheck()
       health.shuttingDown = true
       await stopping?.stop()
     },

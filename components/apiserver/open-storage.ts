@@ -1,5 +1,6 @@
 import type { EncryptionConfig, EncryptionTools } from "./encryption/load.ts"
 import { ownConfigurationFile } from "./encryption/credential-files.ts"
+import type { KmsPlugin } from "./encryption/kms/plugin.ts"
 import type { SecretsEncryption } from "./encryption/secrets-encryption.ts"
 import { parseOwnJson } from "./http/json.ts"
 import { existsSync, mkdirSync } from "node:fs"
@@ -8,6 +9,7 @@ import { RESOURCES } from "../../pkg/api/resources.ts"
 import { rawFieldsOf, withRawFields } from "../../pkg/apimachinery/raw-fields.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
+import type { SqliteStorage } from "../../pkg/storage/sqlite.ts"
 import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 
 const DATABASE = join("db", "state.db")
@@ -30,6 +32,8 @@ export interface OpenedStorage {
   readonly storage: Storage
   /** Turns encryption on and off and changes its keys; undefined for a store in memory. */
   readonly encryption: (() => Promise<SecretsEncryption>) | undefined
+  /** Why a KMS plugin is not healthy; absent where none is configured. */
+  readonly kmsProblem?: () => string | undefined
   /** Ends what goes on in the background. The store is closed by its owner, afterwards. */
   stop(): Promise<void>
 }
@@ -57,12 +61,13 @@ export async function openStorage(
     else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
   }
   const isEncrypted = config.secrets || config.file !== undefined || existsSync(ownConfigurationFile(dir))
-  const transformer = isEncrypted
-    ? await (await import("./encryption/load.ts")).loadTransformer(dir, config, tools)
+  const loaded = isEncrypted
+    ? await (await import("./encryption/load.ts")).loadEncryption(dir, config, tools)
     : undefined
+  const plugins = loaded?.plugins ?? []
   const store = new SqliteStorage({
     file,
-    transformer,
+    transformer: loaded?.transformer,
     parse: parseStored,
     evidence: clusterStateIn(dir),
     acceptLoss: acceptDataLoss,
@@ -71,7 +76,8 @@ export async function openStorage(
     onProblem,
     ...(historyBytes === undefined ? {} : { historyBytes }),
   })
-  const unreadable = store.openSealed()
+  if (plugins.length > 0) await learnKeys(store, plugins)
+  const { failures: unreadable, someStale } = store.openSealed()
   if (unreadable.length > 0)
     log.error("Stored objects cannot be decrypted; check the keys, all other objects are served", {
       objects: unreadable.length,
@@ -80,11 +86,31 @@ export async function openStorage(
   let opened: Promise<SecretsEncryption> | undefined
   const encryption = async (): Promise<SecretsEncryption> => {
     const { SecretsEncryption } = await import("./encryption/secrets-encryption.ts")
-    return new SecretsEncryption({ ...tools, dir, config, store })
+    return new SecretsEncryption({ ...tools, dir, config, store, someStale })
   }
   const once = () => (opened ??= encryption())
   if (isEncrypted) await once()
-  return { storage: store, encryption: once, stop: async () => (await opened)?.close() }
+  return {
+    storage: store,
+    encryption: once,
+    ...(plugins.length === 0 ? {} : { kmsProblem: () => problemOf(plugins) }),
+    async stop() {
+      await (await opened)?.close()
+      for (const plugin of plugins) plugin.close()
+    },
+  }
+}
+
+/** Has the plugins decrypt the keys of all values on the disk, since reading them is synchronous. */
+async function learnKeys(store: SqliteStorage, plugins: readonly KmsPlugin[]): Promise<void> {
+  for (const value of store.sealedValues()) for (const plugin of plugins) plugin.note(value)
+  await Promise.all(plugins.map((plugin) => plugin.learn()))
+}
+
+/** As upstream's check `kms-providers` words it. */
+const problemOf = (plugins: readonly KmsPlugin[]): string | undefined => {
+  const problems = plugins.flatMap(({ problem }, i) => (problem === undefined ? [] : `kms-provider-${i}: ${problem}`))
+  return problems.length === 0 ? undefined : problems.join(", ")
 }
 
 const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: rawFieldsOf(schema) })).filter(

@@ -9,6 +9,8 @@ import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
 import { storageErrorFrom } from "./sqlite-errors.ts"
 import { COLUMNS, DELETE, FORMAT, formatOf, isLinked, readMeta, rowSum, UPDATE, type Row } from "./sqlite-format.ts"
 import { loadState } from "./sqlite-load.ts"
+import { StorageError } from "./storage.ts"
+import { isSealed, opened, type Place, type ValueTransformer } from "./value-transformer.ts"
 import { walDamage } from "./wal-damage.ts"
 
 export interface StoreReport {
@@ -18,6 +20,8 @@ export interface StoreReport {
   readonly objects: number
   /** Rows of the log: objects, their superseded states, and deletions. */
   readonly rows: number
+  /** Rows whose values are encrypted. */
+  readonly sealed: number
   /** Bytes of the database and its write-ahead log. */
   readonly bytes: number
 }
@@ -26,10 +30,13 @@ export interface StoreReport {
 const MOST_PROBLEMS = 20
 const ROWS_AT_ONCE = 1000
 
-/** @throws StorageError when the file cannot be read at all */
-export function checkStore(file: string): StoreReport {
+/**
+ * @param transformer what decrypts values; without it those that are encrypted are counted and not looked into
+ * @throws StorageError when the file cannot be read at all
+ */
+export function checkStore(file: string, transformer?: ValueTransformer): StoreReport {
   const problems: string[] = []
-  const found = { revision: 0, objects: 0, rows: 0 }
+  const found = { revision: 0, objects: 0, rows: 0, sealed: 0 }
   const wal = `${file}-wal`
   const hasWal = existsSync(wal) && statSync(wal).size > 0
   const bytes = statSync(file).size + (hasWal ? statSync(wal).size : 0)
@@ -42,7 +49,7 @@ export function checkStore(file: string): StoreReport {
       problems.push(`${file}: it is empty, or of an earlier version of k3ts`)
     } else {
       for (const problem of structure(db)) problems.push(`${file}: ${problem}`)
-      Object.assign(found, contents(db, file, problems))
+      Object.assign(found, contents(db, file, problems, transformer))
     }
   } catch (err) {
     const error = storageErrorFrom(err, "read", file)
@@ -73,18 +80,23 @@ function contents(
   db: SqliteDatabase,
   file: string,
   problems: string[],
-): { revision: number; objects: number; rows: number } {
+  transformer: ValueTransformer | undefined,
+): { revision: number; objects: number; rows: number; sealed: number } {
   const say = (problem: string) => problems.push(`${file}: ${problem}`)
   const compacted = readMeta(db, "compacted", file)
   const live = new Map<string, number>()
-  let [rows, linked, last] = [0, undefined as number | undefined, 0]
+  let [rows, linked, last, sealed] = [0, undefined as number | undefined, 0, 0]
   const exists = db.prepare("SELECT 1 FROM log WHERE rev = ?")
   for (const row of allRows(db)) {
     const [rev, key, type, , prev, before, , , value] = row
     rows++
     last = rev
     if (rowSum(row) !== row[11]) say(`revision ${rev} of ${key} does not match its checksum`)
-    else if (!isJson(value)) say(`revision ${rev} of ${key} is no JSON`)
+    else {
+      if (isSealed(value)) sealed++
+      const problem = valueProblem(value, { key, revision: rev }, transformer)
+      if (problem !== undefined) say(`revision ${rev} of ${key}: ${problem}`)
+    }
     // Compaction deletes rows up to `compacted`, so only the chain behind that revision is complete.
     if (rev > compacted && (linked === undefined || linked <= compacted ? before > compacted : before !== linked))
       say(`revision ${before} is missing`)
@@ -103,7 +115,18 @@ function contents(
   } catch (err) {
     problems.push(storageErrorFrom(err, "read", file).message)
   }
-  return { revision: Math.max(last, readMeta(db, "floor", file)), objects: live.size, rows }
+  return { revision: Math.max(last, readMeta(db, "floor", file)), objects: live.size, rows, sealed }
+}
+
+function valueProblem(value: Uint8Array, place: Place, transformer: ValueTransformer | undefined): string | undefined {
+  if (transformer === undefined && isSealed(value)) return undefined
+  try {
+    const { json } = transformer === undefined ? { json: value } : opened(transformer, value, place)
+    return isJson(json) ? undefined : "it is no JSON"
+  } catch (err) {
+    if (err instanceof StorageError) return err.message
+    throw err
+  }
 }
 
 function* allRows(db: SqliteDatabase): Iterable<Row> {

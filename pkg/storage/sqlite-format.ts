@@ -22,6 +22,8 @@ import { StorageError } from "./storage.ts"
 
 /** A file of a later format is refused; one of format 1 is migrated (sqlite-migrate.ts). */
 export const FORMAT = 2
+/** The same tables, whose values may be encrypted: earlier versions of k3ts would take them for damaged JSON. */
+export const FORMAT_WITH_ENCRYPTION = 3
 /** "k3ts": distinguishes a store from another program's database, and a damaged format number from an old file. */
 const APPLICATION = 0x6b_33_74_73
 
@@ -98,8 +100,8 @@ export function writeMeta(db: SqliteDatabase, name: MetaName, value: number): vo
 }
 
 /**
- * Returns the format of a file; 0 for one without tables. @throws StorageError damaged, for a file of another program,
- * of a later format, or with contradicting numbers
+ * Returns the format of a file, FORMAT also for one with encryption; 0 for one without tables. @throws StorageError
+ * newer, for a later format; damaged, for a file of another program or with contradicting numbers
  */
 export function formatOf(db: SqliteDatabase, file: string): number {
   const number = (pragma: string) => db.prepare<readonly [number]>(`PRAGMA ${pragma}`).rows()[0]![0]
@@ -108,14 +110,17 @@ export function formatOf(db: SqliteDatabase, file: string): number {
   const [[tables]] = db.prepare<readonly [number]>("SELECT count(*) FROM sqlite_schema WHERE name = 'log'").rows() as [
     readonly [number],
   ]
-  if (application === APPLICATION && format > FORMAT)
+  if (application === APPLICATION && format > FORMAT_WITH_ENCRYPTION)
     throw new StorageError(
-      "damaged",
-      `Cannot open ${file}: it has format ${format}, this version of k3ts reads up to ${FORMAT}; use a newer k3ts`,
+      "newer",
+      `Cannot open ${file}: a newer version of k3ts has written it (format ${format}, and this version reads up to ` +
+        `${FORMAT_WITH_ENCRYPTION}), and a downgrade is not possible; start that version again, or restore a snapshot ` +
+        "that was saved before the upgrade",
     )
   if (tables === 0 && application === 0 && format === 0) return 0
   if (tables === 1 && application === 0 && format === 1) return 1
-  if (tables === 1 && application === APPLICATION && format === FORMAT) return FORMAT
+  const isOwn = application === APPLICATION && (format === FORMAT || format === FORMAT_WITH_ENCRYPTION)
+  if (tables === 1 && isOwn) return FORMAT
   throw damaged(file, "its head is not that of a store of k3ts")
 }
 

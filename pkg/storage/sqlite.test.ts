@@ -359,12 +359,19 @@ describe("a store in a file", () => {
     })
   })
 
-  test("refuses a file of a later format", () => {
+  test("refuses a file of a later format, and does not touch it", async () => {
     const file = newFile()
+    const store = open(file)
+    await store.write(put("/a/1", object("1"), 0))
+    store.close()
     const db = openSqlite(file)
-    db.exec("PRAGMA user_version = 99; PRAGMA application_id = 0x6b337473")
+    db.exec("PRAGMA user_version = 99")
     db.close()
-    expect(() => open(file)).toThrow("it has format 99, this version of k3ts reads up to 2; use a newer k3ts")
+    const before = readFileSync(file)
+    expect(() => open(file)).toThrow(
+      "a newer version of k3ts has written it (format 99, and this version reads up to 3), and a downgrade is not possible",
+    )
+    expect(readFileSync(file)).toEqual(before)
   })
 
   test.skipIf(process.getuid?.() === 0)("says that a directory is read-only", () => {

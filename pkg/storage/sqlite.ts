@@ -13,6 +13,7 @@ import {
   COLUMNS,
   damaged,
   DELETE,
+  FORMAT_WITH_ENCRYPTION,
   isLinked,
   rowSum,
   SELDOM_READ,
@@ -67,6 +68,8 @@ export class SqliteStorage extends LogStorage {
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
   #transformer: ValueTransformer | undefined
+  /** Whether a value has been read that would now be written otherwise. */
+  #someStale = false
   /** Revision of the newest row that is part of the log's chain. */
   #linked: number
   /** The number of objects, and the sum of their revisions. Each row records both. */
@@ -147,15 +150,17 @@ export class SqliteStorage extends LogStorage {
     this.#transformer = transformer
     // What is deleted or overwritten is overwritten with zeros. It costs a page write here and there.
     this.#db.exec(`PRAGMA secure_delete = ${transformer === undefined ? "OFF" : "ON"}`)
+    if (transformer !== undefined) this.#db.exec(`PRAGMA user_version = ${FORMAT_WITH_ENCRYPTION}`)
   }
 
   /**
-   * Decrypts the live objects that are still as they were read from the disk. Returns the failures; what could not be
-   * decrypted is tried again whenever it is asked for.
+   * Decrypts the live objects that are still as they were read from the disk. Returns the failures, and whether some
+   * would now be written otherwise; what could not be decrypted is tried again whenever it is asked for.
    */
-  openSealed(): readonly StorageError[] {
+  openSealed(): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
     const kept = this.live.startingWith("").filter((stored) => !stored.seldomRead)
-    return kept.flatMap((stored) => failureOf(() => stored.json) ?? [])
+    this.#someStale = false
+    return { failures: kept.flatMap((stored) => failureOf(() => stored.json) ?? []), someStale: this.#someStale }
   }
 
   /** The encrypted values on the disk, in steps of a few. */
@@ -343,7 +348,9 @@ export class SqliteStorage extends LogStorage {
   }
 
   #opened(value: Uint8Array, key: string, revision: number): Uint8Array {
-    return opened(this.#transformer ?? IDENTITY, value, { key, revision }).json
+    const { json, stale } = opened(this.#transformer ?? IDENTITY, value, { key, revision })
+    this.#someStale ||= stale
+    return json
   }
 
   /**

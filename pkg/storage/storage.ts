@@ -103,7 +103,7 @@ export interface StorageEvent {
  * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or
  * delete is not there. compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or
  * file; nothing was written. lost: what is there is whole, but acknowledged writes are not in it. encryption: the value
- * of one key cannot be encrypted or decrypted.
+ * of one key cannot be encrypted or decrypted. newer: a later version of k3ts has written the file.
  */
 export type StorageErrorCode =
   | "exists"
@@ -116,6 +116,7 @@ export type StorageErrorCode =
   | "lost"
   | "locked"
   | "encryption"
+  | "newer"
 
 export class StorageError extends Error {
   override readonly name = "StorageError"

@@ -4,18 +4,20 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
-import { createLogger } from "../../../pkg/log/log.ts"
+import { createLogger, silent } from "../../../pkg/log/log.ts"
 import { openSqlite } from "../../../pkg/runtime/sqlite.ts"
+import { checkStore } from "../../../pkg/storage/check.ts"
 import { rowSum, COLUMNS, type Row } from "../../../pkg/storage/sqlite-format.ts"
 import type { Storage, Write } from "../../../pkg/storage/storage.ts"
 import { openStorage, type OpenedStorage } from "../open-storage.ts"
 import { filesWith, PROVIDERS } from "./encryption.fixtures.ts"
-import type { EncryptionConfig } from "./load.ts"
+import { loadEncryption, type EncryptionConfig } from "./load.ts"
 
 let dir: string
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), "k3ts-encryption-"))))
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
+const TOOLS = { clock: realClock, random: systemRandom, log: silent }
 const SECRETS = "/registry/core/secrets/default/"
 const database = () => join(dir, "db/state.db")
 const keyFile = () => join(dir, "cred/encryption-config.json")
@@ -189,6 +191,54 @@ describe("encryption at rest", () => {
     const third = await open()
     expect(dataOf(third.storage, "s2")).toBe(`${NEEDLE}-changed-2`)
     await third.close()
+  })
+
+  test("encrypts at the start what came to the disk as it is, as with a snapshot that is restored", async () => {
+    // given the keys of a store, and the same store as it was before
+    const plain = await open()
+    await plain.storage.write(write(`${SECRETS}a`, NEEDLE))
+    await plain.close()
+    const saved = readFileSync(database())
+    const encrypted = await open({ secrets: true })
+    await encrypted.logged(REWRITTEN)
+    await encrypted.close()
+    // when
+    await Bun.write(database(), saved)
+    const restored = await open()
+    await restored.logged(REWRITTEN)
+    // then
+    expect(filesWith(dir, NEEDLE)).toEqual([])
+    expect(dataOf(restored.storage, "a")).toBe(NEEDLE)
+    await restored.close()
+  })
+
+  test("is understood when the store is checked, with its keys and without", async () => {
+    const store = await open({ secrets: true })
+    await store.storage.write(write(`${SECRETS}a`, NEEDLE))
+    await store.storage.write(write("/registry/core/configmaps/default/c", "open"))
+    await store.close()
+    const keys = () => loadEncryption(dir, { secrets: false, provider: "secretbox" }, TOOLS)
+    expect(checkStore(database())).toMatchObject({ problems: [], rows: 2, sealed: 1 })
+    expect(checkStore(database(), (await keys())?.transformer)).toMatchObject({ problems: [], rows: 2, sealed: 1 })
+    await Bun.write(keyFile(), readFileSync(keyFile(), "utf8").replace(/"secret": ".{8}/, '"secret": "AAAAAAAA'))
+    const { problems } = checkStore(database(), (await keys())?.transformer)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain("was not encrypted with this key")
+  })
+
+  test("makes a store that versions without encryption refuse, instead of taking it for damaged", async () => {
+    const formatOf = () => {
+      const db = openSqlite(database())
+      const [[format]] = db.prepare<readonly [number]>("PRAGMA user_version").rows() as [readonly [number]]
+      db.close()
+      return format
+    }
+    const plain = await open()
+    await plain.close()
+    expect(formatOf()).toBe(2)
+    const store = await open({ secrets: true })
+    await store.close()
+    expect(formatOf()).toBe(3)
   })
 
   test("keeps its keys for root only", async () => {

@@ -4,7 +4,8 @@ import { readIfExists } from "../../../pkg/files/files.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
 import { ownConfigurationFile } from "./credential-files.ts"
-import { parseEncryptionConfiguration } from "./configuration.ts"
+import { parseEncryptionConfiguration, type EncryptionConfiguration } from "./configuration.ts"
+import type { KmsPlugin } from "./kms/plugin.ts"
 import {
   encryptionConfigurationOf,
   newOwnKey,
@@ -31,15 +32,21 @@ export interface EncryptionTools {
   readonly log: Logger
 }
 
+/** What encrypts the values of the store, and the KMS plugins that hold its keys. */
+export interface Loaded {
+  readonly transformer: ValueTransformer
+  readonly plugins: readonly KmsPlugin[]
+}
+
 /**
  * Returns what encrypts the values of the store below `dir` (`<data-dir>/server`), making the first key where Secrets
  * are to be encrypted; undefined where nothing is. Called before the store is opened. @throws Error that names the file
  */
-export async function loadTransformer(
+export async function loadEncryption(
   dir: string,
   { secrets, provider, file }: EncryptionConfig,
   tools: EncryptionTools,
-): Promise<ValueTransformer | undefined> {
+): Promise<Loaded | undefined> {
   const own = readOwnConfiguration(dir)
   if (file !== undefined) {
     if (own !== undefined)
@@ -47,19 +54,37 @@ export async function loadTransformer(
         `Cannot use --encryption-provider-config ${file} beside ${ownConfigurationFile(dir)}: add the providers of ` +
           "the latter to your file, behind your own, and remove it",
       )
-    return transformerOf(parseEncryptionConfiguration(readConfiguration(file), file), providersWithoutKms(tools))
+    return withPlugins(parseEncryptionConfiguration(readConfiguration(file), file), tools)
   }
-  if (own !== undefined) return ownTransformer(own, tools)
+  if (own !== undefined) return { transformer: await ownTransformer(own, tools), plugins: [] }
   if (!secrets) return undefined
   const made: OwnConfiguration = { enabled: true, keys: [newOwnKey(provider, tools)] }
   // Secrets that are there already are encrypted once the store is open; what is written before is so at once.
   writeStage(dir, "reencrypt_active")
   writeOwnConfiguration(dir, made)
-  return ownTransformer(made, tools)
+  return { transformer: await ownTransformer(made, tools), plugins: [] }
 }
 
 export const ownTransformer = (own: OwnConfiguration, tools: EncryptionTools): Promise<ValueTransformer> =>
-  transformerOf(encryptionConfigurationOf(own), providersWithoutKms(tools))
+  transformerOf(encryptionConfigurationOf(own), { random: tools.random, kms: refuseKms })
+
+/** Asks each plugin once, so that a healthy one can be used at once. One that does not answer costs its timeout. */
+async function withPlugins(configuration: EncryptionConfiguration, tools: EncryptionTools): Promise<Loaded> {
+  const needsKms = configuration.resources.some(({ providers }) => providers.some(({ kms }) => kms !== undefined))
+  // gRPC is loaded where it is needed only.
+  const openPlugin = needsKms ? (await import("./kms/open-plugin.ts")).openPlugin : refuseKms
+  const plugins: KmsPlugin[] = []
+  const transformer = await transformerOf(configuration, {
+    random: tools.random,
+    kms(kms) {
+      const plugin = openPlugin(kms, tools)
+      plugins.push(plugin)
+      return plugin
+    },
+  })
+  await Promise.all(plugins.map((plugin) => plugin.start()))
+  return { transformer, plugins }
+}
 
 function readConfiguration(file: string): string {
   const text = readIfExists(file)
@@ -70,9 +95,6 @@ function readConfiguration(file: string): string {
   )
 }
 
-const providersWithoutKms = ({ random }: EncryptionTools) => ({
-  random,
-  kms: (): never => {
-    throw new Error("no KMS here")
-  },
-})
+const refuseKms = (): never => {
+  throw new TypeError("Keys of k3ts do not come from a KMS plugin")
+}

@@ -39,6 +39,8 @@ export interface SecretsEncryptionOptions extends EncryptionTools {
   readonly dir: string
   readonly config: EncryptionConfig
   readonly store: Pick<SqliteStorage, "useTransformer" | "reencrypt">
+  /** Whether some values were written otherwise than they would be now, as those of a snapshot that was restored. */
+  readonly someStale: boolean
 }
 
 const KEY_TYPES: Readonly<Record<OwnProvider, string>> = {
@@ -57,9 +59,15 @@ export class SecretsEncryption {
 
   constructor(options: SecretsEncryptionOptions) {
     this.#options = options
-    this.#stage = readStage(options.dir)
+    const { dir, config, log, someStale } = options
+    this.#stage = readStage(dir)
     // A server that was stopped or killed in the middle goes on here.
     if (this.#stage === "reencrypt_active") this.#run()
+    else if (someStale && config.file === undefined) this.reencrypt()
+    else if (someStale)
+      log.warn("Some values are not encrypted as the file says; run k3ts secrets-encrypt reencrypt", {
+        file: config.file,
+      })
   }
 
   status(): EncryptionStatus {

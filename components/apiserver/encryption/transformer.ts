@@ -15,7 +15,7 @@ import { firstOf, type Provider } from "./provider.ts"
 export interface TransformerTools {
   readonly random: Random
   /** Returns the provider of a KMS plugin; each is asked for once. */
-  readonly kms: (configuration: KmsConfiguration) => ValueTransformer
+  readonly kms: (configuration: KmsConfiguration) => Provider
 }
 
 type NewCipher = (key: Uint8Array, random: Random) => Cipher
@@ -83,7 +83,7 @@ function providerOf(
   if (aesgcm !== undefined) return keyed("aesgcm", aesgcm.keys, aesGcm, tools.random)
   if (aescbc !== undefined) return keyed("aescbc", aescbc.keys, aesCbc, tools.random)
   if (secretbox !== undefined) return keyed("secretbox", secretbox.keys, box!, tools.random)
-  if (kms !== undefined) return { prefix: Buffer.from(`k8s:enc:kms:v2:${kms.name}:`), ...tools.kms(kms) }
+  if (kms !== undefined) return tools.kms(kms)
   return { prefix: Buffer.alloc(0), ...IDENTITY }
 }
 

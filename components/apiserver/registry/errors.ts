@@ -23,6 +23,7 @@ export function apiErrorFrom(err: unknown, resource: Resource, name: string): Ap
     case "lost":
     case "locked":
     case "encryption":
+    case "newer":
       return new ApiError(
         "InternalError",
         `Internal error occurred: ${err.message}`,
