@@ -8,6 +8,7 @@ import { realClock } from "../../pkg/clock/real.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
+import { processProfiler } from "../../pkg/runtime/profiler.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
 import type { OccupiedPorts } from "../../components/controller-manager/servicelb/servicelb.ts"
 import { DNS_PORT } from "../../components/dns/dns.ts"
@@ -43,6 +44,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
         provider: flags["secrets-encryption-provider"],
         file: flags["encryption-provider-config"],
       },
+      ...(flags.profiling ? { profiler: processProfiler(realClock) } : {}),
       priorityAndFairness: flags["enable-priority-and-fairness"],
       maxInFlight: inFlightOf(flags),
       requestTimeoutMs: flags["request-timeout"] * 1000,

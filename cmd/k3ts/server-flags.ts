@@ -74,7 +74,31 @@ const serverRuntimeFlag = () =>
 /** Flags of all commands that log. */
 const logFlags = {
   debug: boolean("Log more"),
+  v: value(v.count.prefault("0"), "How much is logged: from 4 on as much as with --debug", {
+    short: "v",
+    placeholder: "LEVEL",
+    defaultText: "0",
+  }),
   "log-format": oneOf(["text", "json"], "text", "How log lines are written"),
+  log: value(v.filePath.optional(), "File for the log", {
+    short: "l",
+    placeholder: "FILE",
+    path: true,
+    defaultText: "standard error",
+  }),
+  alsologtostderr: boolean("Write the log to standard error too if it has a file"),
+  "log-max-size": value(v.byteSize.prefault("100Mi"), "Size at which the log file is put aside for a new one", {
+    placeholder: "SIZE",
+    defaultText: "100Mi",
+  }),
+  "log-max-files": value(v.count.prefault("5"), "How many such files are kept; 0 for any number", {
+    placeholder: "COUNT",
+    defaultText: "5",
+  }),
+  "log-max-age": value(v.count.prefault("0"), "How many days they are kept; 0 for ever", {
+    placeholder: "DAYS",
+    defaultText: "0",
+  }),
 }
 
 export const serverFlags = {
@@ -98,6 +122,11 @@ export const serverFlags = {
     placeholder: "FILE",
     path: true,
   }),
+  profiling: boolean(
+    "Serve profiles of this program below /debug/pprof, to administrators",
+    { defaultText: "true" },
+    true,
+  ),
   "tracing-config-file": value(
     v.filePath.optional(),
     "File with a TracingConfiguration: where traces are sent by OTLP, and of how many requests; OTEL_* variables do too",

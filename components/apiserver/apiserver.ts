@@ -14,6 +14,7 @@ import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { replaceFile } from "../../pkg/files/files.ts"
+import type { Profiler } from "../../pkg/runtime/profiler.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import type { Listener } from "../../pkg/runtime/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
@@ -120,6 +121,8 @@ export interface ApiServerConfig {
   readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
   /** APIs that other components of this process serve. */
   readonly ownExtensions?: readonly OwnExtension[]
+  /** Makes the profiles below /debug/pprof; without it there are none. */
+  readonly profiler?: Profiler | undefined
   /** Functions that replace the servers of Services that APIServices name; none unless given. */
   readonly extensionServers?: FindExtensionServer
   /** Wraps the pipeline for every request and watch: test clusters make requests fail here. */
@@ -311,6 +314,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         metrics,
         flow: plane.flow,
         clock,
+        profiler: config.profiler,
         openApi: createOpenApi(scheme, plane.aggregator.openApi),
         serviceAccounts: { issuer: DEFAULT_ISSUER, keys },
         serverAddress: () => joinHostPort(advertiseAddress, port),

@@ -75,7 +75,7 @@ class ComponentTracing implements Tracing {
 
   start(name: string, options: SpanOptions = {}): TraceSpan | undefined {
     const parent = this.active()
-    return parent === undefined ? undefined : this.#make(name, options, parent, [])
+    return parent?.isSampled === true ? this.#make(name, options, parent, []) : undefined
   }
 
   root(name: string, options: RootOptions = {}): TraceSpan {

@@ -47,7 +47,7 @@ export interface RootOptions extends SpanOptions {
 export interface Tracing {
   /** The span in which the calling code runs; undefined outside of spans, and after the span has ended. */
   active(): TraceSpan | undefined
-  /** Starts a child of the active span; undefined where there is none. */
+  /** Starts a child of the active span; undefined where there is none, or none that is sampled. */
   start(name: string, options?: SpanOptions): TraceSpan | undefined
   /** Starts a span that does not belong to the active one: an operation that begins here. */
   root(name: string, options?: RootOptions): TraceSpan

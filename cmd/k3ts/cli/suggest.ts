@@ -6,7 +6,8 @@ export function nearest(wrong: string, known: readonly string[]): string | undef
     .map((name) => ({ name, distance: distance(wrong, name) }))
     .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
-  if (best !== undefined && best.distance <= limit) return best.name
+  // A name of which no letter is right is not similar, however short it is.
+  if (best !== undefined && best.distance <= limit && best.distance < best.name.length) return best.name
   const longer = wrong.length >= 3 ? known.filter((name) => name.startsWith(wrong)) : []
   return longer.length === 1 ? longer[0] : undefined
 }

@@ -3,7 +3,7 @@ import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents } from "../../../components/cluster/lifecycle.ts"
 import type { Component } from "../../../pkg/component/component.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
-import { createLogger, type Logger } from "../../../pkg/log/log.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
@@ -12,6 +12,7 @@ import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig, snapsh
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
+import { loggerOf } from "../logger.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { ServiceManager } from "../service-manager.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
@@ -24,12 +25,7 @@ export default defineCommand({
   foreign: k3sFlags,
   async run({ flags }) {
     const network = networkOf(flags)
-    const log = createLogger({
-      clock: realClock,
-      format: flags["log-format"],
-      level: flags.debug ? "debug" : "info",
-      write: (line) => void process.stderr.write(`${line}\n`),
-    })
+    const log = loggerOf(flags)
     const dataDir = flags["data-dir"]
     refuseSecondServer(dataDir)
     completeRestore(dataDir, realClock.now())

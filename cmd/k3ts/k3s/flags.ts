@@ -158,5 +158,6 @@ export const k3sFlags: ForeignFlags = {
   ...answers(["servicelb-namespace"], "load balancers are served by this process, without pods; leave the flag out"),
   ...answers(["tls-san-security"], "the certificate has only the names of --tls-san; leave the flag out"),
   ...answers(["advertise-port"], "the API server is advertised with the port of --https-listen-port"),
-  ...answers(["vmodule", "alsologtostderr"], "the log goes to standard error; --debug logs more"),
+  "logging-format": { kind: "value", becomes: (value) => [["log-format", value]] },
+  ...answers(["vmodule"], "the log has no levels by file; -v 4 logs more of everything"),
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { jwks, openIdConfiguration } from "../../../pkg/jwt/discovery.ts"
 import type { VerifyingKey } from "../../../pkg/jwt/signing-key.ts"
+import type { Profiler } from "../../../pkg/runtime/profiler.ts"
 import type { Registry } from "../../../pkg/metrics/registry.ts"
 import { writeYaml } from "../../../pkg/yaml/write.ts"
 import type { Aggregator } from "../aggregator/aggregator.ts"
@@ -33,6 +34,8 @@ export interface PathsOptions {
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
   readonly clock: Clock
+  /** Undefined without profiles. */
+  readonly profiler?: Profiler | undefined
   /** Returns `host:port` of the server for clients, which is known once it listens. */
   readonly serverAddress: () => string
   /** Serves what `k3ts secrets-encrypt` asks for; undefined for other paths. */
@@ -95,7 +98,7 @@ async function respond(app: Hono<Env>, exchange: Exchange, { verb, path }: Reque
   }
   const response = await app.fetch(new Request(urlOf(req.url ?? "/"), { headers }), { exchange })
   if (verb !== "get" && verb !== "head" && response.status !== 404 && !ANY_METHOD.test(path)) throw noSuchMethod()
-  for (const name of ["etag", "vary", "expires", "last-modified", "location"]) {
+  for (const name of ["etag", "vary", "expires", "last-modified", "location", "content-disposition"]) {
     const value = response.headers.get(name)
     if (value !== null && !exchange.res.headersSent) exchange.res.setHeader(name, value)
   }
@@ -192,7 +195,12 @@ function routes(options: PathsOptions): Hono<Env> {
     c.body(JSON.stringify(jwks(serviceAccounts.keys)), 200, { "Content-Type": "application/jwk-set+json", ...kept }),
   )
   for (const path of ["/", "/index.html"]) app.get(path, (c) => indented(c, { paths: indexOf(listed().groups.named) }))
-  const { flow, clock } = options
+  const { flow, clock, profiler } = options
+  if (profiler !== undefined)
+    app.get("/debug/pprof/*", async (c) => {
+      const { profileAt } = await import("./profiles.ts")
+      return (await profileAt(c.req.path, c.req.query("seconds"), profiler, c.env.exchange)) ?? c.notFound()
+    })
   if (flow !== undefined) {
     const text = (c: Context<Env>, body: string) => c.body(body, 200, { "Content-Type": "text/plain; charset=utf-8" })
     const debug = "/debug/api_priority_and_fairness"

@@ -39,7 +39,8 @@ export function tracedPipeline(pipeline: Pipeline, tracing: Tracing): Pipeline {
     return span === undefined ? pipeline.handle(request) : endingWith(tracing, span, () => pipeline.handle(request))
   }
 
-  const startOwn = (request: ApiRequest): TraceSpan => {
+  /** Returns the span of a request of this process; undefined where what it belongs to is not sampled. */
+  const startOwn = (request: ApiRequest): TraceSpan | undefined => {
     const { verb, resource, name, namespace, subresource, userAgent } = request
     const { group, version, plural } = resource
     const method = METHODS[verb]
@@ -48,13 +49,14 @@ export function tracedPipeline(pipeline: Pipeline, tracing: Tracing): Pipeline {
       kind: "server",
       attributes: { "http.request.method": method, "user_agent.original": userAgent },
     } as const
-    return tracing.start(named, options) ?? tracing.root(named, options)
+    return tracing.active() === undefined ? tracing.root(named, options) : tracing.start(named, options)
   }
 
   return {
     handle(request) {
       if (request.inProcess !== true) return execute(request)
-      return endingWith(tracing, startOwn(request), () => execute(request))
+      const span = startOwn(request)
+      return span === undefined ? execute(request) : endingWith(tracing, span, () => execute(request))
     },
     watch: (request, sink) => pipeline.watch(request, sink),
     authorize: (request) => pipeline.authorize(request),

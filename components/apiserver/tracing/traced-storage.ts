@@ -1,9 +1,9 @@
 import type { TraceSpan, Tracing } from "../../../pkg/tracing/tracing.ts"
 import type { Storage, StorageError, StorageEvent, Stored, StoreImage, Write } from "../../../pkg/storage/storage.ts"
 
-/** A write that waits for its commit, with its span if it has one. */
+/** A write that waits for its commit, with the span that it belongs to. */
 interface Waiting {
-  readonly span: TraceSpan | undefined
+  readonly cause: TraceSpan | undefined
 }
 
 /**
@@ -72,14 +72,15 @@ export class TracedStorage implements Storage {
 
   #committed(events: readonly StorageEvent[]): void {
     for (const { key, revision } of events) {
-      const span = this.#waiting.get(key)?.shift()?.span
-      if (span !== undefined) this.#tracing.causes.note(revision, span)
+      const cause = this.#waiting.get(key)?.shift()?.cause
+      if (cause !== undefined) this.#tracing.causes.note(revision, cause)
     }
   }
 
   async #followed<T>(writes: readonly Write[], run: () => Promise<T>): Promise<T> {
     const span = this.#spanOf(writes)
-    const waiting: Waiting = { span }
+    // That a request is not sampled holds for what it leads to as well.
+    const waiting: Waiting = { cause: span ?? this.#tracing.active() }
     for (const { key } of writes) this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), waiting])
     try {
       return await run()
