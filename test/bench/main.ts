@@ -11,6 +11,7 @@ import { networkPolicy } from "./network-policy.ts"
 import { node } from "./node.ts"
 import { podNetwork } from "./pod-network.ts"
 import { services } from "./services.ts"
+import { snapshot } from "./snapshot.ts"
 import { soak } from "./soak.ts"
 import { largest, testing } from "./testing.ts"
 import { watch } from "./watch.ts"
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   podNetwork,
   dns,
   services,
+  snapshot,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
