@@ -3,7 +3,6 @@ import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
 import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
-import type { ClusterSnapshotsConfig } from "../../components/cluster/snapshots.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
@@ -142,31 +141,6 @@ export function simulatedNodeConfig(flags: ServerFlags, network: ClusterNetwork)
     kubeletPort: flags["kubelet-port"] ?? 0,
   }
 }
-
-export function snapshotsConfig(flags: ServerFlags): ClusterSnapshotsConfig {
-  const { "data-dir": dataDir, "snapshot-schedule-cron": cron } = flags
-  return {
-    dataDir,
-    node: flags["node-name"] ?? defaultNodeName(),
-    ...(flags["disable-snapshots"]
-      ? {}
-      : {
-          scheduled: {
-            schedule: { cron: cron.schedule, zone: cron.zone ?? localZone() },
-            folder: snapshotFolder(flags),
-            base: flags["snapshot-name"],
-            retention: flags["snapshot-retention"],
-            compression: flags["snapshot-compress"] ? "zstd" : "none",
-          },
-        }),
-  }
-}
-
-/** Returns the folder of snapshots. It is none of the folders that a restore replaces. */
-export const snapshotFolder = (flags: Pick<ServerFlags, "data-dir" | "snapshot-dir">): string =>
-  flags["snapshot-dir"] ?? join(flags["data-dir"], "snapshots")
-
-const localZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** Whether Ingresses are served, or Gateways: they need a real node. */
 const serves = (part: "ingress" | "gateway", flags: ServerFlags): boolean =>

@@ -7,6 +7,7 @@ import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
 import { OWN_PROVIDERS } from "../../components/apiserver/encryption/own-providers.ts"
+import { snapshotFlags } from "./snapshot/flags.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { kubeletArg } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "./k3s/parts.ts"
@@ -140,24 +141,7 @@ export const serverFlags = {
     placeholder: "SIZE",
     defaultText: "128Mi",
   }),
-  "disable-snapshots": boolean("Take no snapshots by itself"),
-  "snapshot-schedule-cron": value(v.cron.prefault("0 */12 * * *"), "When snapshots are taken, in this machine's time", {
-    placeholder: "CRON",
-    defaultText: "0 */12 * * *",
-  }),
-  "snapshot-retention": value(v.count.prefault("5"), "How many of them are kept", {
-    placeholder: "COUNT",
-    defaultText: "5",
-  }),
-  "snapshot-dir": value(v.filePath.optional(), "Folder of snapshots", {
-    placeholder: "DIR",
-    path: true,
-    defaultText: "snapshots in data-dir",
-  }),
-  "snapshot-name": value(v.snapshotName.default("snapshot"), "First part of their names; node and time follow", {
-    placeholder: "NAME",
-  }),
-  "snapshot-compress": boolean("Compress snapshots with zstd", { defaultText: "true" }, true),
+  ...snapshotFlags,
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
   "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),
   "secrets-encryption-provider": oneOf(OWN_PROVIDERS, "secretbox", "How they are encrypted, from the next key on"),

@@ -1,11 +1,13 @@
 import { join } from "node:path"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Component } from "../../pkg/component/component.ts"
+import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { inOrder } from "../../pkg/snapshot/in-order.ts"
 import { readServerFiles } from "../../pkg/snapshot/server-files.ts"
 import { version } from "../../pkg/version/version.ts"
-import type { ApiServer } from "../apiserver/apiserver.ts"
 import { createSnapshots, type ScheduledConfig } from "../snapshots/snapshots.ts"
-import type { Tools } from "./clients.ts"
+import type { AssembledCluster } from "./assemble.ts"
+import { nodeUser, type Tools } from "./clients.ts"
 
 export interface ClusterSnapshotsConfig {
   readonly dataDir: string
@@ -18,16 +20,30 @@ export const snapshotSocket = (dataDir: string): string => join(dataDir, "run/sn
 
 /** Creates the component that takes snapshots of a cluster with a data directory. */
 export function clusterSnapshots(
-  { clock, log }: Tools,
-  apiServer: Pick<ApiServer, "image">,
+  tools: Tools,
+  { apiServer, clients }: Pick<AssembledCluster, "apiServer" | "clients">,
   { dataDir, node, scheduled }: ClusterSnapshotsConfig,
 ): Component {
+  const { clock, log } = tools
+  const client = clients.clientFor(nodeUser(node))
+
+  /** Shows a failure to who looks at the node; a server without one has only its log. */
+  async function warn(reason: string): Promise<void> {
+    const found = await client.get(Node, { name: node }).catch(() => undefined)
+    if (found === undefined) return
+    const events = createEventRecorder({ client, clock, log }, "k3ts-snapshots", node)
+    events.event(found, "Warning", "SnapshotFailed", reason)
+    await events.stop()
+  }
+
   return createSnapshots(
     { clock, log },
     {
       node,
       socket: snapshotSocket(dataDir),
       ...(scheduled === undefined ? {} : { scheduled }),
+      metrics: apiServer.metrics,
+      failed: (reason) => tools.spawn("event of a snapshot", () => warn(reason)),
       contents() {
         const { revision, cluster, objects } = apiServer.image()
         return {

@@ -1,23 +1,28 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import type { Logger } from "../../pkg/log/log.ts"
-import { SnapshotFolder } from "../../pkg/snapshot/folder.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
+import type { SnapshotFolder } from "../../pkg/snapshot/folder.ts"
 import type { SnapshotIndex } from "../../pkg/snapshot/format.ts"
 import { snapshotName } from "../../pkg/snapshot/names.ts"
 import { packSnapshot, type SnapshotContents } from "../../pkg/snapshot/pack.ts"
+import type { S3Store } from "../../pkg/snapshot/s3-store.ts"
 import { serveSnapshots, type SnapshotSocket } from "../../pkg/snapshot/socket.ts"
-import { prune } from "../../pkg/snapshot/store.ts"
+import { prune, type SnapshotStore } from "../../pkg/snapshot/store.ts"
+import { snapshotMetrics } from "./metrics.ts"
 import { keepSchedule, type Schedule } from "./schedule.ts"
 
 /** How snapshots are taken by themselves. */
 export interface ScheduledConfig {
   readonly schedule: Schedule
-  readonly folder: string
+  readonly folder: SnapshotFolder
   /** The first part of their names. */
   readonly base: string
   /** How many are kept. */
   readonly retention: number
   readonly compression: SnapshotIndex["compression"]
+  /** Where each is copied to. */
+  readonly s3?: { open(): Promise<S3Store>; readonly retention: number }
 }
 
 export interface SnapshotsConfig {
@@ -27,8 +32,11 @@ export interface SnapshotsConfig {
   readonly socket: string
   /** Undefined when they are off. */
   readonly scheduled?: ScheduledConfig
+  readonly metrics: Registry
   /** Returns what a snapshot of now has in it. */
   readonly contents: () => SnapshotContents
+  /** Called with the reason when a scheduled snapshot has failed. */
+  readonly failed: (reason: string) => void
 }
 
 type Context = { readonly clock: Clock; readonly log: Logger }
@@ -38,6 +46,7 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
   const { clock } = context
   const { node, scheduled } = config
   const log = context.log.child({ component: "snapshots" })
+  const metrics = snapshotMetrics(config.metrics)
   let socket: SnapshotSocket | undefined
   let endSchedule = (): void => undefined
   let stopping = new AbortController()
@@ -50,18 +59,42 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
     }
   }
 
-  async function save({ folder, base, retention, compression }: ScheduledConfig): Promise<void> {
+  async function save(how: ScheduledConfig): Promise<void> {
+    const { folder, base, retention, compression } = how
     const from = clock.monotonic()
     const name = snapshotName(base, node, clock.now(), compression === "zstd")
     try {
-      const store = new SnapshotFolder(folder)
-      const { location, size } = await store.save(name, pack(compression))
-      log.info("Saved a snapshot", { name, location, bytes: size, ms: Math.round(clock.monotonic() - from) })
-      for (const old of await prune(store, { base, node, keep: retention }))
-        log.info("Removed a snapshot", { name: old })
+      const { location, size } = await folder.save(name, pack(compression))
+      await pruneIn(folder, base, retention)
+      if (how.s3 !== undefined) await copy(name, how, how.s3)
+      const seconds = (clock.monotonic() - from) / 1000
+      metrics.saved({ at: clock.now(), bytes: size, seconds })
+      log.info("Saved a snapshot", { name, location, bytes: size, ms: Math.round(seconds * 1000) })
     } catch (err) {
-      if (!stopping.signal.aborted) log.error("Failed to save a snapshot", { name, err })
+      if (stopping.signal.aborted) return
+      metrics.failed()
+      log.error("Failed to save a snapshot", { name, err })
+      config.failed(err instanceof Error ? err.message : String(err))
     }
+  }
+
+  async function copy(
+    name: string,
+    { folder, base }: ScheduledConfig,
+    s3: NonNullable<ScheduledConfig["s3"]>,
+  ): Promise<void> {
+    const store = await s3.open()
+    try {
+      const location = await store.upload(name, folder.pathOf(name))
+      log.info("Copied a snapshot", { name, location })
+      await pruneIn(store, base, s3.retention)
+    } finally {
+      store.close()
+    }
+  }
+
+  async function pruneIn(store: SnapshotStore, base: string, keep: number): Promise<void> {
+    for (const name of await prune(store, { base, node, keep })) log.info("Removed a snapshot", { name })
   }
 
   return {
@@ -69,8 +102,10 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
     async start() {
       stopping = new AbortController()
       socket = await serveSnapshots(config.socket, ({ compression }) => pack(compression), clock)
-      if (scheduled !== undefined)
-        endSchedule = keepSchedule(clock, scheduled.schedule, () => (saving = save(scheduled)))
+      if (scheduled === undefined) return
+      const newest = await scheduled.folder.newestOf(scheduled.base, node)
+      if (newest !== undefined) metrics.foundNewest(newest)
+      endSchedule = keepSchedule(clock, scheduled.schedule, () => (saving = save(scheduled)))
     },
     async stop() {
       endSchedule()

@@ -3,10 +3,10 @@ import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import process from "node:process"
 import { pathToFileURL } from "node:url"
-import { fileError } from "../files/files.ts"
+import { fileError, removeIfPossible } from "../files/files.ts"
 import { verifySnapshot } from "./unpack.ts"
 import { SnapshotError, type SnapshotSource } from "./format.ts"
-import { isSnapshotName } from "./names.ts"
+import { isSnapshotName, timeInName } from "./names.ts"
 import { withFile } from "./sources.ts"
 import type { ListedSnapshot, SnapshotStore } from "./store.ts"
 
@@ -48,7 +48,7 @@ export class SnapshotFolder implements SnapshotStore {
       await syncFolder(this.#path)
       return { name, location: pathToFileURL(target).href, size, content }
     } catch (err) {
-      await rm(aside, { force: true })
+      removeIfPossible(aside)
       throw fileError("save", target, err)
     }
   }
@@ -67,6 +67,12 @@ export class SnapshotFolder implements SnapshotStore {
       found.push({ listed, time: content instanceof Error ? mtimeMs : content.time })
     }
     return found.sort((a, b) => a.time - b.time).map(({ listed }) => listed)
+  }
+
+  /** Returns the time in the names of the newest of a base and node, in seconds; undefined when there is none. */
+  async newestOf(base: string, node: string): Promise<number | undefined> {
+    const times = (await this.#entries()).flatMap(({ name }) => timeInName(name, base, node) ?? [])
+    return times.length === 0 ? undefined : Math.max(...times)
   }
 
   async delete(name: string): Promise<boolean> {

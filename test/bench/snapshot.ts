@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createApiServer } from "../../components/apiserver/apiserver.ts"
+import { Clients } from "../../components/cluster/clients.ts"
 import { clusterSnapshots, snapshotSocket } from "../../components/cluster/snapshots.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
@@ -102,7 +103,8 @@ async function* underLoad(dataDir: string): AsyncGenerator<Figure> {
   })
   const never = new AbortController().signal
   await server.start(never)
-  const snapshots = clusterSnapshots(tools, server, { dataDir, node: "bench" })
+  const clients = new Clients(tools, (user) => server.transportFor(user))
+  const snapshots = clusterSnapshots(tools, { apiServer: server, clients }, { dataDir, node: "bench" })
   await snapshots.start(never)
   const client = newClient(server.transportFor({ name: "admin", groups: ["system:masters", "system:authenticated"] }))
   const acknowledged = new Map<string, string>()
@@ -116,7 +118,7 @@ async function* underLoad(dataDir: string): AsyncGenerator<Figure> {
       const from = performance.now()
       const name = `w${writer}-${n}`
       const { metadata } = await client.create(ConfigMap, { metadata: { name, namespace: "default" }, data: { name } })
-      acknowledged.set(name, metadata.uid)
+      acknowledged.set(name, metadata.uid ?? "")
       delays.push(performance.now() - from)
     }
   })

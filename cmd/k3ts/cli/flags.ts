@@ -22,6 +22,8 @@ export interface FlagNote {
   readonly path?: boolean
   /** Further variables that set it, for users of k3s. */
   readonly variables?: readonly string[]
+  /** Refused on the command line, which every user of the machine can see. */
+  readonly secret?: boolean
   /** The default in the help, when the schema has none because it depends on the machine. */
   readonly defaultText?: string
 }

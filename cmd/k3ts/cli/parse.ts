@@ -53,6 +53,11 @@ export function splitArguments(
     const note = schema === undefined ? stranger : noteOf(schema)
     if (note === undefined)
       throw new UsageError(`unknown flag ${written}${didYouMean(written.replace(/^-+/, ""), Object.keys(shape), "--")}`)
+    if (schema !== undefined && noteOf(schema).secret === true)
+      throw new UsageError(
+        `${written} must not be on the command line, which every user of this machine can see: set ` +
+          `${variablesOf(name, schema)[0]}, or ${name} in the config file`,
+      )
     let given = equals < 0 ? undefined : arg.slice(equals + 1)
     if (given === undefined) {
       if (note.kind === "boolean") given = "true"

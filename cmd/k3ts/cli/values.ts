@@ -91,6 +91,18 @@ export const cron = z.string().transform((text, { issues }) => {
   return z.NEVER
 })
 
+/** `s3.example.org`, `192.0.2.1:9000`, `[2001:db8::1]:9000` */
+export const hostAndPort = checked((text) => {
+  const url = `http://${text}`
+  return URL.canParse(url) && !/[/@?#\s]/.test(text) && new URL(url).hostname !== ""
+}, "must be a host, and a port if need be, as in s3.example.org:9000")
+
+/** `backups/k3ts`, without the slashes at its ends. */
+export const keyPrefix = reading((text) => {
+  const inner = text.replace(/^\/+|\/+$/g, "")
+  return inner.length <= 512 && !/[\0-\x1f]|\/\/|(^|\/)\.\.?(\/|$)/.test(inner) ? inner : undefined
+}, "must be a path, as in backups/k3ts")
+
 export const snapshotName = checked(isSnapshotName, "must be letters, digits, '.', '_' and '-'")
 
 /** An octal mode, as of chmod. */

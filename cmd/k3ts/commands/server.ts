@@ -8,7 +8,8 @@ import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
-import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig, snapshotsConfig } from "../cluster-config.ts"
+import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
+import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
@@ -118,7 +119,7 @@ async function run(
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
   const snapshots = {
-    component: clusterSnapshots(context, apiServer, snapshotsConfig(flags)),
+    component: clusterSnapshots(context, cluster, snapshotsConfig(flags)),
     after: [apiServer.name],
   }
   await runComponents([...inOrder(cluster), snapshots, ...node], {

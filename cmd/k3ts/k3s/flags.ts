@@ -59,8 +59,19 @@ export const k3sFlags: ForeignFlags = {
   "disable-network-policy": disables("network-policy"),
   "disable-controller-manager": disables("controller-manager"),
 
-  ...withoutEtcd("boolean", ["disable-snapshots", "snapshot-compress"]),
+  ...withoutEtcd("boolean", ["disable-snapshots", "snapshot-compress", "s3", "s3-insecure", "s3-skip-ssl-verify"]),
   ...withoutEtcd("value", ["snapshot-schedule-cron", "snapshot-retention", "snapshot-dir", "snapshot-name"]),
+  ...withoutEtcd("value", ["s3-endpoint", "s3-endpoint-ca", "s3-access-key", "s3-bucket", "s3-region", "s3-folder"]),
+  ...withoutEtcd("value", ["s3-timeout", "s3-retention"]),
+  ...answers(
+    ["etcd-s3-secret-key"],
+    "set AWS_SECRET_ACCESS_KEY or K3TS_S3_SECRET_KEY, or s3-secret-key in the config file",
+  ),
+  ...answers(["etcd-s3-proxy"], "S3 is reached directly; leave the flag out"),
+  ...answers(
+    ["etcd-s3-config-secret"],
+    "the keys of S3 are not kept in the cluster that they are to bring back: use the config file or the environment",
+  ),
 
   "kube-apiserver-arg": passes("kube-apiserver", {
     "advertise-address": "advertise-address",

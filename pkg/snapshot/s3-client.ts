@@ -1,0 +1,172 @@
+/**
+ * The few requests to S3-compatible storage that snapshots need. Buckets are named in the path, which every such
+ * storage takes. Bun has an S3 client, too, but it takes no certificate authority of one's own.
+ */
+import { createReadStream } from "node:fs"
+import { Agent as HttpAgent, request as http, type IncomingMessage } from "node:http"
+import { Agent as HttpsAgent, request as https } from "node:https"
+import { pipeline } from "node:stream/promises"
+import aws4 from "aws4"
+import type { Clock } from "../clock/clock.ts"
+
+export interface S3Config {
+  /** Host, with a port where it has one of its own. */
+  readonly endpoint: string
+  readonly region: string
+  readonly bucket: string
+  /** The part of the keys before the names, without slashes at its ends; empty for none. */
+  readonly folder: string
+  readonly accessKey: string
+  readonly secretKey: string
+  readonly sessionToken?: string | undefined
+  /** Without TLS. */
+  readonly insecure: boolean
+  /** Whoever signed the server's certificate. */
+  readonly skipVerify: boolean
+  /** PEM of the authorities of the server's certificate; those of the system unless given. */
+  readonly caPem?: string | undefined
+  /** The most time that a request may take, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+export interface S3Request {
+  readonly method: "GET" | "PUT" | "DELETE" | "HEAD"
+  /** The key in the bucket; empty for the bucket itself. */
+  readonly key: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  /** The file that is sent. */
+  readonly body?: { readonly path: string; readonly size: number; readonly sha256: string }
+}
+
+export interface S3Answer {
+  readonly status: number
+  readonly headers: IncomingMessage["headers"]
+  readonly body: Buffer
+}
+
+/** Largest answer: a block of a snapshot, or a page of a list. */
+const MOST_ANSWER_BYTES = 80 * 2 ** 20
+/** SHA-256 of nothing. */
+const EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+export class S3Client {
+  readonly #config: S3Config
+  readonly #clock: Clock
+  readonly #agent: HttpAgent | HttpsAgent
+
+  constructor(config: S3Config, clock: Clock) {
+    this.#config = config
+    this.#clock = clock
+    const { insecure, skipVerify, caPem } = config
+    this.#agent = insecure
+      ? new HttpAgent({ keepAlive: true })
+      : new HttpsAgent({
+          keepAlive: true,
+          rejectUnauthorized: !skipVerify,
+          ...(caPem === undefined ? {} : { ca: caPem }),
+        })
+  }
+
+  /** Ends the connections. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  /** Returns the answer, whatever its status. @throws Error that names the endpoint, and never a key or a signature */
+  async send(request: S3Request): Promise<S3Answer> {
+    try {
+      return await this.#send(request)
+    } catch (cause) {
+      const { message } = cause as Error
+      throw new Error(`Cannot reach S3 at ${this.#config.endpoint}: ${message}`, { cause })
+    }
+  }
+
+  /** Returns the answer. @throws Error with the code and the words of the storage, when it is none of `wanted` */
+  async expect(request: S3Request, ...wanted: readonly number[]): Promise<S3Answer> {
+    const answer = await this.send(request)
+    if (wanted.includes(answer.status)) return answer
+    const { endpoint, bucket } = this.#config
+    const xml = answer.body.toString("utf8", 0, 16 * 1024)
+    const told = [textOf(xml, "Code"), textOf(xml, "Message")].filter((text) => text !== undefined).join(": ")
+    throw new Error(
+      `S3 at ${endpoint} refused ${request.method} ${bucket}/${request.key}: ${told || `status ${answer.status}`}`,
+    )
+  }
+
+  async #send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Answer> {
+    const { endpoint, bucket, region, insecure, accessKey, secretKey, sessionToken, timeoutMs } = this.#config
+    const search = new URLSearchParams(query).toString().replaceAll("+", "%20")
+    const path = `/${[bucket, ...key.split("/")].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
+    const signed = aws4.sign(
+      {
+        service: "s3",
+        region,
+        method,
+        path,
+        host: endpoint,
+        headers: {
+          ...headers,
+          "X-Amz-Date": isoBasic(this.#clock.now()),
+          "X-Amz-Content-Sha256": body?.sha256 ?? EMPTY,
+          ...(body === undefined ? {} : { "Content-Length": body.size, "Content-Type": "application/zstd" }),
+        },
+      },
+      { accessKeyId: accessKey, secretAccessKey: secretKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
+    )
+    const { hostname, port } = new URL(`${insecure ? "http" : "https"}://${endpoint}`)
+    const options = {
+      method,
+      path,
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      headers: signed.headers ?? {},
+      agent: this.#agent,
+      ...(port === "" ? {} : { port: Number(port) }),
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<S3Answer>()
+    const sending = (insecure ? http : https)(options, (answer) => void received(answer, method).then(resolve, reject))
+    const timer = this.#clock.setTimeout(
+      () => sending.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+      "watchdog",
+    )
+    sending.on("error", reject)
+    if (body === undefined) sending.end()
+    else pipeline(createReadStream(body.path), sending).catch(reject)
+    return promise.finally(() => timer.cancel())
+  }
+}
+
+async function received(answer: IncomingMessage, method: S3Request["method"]): Promise<S3Answer> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of answer) {
+    parts.push(part as Buffer)
+    bytes += (part as Buffer).length
+    if (bytes > MOST_ANSWER_BYTES) throw new Error(`the answer to ${method} is larger than ${MOST_ANSWER_BYTES} bytes`)
+  }
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(parts) }
+}
+
+/** `20260102T030405Z` */
+const isoBasic = (ms: number): string => new Date(ms).toISOString().replace(/[:-]|\.\d{3}/g, "")
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }
+
+/** Returns the text of the first element of this name, in the simple XML that S3 answers with. */
+export function textOf(xml: string, element: string): string | undefined {
+  const start = xml.indexOf(`<${element}>`)
+  const end = start === -1 ? -1 : xml.indexOf(`</${element}>`, start)
+  if (end === -1) return undefined
+  return xml
+    .slice(start + element.length + 2, end)
+    .replace(/&(amp|lt|gt|quot|apos|#x?[\da-f]{1,6});/gi, (whole, name: string) =>
+      name.startsWith("#") ? character(name.slice(1)) : (ENTITIES[name] ?? whole),
+    )
+}
+
+function character(number: string): string {
+  const code = /^x/i.test(number) ? Number.parseInt(number.slice(1), 16) : Number.parseInt(number, 10)
+  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : ""
+}

@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { stat } from "node:fs/promises"
+import { SnapshotError, readIndex, type SnapshotSource } from "./format.ts"
+import { isSnapshotName } from "./names.ts"
+import { textOf, type S3Client, type S3Config } from "./s3-client.ts"
+import type { ListedSnapshot, SnapshotStore } from "./store.ts"
+
+/** The most that S3 takes in one request. */
+const MOST_BYTES = 5 * 2 ** 30
+/** What is read at once from the end of a snapshot: the index of all but very large ones. */
+const END_BYTES = 64 * 1024
+const PAGES = 100
+
+/** Snapshots in a bucket of S3-compatible storage. */
+export class S3Store implements SnapshotStore {
+  readonly #client: S3Client
+  readonly #bucket: string
+  readonly #prefix: string
+
+  constructor(client: S3Client, { bucket, folder }: Pick<S3Config, "bucket" | "folder">) {
+    this.#client = client
+    this.#bucket = bucket
+    this.#prefix = folder === "" ? "" : `${folder}/`
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  /** Copies a snapshot file to the bucket, which compares its SHA-256, and returns the URL. */
+  async upload(name: string, path: string): Promise<string> {
+    const { size } = await stat(path)
+    if (size > MOST_BYTES)
+      throw new SnapshotError(`Cannot copy ${path} to S3: it has ${size} bytes, and one request takes ${MOST_BYTES}`)
+    const hash = createHash("sha256")
+    for await (const part of createReadStream(path)) hash.update(part as Buffer)
+    await this.#client.expect(
+      { method: "PUT", key: this.#key(name), body: { path, size, sha256: hash.digest("hex") } },
+      200,
+    )
+    return this.#location(name)
+  }
+
+  /** Lists what has the name of a snapshot. Of each only the index is read, not the blocks. */
+  async list(): Promise<readonly ListedSnapshot[]> {
+    const found: { readonly listed: ListedSnapshot; readonly time: number }[] = []
+    for (const { name, size, time } of await this.#objects()) {
+      const content = await readIndex(this.#source(name, size, END_BYTES)).catch((err: unknown) =>
+        err instanceof Error ? err : new Error(String(err)),
+      )
+      const listed = { name, location: this.#location(name), size, content }
+      found.push({ listed, time: content instanceof Error ? time : content.time })
+    }
+    return found.sort((a, b) => a.time - b.time).map(({ listed }) => listed)
+  }
+
+  async delete(name: string): Promise<boolean> {
+    const key = this.#key(name)
+    const { status } = await this.#client.expect({ method: "HEAD", key }, 200, 404)
+    if (status === 404) return false
+    await this.#client.expect({ method: "DELETE", key }, 200, 204)
+    return true
+  }
+
+  /** Reads a snapshot, part by part. @throws Error when there is none of this name */
+  async open<T>(name: string, use: (source: SnapshotSource) => Promise<T>): Promise<T> {
+    const { headers } = await this.#client.expect({ method: "HEAD", key: this.#key(name) }, 200)
+    return use(this.#source(name, Number(headers["content-length"] ?? 0), 0))
+  }
+
+  #location(name: string): string {
+    return `s3://${this.#bucket}/${this.#prefix}${name}`
+  }
+
+  #key(name: string): string {
+    if (!isSnapshotName(name)) throw new SnapshotError(`Cannot use the snapshot name ${JSON.stringify(name)} in S3`)
+    return this.#prefix + name
+  }
+
+  /** Reads ranges; the last `ahead` bytes with one request. */
+  #source(name: string, size: number, ahead: number): SnapshotSource {
+    const location = this.#location(name)
+    const fetched = async (offset: number, length: number): Promise<Buffer> => {
+      if (length === 0) return Buffer.alloc(0)
+      const headers = { Range: `bytes=${offset}-${offset + length - 1}` }
+      const { body } = await this.#client.expect({ method: "GET", key: this.#key(name), headers }, 200, 206)
+      if (body.length !== length) throw new SnapshotError(`Cannot read ${location}: it changed while it was read`)
+      return body
+    }
+    const from = Math.max(0, size - ahead)
+    let end: Promise<Buffer> | undefined
+    return {
+      name: location,
+      size,
+      async read(offset, length) {
+        if (ahead === 0 || offset < from) return fetched(offset, length)
+        end ??= fetched(from, size - from)
+        return (await end).subarray(offset - from, offset - from + length)
+      },
+    }
+  }
+
+  async #objects(): Promise<readonly { name: string; size: number; time: number }[]> {
+    const objects: { name: string; size: number; time: number }[] = []
+    let token: string | undefined
+    for (let page = 0; page < PAGES; page++) {
+      const more = token === undefined ? {} : { "continuation-token": token }
+      const query = { "list-type": "2", prefix: this.#prefix, delimiter: "/", ...more }
+      const xml = (await this.#client.expect({ method: "GET", key: "", query }, 200)).body.toString()
+      for (const content of xml.split("<Contents>").slice(1)) {
+        const name = textOf(content, "Key")?.slice(this.#prefix.length) ?? ""
+        const [size, time] = [Number(textOf(content, "Size")), Date.parse(textOf(content, "LastModified") ?? "")]
+        if (isSnapshotName(name) && Number.isSafeInteger(size)) objects.push({ name, size, time: time || 0 })
+      }
+      token = textOf(xml, "IsTruncated") === "true" ? textOf(xml, "NextContinuationToken") : undefined
+      if (token === undefined) return objects
+    }
+    throw new SnapshotError(
+      `Cannot list s3://${this.#bucket}/${this.#prefix}: it has more than ${PAGES * 1000} objects`,
+    )
+  }
+}
