@@ -1,7 +1,7 @@
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { RESOURCES } from "../../pkg/api/resources.ts"
 import type { SnapshotObject } from "../../pkg/snapshot/records.ts"
-import type { Storage, Stored } from "../../pkg/storage/storage.ts"
+import type { Storage, Stored, StoreImage } from "../../pkg/storage/storage.ts"
 import { resourceOf } from "../../pkg/storage/sorted-keys.ts"
 
 /** The stored objects at one revision. They are values, which later writes do not change. */
@@ -24,20 +24,22 @@ export const CLUSTER_KEY = `${Namespace.prefix}kube-system`
 
 /** Takes a few milliseconds for a hundred thousand objects: none is read or encoded yet. */
 export function clusterImage(storage: Storage): ClusterImage {
-  const { revision, objects } = storage.image()
+  const image = storage.image()
   return {
-    revision,
+    revision: image.revision,
     cluster: storage.get(CLUSTER_KEY)?.object.metadata.uid ?? "",
-    objects: objects.map((stored) => new ImageObject(stored)),
+    objects: image.objects.map((stored) => new ImageObject(stored, image)),
   }
 }
 
-/** Reads the JSON only when it is asked for, and says how the store keeps the object. */
+/** Reads the content only when it is asked for, and says how the store keeps the object. */
 class ImageObject implements SnapshotObject {
   readonly #stored: Stored
+  readonly #image: StoreImage
 
-  constructor(stored: Stored) {
+  constructor(stored: Stored, image: StoreImage) {
     this.#stored = stored
+    this.#image = image
   }
 
   get key(): string {
@@ -58,7 +60,17 @@ class ImageObject implements SnapshotObject {
   get seldomRead(): boolean {
     return SELDOM_READ.has(resourceOf(this.key) ?? "")
   }
-  get json(): Uint8Array {
-    return this.#stored.json
+  get value(): Uint8Array {
+    return this.#image.valueOf(this.#stored)
+  }
+}
+
+/** Returns the UID in the JSON of an object; empty where it is encrypted, or has none. */
+export function uidIn(value: Uint8Array | undefined): string {
+  try {
+    const { metadata } = JSON.parse(Buffer.from(value ?? []).toString()) as { metadata?: { uid?: string } }
+    return metadata?.uid ?? ""
+  } catch {
+    return ""
   }
 }

@@ -16,8 +16,8 @@ export interface SnapshotObject {
   readonly transient: boolean
   /** Whether it is kept on disk only (Event). */
   readonly seldomRead: boolean
-  /** UTF-8 JSON. */
-  readonly json: Uint8Array
+  /** UTF-8 JSON, or what the store wrote in its place where it is encrypted on the disk. */
+  readonly value: Uint8Array
 }
 
 /** A file below `<data-dir>/server`. */
@@ -39,8 +39,8 @@ export const isFile = (record: SnapshotRecord): record is SnapshotFile => "path"
 /** Returns the parts of a record, in order. */
 export function encodeRecord(record: SnapshotRecord): readonly Uint8Array[] {
   if (isFile(record)) return framed({ file: record.path }, record.content)
-  const { key, revision, created, time, transient, seldomRead, json } = record
-  return framed({ key, revision, created, time, transient, seldomRead }, json)
+  const { key, revision, created, time, transient, seldomRead, value } = record
+  return framed({ key, revision, created, time, transient, seldomRead }, value)
 }
 
 const framed = (head: object, content: Uint8Array): readonly Uint8Array[] => [
@@ -93,6 +93,6 @@ function recordOf(head: Head, content: Uint8Array, name: string): SnapshotRecord
     time: time as number,
     transient,
     seldomRead,
-    json: content,
+    value: content,
   }
 }

@@ -19,7 +19,7 @@ function contents(count: number): SnapshotContents {
     time: INFO.time + i,
     transient: i % 3 === 0,
     seldomRead: i % 5 === 0,
-    json: bytes(`{"n":${i},\n"text":"${String(i).repeat(3000)}é"}`),
+    value: bytes(`{"n":${i},\n"text":"${String(i).repeat(3000)}é"}`),
   }))
   const files = [
     { path: "token", content: bytes("secret\n") },
@@ -61,7 +61,9 @@ describe("a snapshot", () => {
 })
 
 const withBuffers = (record: SnapshotRecord): SnapshotRecord =>
-  "path" in record ? { ...record, content: Buffer.from(record.content) } : { ...record, json: Buffer.from(record.json) }
+  "path" in record
+    ? { ...record, content: Buffer.from(record.content) }
+    : { ...record, value: Buffer.from(record.value) }
 
 describe("a snapshot is refused", () => {
   const changed = (file: Buffer, at: number) => {

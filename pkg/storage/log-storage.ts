@@ -128,7 +128,7 @@ export abstract class LogStorage implements Storage {
   }
 
   image(): StoreImage {
-    return { revision: this.#revision, objects: this.live.all() }
+    return { revision: this.#revision, objects: this.live.all(), valueOf: ({ json }) => json }
   }
 
   compact(revision: number): void {

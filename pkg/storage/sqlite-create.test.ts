@@ -21,7 +21,9 @@ const kept = (revision: number, name: string, more: Partial<KeptObject> = {}): K
   time: 1000,
   transient: false,
   seldomRead: false,
-  json: Buffer.from(`{"apiVersion":"v1","kind":"Thing","metadata":{"name":"${name}","resourceVersion":"${revision}"}}`),
+  value: Buffer.from(
+    `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"${name}","resourceVersion":"${revision}"}}`,
+  ),
   ...more,
 })
 async function* given(...objects: readonly KeptObject[]): AsyncGenerator<KeptObject> {

@@ -14,7 +14,8 @@ export interface KeptObject {
   readonly transient: boolean
   /** See Write.seldomRead. */
   readonly seldomRead: boolean
-  readonly json: Uint8Array
+  /** As it stands on the disk: UTF-8 JSON, or encrypted. */
+  readonly value: Uint8Array
 }
 
 /** Objects that one transaction writes. */
@@ -41,13 +42,13 @@ export async function createStore(
     const rows = new FreshRows(db)
     let [count, last] = [0, 0]
     db.exec("BEGIN")
-    for await (const { json, transient, seldomRead, ...object } of objects) {
+    for await (const { transient, seldomRead, ...object } of objects) {
       if (object.revision <= last || object.revision > revision || object.created > object.revision)
         throw damaged(file, `revision ${object.revision} of ${object.key} is out of order`)
       last = object.revision
       const type = TYPES.indexOf(object.created === object.revision ? "create" : "update")
       const flags = (transient ? TRANSIENT : 0) + (seldomRead ? SELDOM_READ : 0)
-      rows.add({ ...object, value: json, type: type + flags, author })
+      rows.add({ ...object, type: type + flags, author })
       if (++count % AT_ONCE === 0) db.exec("COMMIT; BEGIN")
     }
     rows.end(revision)

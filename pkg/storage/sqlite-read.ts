@@ -45,14 +45,14 @@ export function readObject(file: string, key: string): KeptObject | undefined {
   })
 }
 
-const keptObject = ([revision, key, type, created, , , , , json, time]: Row): KeptObject => ({
+const keptObject = ([revision, key, type, created, , , , , value, time]: Row): KeptObject => ({
   key,
   revision,
   created,
   time,
   transient: (type & TRANSIENT) !== 0,
   seldomRead: (type & SELDOM_READ) !== 0,
-  json,
+  value,
 })
 
 function reading<T>(file: string, use: (db: SqliteDatabase) => T): T {

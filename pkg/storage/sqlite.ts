@@ -28,7 +28,7 @@ import { forgetHolder } from "./sqlite-holder.ts"
 import { LiveList } from "./sqlite-live.ts"
 import { checkChain } from "./sqlite-load.ts"
 import { openStore, type OpenOptions } from "./sqlite-open.ts"
-import { StorageError, type StorageEvent } from "./storage.ts"
+import { StorageError, type StorageEvent, type StoreImage } from "./storage.ts"
 import { reencryptRows, type Reencryption } from "./sqlite-reencrypt.ts"
 import { type Elsewhere, type ParseObject, StoredObject } from "./stored-object.ts"
 import { IDENTITY, isSealed, opened, sealed, type ValueTransformer } from "./value-transformer.ts"
@@ -143,6 +143,26 @@ export class SqliteStorage extends LogStorage {
   /** Sets the most pages (of 8 KiB) that the file may have; beyond them writes fail as on a full disk. */
   limitPages(pages: number): void {
     this.#db.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`)
+  }
+
+  override image(): StoreImage {
+    const image = super.image()
+    const transformer = this.#transformer
+    if (transformer === undefined) return image
+    return {
+      ...image,
+      valueOf: (stored) => {
+        const { key, revision } = stored
+        try {
+          return sealed(transformer, stored.json, { key, revision })
+        } catch (err) {
+          // What cannot be decrypted now may be so again with the right keys: it is passed on as it is.
+          const [row] = this.#row.rows(revision)
+          if (row === undefined) throw err
+          return checkRow(row, this.#file)[8]
+        }
+      },
+    }
   }
 
   /** Encrypts and decrypts with this transformer from now on; undefined: values are written as JSON. */

@@ -62,6 +62,8 @@ export interface Stored {
 export interface StoreImage {
   readonly revision: number
   readonly objects: readonly Stored[]
+  /** Returns the content of one of them as the store writes it: encrypted where it is, with the keys of then. */
+  valueOf(stored: Stored): Uint8Array
 }
 
 export interface Write {

@@ -52,8 +52,8 @@ async function* objects(): AsyncGenerator<KeptObject> {
       data: { random, text: "all the same ".repeat(HALF_BYTES / 13) },
     }
     const key = `/registry/core/configmaps/default/c${i}`
-    const json = Buffer.from(JSON.stringify(object))
-    yield { key, revision: i, created: i, time: 0, transient: false, seldomRead: false, json }
+    const value = Buffer.from(JSON.stringify(object))
+    yield { key, revision: i, created: i, time: 0, transient: false, seldomRead: false, value }
     if (i % 100 === 0) await Promise.resolve()
   }
 }
@@ -143,7 +143,7 @@ async function* underLoad(dataDir: string): AsyncGenerator<Figure> {
   await folder.open("s", async (source) => {
     for await (const record of (await openSnapshot(source)).records()) {
       if (isFile(record) || !/\/w\d+-\d+$/.test(record.key)) continue
-      const { metadata } = JSON.parse(Buffer.from(record.json).toString()) as {
+      const { metadata } = JSON.parse(Buffer.from(record.value).toString()) as {
         metadata: { name: string; uid: string }
       }
       found.set(metadata.name, metadata.uid)

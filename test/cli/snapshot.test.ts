@@ -182,6 +182,36 @@ describe("k3ts snapshot restore", () => {
   }, 60_000)
 })
 
+test("a Secret that is encrypted on the disk is encrypted in the snapshot, and can be read after a restore", async () => {
+  // given a server that encrypts Secrets
+  const dataDir = join(root, "encrypted")
+  mkdirSync(dataDir)
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { word: "xyzzy-plugh" } }
+  const path = "/api/v1/namespaces/default/secrets"
+  const files: string[] = []
+  {
+    await using server = await startServer({ dataDir, flags: ["--secrets-encryption"] })
+    await server.send("POST", path, secret)
+
+    // when snapshots are saved of the running server, and of the stopped one
+    files.push(pathIn((await snapshot("save", dataDir, "--snapshot-compress=false")).stdout))
+  }
+  files.push(pathIn((await snapshot("save", dataDir, "--snapshot-compress=false", "--name", "stopped")).stdout))
+
+  // then neither has its content, and a server has it after a restore of either
+  for (const [i, file] of files.entries()) {
+    const saved = readFileSync(file)
+    expect([saved.includes("/registry/core/secrets/default/s"), saved.includes(btoa("xyzzy-plugh"))]).toEqual([
+      true,
+      false,
+    ])
+    const restored = join(root, `decrypted-${i}`)
+    expect((await snapshot("restore", restored, file)).code).toBe(0)
+    await using server = await start(restored)
+    expect((await server.get(`${path}/s`)).body.toString()).toContain(btoa("xyzzy-plugh"))
+  }
+}, 60_000)
+
 test("k3ts snapshot list tells of damage, and delete and prune remove", async () => {
   const { dataDir, file } = await stopped("listed")
   const name = file.split("/").at(-1)!

@@ -6,7 +6,7 @@
 import { X509Certificate } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { basename, join } from "node:path"
-import { CLUSTER_KEY } from "../../../components/apiserver/cluster-image.ts"
+import { CLUSTER_KEY, uidIn } from "../../../components/apiserver/cluster-image.ts"
 import { databaseFile } from "../../../components/apiserver/open-storage.ts"
 import { fileError, readIfExists } from "../../../pkg/files/files.ts"
 import type { SnapshotIndex, SnapshotSource } from "../../../pkg/snapshot/format.ts"
@@ -116,7 +116,7 @@ async function* objectsOf(
 function refuseOtherCluster(dataDir: string, staging: string, { cluster }: SnapshotIndex): void {
   const present = clusterIn(dataDir)
   const [before, after] =
-    present !== undefined && cluster !== ""
+    present !== "" && cluster !== ""
       ? [present, cluster]
       : [publicKeyIn(join(serverOf(dataDir), CA)), publicKeyIn(join(staging, CA))]
   if (before === undefined || after === undefined || before === after) return
@@ -126,17 +126,12 @@ function refuseOtherCluster(dataDir: string, staging: string, { cluster }: Snaps
   )
 }
 
-/** The UID of the cluster; undefined when there is none, or when its database cannot be read. */
-function clusterIn(dataDir: string): string | undefined {
-  const file = databaseFile(dataDir)
-  if (!existsSync(file)) return undefined
+/** The UID of the cluster; empty when there is none, or when its database cannot be read: a reason to restore. */
+function clusterIn(dataDir: string): string {
   try {
-    const object = readObject(file, CLUSTER_KEY)
-    if (object === undefined) return undefined
-    const { metadata } = JSON.parse(Buffer.from(object.json).toString()) as { metadata: { uid?: string } }
-    return metadata.uid
+    return uidIn(readObject(databaseFile(dataDir), CLUSTER_KEY)?.value)
   } catch {
-    return undefined // a damaged database is a reason to restore
+    return ""
   }
 }
 

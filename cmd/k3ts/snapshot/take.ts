@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { CLUSTER_KEY } from "../../../components/apiserver/cluster-image.ts"
+import { CLUSTER_KEY, uidIn } from "../../../components/apiserver/cluster-image.ts"
 import { databaseFile } from "../../../components/apiserver/open-storage.ts"
 import { snapshotSocket } from "../../../components/cluster/snapshots.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -41,15 +41,10 @@ async function* ofStoppedServer(
   const lock = lockDataDir(dataDir)
   try {
     const { revision, objects } = readStore(file)
-    const namespace = objects.find(({ key }) => key === CLUSTER_KEY)
-    const { metadata } = JSON.parse(
-      namespace === undefined ? '{"metadata":{}}' : Buffer.from(namespace.json).toString(),
-    ) as {
-      readonly metadata: { readonly uid?: string }
-    }
+    const cluster = uidIn(objects.find(({ key }) => key === CLUSTER_KEY)?.value)
     yield* packSnapshot(
       {
-        info: { revision, time: realClock.now(), version, node, cluster: metadata.uid ?? "" },
+        info: { revision, time: realClock.now(), version, node, cluster },
         files: readServerFiles(join(dataDir, "server")),
         objects,
       },
