@@ -6,6 +6,7 @@ import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
+import { readRegistries } from "../../components/containerd/registries/registries.ts"
 import { manifestFolder } from "../../components/deployer/folder.ts"
 import { processProfiler } from "../../pkg/runtime/profiler.ts"
 import { KUBELET_PORT } from "../../pkg/component/node-connector.ts"
@@ -79,6 +80,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
 export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): HostNodeConfig {
   const { disable, "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
   const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
+  const registries = endpoint === undefined ? readRegistries(flags["private-registry"]) : undefined
   return {
     nodeName: flags["node-name"] ?? defaultNodeName(),
     nodeIps: nodeIps(flags),
@@ -86,6 +88,7 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     dataDir: flags["data-dir"],
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     ...(pauseImage === undefined ? {} : { pauseImage }),
+    ...(registries === undefined ? {} : { registries }),
     clusterCidrs: network.clusterCidrs,
     firstNodeRanges: network.firstNodeRanges,
     clusterDomain: flags["cluster-domain"],

@@ -255,6 +255,11 @@ export const serverFlags = {
     "Image of the container that holds a pod's namespaces",
     { placeholder: "IMAGE", defaultText: "a built-in one" },
   ),
+  "private-registry": value(
+    v.filePath.default("/etc/k3ts/registries.yaml"),
+    "File with mirrors, credentials and certificates of image registries",
+    { placeholder: "FILE", path: true },
+  ),
   "resolv-conf": value(
     v.filePath.optional(),
     "File with the name servers that are asked for names outside the cluster",

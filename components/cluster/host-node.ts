@@ -14,6 +14,8 @@ import { installPlugins } from "../containerd/network/plugin/install-plugins.ts"
 import { withoutSourceGuard } from "../containerd/network/sources/source-guard.ts"
 import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
+import type { Registries } from "../containerd/registries/registries.ts"
+import { RegistryHosts } from "../containerd/registries/registry-hosts.ts"
 import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../dns/dns.ts"
 import { createKubeProxy, type KubeProxyConfig } from "../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../ingress/ingress.ts"
@@ -42,6 +44,8 @@ export interface HostNodeConfig {
   /** The socket of a container runtime that is already running; without it a containerd is started and supervised. */
   readonly containerRuntimeEndpoint?: string
   readonly pauseImage?: string
+  /** Settings of image registries for that containerd. */
+  readonly registries?: Registries
   /** CIDR of the addresses of pods, or one of each family with the primary one first. */
   readonly clusterCidrs: readonly string[]
   /** The part of each of them that the first node is given. */
@@ -93,6 +97,12 @@ export function hostNode(
           tracing,
           cgroupDriver,
           guardsSources: config.sourceGuard,
+          registries: new RegistryHosts({
+            folder: paths.registries,
+            registries: config.registries,
+            random: tools.random,
+            log,
+          }),
           ...(pauseImage === undefined ? {} : { pauseImage }),
         })
       : undefined

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path"
 import type { HostFacts } from "./host.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import type { ContainerdPaths } from "./paths.ts"
+import type { Credentials } from "./registries/hosts.ts"
 import { toml } from "./toml.ts"
 
 export interface ConfigOptions {
@@ -9,6 +10,8 @@ export interface ConfigOptions {
   readonly host: HostFacts
   readonly pauseImage: string
   readonly cgroupDriver: CgroupDriver
+  /** Credentials of registries; none by default. */
+  readonly credentials?: Credentials
 }
 
 /**
@@ -21,7 +24,7 @@ const MAX_LOG_LINE = 16_384
  * Returns containerd's configuration: version 2 for 1.x, version 3 for 2.x. Settings that are not named keep their
  * defaults. Source: containerd docs/cri/config.md.
  */
-export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: ConfigOptions): string {
+export function containerdConfig({ paths, host, pauseImage, cgroupDriver, credentials = {} }: ConfigOptions): string {
   const runtime = {
     disable_apparmor: !host.hasAppArmor,
     restrict_oom_score_adj: !host.mayLowerOomScore,
@@ -41,7 +44,7 @@ export function containerdConfig({ paths, host, pauseImage, cgroupDriver }: Conf
   }
   // The address for exec, attach and port-forward, to which only the kubelet connects.
   const streaming = { stream_server_address: "127.0.0.1", stream_server_port: "0" }
-  const registry = { config_path: paths.registries }
+  const registry = { config_path: paths.registries, configs: credentials }
 
   const common = {
     root: paths.root,

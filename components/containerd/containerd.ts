@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { createConnection } from "node:net"
 import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri, type CriClient } from "../../pkg/cri/client.ts"
+import { replaceFile } from "../../pkg/files/files.ts"
 import { isCriError } from "../../pkg/cri/errors.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { Archives, shown } from "./images/archives.ts"
@@ -20,6 +21,7 @@ import { hasPlugins } from "./network/plugin/install-plugins.ts"
 import { PluginServer } from "./network/plugin/plugin-server.ts"
 import type { ContainerdPaths } from "./paths.ts"
 import { PAUSE_IMAGE, pauseImageArchive } from "./images/pause-image.ts"
+import type { RegistryHosts } from "./registries/registry-hosts.ts"
 import { endOrphan, launchContainerd, type ContainerdProcess } from "./process.ts"
 
 export interface ContainerdOptions {
@@ -36,6 +38,8 @@ export interface ContainerdOptions {
   readonly cgroupDriver?: CgroupDriver
   /** Whether pods are held to their own addresses, for which the host has one table. */
   readonly guardsSources?: boolean
+  /** The settings of registries; none by default. */
+  readonly registries?: RegistryHosts
 }
 
 /** `down`: the daemon has ended and will be started again. */
@@ -63,6 +67,7 @@ export class Containerd implements Component {
   readonly cri: CriClient
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #registries: RegistryHosts | undefined
   readonly #archives: Archives
   readonly #plugins: PluginServer
   readonly #listeners = new Set<(state: ContainerdState) => void>()
@@ -82,7 +87,9 @@ export class Containerd implements Component {
     pauseImage = PAUSE_IMAGE,
     cgroupDriver = detectCgroupDriver(),
     guardsSources = false,
+    registries,
   }: ContainerdOptions) {
+    this.#registries = registries
     this.paths = paths
     this.cgroupDriver = cgroupDriver
     this.pauseImage = pauseImage
@@ -144,8 +151,11 @@ export class Containerd implements Component {
           path: this.paths.root,
         })
       const { paths, pauseImage, cgroupDriver } = this
-      writeFileSync(paths.config, containerdConfig({ paths, host, pauseImage, cgroupDriver }), { mode: 0o600 })
       if (hasPlugins(paths)) await this.#plugins.start()
+      const credentials = (await this.#registries?.start()) ?? {}
+      replaceFile(paths.config, containerdConfig({ paths, host, pauseImage, cgroupDriver, credentials }), {
+        mode: 0o600,
+      })
       await this.#launch(stopping)
       await this.#importPauseImage(stopping)
     } catch (err) {
@@ -165,6 +175,7 @@ export class Containerd implements Component {
     await this.#process?.stop(this.#clock)
     await this.#supervision
     await this.#plugins.stop()
+    await this.#registries?.stop()
     this.#process = undefined
     this.#problem = undefined
     this.#become("stopped")

@@ -1,4 +1,4 @@
-export type TomlValue = string | number | boolean | readonly string[] | TomlTable
+export type TomlValue = string | number | boolean | readonly (string | readonly string[])[] | TomlTable
 export interface TomlTable {
   readonly [key: string]: TomlValue
 }

@@ -79,7 +79,7 @@ describeOnNode("the walk-through", () => {
       expect(await ok("rollout status deploy/web --timeout=30s")).toContain("successfully rolled out")
       expect(await ok("describe pods -l app=web")).toMatch(/Started/)
       expect(await ok(["delete", "-f", MANIFEST])).toContain('deployment.apps "web" deleted')
-      await ok("wait --for=delete pod -l app=web --timeout=30s")
+      await kubectl.gone("pod", "app=web", ["-n", namespace])
       await ok(["delete", "namespace", namespace])
     },
     90_000,

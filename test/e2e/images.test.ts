@@ -22,7 +22,13 @@ if (!hasRegistry) console.warn("!!! SKIPPED: pulling from a registry: needs dock
 describeOnNode("images", () => {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-images-"))
   let cluster: Cluster
-  beforeAll(async () => void (cluster = await startCluster()))
+  let mirrorPort: number
+  beforeAll(async () => {
+    mirrorPort = await freePort()
+    const registries = join(folder, "registries.yaml")
+    writeFileSync(registries, registriesYaml(`127.0.0.1:${mirrorPort}`))
+    cluster = await startCluster({ flags: ["--private-registry", registries] })
+  })
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
@@ -80,10 +86,10 @@ describeOnNode("images", () => {
     async () => {
       // given two registries of this machine, one of which wants a password
       await using open = await startRegistry(join(folder, "open"))
-      await using closed = await startRegistry(join(folder, "closed"), { user: "jane", password: "s3cret" })
+      await using closed = await startRegistry(join(folder, "closed"), LOGIN)
       for (const { port } of [open, closed]) allowPlainHttp(cluster.server.dataDir, port)
       await push(`127.0.0.1:${open.port}`, "team/app", "1")
-      await push(`127.0.0.1:${closed.port}`, "team/app", "1", { user: "jane", password: "s3cret" })
+      await push(`127.0.0.1:${closed.port}`, "team/app", "1", LOGIN)
       // when pods want them, then they are pulled
       const pulled = await cluster.runPod("pulled", { containers: [container(`127.0.0.1:${open.port}/team/app:1`)] })
       expect(pulled.status.containerStatuses![0]!.imageID).toMatch(
@@ -121,6 +127,21 @@ describeOnNode("images", () => {
     60_000,
   )
 
+  test.skipIf(!hasRegistry)(
+    "are pulled from a mirror that registries.yaml names, under another name and with its credentials",
+    async () => {
+      // given a mirror with a password, which has the image under another name
+      await using mirror = await startRegistry(join(folder, "mirror"), LOGIN, mirrorPort)
+      await push(`127.0.0.1:${mirror.port}`, "copies/team-app", "1", LOGIN)
+
+      // when a pod names the image as it is at the registry itself, then it runs, and is known by that name
+      const image = "registry.example.org/team/app:1"
+      const pulled = await cluster.runPod("mirrored", { containers: [container(image)] })
+      expect(pulled.status.containerStatuses![0]!.image).toBe(image)
+    },
+    60_000,
+  )
+
   test("of the examples come out of the executable, for who pulls one and as an archive for other runtimes", async () => {
     // given a node that has none of them
     const names = async () =>
@@ -148,10 +169,26 @@ interface Login {
   readonly password: string
 }
 
-/** Debian's docker-registry, on loopback. */
-async function startRegistry(folder: string, login?: Login): Promise<AsyncDisposable & { readonly port: number }> {
+const LOGIN: Login = { user: "jane", password: "s3cret" }
+
+/** The settings of a mirror that wants a password and has repositories under other names. */
+const registriesYaml = (mirror: string): string =>
+  `mirrors:
+  registry.example.org:
+    endpoint: ["http://${mirror}"]
+    rewrite: {"^team/(.*)": "copies/team-$1"}
+configs:
+  ${mirror}: {auth: {username: ${LOGIN.user}, password: ${LOGIN.password}}}
+`
+
+/** Debian's docker-registry, on a port of loopback. */
+async function startRegistry(
+  folder: string,
+  login?: Login,
+  wanted?: number,
+): Promise<AsyncDisposable & { readonly port: number }> {
   mkdirSync(folder, { recursive: true })
-  const port = await freePort()
+  const port = wanted ?? (await freePort())
   const auth = login === undefined ? "" : `auth: { htpasswd: { realm: test, path: ${folder}/htpasswd } }\n`
   if (login !== undefined)
     writeFileSync(

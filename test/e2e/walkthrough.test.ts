@@ -116,7 +116,7 @@ describeOnNode("the walk-through", () => {
 
   test("deletes what the manifest says, and all that hangs on it", async () => {
     expect(await ok(["delete", "-f", MANIFEST])).toContain('deployment.apps "web" deleted')
-    await ok("wait --for=delete pod -l app=web --timeout=30s")
+    await cluster.kubectl.gone("pod", "app=web")
     expect(await ok("get all -l app=web -o name")).toBe("")
     while ((await serviceRules()).includes("default/web")) await Bun.sleep(20)
   })

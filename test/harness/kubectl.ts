@@ -49,6 +49,13 @@ export class Kubectl {
     this.env = { ...process.env, KUBECONFIG: kubeconfig, HOME: home, COLUMNS: "200" }
   }
 
+  /** Waits until no object has the label; kubectl calls it an error when they are gone before it looks. */
+  async gone(kind: string, label: string, flags: readonly string[] = []): Promise<void> {
+    const { code, err } = await this.run([...flags, "wait", "--for=delete", kind, "-l", label, "--timeout=30s"])
+    if (code !== 0 && err !== "error: no matching resources found\n")
+      throw new Error(`${kind}s with the label ${label} are not gone: ${err}`)
+  }
+
   run(args: readonly string[], { input, terminal = false }: RunOptions = {}): Promise<Ran> {
     const { env } = this
     if (!terminal) return run(this.path, args, { env, ...(input === undefined ? {} : { input }) })

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "bun:test"
+import { credentials, HEADER, hostsFiles } from "./hosts.ts"
+import { parseRegistries } from "./registries.ts"
+
+/** What containerd reads in each folder. */
+const filesOf = (yaml: string) =>
+  Object.fromEntries(
+    hostsFiles(parseRegistries(yaml, "registries.yaml"), () => undefined).map(({ folder, text }) => {
+      expect(text).toStartWith(`${HEADER}\n`)
+      return [folder, Bun.TOML.parse(text)]
+    }),
+  )
+
+describe("hosts.toml", () => {
+  test.each<{ title: string; yaml: string; wants: object }>([
+    { title: "is not written for nothing", yaml: "", wants: {} },
+    {
+      title: "tries mirrors before the registry itself",
+      yaml: "mirrors: {registry.k8s.io: {endpoint: [https://a:5000, http://b/]}}",
+      wants: {
+        "registry.k8s.io": {
+          server: "https://registry.k8s.io",
+          host: {
+            "https://a:5000": { capabilities: ["pull", "resolve"] },
+            "http://b": { capabilities: ["pull", "resolve"] },
+          },
+        },
+      },
+    },
+    {
+      title: "knows where Docker Hub really is",
+      yaml: "mirrors: {docker.io: {endpoint: [https://a]}}",
+      wants: {
+        "docker.io": {
+          server: "https://registry-1.docker.io",
+          host: { "https://a": { capabilities: ["pull", "resolve"] } },
+        },
+      },
+    },
+    {
+      title: "keeps the path of an endpoint that has one of its own",
+      yaml: "mirrors: {x.io: {endpoint: [https://a/v2/hub, https://b/v2]}}",
+      wants: {
+        "x.io": {
+          server: "https://x.io",
+          host: {
+            "https://a/v2/hub": { capabilities: ["pull", "resolve"], override_path: true },
+            "https://b": { capabilities: ["pull", "resolve"] },
+          },
+        },
+      },
+    },
+    {
+      title: "has the certificates of an endpoint and of the registry",
+      yaml:
+        "mirrors: {x.io: {endpoint: [https://a:1]}}\n" +
+        "configs: {'a:1': {tls: {ca_file: /ca, cert_file: /c, key_file: /k}}, x.io: {tls: {insecure_skip_verify: true}}}",
+      wants: {
+        "x.io": {
+          server: "https://x.io",
+          skip_verify: true,
+          host: { "https://a:1": { capabilities: ["pull", "resolve"], ca: ["/ca"], client: [["/c", "/k"]] } },
+        },
+        "a:1": { server: "https://a:1", ca: ["/ca"], client: [["/c", "/k"]] },
+      },
+    },
+    {
+      title: "of all other registries names no server",
+      yaml: "mirrors: {'*': {endpoint: [https://a]}}",
+      wants: { _default: { host: { "https://a": { capabilities: ["pull", "resolve"] } } } },
+    },
+    {
+      title: "of a registry on this machine's loopback is asked without TLS",
+      yaml: "mirrors: {'127.0.0.1:5000': {endpoint: [https://a]}}",
+      wants: {
+        "127.0.0.1:5000": {
+          server: "http://127.0.0.1:5000",
+          host: { "https://a": { capabilities: ["pull", "resolve"] } },
+        },
+      },
+    },
+  ])("$title", ({ yaml, wants }) => expect(filesOf(yaml)).toEqual(wants as never))
+})
+
+test("credentials are given by host, for Docker Hub under both of its names, and for what stands for a host", () => {
+  const registries = parseRegistries(
+    "configs: {docker.io: {auth: {username: u, password: p}}, 'a:1': {auth: {identity_token: t}}, b: {}}",
+    "registries.yaml",
+  )
+  expect(credentials(registries, new Map([["127.0.0.1:4711", "a:1"]]))).toEqual({
+    "docker.io": { auth: { username: "u", password: "p" } },
+    "registry-1.docker.io": { auth: { username: "u", password: "p" } },
+    "a:1": { auth: { identitytoken: "t" } },
+    "127.0.0.1:4711": { auth: { identitytoken: "t" } },
+  })
+})

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, test } from "bun:test"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { silent } from "../../../pkg/log/log.ts"
+import { renaming, rewritten, RewritingProxy } from "./rewriting-proxy.ts"
+
+const RULES = { "^library/(.*)$": "hub/$1", "^k8s/(.+)/(.+)": "mirror/$2-$1", "^k8s/.*": "never" }
+
+test.each<{ path: string; wants: string }>([
+  { path: "/library/busybox/manifests/1", wants: "/hub/busybox/manifests/1" },
+  { path: "/library/busybox/blobs/sha256:ab?ns=docker.io", wants: "/hub/busybox/blobs/sha256:ab?ns=docker.io" },
+  { path: "/k8s/a/b/tags/list", wants: "/mirror/b-a/tags/list" },
+  { path: "/other/app/manifests/1", wants: "/other/app/manifests/1" },
+  { path: "/", wants: "/" },
+  { path: "", wants: "" },
+])("$path is asked for as $wants", ({ path, wants }) => expect(rewritten(path, renaming(RULES))).toBe(wants))
+
+describe("RewritingProxy", () => {
+  let registry: Server
+  let proxy: RewritingProxy
+  const asked: { readonly url: string | undefined; readonly authorization: string | undefined }[] = []
+  afterEach(async () => {
+    await proxy.stop()
+    registry.close()
+    asked.length = 0
+  })
+
+  async function start(path = ""): Promise<void> {
+    registry = createServer((request, response) => {
+      asked.push({ url: request.url, authorization: request.headers.authorization })
+      if (request.url?.includes("moved") === true) response.writeHead(307, { location: "/elsewhere" }).end()
+      else response.writeHead(200, { "docker-content-digest": "sha256:ab" }).end("body")
+    })
+    await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve))
+    const endpoint = new URL(`http://127.0.0.1:${(registry.address() as AddressInfo).port}${path}`)
+    proxy = new RewritingProxy({ endpoint, tls: undefined, rewrite: RULES, secret: "s3cret", log: silent })
+    await proxy.start()
+  }
+
+  test("passes requests on with the new name, and what containerd sends with them", async () => {
+    await start()
+    const answer = await fetch(`${proxy.url}/library/app/manifests/1?ns=docker.io`, {
+      headers: { authorization: "Basic x" },
+    })
+    expect(await answer.text()).toBe("body")
+    expect(answer.headers.get("docker-content-digest")).toBe("sha256:ab")
+    expect(asked).toEqual([{ url: "/v2/hub/app/manifests/1?ns=docker.io", authorization: "Basic x" }])
+  })
+
+  test("keeps the path of the endpoint", async () => {
+    await start("/v2/team/")
+    await fetch(`${proxy.url}/library/app/manifests/1`)
+    expect(asked[0]?.url).toBe("/v2/team/hub/app/manifests/1")
+  })
+
+  test("makes a relative redirect lead to the endpoint", async () => {
+    await start()
+    const { status, headers } = await fetch(`${proxy.url}/moved/manifests/1`, { redirect: "manual" })
+    expect(status).toBe(307)
+    expect(headers.get("location")).toBe(`http://127.0.0.1:${(registry.address() as AddressInfo).port}/elsewhere`)
+  })
+
+  test("asks nobody for a program that does not know its secret, nor for a write", async () => {
+    await start()
+    const base = `http://${proxy.host}`
+    for (const path of ["/v2/library/app/manifests/1", "/other/v2/", "/s3cret/v2x"])
+      expect((await fetch(`${base}${path}`)).status).toBe(404)
+    expect((await fetch(`${proxy.url}/app/manifests/1`, { method: "PUT", body: "x" })).status).toBe(405)
+    expect(asked).toEqual([])
+  })
+
+  test("answers 502 when the endpoint cannot be reached, so that containerd tries the next one", async () => {
+    await start()
+    registry.closeAllConnections()
+    await new Promise((resolve) => registry.close(resolve))
+    expect((await fetch(`${proxy.url}/library/app/manifests/1`)).status).toBe(502)
+  })
+})
