@@ -12,7 +12,7 @@ test.each<[string, string[], boolean]>([
   ["server --proxy-mode=n", ["--proxy-mode=nftables"], false],
   ["server --data-dir ", [], true],
   ["server --debug --log-f", ["--log-format"], false],
-  ["images ", ["import", "list", "remove"], false],
+  ["images ", ["import", "list", "remove", "export"], false],
   ["images import ", [], true],
   ["images list --out", ["--output"], false],
   ["token --data", ["--data-dir"], false],
