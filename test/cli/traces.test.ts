@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { APPLIED, APPLY_PHASES, traceparent, TRACE_ID, untilReady } from "../harness/applied-trace.ts"
 import { startOtlpReceiver } from "../harness/otlp-receiver.ts"
-import { k3ts, startServer } from "./k3ts.ts"
+import { freePort, k3ts, startServer } from "./k3ts.ts"
 
 test("one apply to a ready pod is one trace in a collector, and every phase is in it", async () => {
   // given a collector, and a server with a simulated node that is told of it as any program of OpenTelemetry
@@ -32,7 +32,10 @@ test("a file that is no TracingConfiguration is refused, and says why", async ()
   const file = join(mkdtempSync(join(tmpdir(), "k3ts-tracing-")), "tracing.yaml")
   writeFileSync(file, "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\nendpoint: http://a\n")
   expect(
-    await k3ts(["server", "--disable-agent", "--data-dir", join(file, "../data"), "--tracing-config-file", file]),
+    await k3ts([
+      ...["server", "--disable-agent", "--data-dir", join(file, "../data"), "--tracing-config-file", file],
+      ...["--https-listen-port", String(await freePort())],
+    ]),
   ).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("endpoint: expected host:port") as string,
