@@ -198,7 +198,7 @@ describe("a wrong command line is named with its mend", () => {
     [
       ["--disable", "dns,kube-dns"],
       'invalid value "kube-dns" for --disable: must be one of dns, gateway, ingress, kube-proxy, network-policy, local-storage, ' +
-        "metrics-server, servicelb, scheduler, controller-manager, manifests",
+        "metrics-server, servicelb, source-guard, scheduler, controller-manager, manifests",
     ],
     [
       ["--disable", "dns,traefik"],
