@@ -3,12 +3,11 @@
  * of the idea: kubernetes test/e2e/network/dual_stack.go.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { networkInterfaces } from "node:os"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import { familyOf, joinHostPort, type Family } from "../../pkg/apimachinery/cidr.ts"
-import { BUSYBOX, describeOnNode, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
+import { BUSYBOX, describeOnNode, hasIPv6, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 
 const CLUSTERS: readonly { readonly families: readonly Family[]; readonly flags: readonly string[] }[] = [
@@ -19,9 +18,6 @@ const CLUSTERS: readonly { readonly families: readonly Family[]; readonly flags:
   { families: ["IPv6"], flags: ["--cluster-cidr=fd42::/56", "--service-cidr=fd43::/112", "--proxy-mode=iptables"] },
 ]
 
-const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
-  addresses?.some(({ family, internal, address }) => family === "IPv6" && !internal && !address.startsWith("fe80:")),
-)
 if (!hasIPv6) console.warn("!!! SKIPPED: clusters with IPv6 need an address of IPv6 that is not of a link")
 
 describe.skipIf(!hasIPv6).each(CLUSTERS.map((each) => ({ ...each, of: each.families.join(" and ") })))(
@@ -89,6 +85,13 @@ describe.skipIf(!hasIPv6).each(CLUSTERS.map((each) => ({ ...each, of: each.famil
             "web",
           ])
       }, 30_000)
+
+      test("shows pods and Services through the API server's proxies", async () => {
+        for (const path of ["pods/web", "services/web", "services/http:web:80"]) {
+          const url = `/api/v1/namespaces/default/${path}/proxy/`
+          expect([path, (await cluster.kubectl.ok(["get", "--raw", url])).trim()]).toEqual([path, "web"])
+        }
+      })
 
       test("serves Ingresses at the node's addresses of each family", async () => {
         const backend = { service: { name: "web", port: { number: 80 } } }

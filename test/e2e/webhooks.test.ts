@@ -1,9 +1,10 @@
 /** An admission webhook that runs in a pod on Bun, asked over a Service with TLS, beside policies that are in force. */
-import { afterAll, beforeAll, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { MutatingAdmissionPolicy } from "../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
 import { MutatingAdmissionPolicyBinding } from "../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
 import { MutatingWebhookConfiguration } from "../../pkg/api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
 import { ValidatingWebhookConfiguration } from "../../pkg/api/admissionregistration/v1/validatingwebhookconfiguration.ts"
+import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
@@ -11,16 +12,25 @@ import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import type { ApiError } from "../../pkg/apimachinery/errors.ts"
 import { serverCertificate } from "../conformance/node/programs/certificates.ts"
 import { program, programVolumes } from "../conformance/node/programs/programs.ts"
-import { BUSYBOX, describeOnNode, startCluster, type Cluster } from "../harness/cluster.ts"
+import { BUSYBOX, describeOnNode, hasIPv6, startCluster, type Cluster } from "../harness/cluster.ts"
 
 const NAME = "hook"
 const RULE = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }
 
-describeOnNode("a webhook in a pod", () => {
+describeOnNode("a webhook in a pod", () => webhookIn([]))
+
+describe.skipIf(!hasIPv6)("with IPv6 alone", () =>
+  describeOnNode("a webhook in a pod", () => webhookIn(["--cluster-cidr=fd42::/56", "--service-cidr=fd43::/112"])),
+)
+
+/** The tests, in a cluster that is started with these flags. */
+function webhookIn(flags: readonly string[]): void {
   let cluster: Cluster
+  let caBundle: string
   beforeAll(async () => {
-    cluster = await startCluster()
+    cluster = await startCluster({ flags })
     const { certPem, keyPem, caPem } = serverCertificate(`${NAME}.default.svc`)
+    caBundle = Buffer.from(caPem).toString("base64")
     const metadata = { name: NAME, namespace: "default" }
     await cluster.create(Secret, { metadata, stringData: { "tls.crt": certPem, "tls.key": keyPem } })
     await cluster.create(Service, {
@@ -49,7 +59,7 @@ describeOnNode("a webhook in a pod", () => {
       name: `${NAME}.example.com`,
       clientConfig: {
         service: { namespace: "default", name: NAME, path },
-        caBundle: Buffer.from(caPem).toString("base64"),
+        caBundle,
       },
       rules: [RULE],
       objectSelector: { matchLabels: { asked: "yes" } },
@@ -93,6 +103,25 @@ describeOnNode("a webhook in a pod", () => {
     }
   }
 
+  test("is reached as the server of an API group too", async () => {
+    await cluster.create(APIService, {
+      metadata: { name: "v1.hook.example.com" },
+      spec: {
+        group: "hook.example.com",
+        version: "v1",
+        service: { namespace: "default", name: NAME, port: 443 },
+        caBundle,
+        groupPriorityMinimum: 1000,
+        versionPriority: 10,
+      },
+    })
+    const { status } = await cluster.until(APIService, "v1.hook.example.com", (one) =>
+      (one.status.conditions ?? []).some(({ type, reason }) => type === "Available" && reason === "Passed"),
+    )
+    expect(status.conditions).toMatchObject([{ type: "Available", status: "True" }])
+    await cluster.client.delete(APIService, { name: "v1.hook.example.com" })
+  }, 30_000)
+
   test("changes what a policy has begun to change, refuses what it does not want, and is missed when it is gone", async () => {
     await reached()
     // the policy comes first: the webhook goes on from what it made
@@ -111,4 +140,4 @@ describeOnNode("a webhook in a pod", () => {
       `Internal error occurred: failed calling webhook "${NAME}.example.com": failed to call webhook: Post `,
     )
   }, 60_000)
-})
+}

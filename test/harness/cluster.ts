@@ -2,7 +2,7 @@ import { describe } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync } from "node:fs"
 import { createConnection } from "node:net"
-import { hostname } from "node:os"
+import { hostname, networkInterfaces } from "node:os"
 import { join } from "node:path"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -38,6 +38,11 @@ export const serviceRules = async (): Promise<string> =>
   (await Promise.all([run("iptables-save", []), run("nft", ["list", "ruleset", "ip"])]))
     .map(({ out }) => out)
     .join("\n")
+
+/** Whether this machine has an address of IPv6 by which a node can be reached. */
+export const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ family, internal, address }) => family === "IPv6" && !internal && !address.startsWith("fe80:")),
+)
 
 /** A `describe` that is skipped, with a line that says why, where no node can run. */
 export function describeOnNode(title: string, body: () => void): void {

@@ -1,6 +1,6 @@
 /**
  * Admission and conversion webhooks for containers, with the paths, verdicts and words of agnhost's `webhook`. Serves
- * HTTPS at port 8443 with the certificate in /tls.
+ * HTTPS at port 8443 with the certificate in /tls. Also answers as the server of an API group without kinds.
  */
 import { readFileSync } from "node:fs"
 import { createServer } from "node:https"
@@ -121,6 +121,11 @@ createServer({ cert: readFileSync("/tls/tls.crt"), key: readFileSync("/tls/tls.k
   req.on("end", () => {
     if (req.url === "/readyz") return void res.end("ok")
     console.log(`${req.method} ${req.url}`)
+    if (req.method === "GET") {
+      const groupVersion = (req.url ?? "").replace(/^\/apis\//, "")
+      res.setHeader("content-type", "application/json")
+      return void res.end(JSON.stringify({ kind: "APIResourceList", apiVersion: "v1", groupVersion, resources: [] }))
+    }
     void reviewed((req.url ?? "").replace(/\?.*/, ""), text).then((answer) => {
       res.setHeader("content-type", "application/json")
       res.end(JSON.stringify(answer))
