@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { localUrl } from "../../components/apiserver/local-url.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
@@ -27,9 +27,15 @@ export function localServer(flags: Pick<ServerFlags, "data-dir" | "bind-address"
   return localUrl(host, port)
 }
 
-function readable(path: string, dataDir: string): string {
+/** @throws Error when the folder is not there, or this user may not read it */
+export const readableFolder = (path: string, dataDir: string): void =>
+  void orExplained(path, dataDir, () => readdirSync(path))
+
+const readable = (path: string, dataDir: string): string => orExplained(path, dataDir, () => readFileSync(path, "utf8"))
+
+function orExplained<T>(path: string, dataDir: string, read: () => T): T {
   try {
-    return readFileSync(path, "utf8")
+    return read()
   } catch (err) {
     const { code } = err as NodeJS.ErrnoException
     if (code === "EACCES") throw new Error(`${path} is for root only: run this with sudo`, { cause: err })

@@ -225,7 +225,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const port = listener?.port ?? 6443
 
     const frontProxy = frontProxyCertificates(() => clock.now())
-    const keys = [opened.signingKey]
+    const keys = opened.verifyingKeys ?? [opened.signingKey]
     const objects = new Objects(storage)
     const authenticator = createAuthenticator({
       meaningOf: certificateMeaning(opened, () => clock.now()),

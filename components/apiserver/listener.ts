@@ -1,3 +1,4 @@
+import { chainOf } from "../../pkg/pki/cluster-pki.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
 import type { Server } from "./server.ts"
@@ -11,7 +12,7 @@ export interface ListenAt {
 
 /** The certificate of the listener, and the authorities whose client certificates it accepts. */
 export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
-  cert: serving.certPem,
+  cert: chainOf(serving, pki.authorities["server-ca"]),
   key: serving.keyPem,
   clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
 })

@@ -5,7 +5,13 @@ import { isIP } from "node:net"
 import type { Family } from "../../pkg/apimachinery/cidr.ts"
 import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
 import type { Random } from "../../pkg/clock/random.ts"
-import { loadOrCreateSigningKey, newSigningKey, type SigningKey } from "../../pkg/jwt/signing-key.ts"
+import {
+  loadOrCreateSigningKey,
+  loadVerifyingKeys,
+  newSigningKey,
+  type SigningKey,
+  type VerifyingKey,
+} from "../../pkg/jwt/signing-key.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { renewalTime } from "../../pkg/pki/verify.ts"
@@ -22,6 +28,8 @@ export interface ServingFiles {
   readonly admin: CertificatePair
   readonly adminToken: string
   readonly signingKey: SigningKey
+  /** Keys that verify tokens: the signing key alone unless given. */
+  readonly verifyingKeys?: readonly VerifyingKey[]
   /** False where no client certificate counts; true unless given. */
   readonly clientCertificates?: boolean
 }
@@ -69,6 +77,7 @@ export function openServingFiles({
     `kubernetes.default.svc.${clusterDomain}`,
   ]
   const unique = [...new Set(names.filter((name) => name !== ""))]
+  const keyFile = tls === undefined ? undefined : join(tls, "service.key")
   return {
     pki,
     serving: pki.leaf({
@@ -84,7 +93,9 @@ export function openServingFiles({
       subject: { commonName: "system:admin", organizations: ["system:masters"] },
     }),
     adminToken: dir === undefined ? newToken(random) : tokenIn(join(dir, "token"), random),
-    signingKey: tls === undefined ? newSigningKey() : loadOrCreateSigningKey(join(tls, "service.key")),
+    ...(keyFile === undefined
+      ? { signingKey: newSigningKey() }
+      : { signingKey: loadOrCreateSigningKey(keyFile), verifyingKeys: loadVerifyingKeys(keyFile) }),
   }
 }
 

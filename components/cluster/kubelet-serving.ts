@@ -1,5 +1,6 @@
 import { hostname } from "node:os"
 import { isIP } from "node:net"
+import { chainOf } from "../../pkg/pki/cluster-pki.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
 import type { KubeletServing } from "../kubelet/server/port/kubelet-port.ts"
 import { nodeUser } from "./clients.ts"
@@ -22,14 +23,15 @@ export function kubeletServing(
     port,
     certificates() {
       const { pki } = apiServer.files!
-      const { certPem: cert, keyPem: key } = pki.leaf({
+      const leaf = pki.leaf({
         name: "serving-kubelet",
         authority: "server-ca",
         subject: { commonName: nodeUser(nodeName).name, organizations: ["system:nodes"] },
         dnsNames: names.filter((name) => isIP(name) === 0),
         ipAddresses: [...new Set([...nodeIps, "127.0.0.1", "::1"])],
       })
-      return { cert, key, clientCa: pki.authorities["client-ca"].certPem }
+      const cert = chainOf(leaf, pki.authorities["server-ca"])
+      return { cert, key: leaf.keyPem, clientCa: pki.authorities["client-ca"].certPem }
     },
   }
 }

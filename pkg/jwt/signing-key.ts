@@ -50,6 +50,25 @@ export function loadOrCreateSigningKey(path: string): SigningKey {
   return signingKey(pem)
 }
 
+/**
+ * The keys that verify tokens: of each private and each public key of a PEM text, in their order. The first is the one
+ * that signs, later ones are those that have signed before. @throws Error for a text without keys
+ */
+export function verifyingKeysIn(pem: string): readonly VerifyingKey[] {
+  const blocks = pem.match(/-----BEGIN [A-Z ]*KEY-----[\s\S]*?-----END [A-Z ]*KEY-----/g) ?? []
+  if (blocks.length === 0) throw new TypeError("it holds no key in PEM")
+  return blocks.map((block) => describe(createPublicKey(block)))
+}
+
+/** The keys of the file `path`, which must be there. @throws Error that names the file */
+export function loadVerifyingKeys(path: string): readonly VerifyingKey[] {
+  try {
+    return verifyingKeysIn(readIfExists(path) ?? "")
+  } catch (err) {
+    throw unusableKey(path, err)
+  }
+}
+
 // JOSE wants the two numbers of an ECDSA signature side by side (RFC 7518 3.4), not in DER.
 const ENCODING = { dsaEncoding: "ieee-p1363" } as const
 
@@ -67,13 +86,17 @@ function signingKeyOf(path: string, pem: string): SigningKey {
   try {
     return signingKey(pem)
   } catch (err) {
-    const reason = err instanceof TypeError ? err.message : "it holds no private key in PEM"
-    throw new Error(
-      `Cannot use the key of service account tokens ${path}: ${reason}; restore the file, or remove it to ` +
-        "start with a new key, with which all tokens so far are void",
-      { cause: err },
-    )
+    throw unusableKey(path, err)
   }
+}
+
+function unusableKey(path: string, err: unknown): Error {
+  const reason = err instanceof TypeError ? err.message : "it holds no private key in PEM"
+  return new Error(
+    `Cannot use the key of service account tokens ${path}: ${reason}; restore the file, or remove it to ` +
+      "start with a new key, with which all tokens so far are void",
+    { cause: err },
+  )
 }
 
 function describe(publicKey: KeyObject): VerifyingKey {

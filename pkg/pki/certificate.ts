@@ -28,6 +28,7 @@ import {
   time,
   utf8String,
 } from "./der.ts"
+import { subjectKeyOf } from "./subject-key.ts"
 import { type Subject, subjectDer } from "./subject.ts"
 
 /** A certificate and the private key that belongs to it, both PEM. The key is PKCS #8. */
@@ -133,7 +134,7 @@ export function issueCertificate(ca: CertificatePair, options: LeafOptions): Cer
     extension(EXTENSION.keyUsage, bitString(Buffer.from([0b10100000]), 5), true),
     extension(EXTENSION.extendedKeyUsage, sequence(...usages.map((usage) => oid(OID[usage])))),
     extension(EXTENSION.basicConstraints, sequence(), true),
-    authorityKeyExtension(authority),
+    ...authorityKeyExtension(authority),
   ]
   const names = [
     ...dnsNames.map((dns) => implicit(2, Buffer.from(dns, "ascii"))),
@@ -160,9 +161,11 @@ export function belongTogether({ certPem, keyPem }: CertificatePair): boolean {
   }
 }
 
-/** Which key of the authority has signed. */
-export const authorityKeyExtension = (authority: X509Certificate): Buffer =>
-  extension(EXTENSION.authorityKeyId, sequence(implicit(0, keyIdentifier(publicKeyDer(authority.publicKey)))))
+/** Which key of the authority has signed; nothing where its certificate has no name for its key. */
+export function authorityKeyExtension(authority: X509Certificate): readonly Buffer[] {
+  const key = subjectKeyOf(authority)
+  return key === undefined ? [] : [extension(EXTENSION.authorityKeyId, sequence(implicit(0, key)))]
+}
 
 /** The parts of a certificate, as DER. */
 interface ToBeSigned {
@@ -222,10 +225,7 @@ export const extension = (id: string, value: Buffer, critical = false): Buffer =
 const publicKeyDer = (key: KeyObject): Buffer =>
   (key.type === "private" ? createPublicKey(key) : key).export({ type: "spki", format: "der" })
 
-/**
- * RFC 5280 4.2.1.2 (1) with the whole SubjectPublicKeyInfo: any digest of the key will do, so long as authority and
- * leaf agree.
- */
+/** RFC 5280 4.2.1.2 (1), with the whole SubjectPublicKeyInfo: any digest of the key will do. */
 const keyIdentifier = (spki: Buffer): Buffer => createHash("sha1").update(spki).digest()
 
 function toPem(label: string, der: Buffer): string {

@@ -19,12 +19,13 @@ import {
   seededPrivateKey,
   type Validity,
 } from "./certificate.ts"
+import { isSelfIssued } from "./new-authority.ts"
 import { readPair, writePair } from "./pair-files.ts"
 import type { Subject } from "./subject.ts"
-import { needsRenewal, verifyCertificate } from "./verify.ts"
+import { needsRenewal, splitPem, verifyCertificate } from "./verify.ts"
 
 export type AuthorityName = "server-ca" | "client-ca" | "request-header-ca"
-const AUTHORITIES: readonly AuthorityName[] = ["server-ca", "client-ca", "request-header-ca"]
+export const AUTHORITIES: readonly AuthorityName[] = ["server-ca", "client-ca", "request-header-ca"]
 
 const DAY = 24 * 3600 * 1000
 /** As k3s: ten years for an authority, one for a leaf. */
@@ -98,6 +99,18 @@ export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): Cluster
   }
 }
 
+/**
+ * What a server shows: its certificate, and those of its authority that are no roots, so that a client which trusts an
+ * earlier root finds a way to it.
+ */
+export const chainOf = (leaf: CertificatePair, authority: CertificatePair): string =>
+  [
+    leaf.certPem,
+    ...splitPem(authority.certPem)
+      .filter((pem) => !isSelfIssued(pem))
+      .map((pem) => `${pem}\n`),
+  ].join("")
+
 function loadOrCreateCa(
   dir: string | undefined,
   name: AuthorityName,
@@ -106,7 +119,8 @@ function loadOrCreateCa(
 ): CertificatePair {
   const found = dir === undefined ? { certPem: undefined, keyPem: undefined } : readPair(dir, name)
   if (isComplete(found) && belongTogether(found)) {
-    if (!needsRenewal(found.certPem, now)) return found
+    // An authority that another one has signed is renewed by whoever has the key of that.
+    if (!needsRenewal(found.certPem, now) || !isSelfIssued(found.certPem)) return found
     // Same key and same name: what it has signed stays valid, and clients that trust the old certificate trust the new
     // one's signatures.
   } else if (found.certPem !== undefined) {

@@ -83,7 +83,7 @@ export function signRequest(
       ...(keyUsage === undefined ? [] : [extension(EXTENSION.keyUsage, keyUsage, true)]),
       ...(extended.length === 0 ? [] : [extension(EXTENSION.extendedKeyUsage, sequence(...extended.map(oid)))]),
       extension(EXTENSION.basicConstraints, sequence(), true),
-      authorityKeyExtension(authority),
+      ...authorityKeyExtension(authority),
       ...(names.length === 0
         ? []
         : [extension(EXTENSION.subjectAltName, sequence(...names), request.subject.length === 0)]),

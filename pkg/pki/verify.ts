@@ -100,6 +100,6 @@ export function renewalTime(certPem: string): number {
 }
 
 /** The certificates of a PEM bundle, one string each. */
-function splitPem(bundle: string): string[] {
+export function splitPem(bundle: string): string[] {
   return bundle.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
 }

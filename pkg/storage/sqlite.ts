@@ -210,8 +210,9 @@ export class SqliteStorage extends LogStorage {
     }
   }
 
-  protected override valueOf({ json, key, revision }: StoredObject): Uint8Array {
-    return this.#transformer === undefined ? json : sealed(this.#transformer, json, { key, revision })
+  protected override valueOf(stored: StoredObject): Uint8Array {
+    const transformer = this.#transformer
+    return transformer === undefined ? stored.json : sealed(transformer, stored.json, stored)
   }
 
   protected persist(writes: readonly StagedWrite[]): void {

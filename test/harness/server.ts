@@ -56,12 +56,21 @@ export interface TestServerOptions {
   readonly port?: number
   /** Arguments of the shell's `ulimit` for the server, for instance `-n 300`. */
   readonly ulimit?: string
+  /** The program and its first arguments; EXECUTABLE unless given. */
+  readonly program?: readonly string[]
   /** Puts files into the data directory before the start. */
   readonly prepare?: (dataDir: string) => void
 }
 
 /** What is tested: `dist/k3ts`, or what K3TS_TEST_EXECUTABLE names. */
 export const EXECUTABLE = process.env["K3TS_TEST_EXECUTABLE"] ?? join(import.meta.dirname, "../../dist/k3ts")
+/** This program as version 9.9.9: from source, so that nothing has to be built for it. */
+export const NEWER_VERSION: readonly string[] = [
+  process.execPath,
+  "--define",
+  'K3TS_VERSION="9.9.9"',
+  join(import.meta.dirname, "../../cmd/k3ts/main.ts"),
+]
 const START_LIMIT_MS = 30_000
 
 /**
@@ -86,6 +95,7 @@ export async function startServer({
   dataDir,
   port: wanted,
   ulimit,
+  program: wantedProgram = [EXECUTABLE],
   prepare,
 }: TestServerOptions = {}): Promise<TestServer> {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), "k3ts-test-"))
@@ -94,7 +104,7 @@ export async function startServer({
   prepare?.(dir)
   const startedAt = performance.now()
   const limited = ulimit === undefined ? [] : ["sh", "-c", `ulimit ${ulimit} && exec "$0" "$@"`]
-  const [program = EXECUTABLE, ...before] = [...limited, EXECUTABLE]
+  const [program = EXECUTABLE, ...before] = [...limited, ...wantedProgram]
   const child = spawn(
     program,
     [

@@ -46,6 +46,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => import("./token.ts"),
   },
   {
+    name: "certificate",
+    summary: "Show certificates and their ends, and take new ones",
+    load: () => import("./certificate.ts"),
+  },
+  {
     name: "secrets-encrypt",
     summary: "Encrypt Secrets on the disk, and change the keys",
     load: () => import("./secrets-encrypt.ts"),

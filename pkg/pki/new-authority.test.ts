@@ -1,0 +1,129 @@
+import { expect, test } from "bun:test"
+import { X509Certificate } from "node:crypto"
+import { authorityKeyExtension, createCa, issueCertificate, newPrivateKey } from "./certificate.ts"
+import { certificateReports } from "./certificate-report.ts"
+import { subjectKeyOf } from "./subject-key.ts"
+import { authorityProblems } from "./new-authority.ts"
+
+const DAY = 24 * 3600 * 1000
+const NOW = Date.parse("2026-06-01T00:00:00Z")
+const life = (from: number, until: number) => ({
+  notBefore: new Date(NOW + from * DAY),
+  notAfter: new Date(NOW + until * DAY),
+})
+const TEN_YEARS = life(-10, 3650)
+
+const old = createCa({ commonName: "old", validity: TEN_YEARS })
+const keyPem = newPrivateKey()
+const root = createCa({ commonName: "new", validity: TEN_YEARS, keyPem })
+const cross = createCa({ commonName: "new", validity: TEN_YEARS, keyPem, issuer: old })
+const stranger = createCa({ commonName: "stranger", validity: TEN_YEARS })
+const leaf = issueCertificate(old, {
+  subject: { commonName: "a", organizations: [] },
+  usages: ["server", "client"],
+  validity: life(-1, 100),
+})
+
+const OPENSSL_CA = `-----BEGIN CERTIFICATE-----
+MIIBeDCCAR+gAwIBAgIUbjkH882oPsncacK5dQ2+QzJf5LswCgYIKoZIzj0EAwIw
+EjEQMA4GA1UEAwwHb3BlbnNzbDAeFw0yNjExMjMwMzA2MzFaFw0zNjExMjAwMzA2
+MzFaMBIxEDAOBgNVBAMMB29wZW5zc2wwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC
+AAQPNaX1s3f0gH3AAWcGbMyYHM7sIJaS0c8wRqe7NC2fxVsgSe2UjO7kUmZyJIFD
+nVmyxmXF46ZDY0+M3eVU/QQ+o1MwUTAdBgNVHQ4EFgQUd5ogYE9vDgWsxto9QSBP
+HZVQ5vQwHwYDVR0jBBgwFoAUd5ogYE9vDgWsxto9QSBPHZVQ5vQwDwYDVR0TAQH/
+BAUwAwEB/zAKBggqhkjOPQQDAgNHADBEAiApp9jZt3Y56nVvf00J5z9dn3YBbWUn
+QVkvYlMEa/OPmgIgXxC3fSbq4rbHtcGalDfSmF+vMnj/aDykwpA70lgmBiA=
+-----END CERTIFICATE-----`
+const WITHOUT_KEY_ID = `-----BEGIN CERTIFICATE-----
+MIIBGDCBvwIUSQxL220yJpjWQtULDoNnmxii3jswCgYIKoZIzj0EAwIwDzENMAsG
+A1UEAwwEYmFyZTAeFw0yNjExMjMwMzA2MzFaFw0zNjExMjAwMzA2MzFaMA8xDTAL
+BgNVBAMMBGJhcmUwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQPNaX1s3f0gH3A
+AWcGbMyYHM7sIJaS0c8wRqe7NC2fxVsgSe2UjO7kUmZyJIFDnVmyxmXF46ZDY0+M
+3eVU/QQ+MAoGCCqGSM49BAMCA0gAMEUCIFAZC59cg0M+TSJ3c1t/9a652zkZc+6K
+2CWCGXeS9WIvAiEAh5YHSr+LzYGm+lYa8mPPzJmkTAXk78X67jogl31zs70=
+-----END CERTIFICATE-----`
+
+test.each([
+  { title: "cross-signed by the old one", certPem: cross.certPem + root.certPem, unusable: [], untrusted: [] },
+  {
+    title: "with a way to the old one behind it",
+    certPem: root.certPem + cross.certPem,
+    unusable: [],
+    untrusted: [],
+  },
+  {
+    title: "alone",
+    certPem: root.certPem,
+    unusable: [],
+    untrusted: ["new CA bundle contains only a single certificate"],
+  },
+  {
+    title: "that nobody knows",
+    certPem: root.certPem + stranger.certPem,
+    unusable: [],
+    untrusted: ["cannot be verified using old CA chain"],
+  },
+  {
+    title: "with the key of another",
+    certPem: stranger.certPem + root.certPem,
+    unusable: ["cannot be loaded as X509KeyPair"],
+    untrusted: [],
+  },
+  { title: "that is none", certPem: "hello", unusable: ["holds no certificate in PEM"], untrusted: [] },
+  {
+    title: "that has ended",
+    certPem: createCa({ commonName: "new", validity: life(-20, -1), keyPem, issuer: old }).certPem + root.certPem,
+    unusable: ["the first certificate is valid from"],
+    untrusted: [],
+  },
+  {
+    title: "that is a leaf",
+    certPem:
+      issueCertificate(old, {
+        subject: { commonName: "new", organizations: [] },
+        usages: ["server"],
+        validity: life(-1, 9),
+        keyPem,
+      }).certPem + root.certPem,
+    unusable: ["the first certificate is not that of an authority"],
+    untrusted: [],
+  },
+])("an authority $title has the right problems", ({ certPem, unusable, untrusted }) => {
+  const found = authorityProblems("server-ca", old.certPem, { certPem, keyPem }, NOW)
+  expect(found.unusable.map((text) => unusable.find((part) => text.includes(part)) ?? text)).toEqual([...unusable])
+  expect(found.untrusted.map((text) => untrusted.find((part) => text.includes(part)) ?? text)).toEqual([...untrusted])
+})
+
+test.each([
+  { after: 0, status: "WARNING", residualDays: 100 },
+  { after: -2, status: "NOT YET VALID", residualDays: 102 },
+  { after: 101, status: "EXPIRED", residualDays: -1 },
+] as const)("a certificate is $status $after days later", ({ after, status, residualDays }) => {
+  const [report] = certificateReports(leaf.certPem, NOW + after * DAY)
+  expect(report).toEqual({
+    subject: "a",
+    issuer: "old",
+    usages: ["ServerAuth", "ClientAuth"],
+    expires: NOW + (status === "NOT YET VALID" ? -1 : 100) * DAY,
+    residualMs: residualDays * DAY,
+    status,
+  })
+})
+
+test.each([
+  { title: "of our own", pem: root.certPem, wants: /^[0-9a-f]{40}$/ },
+  // Made by openssl req -x509, whose identifier is the digest of other bytes than ours.
+  { title: "of OpenSSL", pem: OPENSSL_CA, wants: /^779a20604f6f0e05acc6da3d41204f1d9550e6f4$/ },
+  { title: "without a name for its key", pem: WITHOUT_KEY_ID, wants: /^none$/ },
+])("the key of an authority $title is named as its certificate names it", ({ pem, wants }) => {
+  expect(subjectKeyOf(new X509Certificate(pem))?.toString("hex") ?? "none").toMatch(wants)
+  const [named] = authorityKeyExtension(new X509Certificate(pem))
+  expect(named === undefined).toBe(wants.test("none"))
+})
+
+test("each certificate of a bundle is told", () => {
+  expect(certificateReports(cross.certPem + root.certPem, NOW)).toMatchObject([
+    { subject: "new", issuer: "old", usages: ["CertSign"], status: "OK" },
+    { subject: "new", issuer: "new", usages: ["CertSign"], status: "OK" },
+  ])
+})

@@ -1,0 +1,61 @@
+/**
+ * Checks new authorities before they replace those of a cluster. Source: k3s pkg/server/handlers/cert.go
+ * validateBootstrap, whose words these are.
+ */
+import { X509Certificate } from "node:crypto"
+import { belongTogether, type CertificatePair } from "./certificate.ts"
+import { splitPem, verifyCertificate } from "./verify.ts"
+
+export interface AuthorityProblems {
+  /** The authority would not work at all. */
+  readonly unusable: readonly string[]
+  /** It would work, but what trusts the old authority would not trust it. */
+  readonly untrusted: readonly string[]
+}
+
+/**
+ * What is wrong with a bundle that is to take the place of `old`: the certificate of the new authority first, then
+ * those between it and a root. `now` is in milliseconds since the epoch.
+ */
+export function authorityProblems(name: string, old: string, next: CertificatePair, now: number): AuthorityProblems {
+  const certificates = splitPem(next.certPem)
+  const [first] = certificates
+  if (first === undefined || !isReadable(first))
+    return { unusable: [`${name}: the file holds no certificate in PEM`], untrusted: [] }
+  const { ca, validFrom, validTo } = new X509Certificate(first)
+  const unusable = [
+    ...(belongTogether({ ...next, certPem: first })
+      ? []
+      : [`${name}: new CA cert and key cannot be loaded as X509KeyPair`]),
+    ...(ca ? [] : [`${name}: the first certificate is not that of an authority`]),
+    ...(now < Date.parse(validFrom) || now > Date.parse(validTo)
+      ? [`${name}: the first certificate is valid from ${validFrom} until ${validTo} only`]
+      : []),
+  ]
+  return { unusable, untrusted: unusable.length > 0 ? [] : trustProblems(name, old, certificates, now) }
+}
+
+function trustProblems(name: string, old: string, [first = "", ...others]: readonly string[], now: number): string[] {
+  if (others.length === 0)
+    return [
+      `${name}: new CA bundle contains only a single certificate but should include root or intermediate CA certificates`,
+    ]
+  const roots = splitPem(old).filter(isSelfIssued)
+  const intermediates = [...splitPem(old).filter((pem) => !isSelfIssued(pem)), ...others.filter(isReadable)]
+  const verified = verifyCertificate(first, roots.join("\n"), { now, intermediates })
+  return verified.ok ? [] : [`${name}: new CA cert cannot be verified using old CA chain: ${verified.reason}`]
+}
+
+function isReadable(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== ""
+  } catch {
+    return false
+  }
+}
+
+/** Whether a certificate is a root: its issuer is itself. */
+export function isSelfIssued(pem: string): boolean {
+  const { subject, issuer } = new X509Certificate(pem)
+  return subject === issuer
+}
