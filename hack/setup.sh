@@ -5,6 +5,7 @@
 #   hack/setup.sh              what `npm start` needs: no linter, no TypeScript, no second runtime
 #   hack/setup.sh --test       and what the tests need
 #   hack/setup.sh --bench      and what the benchmarks need
+#   hack/setup.sh --release    what tests and the tests of releases need
 #   hack/setup.sh --npm-only   every npm package and nothing else: enough to build, check and run the unit tests
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -12,12 +13,14 @@ with_packages=yes
 with_development=no
 with_test=no
 with_bench=no
+with_release=no
 for arg in "$@"; do
   case "$arg" in
     --test) with_test=yes with_development=yes ;;
     --bench) with_bench=yes with_development=yes ;;
+    --release) with_release=yes with_test=yes with_development=yes ;;
     --npm-only) with_packages=no with_development=yes ;;
-    *) fail "unknown option $arg; known are --test, --bench and --npm-only" ;;
+    *) fail "unknown option $arg; known are --test, --bench, --release and --npm-only" ;;
   esac
 done
 
@@ -115,6 +118,10 @@ missing_packages() {
     has_command curl || echo curl
     # The image of manifests/examples/database.yaml is made of it. Its server is not started.
     has_postgres || echo postgresql
+  fi
+  if [ "$with_release" = yes ]; then
+    # Runs executables for other processors.
+    has_command qemu-aarch64 || echo qemu-user
   fi
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk

@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
-# `npm run test:release`: tests what a release consists of in the programs that it is for, which are fetched from the npm
-# registry; and compares the types of the npm package with those of the sources. Arguments go to `bun test`.
+# `npm run test:release`: makes a release, and tests its files in the programs, on the processors and on a node that they
+# are for; and compares the types of the npm package with those of the sources. Arguments are the tests to run, by
+# default all.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-hack/setup.sh --npm-only
-exec "$bun" test --timeout 300000 "$@" ./test/package/kinds.release.ts ./test/package/runners.release.ts
+hack/setup.sh --release
+hack/release.sh --allow-dirty
+
+tests=("$@")
+if [ $# = 0 ]; then tests=(./test/package/*.release.ts ./test/release/*.release.ts ./test/e2e/walkthrough.test.ts); fi
+# The node is one of the released executable.
+export K3TS_TEST_EXECUTABLE=$root/dist/release/k3ts-linux-$(dpkg --print-architecture)
+exec "$bun" test --timeout 300000 "${tests[@]}"

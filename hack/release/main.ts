@@ -1,12 +1,17 @@
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { makeArchives } from "./archives.ts"
+import { makeBillOfMaterials } from "./bill-of-materials.ts"
 import { CHECKSUMS, writeChecksums } from "./checksums.ts"
 import { makeDebianPackages } from "./debian/package.ts"
+import { DebianArchive } from "./debian-archive.ts"
 import { executableName, makeExecutables } from "./executables.ts"
+import { makeImage } from "./image.ts"
 import { makeInstallScript } from "./install-script.ts"
+import { makeLicenses } from "./licenses.ts"
 import { makeNpmPackage } from "./npm-package.ts"
-import type { Maker, Release } from "./release.ts"
+import type { Maker, Release, Sources } from "./release.ts"
 import { differencesOfSecondBuild } from "./verify.ts"
 
 /**
@@ -14,8 +19,17 @@ import { differencesOfSecondBuild } from "./verify.ts"
  * version, commit and date in the environment. See docs/release.md.
  */
 
-/** In their order: the executables are part of what comes after. */
-const MAKERS: readonly Maker[] = [makeExecutables, makeNpmPackage, makeDebianPackages, makeInstallScript]
+/** In their order: executables and licences are part of what comes after. */
+const MAKERS: readonly Maker[] = [
+  makeExecutables,
+  makeLicenses,
+  makeArchives,
+  makeImage,
+  makeBillOfMaterials,
+  makeNpmPackage,
+  makeDebianPackages,
+  makeInstallScript,
+]
 
 const { values: options } = parseArgs({
   options: { "allow-dirty": { type: "boolean", default: false }, verify: { type: "boolean", default: false } },
@@ -62,8 +76,9 @@ async function makeRelease(output: string): Promise<string[]> {
       scratch,
       output: aside,
     }
+    const sources: Sources = { debian: await DebianArchive.open(join(scratch, "debian")) }
     const files: string[] = []
-    for (const make of MAKERS) files.push(...(await make(release)))
+    for (const make of MAKERS) files.push(...(await make(release, sources)))
     await writeChecksums(aside, files)
     await rm(output, { recursive: true, force: true })
     await rename(aside, output)

@@ -1,3 +1,5 @@
+import type { DebianArchive } from "./debian-archive.ts"
+
 /** The processors that a release is for, by Go's and Debian's names, which the files have. */
 export const ARCHITECTURES = ["amd64", "arm64"] as const
 export type Architecture = (typeof ARCHITECTURES)[number]
@@ -20,8 +22,17 @@ export interface Release {
   readonly output: string
 }
 
+/** What some makers need besides: it is fetched first. */
+export interface Sources {
+  readonly debian: DebianArchive
+}
+
 /**
  * Makes some files of a release in its output folder, and returns their names in that folder. The same commit must give
  * the same bytes: no time but the release's, no path of this machine, no order of a directory listing.
  */
-export type Maker = (release: Release) => Promise<readonly string[]>
+export type Maker = (release: Release, sources: Sources) => Promise<readonly string[]>
+
+/** The day and time of the commit, RFC 3339 in UTC. */
+export const releaseDate = ({ epoch }: Pick<Release, "epoch">): string =>
+  `${new Date(epoch * 1000).toISOString().slice(0, 19)}Z`

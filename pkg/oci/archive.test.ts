@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { buildImageArchive } from "./archive.ts"
+import { gunzipSync } from "node:zlib"
+import { buildImageArchive, buildMultiPlatformArchive } from "./archive.ts"
 import { buildImage } from "./image.ts"
 import type { ImageSource } from "./image.ts"
 
@@ -82,4 +83,58 @@ describe("buildImageArchive", () => {
       expect(() => buildImageArchive(image(name, "one"))).toThrow(`got "${name}"`)
     },
   )
+})
+
+describe("buildMultiPlatformArchive", () => {
+  const forArchitecture = (architecture: string): ImageSource => ({
+    ...image("k3ts.local/a:1", architecture),
+    architecture,
+  })
+  const path = (digest: string) => `blobs/${digest.replace(":", "/")}`
+
+  test("leads from one name to the manifest of each processor", () => {
+    // given an archive for two processors
+    const sources = [forArchitecture("amd64"), forArchitecture("arm64")]
+    const archive = buildMultiPlatformArchive(sources)
+    // when its index is read
+    const { manifests } = readJson(archive, "index.json") as { manifests: { digest: string }[] }
+    // then it names one image, which is a list by processors
+    expect(manifests).toMatchObject([
+      {
+        mediaType: "application/vnd.oci.image.index.v1+json",
+        annotations: { "io.containerd.image.name": "k3ts.local/a:1" },
+      },
+    ])
+    expect(readJson(archive, path(manifests[0]!.digest))).toMatchObject({
+      manifests: sources.map((source) => ({
+        digest: buildImage(source).manifest.digest,
+        platform: { architecture: source.architecture, os: "linux" },
+      })),
+    })
+    // and everything that the manifests name is there
+    for (const { layers, config, manifest } of sources.map(buildImage))
+      for (const { digest } of [...layers, config, manifest]) expect(names(archive)).toContain(path(digest))
+  })
+
+  test.each([
+    { title: "of several names", second: { ...forArchitecture("arm64"), name: "k3ts.local/b:1" } },
+    { title: "without a processor", second: { name: "k3ts.local/a:1", layers: [], config: {} } },
+  ])("refuses sources $title", ({ second }) => {
+    expect(() => buildMultiPlatformArchive([forArchitecture("amd64"), second])).toThrow("expected sources of one name")
+  })
+})
+
+test("a layer in gzip has the digest of its content in the config, and its own in the manifest", () => {
+  // given a layer in gzip, and the same as it is
+  const source = image("k3ts.local/a:1", "one")
+  const plain = buildImage(source)
+  const zipped = buildImage({ ...source, layers: source.layers.map((layer) => ({ ...layer, gzip: true })) })
+  // then they unpack to the same
+  for (const [i, layer] of zipped.layers.entries()) {
+    expect(layer.mediaType).toEndWith("tar+gzip")
+    expect(gunzipSync(layer.bytes)).toEqual(Buffer.from(plain.layers[i]!.bytes))
+    expect(layer.digest).toBe(`sha256:${createHash("sha256").update(layer.bytes).digest("hex")}`)
+  }
+  expect(zipped.config.digest).toBe(plain.config.digest)
+  expect(zipped.manifest.digest).not.toBe(plain.manifest.digest)
 })

@@ -3,10 +3,12 @@
  * since version 25, so containerd, Docker, Podman and skopeo read it. Format: OCI image specification 1.0,
  * image-layout.md; Docker's moby image/spec v1.2 for manifest.json.
  */
-import { buildImage, descriptor } from "./image.ts"
+import { buildImage, descriptor, jsonBlob } from "./image.ts"
 import type { Blob, Image, ImageSource } from "./image.ts"
 import { writeTar } from "./tar.ts"
 import type { TarEntry } from "./tar.ts"
+
+const INDEX = "application/vnd.oci.image.index.v1+json"
 
 /**
  * Builds images and packs them into one archive, which `ctr images import` and `<data-dir>/agent/images/` take. A layer
@@ -18,17 +20,8 @@ export function buildImageArchive(...sources: readonly ImageSource[]): Uint8Arra
 
 /** Packs built images into one archive. */
 function packImageArchive(images: readonly Image[]): Uint8Array {
-  const blobs = new Map<string, Blob>()
-  for (const { layers, config, manifest } of images) {
-    for (const blob of [...layers, config, manifest]) blobs.set(blob.digest, blob)
-  }
   return writeTar([
-    jsonFile("oci-layout", { imageLayoutVersion: "1.0.0" }),
-    jsonFile("index.json", {
-      schemaVersion: 2,
-      mediaType: "application/vnd.oci.image.index.v1+json",
-      manifests: images.map(({ name, manifest }) => ({ ...descriptor(manifest), annotations: annotations(name) })),
-    }),
+    ...layout(images.map(({ name, manifest }) => ({ ...descriptor(manifest), annotations: annotations(name) }))),
     jsonFile(
       "manifest.json",
       images.map(({ name, config, layers }) => ({
@@ -37,11 +30,52 @@ function packImageArchive(images: readonly Image[]): Uint8Array {
         Layers: layers.map(blobPath),
       })),
     ),
-    { type: "directory", path: "blobs" },
-    { type: "directory", path: "blobs/sha256" },
-    ...[...blobs.values()].map((blob): TarEntry => ({ type: "file", path: blobPath(blob), data: blob.bytes })),
+    ...blobFiles(images.flatMap(blobsOf)),
   ])
 }
+
+/**
+ * Builds one image for several processors, and packs it into one archive: importers take the part for their own. It is
+ * an OCI image layout only, since `docker save` knows no such images.
+ * @throws RangeError unless all sources have one name and an architecture
+ */
+export function buildMultiPlatformArchive(sources: readonly ImageSource[]): Uint8Array {
+  const [name = ""] = new Set(sources.map((source) => source.name))
+  if (sources.some((source) => source.name !== name || source.architecture === undefined))
+    throw new RangeError("Cannot build image: expected sources of one name, each with an architecture")
+  const images = sources.map((source) => ({ ...buildImage(source), architecture: source.architecture }))
+  const index = jsonBlob(INDEX, {
+    schemaVersion: 2,
+    mediaType: INDEX,
+    manifests: images.map(({ manifest, architecture }) => ({
+      ...descriptor(manifest),
+      platform: { architecture, os: "linux" },
+    })),
+  })
+  return writeTar([
+    ...layout([{ ...descriptor(index), annotations: annotations(name) }]),
+    ...blobFiles([...images.flatMap(blobsOf), index]),
+  ])
+}
+
+const blobsOf = ({ layers, config, manifest }: Image): readonly Blob[] => [...layers, config, manifest]
+
+/** The two files by which an image layout is known and read. */
+const layout = (manifests: readonly object[]): readonly TarEntry[] => [
+  jsonFile("oci-layout", { imageLayoutVersion: "1.0.0" }),
+  jsonFile("index.json", { schemaVersion: 2, mediaType: INDEX, manifests }),
+]
+
+/** Blobs by their digests, each once. */
+const blobFiles = (blobs: readonly Blob[]): readonly TarEntry[] => [
+  { type: "directory", path: "blobs" },
+  { type: "directory", path: "blobs/sha256" },
+  ...[...new Map(blobs.map((blob) => [blob.digest, blob])).values()].map((blob): TarEntry => ({
+    type: "file",
+    path: blobPath(blob),
+    data: blob.bytes,
+  })),
+]
 
 /** How importers learn the name: containerd reads the first, others take the tag from the second. */
 function annotations(name: string): Record<string, string> {

@@ -445,6 +445,23 @@ describe("commands without a server", () => {
     expect(code).toBe(0)
   })
 
+  test.skipIf(process.getuid?.() !== 0)(
+    "uninstall removes files and folders, and no device that a flag names",
+    async () => {
+      // given a data directory, and a config file that is none
+      const folder = mkdtempSync(join(tmpdir(), "k3ts-uninstall-"))
+      const [dataDir, kubeconfig] = [join(folder, "data"), join(folder, "k3ts.yaml")]
+      mkdirSync(join(dataDir, "server"), { recursive: true })
+      writeFileSync(kubeconfig, "")
+      // when asked what would go
+      const flags = ["--data-dir", dataDir, "--write-kubeconfig", kubeconfig, "--config", "/dev/null"]
+      const { code, stdout } = await k3ts(["uninstall", "--dry-run", ...flags])
+      rmSync(folder, { recursive: true })
+      // then
+      expect([code, stdout]).toEqual([0, `${dataDir}\n${kubeconfig}\n`])
+    },
+  )
+
   test.each(["bash", "zsh", "fish"])("completion prints a script for %s that the shell accepts", async (shell) => {
     const { code, stdout } = await k3ts(["completion", shell])
     expect([code, stdout.includes("k3ts __complete")]).toEqual([0, true])

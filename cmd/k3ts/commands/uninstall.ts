@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline/promises"
 import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
@@ -22,7 +22,8 @@ export default defineCommand({
   async run({ flags, print }) {
     requireRoot("uninstall")
     const { "data-dir": dataDir, "write-kubeconfig": kubeconfig, config } = flags
-    const folders = [dataDir, kubeconfig, config].filter((path) => existsSync(path))
+    // Only files: `--config /dev/null` names a device that the machine needs.
+    const folders = [...[dataDir].filter((path) => existsSync(path)), ...[kubeconfig, config].filter(isFile)]
     if (existsSync(dataDir) && !looksLikeOurs(dataDir))
       throw new Error(
         `${dataDir} has neither a folder "server" nor "agent": it is no data directory of k3ts, so nothing was removed`,
@@ -52,6 +53,8 @@ export default defineCommand({
     return 0
   },
 })
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true
 
 /** Whether a folder was made by k3ts: others are not deleted, even if a flag names them. */
 const looksLikeOurs = (dataDir: string): boolean =>

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { licencesOf } from "../../package/licenses.ts"
+import { BUSYBOX } from "../pinned.ts"
 import type { Release } from "../release.ts"
 
 /** An npm package that is part of the executable. */
@@ -59,6 +60,11 @@ license, with the JavaScript engine of WebKit, under version 2 of the GNU
 Library General Public License, whose text is in
 /usr/share/common-licenses/LGPL-2. How to build Bun, and so to link it with
 another version of that engine, is described on its pages.
+
+The images of the examples, inside the executable, contain BusyBox of Debian's
+package ${BUSYBOX.name} ${BUSYBOX.version}, with some bytes changed, under
+version 2 of the GNU General Public License, whose text is in
+/usr/share/common-licenses/GPL-2. Debian has its sources.
 
 It contains code of these npm packages. The texts of their licenses, with
 their copyright notices, are in /usr/share/doc/k3ts/licenses.gz.

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { run } from "../../../pkg/process/run.ts"
-import { ARCHITECTURES, type Architecture, type Maker, type Release } from "../release.ts"
+import { ARCHITECTURES, type Architecture, type Release } from "../release.ts"
 import { control, packageFile } from "./control.ts"
 import { layOut, packagedFiles, type PackagedFile } from "./files.ts"
 
 const SCRIPTS = ["postinst", "prerm", "postrm"] as const
 
 /** Makes a package of Debian for each processor. Needs dpkg-deb. */
-export const makeDebianPackages: Maker = async (release) => {
+export async function makeDebianPackages(release: Release): Promise<readonly string[]> {
   await Promise.all(ARCHITECTURES.map((architecture) => makePackage(release, architecture)))
   return ARCHITECTURES.map((architecture) => packageFile(release, architecture))
 }
