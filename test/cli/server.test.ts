@@ -394,8 +394,11 @@ describe("commands without a server", () => {
     expect(await k3ts([command, "get"])).toMatchObject({ code: 2, stdout: "", stderr: `k3ts: ${wants}\n` })
   })
 
-  test("version prints the Kubernetes version, for people and for programs", async () => {
-    expect((await k3ts(["version"])).stdout).toContain("Kubernetes v1.36.0+k3ts\n")
+  test("version prints commit, day, Kubernetes and Bun, for people and for programs", async () => {
+    expect((await k3ts(["version"])).stdout).toMatch(
+      /^k3ts \S+ \([0-9a-f]{12}(, changed)?, \d{4}-\d\d-\d\dT[\d:]{8}Z\)\nKubernetes v1\.36\.0\+k3ts\nbun \S+, linux\/\w+\n$/,
+    )
+    expect((await k3ts(["version", "-o", "yaml"])).stdout).toMatch(/^gitCommit: [0-9a-f]{40}$/m)
     expect(JSON.parse((await k3ts(["version", "--output", "json"])).stdout)).toMatchObject({
       kubernetes: { gitVersion: "v1.36.0+k3ts" },
       version: JSON.parse(readFileSync("package.json", "utf8")).version,

@@ -16,7 +16,7 @@ const flags = { config: configFlag(), "data-dir": dataDirFlag(), "container-runt
 
 const list = defineCommand({
   summary: "List the images of this node",
-  flags: { ...flags, output: oneOf(["text", "json"], "text", "Form of the output") },
+  flags: { ...flags, output: oneOf(["text", "json"], "text", "Form of the output", { short: "o" }) },
   run: ({ flags, print }) =>
     withRuntime(flags, async ({ images }) => {
       const found = (await images.listImages()).map(({ id, repoTags, repoDigests, size }) => ({

@@ -12,7 +12,7 @@ import { oneOf } from "../cli/flags.ts"
 
 export default defineCommand({
   summary: "Show the version",
-  flags: { output: oneOf(["text", "json", "yaml"], "text", "Form of the output") },
+  flags: { output: oneOf(["text", "json", "yaml"], "text", "Form of the output", { short: "o" }) },
   run({ flags, print }) {
     const info = {
       version,
@@ -23,12 +23,15 @@ export default defineCommand({
       runtime: process.versions.bun === undefined ? `node ${process.versions.node}` : `bun ${process.versions.bun}`,
       platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
     }
+    // A program that is run from source knows none of them.
+    const build = [gitCommit.slice(0, 12), gitTreeState === "dirty" ? "changed" : "", gitCommit && buildDate]
+      .filter((part) => part !== "")
+      .join(", ")
     if (flags.output === "json") print(`${JSON.stringify(info, undefined, 2)}\n`)
     else if (flags.output === "yaml") print(writeYaml(info))
     else
       print(
-        "k3ts " +
-          `${version}${gitCommit === "" ? "" : ` (${gitCommit.slice(0, 12)}${gitTreeState === "dirty" ? ", changed" : ""})`}\n` +
+        `k3ts ${version}${build === "" ? "" : ` (${build})`}\n` +
           `Kubernetes ${GIT_VERSION}\n${info.runtime}, ${info.platform}\n`,
       )
     return Promise.resolve(0)
