@@ -56,21 +56,16 @@ export class DebianArchive {
   }
 
   /** Unpacks a package into a folder. @throws Error where Debian no longer has these bytes */
-  async unpack({ name, version, sha256 }: PinnedPackage, architecture: Architecture, into: string): Promise<void> {
+  async unpack(pinned: PinnedPackage, architecture: Architecture, into: string): Promise<void> {
+    const { name, version } = pinned
     const deb = await this.#download(`${name}:${architecture}=${version}`, name).catch((cause: unknown) => {
       throw new Error(
-        `Debian's archive has no ${name} ${version} for ${architecture}: name its present version and digests in ` +
-          "hack/release/pinned.ts",
+        `Cannot fetch ${name} ${version} for ${architecture}: ${messageOf(cause)}. If Debian has replaced it, name its ` +
+          "present version and digests in hack/release/pinned.ts",
         { cause },
       )
     })
-    const found = createHash("sha256")
-      .update(await readFile(deb))
-      .digest("hex")
-    if (found !== sha256[architecture])
-      throw new Error(
-        `${name} ${version} for ${architecture} has the SHA-256 ${found}, expected ${sha256[architecture]}`,
-      )
+    checkDigest(pinned, architecture, await readFile(deb))
     await mkdir(into, { recursive: true })
     await run("dpkg-deb", ["--extract", deb, into])
   }
@@ -85,3 +80,16 @@ export class DebianArchive {
     return join(folder, file)
   }
 }
+
+/** Throws Error unless the package for a processor has the digest that is known of it. */
+export function checkDigest(
+  { name, version, sha256 }: PinnedPackage,
+  architecture: Architecture,
+  deb: Uint8Array,
+): void {
+  const found = createHash("sha256").update(deb).digest("hex")
+  if (found !== sha256[architecture])
+    throw new Error(`${name} ${version} for ${architecture} has the SHA-256 ${found}, expected ${sha256[architecture]}`)
+}
+
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

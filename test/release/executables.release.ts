@@ -43,6 +43,22 @@ describe.each([
     expect(JSON.parse(out)).toMatchObject({ version: VERSION, platform })
   })
 
+  test("the images of the examples inside are for the same processor", async () => {
+    const archive = join(scratch.path, `${platform.replace("/", "-")}.tar`)
+    expect(await run(k3ts, ["images", "export", archive])).toMatchObject({ code: 0 })
+    const configs = (
+      await run("sh", [
+        "-c",
+        'tar -xOf "$1" --wildcards "blobs/*" | grep -ao \'"architecture":"[^"]*"\'',
+        "sh",
+        archive,
+      ])
+    ).out
+    expect(new Set(configs.trim().split("\n"))).toEqual(
+      new Set([`"architecture":"${platform.slice("linux/".length)}"`]),
+    )
+  })
+
   test("check-config looks at the machine", async () => {
     expect((await run(k3ts, ["check-config"])).out).toMatch(/\n\d+ found, /)
   })
