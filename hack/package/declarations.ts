@@ -65,7 +65,10 @@ export class PublicDeclarations {
 
   /** Takes in all that a module exports, and what this needs. Returns the declarations of the way in, to stand at `at`. */
   entry(path: string, at: string): string {
-    const { reexports } = this.#file(path)
+    const { reexports, statements } = this.#file(path)
+    const [own] = statements
+    if (own !== undefined)
+      throw new Error(`${path}: a way in only passes on what others declare, and it declares ${own.name}`)
     const byTarget = new Map<string, string[]>()
     for (const [as, imported] of reexports) {
       const { path: target, name } = this.#resolve(path, imported)

@@ -1,4 +1,4 @@
-import { ENTRIES } from "./entries.ts"
+import { ENTRIES, fileOf, RUNNERS } from "./entries.ts"
 
 /** What of our own package.json the package has too. */
 export interface OwnManifest {
@@ -12,10 +12,15 @@ export interface OwnManifest {
  * TypeScript takes the first condition that holds.
  */
 export function packageManifest({ name, version, license }: OwnManifest): object {
-  const ways = Object.keys(ENTRIES).map((entry) => [
+  const way = (entry: string, file: string) => [
     `./${entry}`,
-    { types: `./dist/types/${entry}.d.ts`, default: `./dist/${entry}.js` },
-  ])
+    { types: `./dist/types/${file}.d.ts`, default: `./dist/${file}.js` },
+  ]
+  const ways = [
+    ...Object.entries(ENTRIES).map(([entry, module]) => way(entry, fileOf(module))),
+    ...Object.keys(RUNNERS).map((name) => way(`testing/matchers/${name}`, `matchers-${name}`)),
+  ]
+  const runners = Object.values(RUNNERS).flatMap((runner) => runner.package ?? [])
   return {
     name,
     version,
@@ -24,6 +29,9 @@ export function packageManifest({ name, version, license }: OwnManifest): object
     license,
     type: "module",
     exports: { ...Object.fromEntries(ways), "./package.json": "./package.json" },
+    // Each only for its own way in.
+    peerDependencies: Object.fromEntries(runners.map((runner) => [runner, "*"])),
+    peerDependenciesMeta: Object.fromEntries(runners.map((runner) => [runner, { optional: true }])),
     bin: { [name]: "./dist/cli.js" },
     files: ["dist", "THIRD-PARTY-LICENSES"],
     // Node 22.13 is the first with node:sqlite. The others: what the tests of the package run on.

@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib"
 import { writeTar, type TarEntry } from "../../pkg/oci/tar.ts"
 import { API_FILE, listApi } from "./api.ts"
 import { bundle, type Identity } from "./bundle.ts"
+import { runnerFiles } from "./entries.ts"
 import { licencesOf } from "./licenses.ts"
 import { packageManifest, type OwnManifest } from "./manifest.ts"
 import { makeTypes, writeFiles } from "./types.ts"
@@ -27,6 +28,7 @@ export async function makePackage(root: string, output: string, identity: Identi
     const libraries = await bundle(root, join(folder, "dist"), identity)
     const types = await makeTypes(root, scratch)
     await writeFiles(join(folder, "dist/types"), types.files)
+    await writeFiles(join(folder, "dist"), runnerFiles())
     await writeFile(join(output, basename(API_FILE)), listApi(types))
     await writeFiles(
       folder,

@@ -6,7 +6,7 @@ import { ListMeta, ObjectMeta } from "../../pkg/apimachinery/meta.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { run } from "../../pkg/process/run.ts"
 import { PublicDeclarations } from "./declarations.ts"
-import { ENTRIES } from "./entries.ts"
+import { ENTRIES, fileOf } from "./entries.ts"
 import { typesOfKinds } from "./kind-types.ts"
 
 /** The declarations of the package. */
@@ -54,7 +54,7 @@ export async function makeTypes(root: string, scratch: string): Promise<PackageT
   const files = new Map<string, string>()
   const entries = new Map<string, readonly string[]>()
   for (const [name, path] of Object.entries(ENTRIES)) {
-    files.set(`${name}.d.ts`, declarations.entry(path, `${name}.ts`))
+    files.set(`${fileOf(path)}.d.ts`, declarations.entry(path, `${fileOf(path)}.ts`))
     entries.set(name, declarations.exportsOf(path))
   }
   for (const [path, module] of declarations.modules()) files.set(path.replace(/\.ts$/, ".d.ts"), module)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { dirname } from "node:path"
 import { exampleOf, NIGHTLY } from "./examples.ts"
+import { HEADS, matcherTest, WRONG_USE, type RunnerName } from "./matchers.ts"
 import { PROGRAM } from "./program.ts"
 import { BUN, DENO, packArchive, Project, TSC, type Outcome } from "./project.ts"
 import { fetchNode, NODES } from "./runtimes.ts"
@@ -11,7 +12,7 @@ import { fetchNode, NODES } from "./runtimes.ts"
  * promises. The test is that of the texts, as it stands there.
  */
 
-const RUNNERS = ["vitest@5.1.1", "jest@30.5.2", "expect@30.5.2"]
+const RUNNERS = ["vitest@5.1.1", "jest@30.5.2", "expect@30.5.2", "@jest/globals@30.5.2", "bun-types@1.4.4"]
 const TEXTS = ["README.md", "docs/testing.md", "hack/package/README.md"]
 
 let project: Project
@@ -22,11 +23,11 @@ beforeAll(() => {
   // What each runner is given: the line that brings `test` and `expect`, and then the text's example.
   for (const [at, text] of TEXTS.entries()) {
     const example = exampleOf(text)
-    const node = `import { test } from "node:test"\nimport { expect } from "expect"\n${example}`
-    const jest = `import { expect, test } from "@jest/globals"\n${example}`
-    project.write(`bun/${at}.test.ts`, `import { expect, test } from "bun:test"\n${example}`)
+    const node = `${HEADS.expect}\n${example}`
+    const jest = `${HEADS.jest}\n${example}`
+    project.write(`bun/${at}.test.ts`, `${HEADS.bun}\n${example}`)
     project.write(`globals/${at}.test.ts`, example)
-    project.write(`vitest/${at}.test.ts`, `import { expect, test } from "vitest"\n${example}`)
+    project.write(`vitest/${at}.test.ts`, `${HEADS.vitest}\n${example}`)
     project.write(`deno/${at}.test.ts`, node)
     project.write(`node24/${at}.test.mjs`, node)
     project.write(`node22/${at}.test.mts`, node)
@@ -52,11 +53,11 @@ function expectPassed({ status, output }: Outcome, count: RegExp): void {
 
 describe("the example of the texts passes", () => {
   test("with bun test", () => {
-    expectPassed(project.run(BUN, ["test", "./bun"]), /\b3 pass\b/)
+    expectPassed(project.run(BUN, ["test", "--timeout", "60000", "./bun"]), /\b3 pass\b/)
   })
 
   test("with bun test and its globals", () => {
-    expectPassed(project.run(BUN, ["test", "./globals"]), /\b3 pass\b/)
+    expectPassed(project.run(BUN, ["test", "--timeout", "60000", "./globals"]), /\b3 pass\b/)
   })
 
   test("with deno test", () => {
@@ -75,12 +76,12 @@ describe("the example of the texts passes", () => {
     })
 
     test(`with jest on Node ${version}`, () => {
-      const args = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--testMatch"]
+      const args = ["--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--testTimeout=60000", "--testMatch"]
       expectPassed(project.run(fetchNode(version), [...args, `**/${folder("jest")}/*.test.mjs`]), /^Tests: +3 passed/m)
     })
 
     test(`with vitest on Node ${version}`, () => {
-      const args = ["node_modules/vitest/vitest.mjs", "run", "--dir", "vitest"]
+      const args = ["node_modules/vitest/vitest.mjs", "run", "--testTimeout", "60000", "--dir", "vitest"]
       expectPassed(project.run(fetchNode(version), args), /Tests +3 passed/)
     })
 
@@ -88,6 +89,37 @@ describe("the example of the texts passes", () => {
       expectPassed(project.run(fetchNode(version), ["program.mjs"]), /the package works/)
     })
   }
+})
+
+describe("the matchers", () => {
+  const node = () => fetchNode("24.21.0")
+  const runs: Readonly<Record<RunnerName, (file: string) => Outcome>> = {
+    bun: (file) => project.run(BUN, ["test", "--timeout", "60000", `./${file}`]),
+    vitest: (file) => project.run(node(), ["node_modules/vitest/vitest.mjs", "run", "--testTimeout", "60000", file]),
+    jest: (file) =>
+      project.run(node(), [
+        "--experimental-vm-modules",
+        "node_modules/jest/bin/jest.js",
+        "--testTimeout=60000",
+        "--testMatch",
+        `**/${file}`,
+      ]),
+    expect: (file) => project.run(node(), ["--test", file]),
+  }
+  for (const [name, run] of Object.entries(runs) as [RunnerName, (file: string) => Outcome][])
+    test(`work with the expect of ${name}, and are in its types`, () => {
+      const file = `matchers/${name}.test`
+      project.write(`${file}.mjs`, matcherTest(name))
+      expectPassed(run(`${file}.mjs`), /\b1 pass|pass 1\b/)
+
+      project.write(`${file}.ts`, `${matcherTest(name)}${WRONG_USE}`)
+      const types = name === "bun" ? ["bun-types"] : ["node"]
+      const options = { strict: true, noEmit: true, target: "es2022", module: "nodenext", types, skipLibCheck: false }
+      project.write("matchers/tsconfig.json", JSON.stringify({ compilerOptions: options, files: [`${name}.test.ts`] }))
+      // Faults in the types of a runner are not ours.
+      const faults = project.run(BUN, [TSC, "-p", "matchers", "--pretty", "false"]).output.split("\n")
+      expect(faults.filter((line) => /^matchers|^node_modules\/k3ts/.test(line))).toEqual([])
+    })
 })
 
 /** What a suite in another language does. It ends with the code of its own. */

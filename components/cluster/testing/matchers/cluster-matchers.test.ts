@@ -1,0 +1,113 @@
+import { describe, expect, test } from "bun:test"
+import { Deployment, Job, Namespace, Node, startCluster, type Cluster } from "../testing.ts"
+import { matchers } from "./cluster-matchers.ts"
+
+const web = (image: string, replicas = 2) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web" },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: "web" } },
+    template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image }] } },
+  },
+})
+
+const images = {
+  slow: { startMs: 40_000 },
+  broken: { startError: "no such program" },
+  crashing: { runsMs: 100, exitCode: 3 },
+}
+const ready = (cluster: Cluster, within = "60s") => matchers.toBecomeReady(cluster, Deployment, "web", { within })
+
+describe("toBecomeReady", () => {
+  test("waits until the rollout is complete", async () => {
+    await using cluster = await startCluster({ nodes: 1, images })
+    await cluster.apply(web("slow"))
+    expect((await ready(cluster)).pass).toBe(true)
+    expect((await cluster.get(Deployment, "web")).status.availableReplicas).toBe(2)
+  })
+
+  test("does not take the old pods of a new template for ready ones", async () => {
+    await using cluster = await startCluster({ nodes: 1, images })
+    await cluster.apply(web("web:1"))
+    await ready(cluster)
+    await cluster.apply(web("slow"))
+    const { pass, message } = await ready(cluster, "10s")
+    expect(pass).toBe(false)
+    expect(message()).toContain("last seen: Deployment default/web is not ready: 1 of 2 replicas are updated")
+  })
+
+  test("tells what is in the way of the pods when the time is over", async () => {
+    await using cluster = await startCluster({ nodes: 1, images })
+    await cluster.apply(web("broken", 1))
+    const { pass, message } = await ready(cluster)
+    expect(pass).toBe(false)
+    expect(message()).toMatch(/container web waits: .*no such program/)
+  })
+
+  test("tells that the object does not exist", async () => {
+    await using cluster = await startCluster()
+    expect((await ready(cluster, "1s")).message()).toContain("Deployment default/web is not ready: it does not exist")
+  })
+
+  test("knows objects by their conditions and phases too", async () => {
+    await using cluster = await startCluster({ nodes: 1, images: { work: { runsMs: 5000 } } })
+    await cluster.apply({
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata: { name: "once" },
+      spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "work", image: "work" }] } } },
+    })
+    expect((await matchers.toBecomeReady(cluster, Job, "once", { within: "1s" })).pass).toBe(false)
+    expect((await matchers.toBecomeReady(cluster, Job, "once")).pass).toBe(true)
+    expect((await matchers.toBecomeReady(cluster, Node, "node-0")).pass).toBe(true)
+    expect((await matchers.toBecomeReady(cluster, Namespace, "default")).pass).toBe(true)
+    expect((await matchers.toBecomeReady(cluster, Job, "once")).message()).toStartWith(
+      "Expected Job default/once not to become ready, and it is at 2026-01-01T00:00:0",
+    )
+  })
+
+  test("is refused for anything but a cluster", async () => {
+    const refused = matchers.toBecomeReady({}, Deployment, "web").catch(String)
+    expect(await refused).toContain("Cannot use toBecomeReady: expected a cluster")
+  })
+})
+
+describe("toHaveEvent", () => {
+  const crashing = async () => {
+    const cluster = await startCluster({ nodes: 1, images })
+    await cluster.apply({ ...web("crashing"), apiVersion: "v1", kind: "Pod", spec: web("crashing").spec.template.spec })
+    return cluster
+  }
+
+  test("finds an Event by its object, reason, type and message", async () => {
+    await using cluster = await crashing()
+    await cluster.advance("1m")
+    for (const event of [
+      { reason: "BackOff" },
+      { about: "web", kind: "Pod", type: "Warning" as const, message: "restarting failed container" },
+      { about: "default/web", message: /^Back-off .* web/g },
+      { about: await cluster.get(Node, "node-0"), reason: "NodeReady" },
+    ])
+      expect([event, (await matchers.toHaveEvent(cluster, event)).pass]).toEqual([event, true])
+  })
+
+  test("looks now, and for as long as it is told", async () => {
+    await using cluster = await crashing()
+    expect((await matchers.toHaveEvent(cluster, { reason: "BackOff" })).pass).toBe(false)
+    expect((await matchers.toHaveEvent(cluster, { reason: "BackOff" }, { within: "1m" })).pass).toBe(true)
+  })
+
+  test("shows the last Events about the object when there is none such", async () => {
+    await using cluster = await crashing()
+    await cluster.advance("1m")
+    const { pass, message } = await matchers.toHaveEvent(cluster, { about: "web", message: /evicted/ })
+    expect(pass).toBe(false)
+    expect(message()).toMatch(
+      /^Expected an Event with {"about":"web","message":"\/evicted\/"}; the last of \d+ about it:/,
+    )
+    expect(message()).toContain("\n  Warning BackOff Pod default/web: Back-off restarting failed container")
+    expect(message()).not.toContain("NodeReady")
+  })
+})
