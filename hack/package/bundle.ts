@@ -41,6 +41,8 @@ export async function bundle(root: string, folder: string, identity: Identity): 
     metafile: true,
     plugins: [fewerCommands],
     define: {
+      // Else Bun writes the folder of this checkout, as hack/compile.sh tells.
+      __dirname: '"/"',
       K3TS_VERSION: JSON.stringify(identity.version),
       K3TS_GIT_COMMIT: JSON.stringify(identity.commit),
       K3TS_GIT_TREE_STATE: JSON.stringify(identity.treeState),
