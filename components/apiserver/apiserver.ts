@@ -37,6 +37,7 @@ import { createConnections } from "./endpoints/connect.ts"
 import type { Health } from "./endpoints/health.ts"
 import { createOpenApi } from "./endpoints/openapi.ts"
 import { createPaths } from "./endpoints/paths.ts"
+import { registerBuildInfo } from "./endpoints/version-info.ts"
 import { podStreams } from "./endpoints/pod-streams.ts"
 import { proxies } from "./endpoints/proxy.ts"
 import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
@@ -177,6 +178,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   const metrics = config.metrics ?? new Registry()
   const serverMetrics = createServerMetrics(metrics)
   registerProcessMetrics(metrics, clock.now())
+  registerBuildInfo(metrics)
   let running: Running | undefined
   let store: Storage | undefined
   const health = apiServerHealth({
@@ -228,6 +230,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const keys = opened.verifyingKeys ?? [opened.signingKey]
     const objects = new Objects(storage)
     const authenticator = createAuthenticator({
+      expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
       meaningOf: certificateMeaning(opened, () => clock.now()),
       now: () => clock.now(),
       tokens: [

@@ -8,7 +8,16 @@ import { createServerMetrics } from "./metrics.ts"
 const answered = (method: string, url: string, more: { isServed?: boolean; isApply?: boolean; code?: number } = {}) => {
   const registry = new Registry()
   const info = requestInfo(method, url)
-  createServerMetrics(registry).answered({ info, isServed: true, isApply: false, code: 200, seconds: 0, ...more })
+  createServerMetrics(registry).answered({
+    info,
+    isServed: true,
+    isApply: false,
+    code: 200,
+    seconds: 0,
+    waitedSeconds: 0,
+    isTerminated: false,
+    ...more,
+  })
   return /^apiserver_request_total\{(.*)\} 1$/m
     .exec(registry.text())![1]!
     .split(",")
@@ -81,6 +90,8 @@ test("the number of series is bounded, whatever the requests and responses are",
       isApply: isServed && random.next() < 0.1,
       code: 100 + Math.floor(random.next() * 900),
       seconds: 0,
+      waitedSeconds: 0,
+      isTerminated: random.next() < 0.5,
     })
   }
 

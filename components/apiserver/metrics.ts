@@ -8,6 +8,17 @@ const REQUEST_BUCKETS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ]
 
+/** Source: apiserver pkg/endpoints/metrics/metrics.go requestSliLatencies. */
+const OBJECTIVE_BUCKETS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 45, 60]
+
+const HOUR = 3600
+const DAY = 24 * HOUR
+/** Source: apiserver pkg/authentication/request/x509/x509.go clientCertificateExpirationHistogram. */
+const EXPIRATION_BUCKETS = [
+  ...[0, 0.5 * HOUR, HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * DAY, 7 * DAY],
+  ...[30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY],
+]
+
 export interface AnsweredRequest {
   readonly info: RequestInfo
   /**
@@ -18,6 +29,10 @@ export interface AnsweredRequest {
   readonly isApply: boolean
   readonly code: number
   readonly seconds: number
+  /** How much of that the request waited for webhooks and for its turn, which is no fault of the server. */
+  readonly waitedSeconds: number
+  /** Whether the server ended the request to protect itself: it took too long, or there was no room for it. */
+  readonly isTerminated: boolean
 }
 
 /** The metrics of the API server, under upstream's names. */
@@ -29,6 +44,8 @@ export interface ServerMetrics {
   answered(request: AnsweredRequest): void
   /** Counts a watch or stream that begins; call the result when it ends. */
   longRunning(info: RequestInfo): () => void
+  /** Notes the seconds until the client certificate of a request expires. */
+  certificateExpiresIn(seconds: number): void
   /** Returns the counter of events sent to watchers of a resource. */
   watchEvents(resource: Resource): Value
 }
@@ -60,6 +77,30 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     "verb",
     "version",
   )
+  const objective = registry.histogram(
+    "apiserver_request_sli_duration_seconds",
+    "Seconds of a request without those for webhooks and for its turn.",
+    OBJECTIVE_BUCKETS,
+    "component",
+    "group",
+    "resource",
+    "scope",
+    "subresource",
+    "verb",
+    "version",
+  )
+  const terminations = registry.counter(
+    "apiserver_request_terminations_total",
+    "Requests that the server ended to protect itself.",
+    "code",
+    "component",
+    "group",
+    "resource",
+    "scope",
+    "subresource",
+    "verb",
+    "version",
+  )
   const inflight = registry.gauge(
     "apiserver_current_inflight_requests",
     "Requests under way that count against the limits.",
@@ -76,6 +117,13 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     "verb",
     "version",
   )
+  const expiration = registry
+    .histogram(
+      "apiserver_client_certificate_expiration_seconds",
+      "Seconds until the client certificate of a request expires.",
+      EXPIRATION_BUCKETS,
+    )
+    .with()
   const events = registry.counter(
     "apiserver_watch_events_total",
     "Events sent to watchers over HTTP.",
@@ -85,14 +133,17 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
   )
 
   // Label values are joined once for each kind of request, so that a request costs one lookup.
-  const series = new Map<string, { readonly total: Value; readonly duration: Distribution }>()
+  const series = new Map<
+    string,
+    { readonly total: Value; readonly duration: Distribution; readonly objective: Distribution }
+  >()
   const byResource = new WeakMap<Resource, Value>()
 
   return {
     registry,
     inflightReads: inflight.with("readOnly"),
     inflightWrites: inflight.with("mutating"),
-    answered({ info, isServed, isApply, code, seconds }) {
+    answered({ info, isServed, isApply, code, seconds, waitedSeconds, isTerminated }) {
       const verb = isApply ? "APPLY" : verbLabel(info)
       const scope = isServed ? scopeOf(info) : ""
       const dryRun = info.query.raw.includes("dryRun") ? "All" : ""
@@ -100,12 +151,19 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
       const id = `${code} ${verb} ${resource} ${subresource} ${scope} ${dryRun} ${group} ${version}`
       let found = series.get(id)
       if (found === undefined) {
-        const labels = ["apiserver", dryRun, group, resource, scope, subresource, verb, version] as const
-        found = { total: total.with(codeLabel(code), ...labels), duration: duration.with(...labels) }
+        const labels = [group, resource, scope, subresource, verb, version] as const
+        found = {
+          total: total.with(codeLabel(code), "apiserver", dryRun, ...labels),
+          duration: duration.with("apiserver", dryRun, ...labels),
+          objective: objective.with("apiserver", ...labels),
+        }
         series.set(id, found)
       }
       found.total.value++
       found.duration.observe(seconds)
+      found.objective.observe(Math.max(0, seconds - waitedSeconds))
+      if (isTerminated)
+        terminations.with(codeLabel(code), "apiserver", group, resource, scope, subresource, verb, version).inc()
     },
     longRunning(info) {
       const gauge = long.with(
@@ -120,6 +178,7 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
       gauge.inc()
       return () => gauge.dec()
     },
+    certificateExpiresIn: (seconds) => expiration.observe(seconds),
     watchEvents(resource) {
       let counter = byResource.get(resource)
       if (counter === undefined)

@@ -60,6 +60,8 @@ export interface ApiRequest {
   readonly warn: (text: string) => void
   /** Adds an annotation to the audit event of the request; absent where none is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
+  /** Notes milliseconds that the request waited for webhooks, which are not the server's own. */
+  readonly waited?: ((ms: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
   /** The request comes from a component of this process, which reads no warnings. */
   readonly inProcess?: true

@@ -196,7 +196,9 @@ export function createServer(options: ServerOptions): Server {
     const isWatch = info.isResource && info.verb === "watch"
     if (options.flow === undefined) return isWatch ? serveIt() : withSlot(exchange, info, user, serveIt)
     const waiting = tracing?.start("priorityandfairness")
+    const from = clock.monotonic()
     const begin = () => {
+      exchange.waited(clock.monotonic() - from)
       waiting?.end()
       return isWatch ? serveIt() : maxInFlight.counted(info.verb, serveIt())
     }
@@ -225,8 +227,10 @@ export function createServer(options: ServerOptions): Server {
     serveIt: () => void | Promise<void>,
   ): void | Promise<void> {
     const slot = maxInFlight.enter(user, info.verb)
-    if (slot === undefined)
+    if (slot === undefined) {
+      exchange.isTerminated = true
       return exchange.sendText(429, `${TURNED_AWAY}\n`, { "Retry-After": String(RETRY_AFTER_SECONDS) })
+    }
     return settled(serveIt, () => maxInFlight.leave(slot, user))
   }
 
@@ -263,7 +267,15 @@ export function createServer(options: ServerOptions): Server {
     const seconds = (clock.monotonic() - began) / 1000
     const { isServed } = exchange
     const isApply = isServed && info.verb === "patch" && isApplyPatch(exchange.header("content-type"))
-    metrics.answered({ info, isServed, isApply, code: res.statusCode, seconds })
+    metrics.answered({
+      info,
+      isServed,
+      isApply,
+      code: res.statusCode,
+      seconds,
+      waitedSeconds: exchange.waitedMs / 1000,
+      isTerminated: exchange.isTerminated,
+    })
     if (exchange.span !== undefined) endRequestSpan(exchange.span, res.statusCode)
     if (notes !== undefined)
       audit?.ended(exchange, info, notes, { code: res.statusCode, seconds: isLongRunning(info) ? 0 : seconds })
@@ -271,6 +283,7 @@ export function createServer(options: ServerOptions): Server {
 
   /** Answers a request that has timed out. Its work goes on, and the result is dropped. */
   function overdue(exchange: Exchange): void {
+    exchange.isTerminated = true
     if (exchange.res.headersSent) exchange.res.destroy()
     else sendTimedOut(exchange)
     finish(exchange)

@@ -15,7 +15,9 @@ test("figures of controllers and scheduler have upstream's names and labels", ()
   controllers.queued("deployment", 4)
   controllers.reconciled("deployment", "success", 200)
   scheduler.attempted("scheduled", 3)
-  scheduler.placed(2)
+  scheduler.searched(2)
+  scheduler.placed(2, 15)
+  scheduler.placed(40, 15)
   // then
   const lines = registry.text().split("\n")
   expect(lines).toEqual(
@@ -27,6 +29,9 @@ test("figures of controllers and scheduler have upstream's names and labels", ()
       'workqueue_work_duration_seconds_sum{name="deployment"} 0.2',
       'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1',
       'scheduler_pod_scheduling_attempts_bucket{le="2"} 1',
+      'scheduler_scheduling_algorithm_duration_seconds_bucket{le="0.002"} 1',
+      'scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts="2",le="0.02"} 1',
+      'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"} 1',
     ]),
   )
 })

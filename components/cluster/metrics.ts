@@ -63,6 +63,11 @@ export function controllerMetrics(registry: Registry): ControllerObserver {
   }
 }
 
+/** Buckets for the seconds until a pod is bound. Source: scheduler metrics, ExponentialBuckets(0.01, 2, 20). */
+const SCHEDULING_BUCKETS = Array.from({ length: 20 }, (_, i) => 0.01 * 2 ** i)
+/** More attempts share a label. Source: pkg/scheduler/schedule_one.go getAttemptsLabel. */
+const MOST_ATTEMPTS = 15
+
 /** Registers the scheduler's metrics, with upstream's names. Source: pkg/scheduler/metrics. */
 export function schedulerMetrics(registry: Registry): SchedulerObserver {
   const attempts = registry.counter(
@@ -84,13 +89,28 @@ export function schedulerMetrics(registry: Registry): SchedulerObserver {
     "Number of attempts to successfully schedule a pod.",
     [1, 2, 4, 8, 16],
   )
+  const algorithm = registry.histogram(
+    "scheduler_scheduling_algorithm_duration_seconds",
+    "Scheduling algorithm latency in seconds",
+    ATTEMPT_BUCKETS,
+  )
+  const sinceQueued = registry.histogram(
+    "scheduler_pod_scheduling_sli_duration_seconds",
+    "E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue",
+    SCHEDULING_BUCKETS,
+    "attempts",
+  )
   const profile = "default-scheduler"
   return {
     attempted(result, milliseconds) {
       attempts.with(result, profile).inc()
       seconds.with(result, profile).observe(milliseconds / 1000)
     },
-    placed: (count) => tries.with().observe(count),
+    searched: (milliseconds) => algorithm.with().observe(milliseconds / 1000),
+    placed(count, milliseconds) {
+      tries.with().observe(count)
+      sinceQueued.with(count < MOST_ATTEMPTS ? String(count) : `${MOST_ATTEMPTS}+`).observe(milliseconds / 1000)
+    },
     pending(sizes) {
       for (const [queue, size] of Object.entries(sizes)) pending.with(queue).set(size)
     },

@@ -18,6 +18,7 @@ import { enforceStorageLimits } from "./node/storage-limits.ts"
 import { VolumeUsages } from "./stats/volume-usage.ts"
 import { ImageManager } from "./images/image-manager.ts"
 import { KubeletMetrics, type KubeletFigures } from "./metrics/kubelet-metrics.ts"
+import { measuredCalls } from "./metrics/measured-calls.ts"
 import { LogRotation } from "./logs/rotate.ts"
 import { NodeLease } from "./node/lease.ts"
 import { NodeReporter } from "./node/node.ts"
@@ -26,7 +27,8 @@ import { ProbeManager } from "./probes/probe-manager.ts"
 import { resizeProblem } from "./pod/resize.ts"
 import { RuntimeCache } from "./pod/runtime-cache.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
-import { tracedRuntime } from "./runtime/traced-runtime.ts"
+import { aroundCalls } from "./runtime/runtime-calls.ts"
+import { tracedCalls } from "./runtime/traced-calls.ts"
 import { Slots } from "./pod/slots.ts"
 import { StaticPods } from "./pod/static-pods.ts"
 import type { KubeletPort, KubeletServing } from "./server/port/kubelet-port.ts"
@@ -111,7 +113,10 @@ class RunningKubelet implements Component {
         clock,
         log,
         config: this.#config,
-        runtime: tracing === undefined ? this.#runtime : tracedRuntime(this.#runtime, tracing),
+        runtime: aroundCalls(
+          this.#runtime,
+          measuredCalls(metrics, clock, tracing === undefined ? undefined : tracedCalls(tracing)),
+        ),
         tracing,
         events,
         metrics,

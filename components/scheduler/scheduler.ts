@@ -46,8 +46,10 @@ export interface SchedulerConfig {
 export interface SchedulerObserver {
   /** Called after each scheduling attempt, with its result and duration. */
   attempted(result: "scheduled" | "unschedulable" | "error", milliseconds: number): void
-  /** Called when a pod was bound, with the number of attempts. */
-  placed(tries: number): void
+  /** Called after each search for a node, with its duration. */
+  searched(milliseconds: number): void
+  /** Called when a pod was bound, with the number of attempts and the time since it was first in the queue. */
+  placed(tries: number, milliseconds: number): void
   /** Called with the number of pods in each queue. Source: scheduler_pending_pods. */
   pending(sizes: SchedulingQueue["sizes"]): void
 }
@@ -178,6 +180,7 @@ export function createScheduler(
     }
     const started = clock.monotonic()
     const { outcome, looked } = traced(tracing, "Scheduling cycle", () => findNode(pod, cycle, startAt))
+    observer?.searched(clock.monotonic() - started)
     startAt = cache.list.length === 0 ? 0 : (startAt + looked) % cache.list.length
     if ("node" in outcome) {
       let reservation: DeviceReservation | undefined
@@ -221,7 +224,7 @@ export function createScheduler(
       })
       queue.done(pod)
       observer?.attempted("scheduled", clock.monotonic() - started)
-      observer?.placed(queued.attempts)
+      observer?.placed(queued.attempts, clock.now() - queued.added)
       nominations.remove(pod)
       events.event(
         pod,

@@ -2,8 +2,18 @@ import { expect, test } from "bun:test"
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { APPLIED, APPLY_PHASES, traceparent, TRACE_ID, untilReady } from "../harness/applied-trace.ts"
+import {
+  APPLY_PHASES,
+  DEPLOYMENT,
+  isInPicture,
+  lostSpans,
+  SERVICE,
+  TRACE_ID,
+  traceparent,
+  untilReady,
+} from "../harness/applied-trace.ts"
 import { startOtlpReceiver } from "../harness/otlp-receiver.ts"
+import { tracePicture } from "../harness/trace-picture.ts"
 import { freePort, k3ts, startServer } from "./k3ts.ts"
 
 test("one apply to a ready pod is one trace in a collector, and every phase is in it", async () => {
@@ -14,18 +24,24 @@ test("one apply to a ready pod is one trace in a collector, and every phase is i
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: "50" },
   })
 
-  // when a Deployment and its Service are applied in a trace of the client's own
-  for (const { path, object } of APPLIED)
-    await server.send("PATCH", `${path}?fieldManager=test&force=true`, JSON.stringify(object), {
+  // when a Deployment is applied in a trace of the client's own
+  const apply = ({ path, object }: typeof SERVICE | typeof DEPLOYMENT, headers: Readonly<Record<string, string>>) =>
+    server.send("PATCH", `${path}?fieldManager=test&force=true`, JSON.stringify(object), {
       "content-type": "application/apply-patch+yaml",
-      traceparent,
+      ...headers,
     })
+  await apply(SERVICE, {})
+  await apply(DEPLOYMENT, { traceparent })
   await receiver.until((spans) => untilReady(spans))
 
   // then all of it is in the client's trace, and hangs together
   const spans = receiver.spans.filter(({ traceId }) => traceId === TRACE_ID)
   const names = new Set(spans.map(({ service, name }) => `${service}: ${name}`))
   expect(APPLY_PHASES.filter((phase) => !names.has(phase))).toEqual([])
+  expect(lostSpans(spans).map(({ name }) => name)).toEqual([])
+  // and this is the picture in docs/observability.md
+  const { K3TS_TRACE_PICTURE: picture } = process.env
+  if (picture !== undefined) writeFileSync(picture, tracePicture(spans, isInPicture))
 }, 30_000)
 
 test("a file that is no TracingConfiguration is refused, and says why", async () => {

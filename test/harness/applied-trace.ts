@@ -2,33 +2,34 @@ import type { ReceivedSpan } from "./otlp-receiver.ts"
 
 /** The trace in which the test applies, and its own span there. */
 export const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
-export const traceparent = `00-${TRACE_ID}-00f067aa0ba902b7-01`
+export const CLIENT_SPAN_ID = "00f067aa0ba902b7"
+export const traceparent = `00-${TRACE_ID}-${CLIENT_SPAN_ID}-01`
 
 const labels = { app: "web" }
-/** What is applied: a Deployment with a Service. */
-export const APPLIED = [
-  {
-    path: "/api/v1/namespaces/default/services/web",
-    object: {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: "web" },
-      spec: { selector: labels, ports: [{ port: 80 }] },
+/** The Service of what is applied. It comes before, in no trace. */
+export const SERVICE = {
+  path: "/api/v1/namespaces/default/services/web",
+  object: {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "web" },
+    spec: { selector: labels, ports: [{ port: 80 }] },
+  },
+}
+
+/** What is applied in the trace. */
+export const DEPLOYMENT = {
+  path: "/apis/apps/v1/namespaces/default/deployments/web",
+  object: {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web" },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "web", image: "nginx" }] } },
     },
   },
-  {
-    path: "/apis/apps/v1/namespaces/default/deployments/web",
-    object: {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name: "web" },
-      spec: {
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers: [{ name: "web", image: "nginx" }] } },
-      },
-    },
-  },
-]
+}
 
 /** The phases from apply to a ready pod and its endpoint, as `service: span`. */
 export const APPLY_PHASES = [
@@ -57,15 +58,27 @@ export const APPLY_PHASES = [
   "kubelet: Write pod status",
   "apiserver: PATCH /api/v1/namespaces/{:namespace}/pods/{:name}/status",
   "kube-controller-manager: endpointslice-controller reconcile",
-  "apiserver: POST /apis/discovery.k8s.io/v1/namespaces/{:namespace}/endpointslices",
   "apiserver: PUT /apis/apps/v1/namespaces/{:namespace}/deployments/{:name}/status",
 ]
 
-/** Whether the last phase of the trace is there: the Deployment's status shows the ready pod. */
+/** Spans that come with nearly each request; the picture leaves them out. */
+const OFTEN: readonly string[] = ["Patch", "Create", "Mutating admission", "Validating admission"]
+
+/** Whether a span is drawn in the picture of the trace. */
+export const isInPicture = ({ service, name }: ReceivedSpan): boolean =>
+  APPLY_PHASES.includes(`${service}: ${name}`) && !OFTEN.includes(name)
+
+/** Whether all phases have come, up to the Deployment's status with the ready pod, and hang together. */
 export function untilReady(spans: readonly ReceivedSpan[]): boolean {
   const own = spans.filter(({ traceId }) => traceId === TRACE_ID)
   const names = new Set(own.map(({ service, name }) => `${service}: ${name}`))
-  return APPLY_PHASES.every((phase) => names.has(phase)) && statusWritten(own)
+  return APPLY_PHASES.every((phase) => names.has(phase)) && statusWritten(own) && lostSpans(own).length === 0
+}
+
+/** Returns the spans whose parents have not come: a span is sent when it ends, so parents come later. */
+export function lostSpans(spans: readonly ReceivedSpan[]): readonly ReceivedSpan[] {
+  const ids = new Set([CLIENT_SPAN_ID, ...spans.map(({ spanId }) => spanId)])
+  return spans.filter(({ parentSpanId }) => !ids.has(parentSpanId))
 }
 
 /** Whether the controllers wrote the Deployment's status after the kubelet wrote the pod's. */

@@ -25,6 +25,8 @@ export interface AdmissionAttributes {
   warn(text: string): void
   /** Adds an annotation to the audit event of the request; absent when no audit event is written. */
   readonly annotate?: ((key: string, value: string) => void) | undefined
+  /** Notes milliseconds that the request waited for webhooks. */
+  readonly waited?: ((ms: number) => void) | undefined
   /**
    * Decides which webhooks and policies run again in a second round; present only while webhooks or mutating policies
    * exist.

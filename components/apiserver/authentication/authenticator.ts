@@ -57,6 +57,8 @@ export interface AuthenticatorOptions {
   readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | "ignored" | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Is told for each request by a client certificate in how many seconds that expires. */
+  readonly expiresIn?: (seconds: number) => void
 }
 
 export interface CertificateMeaning {
@@ -102,7 +104,7 @@ const isAnonymousPath = (path: string): boolean =>
  * Creates the chain of authenticators: front proxy, client certificate, bearer token, anonymous. The first that finds a
  * user decides; a refused token ends the chain with 401. Source: pkg/kubeapiserver/authenticator/config.go.
  */
-export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({ tokens, meaningOf, now, expiresIn }: AuthenticatorOptions): Authenticator {
   // Connections live long, so the meaning of a certificate is cached. Whether it is still valid is checked for each
   // request.
   const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | NoUser>()
@@ -112,7 +114,9 @@ export function createAuthenticator({ tokens, meaningOf, now }: AuthenticatorOpt
     if (known === undefined) byCertificate.set(certificate, (known = readCertificate(certificate)))
     if (known === "nothing" || known === "bad") return known
     const time = now()
-    return known.from <= time && time <= known.until ? known.user : "bad"
+    if (time < known.from || known.until < time) return "bad"
+    expiresIn?.((known.until - time) / 1000)
+    return known.user
   }
 
   function readCertificate(certificate: PeerCertificate): KnownCertificate | NoUser {

@@ -1,5 +1,4 @@
 import { Hono, type Context } from "hono"
-import { gitCommit, gitTreeState, GIT_VERSION, buildDate, KUBERNETES_MINOR } from "../../../pkg/version/version.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
@@ -20,6 +19,7 @@ import type { Pipeline, UserInfo } from "../request.ts"
 import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions, type Document } from "./discovery.ts"
 import type { Health } from "./health.ts"
 import type { OpenApiDocuments } from "./openapi.ts"
+import { versionInfo } from "./version-info.ts"
 
 export interface PathsOptions {
   readonly scheme: Scheme
@@ -242,25 +242,6 @@ function aggregatedVersion(accept: string | undefined): "v2" | "v2beta1" | undef
   }
   return undefined
 }
-
-/**
- * Source: apimachinery pkg/version/types.go. Clients also read the fields about Go, which name the JavaScript runtime
- * instead.
- */
-const versionInfo = () => ({
-  ...KUBERNETES_MINOR,
-  emulationMajor: KUBERNETES_MINOR.major,
-  emulationMinor: KUBERNETES_MINOR.minor,
-  minCompatibilityMajor: KUBERNETES_MINOR.major,
-  minCompatibilityMinor: String(Number(KUBERNETES_MINOR.minor) - 1),
-  gitVersion: GIT_VERSION,
-  gitCommit,
-  gitTreeState,
-  buildDate,
-  goVersion: `bun${process.versions.bun ?? process.versions.node}`,
-  compiler: "bun",
-  platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
-})
 
 function indexOf(named: readonly ListedGroup[]): readonly string[] {
   const groups = named.flatMap(({ name, versions }) =>

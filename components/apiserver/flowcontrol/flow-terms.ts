@@ -63,6 +63,7 @@ export class FlowTerms implements Terms<void> {
   }
 
   rejected(retryAfter: number): void {
+    this.#parts.exchange.isTerminated = true
     this.#parts.exchange.sendText(429, `${TURNED_AWAY}\n`, { "Retry-After": String(retryAfter) })
   }
 }

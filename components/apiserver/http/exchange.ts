@@ -51,6 +51,10 @@ export class Exchange {
   isOver = false
   /** The span of the request; undefined unless traces are wanted, and before the sender is known. */
   span: TraceSpan | undefined
+  /** Milliseconds that the request has waited for webhooks and for its turn. */
+  waitedMs = 0
+  /** Whether the server has ended the request to protect itself. */
+  isTerminated = false
   private classification: Classification | undefined
   private warnings: Warnings | undefined
 
@@ -73,6 +77,11 @@ export class Exchange {
   readonly warn = (text: string): void => {
     this.warnings ??= new Warnings()
     this.warnings.add(text)
+  }
+
+  /** Notes milliseconds that the request waited for others. */
+  readonly waited = (ms: number): void => {
+    this.waitedMs += ms
   }
 
   /** Adds an annotation to the audit event; undefined when no audit log is written. */

@@ -141,6 +141,7 @@ function request(
     options: optionsOf(query, verb, isApply),
     warn: exchange.warn,
     annotate: exchange.annotate,
+    waited: exchange.waited,
     authorized: true,
     ...userAgentOf(exchange),
   }

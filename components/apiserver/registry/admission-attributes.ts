@@ -5,7 +5,7 @@ import type { RegistryContext } from "./context.ts"
 
 /** Returns the attributes of a request for admission. `name` is given when the name is not in the path. */
 export const admissionAttributes = (
-  { resource, subresource, namespace, name: asked = "", user, options, warn, annotate }: ApiRequest,
+  { resource, subresource, namespace, name: asked = "", user, options, warn, annotate, waited }: ApiRequest,
   operation: Operation,
   object: KubeObject | undefined,
   old: KubeObject | undefined,
@@ -22,6 +22,7 @@ export const admissionAttributes = (
   old,
   warn,
   annotate,
+  waited,
 })
 
 /** Returns the request as one about the whole object, for subresources that create or delete it. */

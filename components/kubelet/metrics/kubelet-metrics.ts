@@ -1,5 +1,5 @@
 import { registerProcessMetrics } from "../../../pkg/metrics/process.ts"
-import { Registry, type Distribution, type Family } from "../../../pkg/metrics/registry.ts"
+import { Registry, type Distribution, type Family, type Value } from "../../../pkg/metrics/registry.ts"
 import type { ProbeKind } from "../probes/probe-kind.ts"
 import type { PodIdentity } from "../pod/pod-identity.ts"
 
@@ -25,7 +25,10 @@ const POD_START_BUCKETS = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
 ]
 /** Source: prometheus client_golang DefBuckets. */
-const PROBE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** Source: pkg/kubelet/metrics RuntimeOperationsDuration, ExponentialBuckets(.005, 2.5, 14). */
+const RUNTIME_BUCKETS = Array.from({ length: 14 }, (_, i) => 0.005 * 2.5 ** i)
 
 /**
  * The kubelet's own metrics, under upstream's names. Source: pkg/kubelet/metrics/metrics.go,
@@ -36,13 +39,29 @@ export class KubeletMetrics {
   readonly kubelet = new Registry()
   readonly probes = new Registry()
   readonly #started: readonly Family<Distribution>[]
+  readonly #runtime: readonly ReturnType<typeof runtimeFamilies>[]
+  readonly #worked: readonly Family<Distribution>[]
+  readonly #evicted: readonly Family<Value>[]
   readonly #probed
   readonly #probeSeconds
   /** Labels of the series of each pod, by its uid, which are removed with the pod. */
   readonly #series = new Map<string, Map<string, () => void>>()
 
   constructor({ nodeName, startedAt, figures, shared }: KubeletMetricsOptions) {
-    this.#started = [this.kubelet, ...(shared === undefined ? [] : [shared])].map((registry) => {
+    const registries = [this.kubelet, ...(shared === undefined ? [] : [shared])]
+    this.#runtime = registries.map(runtimeFamilies)
+    this.#worked = registries.map((registry) =>
+      registry.histogram(
+        "kubelet_pod_worker_duration_seconds",
+        "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
+        DEFAULT_BUCKETS,
+        "operation_type",
+      ),
+    )
+    this.#evicted = registries.map((registry) =>
+      registry.counter("kubelet_evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
+    )
+    this.#started = registries.map((registry) => {
       registry.gauge("kubelet_node_name", "The node's name. The count is always 1.", "node").with(nodeName).set(1)
       registry.read(
         "gauge",
@@ -83,12 +102,31 @@ export class KubeletMetrics {
     this.#probeSeconds = this.probes.histogram(
       "prober_probe_duration_seconds",
       "Duration in seconds for a probe response.",
-      PROBE_BUCKETS,
+      DEFAULT_BUCKETS,
       "container",
       "namespace",
       "pod",
       "probe_type",
     )
+  }
+
+  /** Called when a call of the container runtime has ended; `operation` is one of few names. */
+  calledRuntime(operation: string, failed: boolean, milliseconds: number): void {
+    for (const { total, errors, duration } of this.#runtime) {
+      total.with(operation).inc()
+      if (failed) errors.with(operation).inc()
+      duration.with(operation).observe(milliseconds / 1000)
+    }
+  }
+
+  /** Called when a worker has synchronized its pod. Source: pkg/kubelet/types/pod_update.go SyncPodType. */
+  synced(type: "create" | "update" | "kill", milliseconds: number): void {
+    for (const family of this.#worked) family.with(type).observe(milliseconds / 1000)
+  }
+
+  /** Called when the kubelet evicts a pod, with what the node was short of, such as `memory.available`. */
+  evicted(signal: string): void {
+    for (const family of this.#evicted) family.with(signal).inc()
   }
 
   /** Called when a pod runs, with the time since the kubelet first saw it. */
@@ -122,5 +160,24 @@ export class KubeletMetrics {
     this.#series.delete(uid)
   }
 }
+
+const runtimeFamilies = (registry: Registry) => ({
+  total: registry.counter(
+    "kubelet_runtime_operations_total",
+    "Cumulative number of runtime operations by operation type.",
+    "operation_type",
+  ),
+  errors: registry.counter(
+    "kubelet_runtime_operations_errors_total",
+    "Cumulative number of runtime operation errors by operation type.",
+    "operation_type",
+  ),
+  duration: registry.histogram(
+    "kubelet_runtime_operations_duration_seconds",
+    "Duration in seconds of runtime operations. Broken down by operation type.",
+    RUNTIME_BUCKETS,
+    "operation_type",
+  ),
+})
 
 const TYPES: Readonly<Record<ProbeKind, string>> = { startup: "Startup", liveness: "Liveness", readiness: "Readiness" }

@@ -76,8 +76,16 @@ async function tryRelieve(parts: EvictionParts, pressure: Pressure): Promise<voi
     pod: `${first.pod.metadata.namespace}/${first.pod.metadata.name}`,
     resource: signal,
   })
+  context.metrics.evicted(SIGNAL_NAME[signal])
   context.events.event(first.pod, "Warning", "Evicted", verdict.message)
   workers.get(first.pod.metadata.uid!)?.fail(verdict, 0)
+}
+
+/** Source: pkg/kubelet/eviction/api/types.go. */
+const SIGNAL_NAME: Readonly<Record<Signal, string>> = {
+  memory: "memory.available",
+  "ephemeral-storage": "nodefs.available",
+  pids: "pid.available",
 }
 
 const THRESHOLD_TEXT: Readonly<Record<Signal, string>> = { memory: "100Mi", "ephemeral-storage": "5%", pids: "10%" }

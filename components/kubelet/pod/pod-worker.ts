@@ -211,14 +211,25 @@ export class PodWorker implements Waker {
   #step(signal: AbortSignal): Promise<void> {
     if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
     const { tracing } = this.#parts.context
-    if (tracing === undefined) return this.#act(signal)
+    if (tracing === undefined) return this.#measured(signal)
     const cause = tracing.causes.of(this.#newest.metadata.resourceVersion)
     const { uid, namespace, name } = this.identity
     const span = tracing.root(SPANS[this.#stage], {
       causes: cause === undefined ? [] : [cause],
       attributes: { "k8s.pod.uid": uid, "k8s.namespace.name": namespace, "k8s.pod.name": name },
     })
-    return endingWith(tracing, span, () => this.#act(signal))
+    return endingWith(tracing, span, () => this.#measured(signal))
+  }
+
+  async #measured(signal: AbortSignal): Promise<void> {
+    const { clock, metrics } = this.#parts.context
+    const began = clock.monotonic()
+    const type = this.#stage !== "running" ? "kill" : this.#admitted ? "update" : "create"
+    try {
+      await this.#act(signal)
+    } finally {
+      metrics.synced(type, clock.monotonic() - began)
+    }
   }
 
   #act(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { createHealthSlis, type HealthSlis } from "../../../pkg/component/health
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import { exposition } from "../../../pkg/metrics/exposition.ts"
 import { cadvisorMetrics } from "../metrics/cadvisor-metrics.ts"
+import { volumeMetrics } from "../metrics/volume-metrics.ts"
 import { resourceMetrics } from "../metrics/resource-metrics.ts"
 import { cgroupFolder } from "../runtime/cri/cgroups.ts"
 import { measureDisks, takeSample, type Sample, type StatsParts } from "../stats/sample.ts"
@@ -51,6 +52,15 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
     ])
     return { disks, processes, volumes: usages }
   }
+  const volumesOfPods = async () => {
+    const pods = parts.workers.pods()
+    const usages = await parts.volumeUsages.measure(pods)
+    return pods.map(({ metadata: { namespace = "", name = "", uid = "" } }) => ({
+      namespace,
+      pod: name,
+      usages: usages.get(uid) ?? [],
+    }))
+  }
   const exact: Readonly<Record<string, Handler>> = {
     "/pods": () => Response.json(knownPods(parts.workers, parts.status)),
     "/runningpods": () => Response.json(runningPods(parts.cache)),
@@ -58,7 +68,7 @@ export function kubeletServer(parts: KubeletServerParts): (request: Request) => 
       const isHalf = isTrue(searchParams.get("only_cpu_and_memory"))
       return Response.json(await summary(await takeSample(parts, isHalf ? "cpu and memory" : "all"), isHalf))
     },
-    "/metrics": () => metricsText(metrics.kubelet.text()),
+    "/metrics": async () => metricsText(metrics.kubelet.text() + exposition(volumeMetrics(await volumesOfPods()))),
     "/metrics/slis": () => metricsText(slis.registry.text()),
     "/metrics/probes": () => metricsText(metrics.probes.text()),
     "/metrics/resource": async () => {

@@ -50,15 +50,18 @@ export async function callWebhook(
   const { type, clock, metrics } = options
   const { name, failurePolicy } = webhook
   const began = clock.monotonic()
-  const observe = (rejected: boolean, code: number) =>
+  const observe = (rejected: boolean, code: number) => {
+    const ms = clock.monotonic() - began
+    attributes.waited?.(ms)
     metrics.called({
       name,
       type,
       operation: attributes.operation,
       code,
       rejected,
-      seconds: (clock.monotonic() - began) / 1000,
+      seconds: ms / 1000,
     })
+  }
   try {
     const response = await answerOf(options, { webhook, configuration }, resource, attributes)
     for (const [key, value] of Object.entries(response.auditAnnotations)) attributes.annotate?.(`${name}/${key}`, value)
