@@ -2,14 +2,11 @@ import type { EncryptionConfig, EncryptionTools } from "./encryption/load.ts"
 import { ownConfigurationFile } from "./encryption/credential-files.ts"
 import type { KmsPlugin } from "./encryption/kms/plugin.ts"
 import type { SecretsEncryption } from "./encryption/secrets-encryption.ts"
-import { parseOwnJson } from "./http/json.ts"
 import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { RESOURCES } from "../../pkg/api/resources.ts"
-import { rawFieldsOf, withRawFields } from "../../pkg/apimachinery/raw-fields.ts"
-import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
 import type { SqliteStorage } from "../../pkg/storage/sqlite.ts"
+import { parseStored } from "./parse-stored.ts"
 import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
 
 const DATABASE = join("db", "state.db")
@@ -111,23 +108,6 @@ async function learnKeys(store: SqliteStorage, plugins: readonly KmsPlugin[]): P
 const problemOf = (plugins: readonly KmsPlugin[]): string | undefined => {
   const problems = plugins.flatMap(({ problem }, i) => (problem === undefined ? [] : `kms-provider-${i}: ${problem}`))
   return problems.length === 0 ? undefined : problems.join(", ")
-}
-
-const KEPT_AS_WRITTEN = RESOURCES.map(({ prefix, schema }) => ({ prefix, names: rawFieldsOf(schema) })).filter(
-  ({ names }) => names.length > 0,
-)
-
-const BUILTIN: ReadonlySet<string> = new Set(RESOURCES.map(({ prefix }) => prefix))
-/** The index behind `/registry/<group>/<plural>/`. */
-const endOfPrefix = (key: string): number => key.indexOf("/", key.indexOf("/", key.indexOf("/", 1) + 1) + 1) + 1
-
-/** Parses the stored JSON of an object. Raw fields of the schema keep their JSON text as it was written. */
-function parseStored(key: string, json: string): KubeObject {
-  // Only custom objects can have integers that JavaScript would round.
-  if (!BUILTIN.has(key.slice(0, endOfPrefix(key)))) return parseOwnJson(json) as KubeObject
-  const value: unknown = JSON.parse(json)
-  const names = KEPT_AS_WRITTEN.find(({ prefix }) => key.startsWith(prefix))?.names ?? []
-  return withRawFields(value, json, names) as KubeObject
 }
 
 /** Returns a file which shows that a server has run here. A server makes its database before any of these files. */

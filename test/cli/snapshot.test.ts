@@ -11,6 +11,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Secret, startCluster } from "../../components/cluster/testing/testing.ts"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { k3ts } from "./k3ts.ts"
 
@@ -210,6 +211,10 @@ test("a Secret that is encrypted on the disk is encrypted in the snapshot, and c
     await using server = await start(restored)
     expect((await server.get(`${path}/s`)).body.toString()).toContain(btoa("xyzzy-plugh"))
   }
+
+  // and so has a test cluster that starts from it
+  await using cluster = await startCluster({ snapshot: files[0]! })
+  expect((await cluster.get(Secret, "s")).data).toEqual({ word: btoa("xyzzy-plugh") })
 }, 60_000)
 
 test("k3ts snapshot list tells of damage, and delete and prune remove", async () => {

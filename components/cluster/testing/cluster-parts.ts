@@ -16,11 +16,12 @@ import { Nodes } from "./nodes/nodes.ts"
 import { featuresFrom, nodeSpecs, type ClusterOptions, type NodeSpec } from "./options.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
-import { clusterAddresses } from "./network.ts"
+import { addressesWith } from "./network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { TraceCollector } from "./traces.ts"
 import { turns } from "./time/turns.ts"
 import { defaultSeed, parseSeed, replay } from "./seed.ts"
+import type { ClusterSnapshot } from "./snapshot.ts"
 
 const DEFAULT_START = "2026-01-01T00:00:00Z"
 /** The user that tests act as by default. */
@@ -65,14 +66,14 @@ export interface ClusterParts {
  * Makes the parts of a cluster without starting them. `alive` throws once the cluster has ended.
  * @throws TestClusterError for an invalid option
  */
-export function clusterParts(options: ClusterOptions, alive: () => void): ClusterParts {
+export function clusterParts(options: ClusterOptions, alive: () => void, snapshot?: ClusterSnapshot): ClusterParts {
   const ending = new AbortController()
   const thrown: Error[] = []
   let isEndless = false
   // Each node takes some turns of its own, so the limit grows with the number of nodes.
   const mostTurns = () => TURNS + TURNS_OF_NODE * nodes.count
-  const { clock: kind = "virtual", startTime = DEFAULT_START, history = "all", log = silent } = options
-  const specs = nodeSpecs(options.nodes)
+  const { clock: kind = "virtual", startTime = beginningOf(snapshot), history = "all", log = silent } = options
+  const specs = nodesWith(snapshot, nodeSpecs(options.nodes))
   if (kind !== "virtual" && kind !== "real")
     throw new TestClusterError(`Cannot use clock: ${JSON.stringify(kind)}: expected "virtual" or "real"`)
   const seed = options.seed === undefined ? defaultSeed() : parseSeed(options.seed)
@@ -92,7 +93,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void): Cluste
   })
   const random = seededRandom(seed)
   const frozen = frozenFrom(options.frozen)
-  const storage: MemoryStorage = new MemoryStorage({ clock, frozen: frozen === "all" })
+  const storage: MemoryStorage = new MemoryStorage({ clock, frozen: frozen === "all" }, snapshot?.beginning)
   const endRevisions = watchRevisions(storage)
   if (history === "none") boundMemory(storage)
   const rules = new RequestRules(clock, () => virtual?.asked())
@@ -109,7 +110,7 @@ export function clusterParts(options: ClusterOptions, alive: () => void): Cluste
     features: featuresFrom(options.features),
     signal: ending.signal,
     historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
-    addresses: clusterAddresses(options.ipFamilies, specs.length),
+    addresses: addressesWith(snapshot, options.ipFamilies, specs.length),
   })
   const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))
   const nodes: Nodes = new Nodes({
@@ -151,4 +152,18 @@ export function clusterParts(options: ClusterOptions, alive: () => void): Cluste
     endRevisions,
     isEndless: () => isEndless,
   }
+}
+
+const beginningOf = (snapshot: ClusterSnapshot | undefined): string | Date =>
+  snapshot === undefined ? DEFAULT_START : new Date(snapshot.time)
+
+/** Returns the nodes of the snapshot, then those of the test. @throws TestClusterError when both have a name */
+function nodesWith(snapshot: ClusterSnapshot | undefined, own: readonly NodeSpec[]): readonly NodeSpec[] {
+  const taken = (snapshot?.nodes ?? []).map(({ spec }) => spec)
+  const twice = own.find(({ name }) => taken.some((other) => other.name === name))
+  if (twice !== undefined)
+    throw new TestClusterError(
+      `Cannot add a node named ${JSON.stringify(twice.name)}: the snapshot has one; give nodes another name`,
+    )
+  return [...taken, ...own]
 }

@@ -29,6 +29,7 @@ import { readLogs, type LogsOptions } from "./verbs/logs.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions, NodeOptions } from "./options.ts"
 import { replay } from "./seed.ts"
+import type { ClusterSnapshot } from "./snapshot.ts"
 import { tracesOf, type Trace } from "./traces.ts"
 import { testClient, type TestClient } from "./verbs/test-client.ts"
 import { KubectlVerbs, type Acting } from "./verbs/verbs.ts"
@@ -47,7 +48,11 @@ import { KubectlVerbs, type Acting } from "./verbs/verbs.ts"
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const caller = callerOf()
   return from(caller, async () => {
-    const cluster = new Cluster(options)
+    const { snapshot } = options
+    const cluster = new Cluster(
+      options,
+      snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot),
+    )
     await cluster.start(options.preload)
     return cluster
   })
@@ -72,9 +77,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   #kubeconfig: string | undefined
 
   /** @internal */
-  constructor(options: ClusterOptions) {
+  constructor(options: ClusterOptions, snapshot?: ClusterSnapshot) {
     super()
-    this.#parts = clusterParts(options, () => this.#alive())
+    this.#parts = clusterParts(options, () => this.#alive(), snapshot)
     this.#controllers = options.components?.controllers !== false
     this.client = this.#clientAs(ADMIN.name, ADMIN.groups)
     this.seed = this.#parts.seed

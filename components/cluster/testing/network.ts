@@ -1,5 +1,6 @@
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
 import { TestClusterError } from "./caller.ts"
+import type { ClusterSnapshot } from "./snapshot.ts"
 
 /** The same domain as in `k3ts server`. */
 export const CLUSTER_DOMAIN = "cluster.local"
@@ -78,5 +79,27 @@ export function clusterAddresses(families: readonly Family[] = ["IPv4"], nodes: 
     advertiseAddress: ADDRESSES[families[0]!].advertiseAddress,
     nodeIps: (index) => each(({ nodeIp }) => nodeIp(index)),
     firstPodCidrs: (index) => each(({ firstPodCidr }) => firstPodCidr(index)),
+  }
+}
+
+/** Returns the address ranges of a cluster that begins with a snapshot: its Services and nodes keep their addresses. */
+export function addressesWith(
+  snapshot: Pick<ClusterSnapshot, "nodes" | "serviceCidrs"> | undefined,
+  families: readonly Family[] | undefined,
+  nodes: number,
+): ClusterAddresses {
+  const serviceCidrs = snapshot?.serviceCidrs ?? []
+  const addresses = clusterAddresses(
+    families ?? (serviceCidrs.length === 0 ? undefined : serviceCidrs.map(familyOf)),
+    nodes,
+  )
+  if (snapshot === undefined) return addresses
+  return {
+    ...addresses,
+    serviceCidrs: serviceCidrs.length === 0 ? addresses.serviceCidrs : serviceCidrs,
+    nodeIps(index) {
+      const ips = snapshot.nodes[index]?.ips ?? []
+      return ips.length === 0 ? addresses.nodeIps(index) : ips
+    },
   }
 }

@@ -7,6 +7,7 @@ import type { ImageBehaviour } from "../../kubelet/runtime/simulated/containers/
 import type { ExtensionServer } from "../../apiserver/aggregator/extension-server.ts"
 import type { SimulatedNodeSpec } from "../simulated-node.ts"
 import { TestClusterError } from "./caller.ts"
+import type { SnapshotInput } from "./snapshot.ts"
 import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
@@ -32,6 +33,13 @@ export interface NodeOptions {
 }
 
 export interface ClusterOptions {
+  /**
+   * A snapshot of a real cluster (`k3ts snapshot save`): a path, a file URL, or its bytes. The cluster begins with its
+   * objects at the time when it was taken, unless `startTime` says otherwise. Each of its nodes is simulated, with its
+   * name, capacity, labels, taints and addresses; containers begin anew, as after a reboot of all machines. `nodes` are
+   * added to them. Credentials of the snapshot are not taken over.
+   */
+  readonly snapshot?: SnapshotInput
   /** The number of simulated nodes, or the settings of each; none by default. */
   readonly nodes?: number | readonly NodeOptions[]
   /**
