@@ -11,7 +11,7 @@ import { isPodReady } from "../../pkg/pods/pod-state.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
-import { EXECUTABLE, startServer, uninstallArgs, type TestServer } from "../harness/server.ts"
+import { EXECUTABLE, NEWER_VERSION, startServer, uninstallArgs, type TestServer } from "../harness/server.ts"
 
 describeOnNode("a node", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "k3ts-recovery-"))
@@ -33,8 +33,8 @@ describeOnNode("a node", () => {
         })),
       }))
       .sort((a, b) => (a.name! < b.name! ? -1 : 1))
-  const startAgain = async () => {
-    server = await startServer({ agent: true, dataDir, port: cluster.server.port })
+  const startAgain = async (program?: readonly string[]) => {
+    server = await startServer({ agent: true, dataDir, port: cluster.server.port, ...(program ? { program } : {}) })
     const before = Date.now()
     await cluster.until(
       Node,
@@ -110,6 +110,25 @@ describeOnNode("a node", () => {
       await works("after-term")
       expect(await identities()).toEqual(before)
     }, 60_000)
+  })
+
+  describe("with a newer version", () => {
+    test("and new certificates, has the pods that it had, and with the older one again", async () => {
+      const before = await identities()
+      await server.kill("SIGTERM")
+      const rotated = await run(EXECUTABLE, ["certificate", "rotate", "--config=/dev/null", `--data-dir=${dataDir}`])
+      expect(rotated.out).toContain("serving-kubelet: the next start makes a new certificate")
+      expect(await curl()).toContain("k3ts web 1")
+      await startAgain(NEWER_VERSION)
+      expect(server.output()).toContain("version=9.9.9")
+      await works("after-upgrade")
+      expect(await identities()).toEqual(before)
+      await server.kill("SIGTERM")
+      await startAgain()
+      await works("after-downgrade")
+      expect(await identities()).toEqual(before)
+      expect(await curl()).toContain("k3ts web 1")
+    }, 90_000)
   })
 
   describe("whose containerd is killed", () => {

@@ -47,6 +47,23 @@ describe("a KMS plugin that works", () => {
     plugin.close()
   })
 
+  test("is asked by a health check, where its last answer is older than 20 s", async () => {
+    const kms = new FakeKms()
+    const { plugin, clock } = pluginOf(kms)
+    await plugin.start()
+    kms.calls.length = 0
+    await clock.advance(19_000)
+    expect([plugin.problem, plugin.problem]).toEqual([undefined, undefined])
+    expect(kms.calls).toEqual([])
+    kms.fault = () => new CriError("Unavailable", "Status", "No connection established")
+    await clock.advance(2000)
+    expect([plugin.problem, plugin.problem]).toEqual([undefined, undefined])
+    await clock.settle()
+    expect(kms.calls).toEqual(["Status"])
+    expect(plugin.problem).toContain("code = Unavailable")
+    plugin.close()
+  })
+
   test("writes Kubernetes' EncryptedObject, with the key's id and the encrypted seed", async () => {
     const kms = new FakeKms()
     const { plugin } = pluginOf(kms)

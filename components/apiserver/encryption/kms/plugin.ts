@@ -43,6 +43,9 @@ export interface KmsPluginOptions {
 /** Time between two questions to a plugin that is well, and to one that is not. */
 const WELL_INTERVAL_MS = 60_000
 const ILL_INTERVAL_MS = 10_000
+/** How old the answer may be that a health check tells. Source: kmsPluginHealthzPositiveTTL, …NegativeTTL. */
+const WELL_FRESH_MS = 20_000
+const ILL_FRESH_MS = 3000
 /** How long values are still encrypted with a seed after the plugin was last well. Reads never end. */
 const SEED_LIFE_MS = 180_000
 /** Seeds that are decrypted at once. */
@@ -67,6 +70,8 @@ export class KmsPlugin implements Provider {
   readonly #unknown = new Map<string, { readonly source: EncryptedSource; problem: string }>()
   #state: WriteState | undefined
   #problem: string | undefined = "the plugin has not been asked yet"
+  #askedAt = 0
+  #isAsking = false
   #version = ""
   #timer: Timer | undefined
   #closed = false
@@ -81,8 +86,16 @@ export class KmsPlugin implements Provider {
     await this.#probe()
   }
 
-  /** Why the plugin is not healthy; undefined when it is. */
+  /**
+   * Why the plugin is not healthy, as of its last answer; undefined when it is. Whoever asks has the plugin asked again
+   * where that answer is old.
+   */
   get problem(): string | undefined {
+    const fresh = this.#problem === undefined ? WELL_FRESH_MS : ILL_FRESH_MS
+    if (!this.#isAsking && !this.#closed && this.#options.clock.monotonic() - this.#askedAt >= fresh) {
+      this.#timer?.cancel()
+      void this.#probe() // never rejects
+    }
     return this.#problem
   }
 
@@ -165,6 +178,7 @@ export class KmsPlugin implements Provider {
   async #probe(): Promise<void> {
     const { clock, name, log } = this.#options
     const before = this.#problem
+    this.#isAsking = true
     try {
       await this.#look()
       if (this.#unknown.size > 0) await this.learn()
@@ -174,6 +188,8 @@ export class KmsPlugin implements Provider {
       this.#problem = wordsOf(err)
       if (this.#problem !== before) log.error("The KMS plugin does not work", { name, error: this.#problem })
     }
+    this.#isAsking = false
+    this.#askedAt = clock.monotonic()
     if (this.#closed) return
     const wait = this.#problem === undefined ? WELL_INTERVAL_MS : ILL_INTERVAL_MS
     // `#probe` never rejects.
