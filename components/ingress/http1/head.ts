@@ -51,7 +51,8 @@ const bad = (message: string): MalformedMessage => new MalformedMessage(400, mes
 /** Matches characters that are not allowed in a head, and incomplete line ends. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
-const TARGET = /^[\x21-\x7e\x80-\xff]+$/
+/** A fragment (#) is never sent, and servers disagree on whether it belongs to the path. */
+const TARGET = /^[\x21\x22\x24-\x7e\x80-\xff]+$/
 const AUTHORITY = /^(?:[\w.~-]*|\[[\da-f:.]+\])(?::\d{0,5})?$/i
 const MOST_FIELDS = 200
 
@@ -207,10 +208,12 @@ function passedOn(upgrade: string): string | undefined {
  */
 function splitTarget(method: string, target: string): { readonly target: string; readonly authority?: string } {
   if (!TARGET.test(target)) throw bad("the target of the request has a character that may not stand there")
+  // After CONNECT a server that takes it passes on bytes, where this proxy would send the next request.
+  if (method === "CONNECT") throw bad("CONNECT is not served here")
   if (target.startsWith("/")) return { target }
   if (target === "*" && method === "OPTIONS") return { target }
   const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target) ?? []
-  if (authority === undefined || method === "CONNECT") throw bad("the target of the request is no path")
+  if (authority === undefined) throw bad("the target of the request is no path")
   return { authority, target: rest.startsWith("/") ? rest : `/${rest}` }
 }
 
@@ -224,4 +227,5 @@ export function hostOf(authority: string): string {
 export const isToken = (text: string): boolean => TOKEN.test(text)
 /** Whether a text is valid as the value of a field. */
 export const isValue = (text: string): boolean => !/[\0-\x08\x0a-\x1f\x7f]/.test(text)
+export const isTarget = (text: string): boolean => TARGET.test(text)
 export const isAuthority = (text: string): boolean => AUTHORITY.test(text)

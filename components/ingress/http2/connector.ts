@@ -14,7 +14,7 @@ import {
   type UpstreamHandlers,
 } from "../proxy/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
-import { cutOff, headersOf, trailersOf } from "./server-stream.ts"
+import { cutOff, headersOf, sendTrailers, trailersOf } from "./server-stream.ts"
 
 const IDLE_MS = 30_000
 /** The most concurrent requests on one connection; more open another connection. */
@@ -128,6 +128,7 @@ class ClientStream implements Upstream {
   #handlers: UpstreamHandlers | undefined
   #trailers: readonly Field[] = []
   #wantsTrailers = false
+  #isReleased = false
 
   constructor(session: Session) {
     this.#session = session
@@ -143,16 +144,20 @@ class ClientStream implements Upstream {
       ":path": target,
       ":authority": authority,
       ":scheme": isSecure ? "https" : "http",
-      ...(framing.kind === "length" ? { "content-length": String(framing.length) } : {}),
+      ...(framing.kind === "length" && hasBody(framing) ? { "content-length": String(framing.length) } : {}),
     }
     this.#wantsTrailers = framing.kind === "chunked"
-    const stream = this.#session.session.request(headers, {
-      endStream: !hasBody(framing),
-      waitForTrailers: this.#wantsTrailers,
-    })
+    const options = { endStream: !hasBody(framing), waitForTrailers: this.#wantsTrailers }
+    let stream: ClientHttp2Stream
+    try {
+      stream = this.#session.session.request(headers, options)
+    } catch {
+      this.#release()
+      return this.#fail("the request cannot be sent over HTTP/2")
+    }
     this.#stream = stream
     let received: readonly Field[] = []
-    stream.on("wantTrailers", () => stream.sendTrailers(headersOf(this.#trailers)))
+    stream.on("wantTrailers", () => sendTrailers(stream, this.#trailers))
     stream.on("response", (answer, flags) =>
       this.#respond(answer, method, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0),
     )
@@ -168,7 +173,7 @@ class ClientStream implements Upstream {
     stream.on("drain", () => this.#handlers?.drained())
     stream.on("error", () => undefined)
     stream.once("close", () => {
-      this.#session.ended()
+      this.#release()
       this.#fail("the endpoint closed the stream")
     })
   }
@@ -190,10 +195,17 @@ class ClientStream implements Upstream {
   }
 
   abort(): void {
-    if (this.#stream === undefined) return this.#session.ended()
+    if (this.#stream === undefined) return this.#release()
     if (this.#handlers === undefined && this.#stream.writableEnded) return
     this.#handlers = undefined
     cutOff(this.#stream)
+  }
+
+  /** Gives the place on the session back, once. */
+  #release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#session.ended()
   }
 
   #respond(

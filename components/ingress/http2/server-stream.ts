@@ -5,7 +5,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2"
-import { hostOf, isAuthority, isToken, isValue, type Field, type Framing } from "../http1/head.ts"
+import { hostOf, isAuthority, isTarget, isToken, isValue, type Field, type Framing } from "../http1/head.ts"
 import type { Exchange } from "../proxy/exchange.ts"
 import type { Origin } from "../proxy/fields.ts"
 import type { Answer, Downstream, IncomingRequest } from "../proxy/messages.ts"
@@ -43,7 +43,8 @@ function requestOf(
   const { ":method": method, ":path": target = "", ":authority": named, host } = headers
   const authority = named ?? host ?? ""
   if (typeof method !== "string" || !isToken(method) || method === "CONNECT") return undefined
-  if (!/^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/.test(target) || !isAuthority(authority)) return undefined
+  if (!(target.startsWith("/") ? isTarget(target) : target === "*" && method === "OPTIONS")) return undefined
+  if (!isAuthority(authority)) return undefined
   if (named !== undefined && host !== undefined && named !== host) return undefined
   const fields: Field[] = []
   for (const [key, value] of Object.entries(headers)) {
@@ -94,7 +95,7 @@ class ServerStream implements Downstream {
       this.#needsDrain = false
       this.exchange?.clientDrained()
     })
-    stream.on("wantTrailers", () => stream.sendTrailers(headersOf(this.#trailers)))
+    stream.on("wantTrailers", () => sendTrailers(stream, this.#trailers))
     stream.on("close", () => {
       const exchange = this.exchange
       this.exchange = undefined
@@ -110,8 +111,12 @@ class ServerStream implements Downstream {
 
   respond({ status, fields, framing }: Answer): void {
     const headers = { ":status": status, ...headersOf(fields) }
-    if (framing.kind === "none") this.#stream.respond(headers, { endStream: true })
-    else this.#stream.respond(headers, { waitForTrailers: framing.kind === "chunked" })
+    const options = framing.kind === "none" ? { endStream: true } : { waitForTrailers: framing.kind === "chunked" }
+    try {
+      this.#stream.respond(headers, options)
+    } catch {
+      this.#breakOff() // a status or a field that HTTP/2 cannot carry
+    }
   }
 
   write(chunk: Buffer): void {
@@ -154,7 +159,7 @@ class ServerStream implements Downstream {
     })
   }
 
-  /** Ends a request whose body is not as long as its content-length. */
+  /** Resets the stream, and ends its exchange. */
   #breakOff(): void {
     const exchange = this.exchange
     this.exchange = undefined
@@ -169,15 +174,28 @@ class ServerStream implements Downstream {
  */
 export const cutOff = (stream: Http2Stream): void => void stream.destroy(new Error("the other side is gone"))
 
-/** Returns fields as an object; several fields with one name become a list. */
+/** Sends trailers, or resets the stream when HTTP/2 cannot carry them. */
+export function sendTrailers(stream: Http2Stream, trailers: readonly Field[]): void {
+  try {
+    stream.sendTrailers(headersOf(trailers))
+  } catch {
+    cutOff(stream)
+  }
+}
+
+/**
+ * Returns fields as an object. Fields with one name are joined to one value, as RFC 9110, 5.3 allows; `node:http2` takes
+ * a list only for fields that it knows as lists.
+ */
 export function headersOf(fields: readonly Field[]): OutgoingHttpHeaders {
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  const cookies: string[] = []
   for (const { key, value } of fields) {
     const before = headers[key]
-    if (before === undefined) headers[key] = value
-    else if (Array.isArray(before)) before.push(value)
-    else headers[key] = [before, value]
+    if (key === "set-cookie") cookies.push(value)
+    else headers[key] = typeof before === "string" ? `${before}${key === "cookie" ? "; " : ", "}${value}` : value
   }
+  if (cookies.length > 0) headers["set-cookie"] = cookies
   return headers
 }
 

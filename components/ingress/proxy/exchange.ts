@@ -1,4 +1,4 @@
-import { changedFields, changedTarget, locationOf } from "../routing/changes.ts"
+import { changedFields, changedTarget, locationOf, unchangedTrailers } from "../routing/changes.ts"
 import {
   chooseByWeight,
   isRefusal,
@@ -12,7 +12,7 @@ import {
 import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"
 import { normalPath } from "../routing/normal-path.ts"
 import type { Field, ResponseHead } from "../http1/head.ts"
-import { answerFields, fieldOf, requestFields } from "./fields.ts"
+import { answerFields, fieldOf, requestFields, trailerFields } from "./fields.ts"
 import {
   hasBody,
   type BackendProtocol,
@@ -116,7 +116,7 @@ export class Exchange implements Watched {
     const { target, framing, origin } = this.#request
     this.#parts.watchdog.add(this, Infinity)
     const path = normalPath(target)
-    if (path === undefined) return this.#refuse(400, "the path leaves its root")
+    if (path === undefined) return this.#refuse(400, "the path leaves its root, or can be read in two ways")
     this.#path = path
     const routed = this.#parts.route(this.#request, path)
     if (isRefusal(routed)) return this.#refuse(routed.status, routed.reason)
@@ -152,8 +152,9 @@ export class Exchange implements Watched {
     if (this.#isOver || this.#requestComplete) return
     this.#requestComplete = true
     this.#progressed()
-    for (const copy of this.#copies ?? []) copy.bodyEnd(trailers)
-    this.#upstream?.end(trailers)
+    const own = this.#passedOn(trailers, "request")
+    for (const copy of this.#copies ?? []) copy.bodyEnd(own)
+    this.#upstream?.end(own)
     if (this.#answerComplete) this.#finish()
   }
 
@@ -183,7 +184,7 @@ export class Exchange implements Watched {
     },
     end: (trailers) => {
       if (this.#isOver) return
-      this.#client.end(trailers)
+      this.#client.end(this.#passedOn(trailers, "answer"))
       this.#answerComplete = true
       // The two directions of an upgraded connection end independently.
       if (this.#status !== 101 || this.#requestComplete) this.#finish()
@@ -302,6 +303,12 @@ export class Exchange implements Watched {
       upgrade,
       isSecure: origin.isSecure,
     }
+  }
+
+  #passedOn(trailers: readonly Field[], message: "request" | "answer"): readonly Field[] {
+    if (trailers.length === 0) return trailers
+    const kept = unchangedTrailers(trailerFields(trailers), this.#target?.[message])
+    return unchangedTrailers(kept, this.#backend?.[message])
   }
 
   #beginCopies(): readonly Copy[] {

@@ -35,6 +35,31 @@ const OURS: ReadonlySet<string> = new Set([
 export const isFraming = (key: string): boolean =>
   HOP_BY_HOP.has(key) || key === "host" || key === "content-length" || key === "expect" || key === "trailer"
 
+/**
+ * Further fields that a trailer may not have. A server that adds trailers to the fields of the head would take them for
+ * checked: for the user, or for the way to read the body. Source: RFC 9110, 6.5.1.
+ */
+const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
+  "authorization",
+  "cache-control",
+  "content-encoding",
+  "content-range",
+  "content-type",
+  "cookie",
+  "location",
+  "max-forwards",
+  "range",
+  "set-cookie",
+  "www-authenticate",
+])
+
+/** Whether a name is one of these fields, or looks like one to a program that reads `_` as `-`. */
+const isOurs = (key: string): boolean => OURS.has(key.includes("_") ? key.replaceAll("_", "-") : key)
+
+/** Returns the trailers that may be passed on. */
+export const trailerFields = (trailers: readonly Field[]): readonly Field[] =>
+  trailers.filter(({ key }) => !isFraming(key) && !NOT_IN_TRAILERS.has(key) && !isOurs(key))
+
 /** Who asked, and where. */
 export interface Origin {
   /** The address of the client. */
@@ -58,8 +83,7 @@ export function requestFields(fields: readonly Field[], authority: string, origi
     const { key } = field
     if (key === "host" || key === "expect" || key === "content-length" || HOP_BY_HOP.has(key)) {
       if (key === "te" && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(field.value)) kept.push(TE_TRAILERS)
-    } else if (named?.has(key) !== true && !OURS.has(key.includes("_") ? key.replaceAll("_", "-") : key))
-      kept.push(field)
+    } else if (named?.has(key) !== true && !isOurs(key)) kept.push(field)
   }
   kept.push(
     fieldOf("X-Forwarded-For", origin.client),

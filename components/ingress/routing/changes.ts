@@ -14,6 +14,14 @@ export function changedFields(fields: readonly Field[], changes: FieldChanges | 
   return [...kept, ...set, ...add]
 }
 
+/** Returns the trailers without those whose names are changed in the head: they would undo the change. */
+export function unchangedTrailers(trailers: readonly Field[], changes: FieldChanges | undefined): readonly Field[] {
+  if (changes === undefined || trailers.length === 0) return trailers
+  const { set, add, remove } = changes
+  const changed = new Set([...set, ...add].map(({ key }) => key))
+  return trailers.filter(({ key }) => !changed.has(key) && !remove.has(key))
+}
+
 /** Returns a request target with another path and the same query. `path` is normalized by `normalPath`. */
 export function changedTarget(target: string, path: string, change: PathChange): string {
   const query = target.indexOf("?")

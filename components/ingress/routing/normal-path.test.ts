@@ -17,6 +17,13 @@ test.each([
   { target: "/a/...", wants: "/a/..." },
   { target: "/a//b", wants: "/a//b" },
   { target: "/%zz", wants: "/%zz" },
+  { target: "/public/..%2fadmin", wants: undefined },
+  { target: "/public%2F%2e%2e/admin", wants: undefined },
+  { target: "/public/..;/admin", wants: undefined },
+  { target: "/public/.;x=y/admin", wants: undefined },
+  { target: "/public\\..\\admin", wants: undefined },
+  { target: "/public%5c..", wants: undefined },
+  { target: "/a..%2Fb/c;d/e\\f", wants: "/a..%2Fb/c;d/e\\f" },
 ])("$target is routed as $wants", ({ target, wants }) => {
   expect(normalPath(target)).toBe(wants)
 })

@@ -1,0 +1,108 @@
+import { expect, test } from "bun:test"
+import { createServer, type AddressInfo } from "node:net"
+import { client, startProxy } from "../../components/ingress/proxy.fixtures.ts"
+import { seededRandom, type Random } from "../../pkg/clock/random.ts"
+
+const seed = Number(process.env["K3TS_SEED"] ?? 1)
+const ROUNDS = Number(process.env["K3TS_FUZZ_ROUNDS"] ?? 20)
+/** Connections at a time: what waits for more bytes costs a timeout. */
+const AT_ONCE = 20
+
+const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random.next() * items.length)]!
+const INSERTED = [
+  ..."\r\n\t \0:;,\x0b\xa0",
+  "\r\n",
+  "\r\n\r\n",
+  "\r\n ",
+  "\n\n",
+  "\nContent-Length: 0",
+  "\nTransfer-Encoding: chunked",
+  "0\r\n\r\n",
+  "Content-Length: 3\r\n",
+  "Content-Length: 0\r\n",
+  "Transfer-Encoding: chunked\r\n",
+  "Transfer-Encoding: identity\r\n",
+  "Host: b\r\n",
+  "Connection: keep-alive, content-length\r\n",
+  "Connection: close\r\n",
+  "Expect: 100-continue\r\n",
+  "HTTP/1.0",
+]
+
+/** Returns the text with one to three changes at random places. */
+function changed(random: Random, text: string): string {
+  for (let left = 1 + Math.floor(random.next() * 3); left > 0; left--) {
+    const at = Math.floor(random.next() * text.length)
+    const removed = random.next() < 0.5 ? 0 : Math.floor(random.next() * 4)
+    text = text.slice(0, at) + pick(random, INSERTED) + text.slice(at + removed)
+  }
+  return text
+}
+
+/**
+ * Reads requests as carelessly as some servers: every line feed ends a line, chunks count wherever they are named, and
+ * a length is the number at its start. Returns the targets and what is left of the text.
+ */
+function readCarelessly(text: string): { readonly targets: readonly string[]; readonly rest: string } {
+  const targets: string[] = []
+  for (;;) {
+    const head = /^\s*([^]*?)\r?\n\r?\n/.exec(text)
+    if (head === null) return { targets, rest: text }
+    let rest = text.slice(head[0].length)
+    if (/^transfer-encoding[^]*?chunked/im.test(head[1]!)) {
+      const body = /^(?:[\da-f]+[^\n]*\n[^]*?\r?\n)*?0+[^\n]*\n(?:[^\n]+\n)*?\r?\n/i.exec(rest)
+      if (body === null) return { targets, rest: text }
+      rest = rest.slice(body[0].length)
+    } else {
+      const length = Number.parseInt(/^content-length\s*:\s*(\d+)/im.exec(head[1]!)?.[1] ?? "0", 10)
+      if (rest.length < length) return { targets, rest: text }
+      rest = rest.slice(length)
+    }
+    targets.push(head[1]!.split(" ")[1] ?? "")
+    text = rest
+  }
+}
+
+test(`a careless backend sees no request that the proxy has not seen (K3TS_SEED=${seed})`, async () => {
+  // given
+  const random = seededRandom(seed)
+  const seen: string[] = []
+  const server = createServer((socket) => {
+    let text = ""
+    socket.on("error", () => undefined)
+    socket.on("data", (bytes) => {
+      const { targets, rest } = readCarelessly(text + bytes.toString("latin1"))
+      text = rest
+      seen.push(...targets)
+      for (const _target of targets) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const proxy = await startProxy({
+    endpoints: [(server.address() as AddressInfo).port],
+    policy: { responseMs: 200, idleMs: 200 },
+    limits: { headMs: 200, idleMs: 200 },
+  })
+  const attack = async (name: string): Promise<void> => {
+    const hidden = `GET /hidden-${name} HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n`
+    const framed =
+      random.next() < 0.5
+        ? `Content-Length: ${hidden.length}\r\n\r\n${hidden}`
+        : `Transfer-Encoding: chunked\r\n\r\n${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\nX: y\r\n\r\n`
+    const request = `POST /open-${name} HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(80)}\r\n${framed}`
+    const last = `GET /last-${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+    const browser = await client(proxy.port)
+    browser.send(changed(random, request) + last)
+    await browser.untilEnd()
+    browser.socket.destroy()
+  }
+  // when
+  for (let round = 0; round < ROUNDS; round++)
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => attack(`${round}-${i}`)))
+  await proxy[Symbol.asyncDispose]()
+  // then
+  const known = new Set(proxy.finished.map(({ request }) => request.target))
+  expect(seen.filter((url) => !known.has(url))).toEqual([])
+  expect(seen.length).toBeGreaterThan((ROUNDS * AT_ONCE) / 10)
+  server.close()
+})
