@@ -1,5 +1,6 @@
 /** What a client without any rights sends to the proxy of Ingresses and Gateways, so that the backend sees more. */
 import { expect, test } from "bun:test"
+import { connect } from "node:http2"
 import { backend, client, startProxy } from "../../components/ingress/proxy.fixtures.ts"
 
 const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -65,6 +66,25 @@ test.each([
   expect(await served.untilEnd()).not.toContain("/hidden")
   expect(await browser.untilEnd()).toBe("")
   expect(web.unclaimed).toBe(0)
+})
+
+test.each([
+  { title: "a fragment", sent: { ":path": "/public#/../admin" } },
+  { title: "an encoded slash beside dots", sent: { ":path": "/public/..%2fadmin" } },
+  { title: "a path above the root", sent: { ":path": "/%2e%2e/etc" } },
+  { title: "another Host", sent: { ":path": "/", host: "b" } },
+  { title: "all of the server as its target, but another method than OPTIONS", sent: { ":path": "*" } },
+])("a request of HTTP/2 with $title is refused, and nothing of it reaches a backend", async ({ sent }) => {
+  using web = await backend()
+  await using proxy = await startProxy({ endpoints: [web.port] })
+  const session = connect(`http://127.0.0.1:${proxy.port}`)
+  const stream = session.request({ ":authority": "a", ...sent })
+  const outcome = new Promise((resolve) => {
+    stream.on("response", (headers) => resolve(headers[":status"])).on("error", () => resolve("reset"))
+  })
+  expect([400, "reset"]).toContain((await outcome) as number)
+  expect(web.unclaimed).toBe(0)
+  session.destroy()
 })
 
 test("a backend gets the one host by which a request was routed, and fields of the proxy alone", async () => {

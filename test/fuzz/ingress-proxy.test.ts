@@ -10,7 +10,7 @@ const AT_ONCE = 20
 
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random.next() * items.length)]!
 const INSERTED = [
-  ..."\r\n\t \0:;,\x0b\xa0",
+  ...["\r", "\n", "\t", " ", "\0", ":", ";", ",", "\x0b", "\xa0"],
   "\r\n",
   "\r\n\r\n",
   "\r\n ",
@@ -46,21 +46,30 @@ function changed(random: Random, text: string): string {
 function readCarelessly(text: string): { readonly targets: readonly string[]; readonly rest: string } {
   const targets: string[] = []
   for (;;) {
-    const head = /^\s*([^]*?)\r?\n\r?\n/.exec(text)
-    if (head === null) return { targets, rest: text }
-    let rest = text.slice(head[0].length)
-    if (/^transfer-encoding[^]*?chunked/im.test(head[1]!)) {
-      const body = /^(?:[\da-f]+[^\n]*\n[^]*?\r?\n)*?0+[^\n]*\n(?:[^\n]+\n)*?\r?\n/i.exec(rest)
-      if (body === null) return { targets, rest: text }
-      rest = rest.slice(body[0].length)
-    } else {
-      const length = Number.parseInt(/^content-length\s*:\s*(\d+)/im.exec(head[1]!)?.[1] ?? "0", 10)
-      if (rest.length < length) return { targets, rest: text }
-      rest = rest.slice(length)
-    }
-    targets.push(head[1]!.split(" ")[1] ?? "")
-    text = rest
+    const [all = "", head] = /^\s*([^]*?)\r?\n\r?\n/.exec(text) ?? []
+    if (head === undefined) return { targets, rest: text }
+    const end = /^transfer-encoding[^]*?chunked/im.test(head)
+      ? endOfChunks(text, all.length)
+      : all.length + Number.parseInt(/^content-length\s*:\s*(\d+)/im.exec(head)?.[1] ?? "0", 10)
+    if (end === undefined || end > text.length) return { targets, rest: text }
+    targets.push(head.split(" ")[1] ?? "")
+    text = text.slice(end)
   }
+}
+
+/** Returns where chunks and trailers end that begin at `at`; undefined when their end has not come. */
+function endOfChunks(text: string, at: number): number | undefined {
+  for (;;) {
+    const feed = text.indexOf("\n", at)
+    if (feed < 0) return undefined
+    const size = Number.parseInt(text.slice(at, feed), 16)
+    at = feed + 1
+    if (!(size > 0)) break
+    at += size
+    at += /^\r?\n/.exec(text.slice(at, at + 2))?.[0].length ?? 0
+  }
+  const trailers = /^(?:[^\r\n]+\r?\n)*\r?\n/.exec(text.slice(at))
+  return trailers === null ? undefined : at + trailers[0].length
 }
 
 test(`a careless backend sees no request that the proxy has not seen (K3TS_SEED=${seed})`, async () => {

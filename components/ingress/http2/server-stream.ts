@@ -184,8 +184,8 @@ export function sendTrailers(stream: Http2Stream, trailers: readonly Field[]): v
 }
 
 /**
- * Returns fields as an object. Fields with one name are joined to one value, as RFC 9110, 5.3 allows; `node:http2` takes
- * a list only for fields that it knows as lists.
+ * Returns fields as an object. Fields with one name are joined to one value, as RFC 9110, 5.3 allows; `node:http2`
+ * takes a list only for fields that it knows as lists.
  */
 export function headersOf(fields: readonly Field[]): OutgoingHttpHeaders {
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
