@@ -1,48 +1,26 @@
 /**
- * The routing tests of upstream's core conformance profiles, rewritten for this project. `stands` names the test in
- * sigs.k8s.io/gateway-api conformance/tests that a row replaces. All of those tests are listed in
+ * The routing tests for HTTPRoutes of upstream's core conformance profiles, rewritten for this project. `stands` names
+ * the test in sigs.k8s.io/gateway-api conformance/tests that a row replaces. All of those tests are listed in
  * test/conformance/ledger/gateway.
  */
 import { expect, test } from "bun:test"
-import { gateway, grant, grpc, http, listener, to, tls, worldOf, type Asked, type World } from "./translate.fixtures.ts"
-
-interface Row {
-  readonly stands: string
-  readonly title: string
-  readonly given: () => World
-  readonly wants: readonly (Asked & { readonly gets: string | number })[]
-}
+import {
+  BY_HEADER,
+  BY_HEADER_WANTS,
+  expectRouted,
+  header,
+  path,
+  rule,
+  type RoutingRow,
+} from "./core-routing.fixtures.ts"
+import { gateway, grant, http, listener, to, worldOf } from "./translate.fixtures.ts"
 
 const web = () => gateway("web", [listener()])
 const parents = [{ name: "web" }]
-const path = (value: string, type = "PathPrefix") => ({ path: { type, value } })
-const header = (...pairs: readonly (readonly [string, string])[]) => ({
-  headers: pairs.map(([name, value]) => ({ name, value })),
-})
-const rule = (service: string, ...matches: readonly object[]) => ({
-  backendRefs: [to(service)],
-  ...(matches.length === 0 ? {} : { matches }),
-})
 /** An HTTPRoute without hostnames whose parent is the Gateway `web`. */
 const routed = (...rules: readonly object[]) => ({ gateways: [web()], routes: [http("route", parents, { rules })] })
 
-const BY_HEADER = [
-  rule("one", header(["version", "one"])),
-  rule("two", header(["version", "two"])),
-  rule("one", header(["version", "two"], ["color", "orange"])),
-  rule("one", header(["color", "blue"]), header(["color", "green"])),
-]
-const BY_HEADER_WANTS = [
-  { headers: { Version: "one" }, gets: "one" },
-  { headers: { Version: "two" }, gets: "two" },
-  { headers: { Version: "two", Color: "orange" }, gets: "one" },
-  { headers: { Version: "two", Color: "blue" }, gets: "two" },
-  { headers: { Color: "green" }, gets: "one" },
-  { headers: { Color: "orange" }, gets: 404 },
-  { headers: { "Some-Other": "one" }, gets: 404 },
-]
-
-const ROWS: readonly Row[] = [
+const ROWS: readonly RoutingRow[] = [
   {
     stands: "HTTPRouteSimpleSameNamespace",
     title: "a route without matches matches all requests",
@@ -360,74 +338,9 @@ const ROWS: readonly Row[] = [
       { path: "/good", gets: "one" },
     ],
   },
-  {
-    stands: "GRPCExactMethodMatching",
-    title: "gRPC requests are routed by service and method",
-    given: () => ({
-      gateways: [web()],
-      routes: [
-        grpc("route", parents, {
-          rules: [
-            rule("one", { method: { service: "pkg.Echo", method: "One" } }),
-            rule("two", { method: { service: "pkg.Echo", method: "Two" } }),
-            rule("three", { method: { service: "pkg.Other" } }),
-          ],
-        }),
-      ],
-    }),
-    wants: [
-      { path: "/pkg.Echo/One", method: "POST", gets: "one" },
-      { path: "/pkg.Echo/Two", method: "POST", gets: "two" },
-      { path: "/pkg.Echo/Three", method: "POST", gets: 404 },
-      { path: "/pkg.Other/Any", method: "POST", gets: "three" },
-    ],
-  },
-  {
-    stands: "GRPCRouteHeaderMatching",
-    title: "gRPC requests are routed by headers",
-    given: () => ({ gateways: [web()], routes: [grpc("route", parents, { rules: BY_HEADER })] }),
-    wants: BY_HEADER_WANTS,
-  },
-  {
-    stands: "GRPCRouteListenerHostnameMatching",
-    title: "GRPCRoutes are served at the listeners that they name",
-    given: () => ({
-      gateways: [
-        gateway("web", [
-          listener({ name: "l1", hostname: "bar.com" }),
-          listener({ name: "l2", hostname: "*.bar.com" }),
-        ]),
-      ],
-      routes: [
-        grpc("one", [{ name: "web", sectionName: "l1" }], { rules: [rule("one")] }),
-        grpc("two", [{ name: "web", sectionName: "l2" }], { rules: [rule("two")] }),
-      ],
-    }),
-    wants: [
-      { host: "bar.com", gets: "one" },
-      { host: "foo.bar.com", gets: "two" },
-      { host: "foo.com", gets: 404 },
-    ],
-  },
-  {
-    stands: "GRPCRouteWeight",
-    title: "backends of GRPCRoutes get requests by weight",
-    given: () => ({
-      gateways: [web()],
-      routes: [
-        grpc("route", parents, {
-          rules: [{ backendRefs: [to("one", { weight: 70 }), to("two", { weight: 30 }), to("three", { weight: 0 })] }],
-        }),
-      ],
-    }),
-    wants: [{ gets: "one or two" }],
-  },
 ]
 
-test.each([...ROWS])("$stands: $title", ({ given, wants }) => {
-  const world = worldOf(given())
-  expect(wants.map(({ gets: _gets, ...asked }) => ({ ...asked, gets: world.ask(asked) }))).toEqual([...wants])
-})
+test.each([...ROWS])("$stands: $title", expectRouted)
 
 test("HTTPRouteRequestHeaderModifier: headers are set, added and removed for the backend", () => {
   const requestHeaderModifier = {
@@ -440,35 +353,4 @@ test("HTTPRouteRequestHeaderModifier: headers are set, added and removed for the
   expect(request?.set).toMatchObject([{ name: "X-Set", value: "1" }])
   expect(request?.add).toMatchObject([{ name: "X-Add", value: "2" }])
   expect([...(request?.remove ?? [])]).toEqual(["x-remove"])
-})
-
-test("TLSRouteHostnameIntersection: connections are passed on for the hosts that route and listener have in common", () => {
-  const handsOn = (name: string, hostname: string) =>
-    listener({ name, port: 443, protocol: "TLS", hostname, tls: { mode: "Passthrough" } })
-  const world = worldOf({
-    gateways: [gateway("web", [handsOn("exact", "abc.example.com"), handsOn("wildcard", "*.less.com")])],
-    routes: [
-      tls("exact", parents, { hostnames: ["*.example.com"], rules: [{ backendRefs: [to("one")] }] }),
-      tls("wildcard", parents, { hostnames: ["*.more.less.com"], rules: [{ backendRefs: [to("two")] }] }),
-    ],
-  })
-  const names = ["abc.example.com", "other.example.com", "a.more.less.com", "a.less.com", "non.matching.com"]
-  expect(names.map((name) => world.connect(name))).toEqual(["one", undefined, "two", undefined, undefined])
-})
-
-test("TLSRouteSimpleSameNamespace: connections are passed on by the server name of the client", () => {
-  const passthrough = listener({
-    name: "tls",
-    port: 443,
-    protocol: "TLS",
-    hostname: "*.example.com",
-    tls: { mode: "Passthrough" },
-  })
-  const world = worldOf({
-    gateways: [gateway("web", [passthrough])],
-    routes: [tls("route", parents, { hostnames: ["a.example.com"], rules: [{ backendRefs: [to("one")] }] })],
-  })
-  expect(world.connect("a.example.com")).toBe("one")
-  expect(world.connect("b.example.com")).toBeUndefined()
-  expect(world.isDecrypted("a.example.com")).toBe(false)
 })
