@@ -1,5 +1,4 @@
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { parseLabelSelector, type LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
 import { quantity } from "../../../pkg/apimachinery/quantity.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
@@ -28,6 +27,7 @@ import {
 import { MetricFailure, proposalOf, type Proposal } from "./metric.ts"
 import type { MetricsClient } from "./metrics-client.ts"
 import type { Tolerances } from "./replicas.ts"
+import { podsOf, SelectorFailure } from "./selected-pods.ts"
 import { PodSelectors } from "./selectors.ts"
 import { writeScale } from "./write-scale.ts"
 
@@ -242,51 +242,19 @@ class Sync {
     return { best: best!, statuses }
   }
 
-  /**
-   * The pods that are scaled. @throws Told where another autoscaler scales any of them too. Source:
-   * validateAndParseSelector.
-   */
-  #podsOf({ status, spec }: Scale, namespace: string): readonly Pod[] {
-    const { selector = "" } = status
-    const replicas = spec.replicas ?? 0
-    const matcher = this.#matcherOf(selector, replicas)
-    const { selectors } = this.#config
-    selectors.set({ namespace, name: this.#autoscaler.metadata.name ?? "" }, matcher)
-    const pods = this.#context.informers
-      .of(Pod)
-      .list(namespace)
-      .filter((pod) => matcher.matches(pod.metadata.labels))
-    const selecting = selectors.selecting(namespace, pods)
-    if (selecting.length <= 1) return pods
-    const named = selecting.map(({ name }) => `{${name} ${namespace}}`).join(" ")
-    const message = `pods by selector ${selector} are controlled by multiple HPAs: [${named}]`
-    return this.#badSelector(replicas, message, { event: "AmbiguousSelector", reason: "AmbiguousSelector" })
-  }
-
-  /** @throws Told where the target says nothing, or nonsense, of its pods */
-  #matcherOf(selector: string, replicas: number): LabelMatcher {
-    const reason = "InvalidSelector"
+  /** @throws Told where the target's pods cannot be told, or another autoscaler scales any of them too */
+  #podsOf(scale: Scale, namespace: string): readonly Pod[] {
     try {
-      if (selector !== "") return parseLabelSelector(selector)
+      const owner = { namespace, name: this.#autoscaler.metadata.name ?? "" }
+      return podsOf(scale, owner, this.#config.selectors, this.#context.informers.of(Pod))
     } catch (err) {
-      const why = err instanceof Error ? err.message : String(err)
-      const message = `couldn't convert selector into a corresponding internal selector object: ${why}`
-      return this.#badSelector(replicas, message, { event: reason, reason })
+      if (!(err instanceof SelectorFailure)) throw err
+      this.#warn(err.event, err.message)
+      this.#set("ScalingActive", "False", err.reason, err.condition)
+      this.#observed(scale.spec.replicas ?? 0, this.#status.desiredReplicas ?? 0, [])
+      this.#warn("FailedComputeMetricsReplicas", err.message)
+      throw new Told(err.message)
     }
-    const condition = "the HPA target's scale is missing a selector"
-    return this.#badSelector(replicas, "selector is required", { event: "SelectorRequired", reason, condition })
-  }
-
-  #badSelector(
-    replicas: number,
-    message: string,
-    { event, reason, condition = message }: { readonly event: string; reason: string; condition?: string },
-  ): never {
-    this.#warn(event, message)
-    this.#set("ScalingActive", "False", reason, condition)
-    this.#observed(replicas, this.#status.desiredReplicas ?? 0, [])
-    this.#warn("FailedComputeMetricsReplicas", message)
-    throw new Told(message)
   }
 
   #tolerances(): Tolerances {
