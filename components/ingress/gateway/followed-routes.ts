@@ -16,7 +16,7 @@ import { byAge } from "../routing/compile.ts"
 import { Grants } from "./grants.ts"
 import type { AnyRoute, Objects, RouteKind } from "./objects.ts"
 import { ofSpecs } from "./of-specs.ts"
-import { serves, type Plural } from "./served-kinds.ts"
+import { serves, whileServed, type Plural } from "./served-kinds.ts"
 import { routeStatus } from "./status.ts"
 import { tellRoutes, type Generation, type RouteTold } from "./tell.ts"
 import type { Translation } from "./translate.ts"
@@ -81,7 +81,9 @@ export class FollowedRoutes {
       ...this.#plurals().map((plural) => follow(ROUTES[plural] as Resource, ofSpecs(changed))),
     ]
     if (this.kinds.includes("referencegrants")) synced.push(follow(this.#grants, ofSpecs(changed)))
-    await Promise.all([...synced, informers.of(Secret).whenSynced()])
+    const all = Promise.all([...synced, informers.of(Secret).whenSynced()])
+    const isServed = () => this.kinds.every((kind) => servedKinds(this.#context).includes(kind))
+    await whileServed(informers.of(CustomResourceDefinition), isServed, all)
     for (const plural of this.#plurals()) {
       const controller = routeStatus(ROUTES[plural] as Resource<HTTPRoute>, (key) => this.#told.get(plural)?.get(key))
       this.#controllers.set(plural, await startController(controller, this.#context))

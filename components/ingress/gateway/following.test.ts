@@ -38,35 +38,57 @@ function failingAt(failure: number, informers: Informers) {
   return { informers: failing, handlers: () => handlers }
 }
 
-test.each([
-  { title: "Gateways", start: (context: ComponentContext) => Following.start(context, () => undefined) },
-  {
-    title: "routes",
-    start: async (context: ComponentContext) => FollowedRoutes.start(context, servedKinds(context), () => undefined),
-  },
-])("a watch of $title that fails to start, at whatever step, leaves no handler behind", async ({ start }) => {
-  // given
-  await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+const GATEWAYS = (context: ComponentContext) => Following.start(context, () => undefined)
+const ROUTES = async (context: ComponentContext) => FollowedRoutes.start(context, servedKinds(context), () => undefined)
+
+/** Starts a cluster that serves Gateway API. Returns the context of a component, too. */
+async function serving() {
+  const cluster = await startCluster({ components: { scheduler: false, controllers: false } })
   const definitions = DEFINITIONS as unknown as readonly CustomResourceDefinition[]
   for (const each of definitions) await cluster.client.create(CustomResourceDefinition, each)
   const context = cluster.contextFor("test", ["system:masters"])
   const known = context.informers.of(CustomResourceDefinition)
   await cluster.eventually(() => serves(known, "gateways", "v1") && serves(known, "tlsroutes", "v1"))
+  return { cluster, context, [Symbol.asyncDispose]: () => cluster.stop() }
+}
+
+test.each([
+  { title: "Gateways", start: GATEWAYS },
+  { title: "routes", start: ROUTES },
+])("a watch of $title that fails to start, at whatever step, leaves no handler behind", async ({ start }) => {
+  // given
+  await using given = await serving()
+  const { context } = given
 
   for (let step = 0; ; step++) {
-    const given = failingAt(step, context.informers)
+    const informed = failingAt(step, context.informers)
     // when
-    const started = await start({ ...context, informers: given.informers }).catch((err: Error) => err)
+    const started = await start({ ...context, informers: informed.informers }).catch((err: Error) => err)
     // then
     if (started instanceof Error) {
       expect(started.message).toBe("there is no such informer")
-      expect(given.handlers()).toBe(0)
+      expect(informed.handlers()).toBe(0)
       continue
     }
-    expect(given.handlers()).toBeGreaterThan(3)
+    expect(informed.handlers()).toBeGreaterThan(3)
     await started.stop()
-    expect(given.handlers()).toBe(0)
+    expect(informed.handlers()).toBe(0)
     expect(step).toBeGreaterThan(5)
     return
   }
+})
+
+test.each([
+  { title: "Gateways", start: GATEWAYS, plural: "gateways" },
+  { title: "routes", start: ROUTES, plural: "tlsroutes" },
+])("a watch of $title that starts while a definition is deleted fails, and does not wait", async (given) => {
+  // given
+  await using served = await serving()
+  const { cluster, context } = served
+  await using _slow = await cluster.faults.requests({ resource: given.plural, verb: "list", delay: "1h" })
+  const starting = given.start(context).catch((err: Error) => err.message)
+  // when
+  await cluster.client.delete(CustomResourceDefinition, { name: `${given.plural}.gateway.networking.k8s.io` })
+  // then
+  expect(await starting).toBe("the definitions of Gateway API have changed")
 })

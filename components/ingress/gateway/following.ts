@@ -1,3 +1,4 @@
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
@@ -13,6 +14,7 @@ import { FollowedRoutes, servedKinds } from "./followed-routes.ts"
 import type { Ground } from "./ground.ts"
 import { installClass } from "./install.ts"
 import { ofSpecs } from "./of-specs.ts"
+import { servesGateways, whileServed } from "./served-kinds.ts"
 import { classStatus, gatewayStatus } from "./status.ts"
 import { tellGateways, type GatewayTold, type Generation } from "./tell.ts"
 import { translate, type Translation } from "./translate.ts"
@@ -51,7 +53,9 @@ export class Following {
     const { informers, client } = this.#context
     this.#off.push(informers.of(GatewayClass).on(ofSpecs(this.#changed)))
     this.#off.push(informers.of(Gateway).on(ofSpecs(this.#changed)))
-    await Promise.all([informers.of(GatewayClass).whenSynced(), informers.of(Gateway).whenSynced()])
+    const definitions = informers.of(CustomResourceDefinition)
+    const synced = Promise.all([informers.of(GatewayClass).whenSynced(), informers.of(Gateway).whenSynced()])
+    await whileServed(definitions, () => servesGateways(definitions), synced)
     await installClass(client, informers.of(GatewayClass).list())
     const told = gatewayStatus((key) => this.#told.get(key))
     this.#controllers.push(await startController(classStatus(), this.#context))

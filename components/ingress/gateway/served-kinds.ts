@@ -27,3 +27,28 @@ export function serves(
     definition.spec.versions.some(({ name, served }) => name === version && served)
   )
 }
+
+/** Returns whether Gateways can be followed. */
+export const servesGateways = (definitions: Pick<Informer<CustomResourceDefinition>, "get">): boolean =>
+  serves(definitions, "gatewayclasses", "v1") && serves(definitions, "gateways", "v1")
+
+/**
+ * Returns the result of `work`, which waits for informers. @throws Error when `isServed` turns false meanwhile: the
+ * informer of a kind that is not served waits until it is served again, and with it all routes and Ingresses would
+ */
+export async function whileServed<T>(
+  definitions: Pick<Informer<CustomResourceDefinition>, "on">,
+  isServed: () => boolean,
+  work: Promise<T>,
+): Promise<T> {
+  const ended = Promise.withResolvers<never>()
+  const look = () => {
+    if (!isServed()) ended.reject(new Error("the definitions of Gateway API have changed"))
+  }
+  const off = definitions.on({ updated: look, deleted: look })
+  try {
+    return await Promise.race([work, ended.promise])
+  } finally {
+    off()
+  }
+}

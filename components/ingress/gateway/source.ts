@@ -4,7 +4,7 @@ import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Certificates } from "../certificates.ts"
 import type { PortsState, Source, Wanted } from "../source.ts"
 import type { Following } from "./following.ts"
-import { serves } from "./served-kinds.ts"
+import { servesGateways } from "./served-kinds.ts"
 
 export interface GatewayConfig {
   /** Addresses of this machine that are given to Gateways, one each, until none is left. */
@@ -57,7 +57,7 @@ export class GatewaySource implements Source {
 
   async prepare(): Promise<void> {
     const definitions = this.#context.informers.of(CustomResourceDefinition)
-    const isServed = serves(definitions, "gatewayclasses", "v1") && serves(definitions, "gateways", "v1")
+    const isServed = servesGateways(definitions)
     if (isServed && this.#following === undefined) {
       const { Following } = await import("./following.ts")
       this.#following = await Following.start(this.#context, this.#changed)
