@@ -164,6 +164,26 @@ describe("encryption at rest", () => {
     await store.close()
   })
 
+  test("changes to another provider with the next key", async () => {
+    const before = await open({ secrets: true, provider: "aescbc" })
+    await before.storage.write(write(`${SECRETS}a`, NEEDLE))
+    await before.close()
+    expect(filesWith(dir, "k8s:enc:aescbc:v1:")).toEqual([database()])
+    const store = await open({ secrets: true, provider: "aesgcm" })
+    const done = store.logged(REWRITTEN)
+    await change(store, "rotateKeys")
+    await done
+    expect((await store.encryption!()).status()).toMatchObject({
+      activekey: expect.stringMatching(/^AES-GCM aesgcmkey-/) as string,
+      inactivekeys: [],
+    })
+    await store.close()
+    expect(filesWith(dir, "k8s:enc:aescbc:v1:")).toEqual([])
+    const again = await open()
+    expect(dataOf(again.storage, "a")).toBe(NEEDLE)
+    await again.close()
+  })
+
   test("goes on at the next start where a server was killed in the middle of a change", async () => {
     // given a store whose keys are being rotated, copied as a kill would leave it
     const store = await open({ secrets: true })
