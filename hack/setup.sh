@@ -122,6 +122,10 @@ missing_packages() {
   if [ "$with_release" = yes ]; then
     # Runs executables for other processors.
     has_command qemu-aarch64 || echo qemu-user
+    has_command debootstrap || echo debootstrap
+    has_command lintian || echo lintian
+    has_command mandoc || echo mandoc
+    has_command shellcheck || echo shellcheck
   fi
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
 import { cpio } from "./cpio.ts"
@@ -13,11 +13,27 @@ export interface MachineImages {
   readonly root: string
 }
 
-/** Packages that the tests in the machine need, besides those of a minimal Debian. */
-const PACKAGES = ["kmod", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"]
+/** What a root holds. */
+export interface RootContent {
+  /** Of its image in the cache. */
+  readonly name: string
+  /** What is installed, besides the packages of a minimal Debian. */
+  readonly packages: readonly string[]
+  /** What is downloaded with its dependencies, so that apt can install it without a network. */
+  readonly downloads: readonly string[]
+  /** A size of mkfs.ext4. */
+  readonly size: string
+}
+
+/** Runs a command without a service manager; its packages are those that tests of the kernel need. */
+export const PLAIN: RootContent = {
+  name: "root",
+  packages: ["kmod", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"],
+  downloads: [],
+  size: "3G",
+}
 const RELEASE = "bookworm"
 const KERNEL = "linux-image-cloud-amd64"
-const ROOT_SIZE = "3G"
 
 /** Returns why this host cannot make a machine, in one sentence; undefined when it can. */
 export function lacking(): string | undefined {
@@ -34,14 +50,14 @@ export function lacking(): string | undefined {
  * Returns the images of a Debian with its cloud kernel from the folder `cache`. The first call makes them, which takes
  * some minutes and downloads packages from Debian's archive.
  */
-export async function debian(cache: string): Promise<MachineImages> {
+export async function debian(cache: string, content = PLAIN): Promise<MachineImages> {
   await mkdir(cache, { recursive: true })
   const images = {
     kernel: join(cache, "vmlinuz"),
     initramfs: join(cache, "initramfs"),
-    root: join(cache, "root.ext4"),
+    root: join(cache, `${content.name}.ext4`),
   }
-  if (!existsSync(images.root)) await makeRoot(cache, images)
+  if (!existsSync(images.root)) await makeRoot(cache, content, images)
   await writeFile(images.initramfs, await initramfs(join(cache, "modules")))
   return images
 }
@@ -50,10 +66,16 @@ export async function debian(cache: string): Promise<MachineImages> {
  * Makes the kernel and the root image. The root image is renamed into place last, so that an interrupted attempt is
  * repeated.
  */
-async function makeRoot(cache: string, { kernel, root }: MachineImages): Promise<void> {
-  const folder = join(cache, "root")
+async function makeRoot(cache: string, content: RootContent, { kernel, root }: MachineImages): Promise<void> {
+  const { name, packages, downloads, size } = content
+  const folder = join(cache, name)
   await rm(folder, { recursive: true, force: true })
-  await run("debootstrap", ["--variant=minbase", `--include=${PACKAGES.join(",")}`, RELEASE, folder])
+  await run("debootstrap", ["--variant=minbase", `--include=${packages.join(",")}`, RELEASE, folder])
+  if (downloads.length > 0) {
+    await copyFile("/etc/resolv.conf", join(folder, "etc/resolv.conf"))
+    await run("chroot", [folder, "apt-get", "update"])
+    await run("chroot", [folder, "apt-get", "install", "-y", "--download-only", ...downloads])
+  }
   // Not extracted into the root: the package's folder /lib would replace Debian's link from /lib to /usr/lib.
   const unpacked = join(cache, "kernel")
   await run("dpkg-deb", ["--extract", await kernelPackage(cache), unpacked])
@@ -69,7 +91,7 @@ async function makeRoot(cache: string, { kernel, root }: MachineImages): Promise
     // A module without a file is built into the kernel.
     if (path !== "") await run("cp", [path!, join(cache, "modules")])
   }
-  await makeDisk(folder, `${root}.new`, ROOT_SIZE)
+  await makeDisk(folder, `${root}.new`, size)
   await rename(`${root}.new`, root)
   await rm(folder, { recursive: true, force: true })
 }
@@ -112,13 +134,24 @@ busybox=/bin/busybox
 $busybox mount -t devtmpfs dev /dev
 for module in ${DISK_MODULES.join(" ")}; do $busybox insmod /modules/$module.ko; done
 $busybox mount -t ext4 /dev/vda /root
+$busybox mkdir -p /root/folder
+$busybox mount -t proc proc /proc
+if $busybox grep -qw k3ts.systemd /proc/cmdline; then
+  $busybox mount --move /dev /root/dev
+  $busybox mount -t ext4 /root/dev/vdb /root/folder
+  wants=/root/etc/systemd/system/multi-user.target.wants
+  $busybox mkdir -p $wants
+  $busybox cp /command.service $wants
+  $busybox umount /proc
+  exec $busybox switch_root /root /lib/systemd/systemd
+fi
 $busybox mount -t proc proc /root/proc
 $busybox mount -t sysfs sys /root/sys
 $busybox mount -t cgroup2 cgroup2 /root/sys/fs/cgroup
 $busybox mount -t tmpfs tmp /root/tmp
 $busybox mount -t tmpfs run /root/run
 $busybox mount --move /dev /root/dev
-$busybox mkdir -p /root/dev/pts /root/folder
+$busybox mkdir -p /root/dev/pts
 $busybox mount -t devpts pts /root/dev/pts
 $busybox mount -t ext4 /root/dev/vdb /root/folder
 for port in 1 2; do $busybox stty -F /root/dev/ttyS$port raw; done
@@ -127,6 +160,18 @@ $busybox chroot /root sh -c 'ip link set lo up; cd /folder && sh /folder/.comman
   </root/dev/null >/root/dev/ttyS1 2>&1
 echo $? >/root/dev/ttyS2
 $busybox poweroff -f
+`
+
+/** Runs the command after systemd has started everything else, and switches the machine off. */
+const COMMAND_SERVICE = `[Unit]
+Description=The command of the test
+After=basic.target
+
+[Service]
+Type=exec
+Environment=HOME=/root
+ExecStart=/bin/sh -c 'for port in 1 2; do stty -F /dev/ttyS$$port raw; done; cd /folder; \\
+  sh .command </dev/null >/dev/ttyS1 2>&1; echo $$? >/dev/ttyS2; sleep 1; systemctl poweroff --force --force'
 `
 
 async function initramfs(modules: string): Promise<Uint8Array> {
@@ -139,8 +184,9 @@ async function initramfs(modules: string): Promise<Uint8Array> {
   )
   const busybox = await readFile(Bun.which("busybox")!)
   return cpio([
-    ...["bin", "dev", "root", "modules"].map((path) => ({ path, mode: 0o755 })),
+    ...["bin", "dev", "proc", "root", "modules"].map((path) => ({ path, mode: 0o755 })),
     { path: "init", data: new TextEncoder().encode(INIT), mode: 0o755 },
+    { path: "command.service", data: new TextEncoder().encode(COMMAND_SERVICE), mode: 0o644 },
     { path: "bin/busybox", data: busybox, mode: 0o755 },
     ...files,
   ])

@@ -14,6 +14,8 @@ export interface MachineRun {
   readonly timeoutMs: number
   readonly memoryMiB?: number
   readonly cpus?: number
+  /** Whether systemd starts the machine, and then the command. */
+  readonly systemd?: boolean
 }
 
 export interface MachineResult {
@@ -33,7 +35,7 @@ const FOLDER_SIZE = "2G"
  * hardware virtualization the machine is emulated, about 20 times slower.
  */
 export async function runInMachine(images: MachineImages, request: MachineRun): Promise<MachineResult> {
-  const { folder, command, timeoutMs, memoryMiB = 2048, cpus = 2 } = request
+  const { folder, command, timeoutMs, memoryMiB = 2048, cpus = 2, systemd = false } = request
   const work = await mkdtemp(join(tmpdir(), "k3ts-vm-"))
   const at = (name: string) => join(work, name)
   const textOf = (name: string) => readFile(at(name), "utf8").catch(() => "")
@@ -50,7 +52,14 @@ export async function runInMachine(images: MachineImages, request: MachineRun): 
       [
         ...["-accel", hasVirtualisation() ? "kvm" : "tcg,thread=multi", "-cpu", "max", "-M", "q35"],
         ...["-m", String(memoryMiB), "-smp", String(cpus), "-display", "none", "-no-reboot", "-nic", "none"],
-        ...["-kernel", images.kernel, "-initrd", images.initramfs, "-append", "console=ttyS0 panic=-1 quiet"],
+        ...[
+          "-kernel",
+          images.kernel,
+          "-initrd",
+          images.initramfs,
+          "-append",
+          `console=ttyS0 panic=-1 quiet${systemd ? " k3ts.systemd" : ""}`,
+        ],
         ...ports,
         ...disks,
       ],

@@ -47,8 +47,7 @@ export default defineCommand({
       tell: (what) => print(`${what}\n`),
     })
     for (const path of [...folders, ...logs]) rmSync(path, { recursive: true, force: true })
-    for (const folder of new Set([dirname(kubeconfig), dirname(config), "/run/k3ts/cni", "/run/k3ts"]))
-      removeIfEmpty(folder)
+    for (const folder of new Set([dirname(kubeconfig), dirname(config), ...SHARED_FOLDERS])) removeIfEmpty(folder)
     print(`Removed ${folders.join(", ") || "nothing: there was no data"}\n`)
     return 0
   },
@@ -61,6 +60,12 @@ const looksLikeOurs = (dataDir: string): boolean =>
   existsSync(join(dataDir, "server")) || existsSync(join(dataDir, "agent"))
 
 const POD_LOGS = "/var/log/pods"
+
+/** Folders that a node, the shims of containerd and CNI plugins make, and that other programs may use too. */
+const SHARED_FOLDERS = [
+  ...["/run/k3ts/cni", "/run/k3ts", POD_LOGS, "/var/log/containers"],
+  ...["/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni"],
+]
 
 /** Returns the log folders of our pods, `<namespace>_<name>_<uid>`. */
 function podLogs(dataDir: string): string[] {
