@@ -1,3 +1,4 @@
+import { LICENSES } from "../licenses.ts"
 import type { Architecture, Release } from "../release.ts"
 
 /** The revision of the package: a package that changes while the program does not gets the next one. */
@@ -66,4 +67,20 @@ export const changelog = ({ version, commit, epoch }: Pick<Release, "version" | 
     What is new in it is in changelog.gz.
 
  -- ${MAINTAINER}  ${new Date(epoch * 1000).toUTCString().replace("GMT", "+0000")}
+`
+
+/** Returns the text on copyright that each package has. Source: Debian Policy, 12.5. */
+export const copyright = ({ epoch }: Pick<Release, "epoch">): string =>
+  `k3ts, a Kubernetes cluster in one executable.
+
+Copyright ${new Date(epoch * 1000).getUTCFullYear()} the k3ts developers
+License: Apache-2.0
+
+  On Debian systems, the text of the Apache License 2.0 is in
+  /usr/share/common-licenses/Apache-2.0.
+
+The executable contains programs and libraries of others, under the MIT, ISC,
+BSD, Apache, GPL and LGPL licenses. Which they are, where their sources are,
+and the texts of their licenses with their copyright notices, is in
+/usr/share/doc/k3ts/${LICENSES}.gz.
 `

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { SCRIPTS } from "../../../cmd/k3ts/commands/completion.ts"
 import { manualPages } from "../../reference/man.ts"
+import { LICENSES } from "../licenses.ts"
 import type { Release } from "../release.ts"
-import { changelog } from "./control.ts"
-import { copyrightText, licenseTexts } from "./licenses.ts"
+import { changelog, copyright } from "./control.ts"
 
 /** A file of the package. `path` begins at the root of the machine, without a slash. */
 export interface PackagedFile {
@@ -16,9 +16,9 @@ export interface PackagedFile {
 
 const DOC = "usr/share/doc/k3ts"
 
-/** Returns every file of the package but the control files. */
+/** Returns every file of the package but the control files. The licences must be in the output folder. */
 export async function packagedFiles(release: Release, executable: string): Promise<readonly PackagedFile[]> {
-  const { root, version, epoch } = release
+  const { root, output, version, epoch } = release
   const own = (name: string) => readFile(join(import.meta.dirname, name), "utf8")
   const examples = (await readdir(join(root, "manifests/examples"))).filter((name) => name.endsWith(".yaml")).sort()
   return [
@@ -29,8 +29,8 @@ export async function packagedFiles(release: Release, executable: string): Promi
     text("usr/share/zsh/vendor-completions/_k3ts", SCRIPTS["zsh"]!),
     text("usr/share/fish/vendor_completions.d/k3ts.fish", SCRIPTS["fish"]!),
     ...(await manualPages({ version, epoch })).map((page) => zipped(`usr/share/man/man1/${page.name}.gz`, page.text)),
-    text(`${DOC}/copyright`, await copyrightText(release)),
-    zipped(`${DOC}/licenses.gz`, await licenseTexts(root)),
+    text(`${DOC}/copyright`, copyright(release)),
+    zipped(`${DOC}/${LICENSES}.gz`, await readFile(join(output, LICENSES), "utf8")),
     zipped(`${DOC}/changelog.gz`, await readFile(join(root, "CHANGELOG.md"), "utf8")),
     zipped(`${DOC}/changelog.Debian.gz`, changelog(release)),
     ...(await Promise.all(

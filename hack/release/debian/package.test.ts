@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { LICENSES } from "../licenses.ts"
 import { makeDebianPackages } from "./package.ts"
 
 const hasDpkg = Bun.which("dpkg-deb") !== null
@@ -20,6 +21,7 @@ async function make(name: string): Promise<string> {
   const executables = { amd64: join(folder, "amd64"), arm64: join(folder, "arm64") }
   for (const path of Object.values(executables)) writeFileSync(path, "#!/bin/sh\nexit 0\n")
   const output = join(folder, "output")
+  writeFileSync(join(output, LICENSES), "The licences.\n")
   const [first] = await makeDebianPackages({
     version: "1.2.3",
     commit: "c".repeat(40),
