@@ -139,9 +139,10 @@ $busybox mount -t proc proc /proc
 if $busybox grep -qw k3ts.systemd /proc/cmdline; then
   $busybox mount --move /dev /root/dev
   $busybox mount -t ext4 /root/dev/vdb /root/folder
-  wants=/root/etc/systemd/system/multi-user.target.wants
-  $busybox mkdir -p $wants
-  $busybox cp /command.service $wants
+  units=/root/etc/systemd/system
+  $busybox mkdir -p $units/multi-user.target.wants
+  $busybox cp /command.service $units
+  $busybox ln -s ../command.service $units/multi-user.target.wants
   $busybox umount /proc
   exec $busybox switch_root /root /lib/systemd/systemd
 fi
