@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -42,6 +43,42 @@ function smallDisk(megabytes: number) {
 const messageOf = ({ body }: Answer) => (JSON.parse(body.toString()) as { message: string }).message
 
 describe.skipIf(!canMount)("a disk that fills up", () => {
+  test("keeps nothing of a snapshot that does not fit, and the server goes on", async () => {
+    // given a server with more content than the disk of snapshots has room for, in objects that do not compress
+    using disk = smallDisk(32)
+    await using server = await startServer()
+    for (let i = 0; i < 8; i++) {
+      const text = randomBytes(500_000).toString("base64")
+      const object = { ...configMap(`large-${i}`, 0), data: { text } }
+      expect((await server.send("POST", PATH, object)).status).toBe(201)
+    }
+    const folder = join(disk.path, "snapshots")
+    const save = () =>
+      spawnSync(EXECUTABLE, [
+        ...["snapshot", "save", "--config", "/dev/null", "--data-dir", server.dataDir, "--snapshot-dir", folder],
+      ])
+
+    // when the disk has less room than a snapshot needs, and less than it leaves to others
+    disk.fill(3000)
+    const full = save()
+    disk.makeRoom()
+    disk.fill(1000)
+    const nearlyFull = save()
+
+    // then both fail with the reason and leave nothing
+    expect(full).toMatchObject({ status: 1 })
+    expect(full.stderr.toString()).toMatch(/Cannot save .*: no space left on the disk \(ENOSPC\); make room/)
+    expect(nearlyFull.stderr.toString()).toMatch(
+      /Cannot save .*: the disk has 0 MiB left, of which a snapshot leaves 2/,
+    )
+    expect(readdirSync(folder)).toEqual([])
+
+    // and with room one is saved
+    disk.makeRoom()
+    expect(save().status).toBe(0)
+    expect((await server.send("POST", PATH, configMap("later", 10))).status).toBe(201)
+  })
+
   test(
     "refuses writes and says why, continues reads and watches, accepts writes again when there is space, and " +
       "loses nothing that it took",
