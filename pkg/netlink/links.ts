@@ -50,6 +50,7 @@ export const createBridge = (name: string, options: { mac: string; mtu: number; 
 
 export interface VethPair {
   readonly name: string
+  readonly mac: string
   /** The index of the bridge whose port it becomes. */
   readonly bridge: number
   readonly mtu: number
@@ -63,12 +64,13 @@ export interface VethPair {
 }
 
 /** Creates a pair of interfaces, both down. */
-export const createVeth = ({ name, bridge, mtu, peer }: VethPair): Buffer =>
+export const createVeth = ({ name, mac, bridge, mtu, peer }: VethPair): Buffer =>
   message(
     NEWLINK,
     REQUEST | ACK | CREATE | EXCL,
     linkHeader(),
     attribute(IFLA.name, name),
+    attribute(IFLA.address, hardwareBytes(mac)),
     attribute(IFLA.mtu, mtu),
     attribute(IFLA.master, bridge),
     nested(

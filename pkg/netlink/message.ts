@@ -46,8 +46,21 @@ export function message(type: number, flags: number, ...parts: readonly Uint8Arr
   return made
 }
 
+/** Whether a message wants to be acknowledged. */
+export const wantsAck = (message: Buffer): boolean => (message.readUInt16LE(6) & ACK) !== 0
+
+/** Returns a message with its place in a datagram, and without its wish to be acknowledged unless it is kept. */
+export function numberedAs(sequence: number, message: Buffer, keepsAck: boolean): Buffer {
+  const copy = Buffer.from(message)
+  if (!keepsAck) copy.writeUInt16LE(copy.readUInt16LE(6) & ~ACK, 6)
+  copy.writeUInt32LE(sequence, 8)
+  return copy
+}
+
 export interface Reply {
   readonly type: number
+  /** The place of the message that is answered, as `numberedAs` wrote it. */
+  readonly sequence: number
   /** The number of an error (`errno`); 0 for an acknowledgement; undefined in other messages. */
   readonly errno: number | undefined
   /** What follows the message's header. */
@@ -67,7 +80,8 @@ export function repliesIn(datagram: Uint8Array): Reply[] {
     if (length < HEADER || at + length > bytes.length) break
     const type = bytes.readUInt16LE(at + 4)
     const body = bytes.subarray(at + HEADER, at + length)
-    replies.push({ type, errno: type === ERROR ? -body.readInt32LE(0) : undefined, body })
+    const sequence = bytes.readUInt32LE(at + 8)
+    replies.push({ type, sequence, errno: type === ERROR ? -body.readInt32LE(0) : undefined, body })
     at += aligned(length)
   }
   return replies

@@ -1,5 +1,5 @@
 import { getSystemErrorMap } from "node:util"
-import { DONE, repliesIn, type Reply } from "./message.ts"
+import { DONE, numberedAs, repliesIn, wantsAck, type Reply } from "./message.ts"
 
 /** A netlink socket that another process may hold. Operations may overlap and are done in their order. */
 export interface NetlinkFile {
@@ -24,27 +24,38 @@ export const kernelError = (operation: string, errno: number): KernelError =>
   new KernelError(errno, `${operation}: ${getSystemErrorMap().get(-errno)?.[1] ?? `error ${errno}`}`)
 
 /**
- * Sends messages in one datagram, each of which the kernel answers with one of its own, and returns the answers. The
- * kernel answers while it takes the messages, so nothing waits for it.
+ * Sends messages in one datagram: changes, or one question, whose answer is returned. Each answer has to be fetched, so
+ * only the last change is acknowledged; the kernel tells of those that fail in any case. It answers while it takes the
+ * messages, so nothing waits for it.
  * @throws KernelError for the first message that the kernel refuses; it may have done what the later ones say
  */
-export async function request(file: NetlinkFile, messages: readonly Uint8Array[]): Promise<readonly Reply[]> {
-  const sent = file.send(Buffer.concat(messages))
-  const received = messages.map(() => file.receive())
-  const [datagrams] = await Promise.all([Promise.all(received), sent])
-  return datagrams.flatMap((datagram) => (datagram === undefined ? [] : checked(datagram)))
+export async function request(file: NetlinkFile, messages: readonly Buffer[]): Promise<readonly Reply[]> {
+  const lastAck = messages.findLastIndex(wantsAck)
+  const last = lastAck === -1 ? messages.length - 1 : lastAck
+  const numbered = messages.map((message, i) => numberedAs(i, message, i === last))
+  const [sent, received] = [file.send(Buffer.concat(numbered)), file.receive()]
+  await sent
+  const replies: Reply[] = []
+  for (let datagram = await received; datagram !== undefined; datagram = await file.receive()) {
+    const failure = repliesIn(datagram).find(({ errno = 0 }) => errno > 0)
+    if (failure !== undefined) {
+      // What else was answered would be taken for the answer to the next request.
+      while ((await file.receive()) !== undefined) continue
+      throw kernelError("netlink", failure.errno!)
+    }
+    replies.push(...repliesIn(datagram))
+    if (replies.at(-1)?.sequence === last) break
+  }
+  return replies.filter(({ errno }) => errno === undefined)
 }
 
 /** Sends a request with DUMP and returns all replies. */
 export async function list(file: NetlinkFile, message: Uint8Array): Promise<readonly Reply[]> {
   await file.send(message)
   const replies: Reply[] = []
-  for (let next = await file.receive(); next !== undefined; next = await file.receive()) replies.push(...checked(next))
+  for (let next = await file.receive(); next !== undefined; next = await file.receive())
+    replies.push(...repliesIn(next))
+  const failure = replies.find(({ errno = 0 }) => errno > 0)
+  if (failure !== undefined) throw kernelError("netlink", failure.errno!)
   return replies.filter(({ type }) => type !== DONE)
-}
-
-function checked(datagram: Uint8Array): readonly Reply[] {
-  const replies = repliesIn(datagram)
-  for (const { errno = 0 } of replies) if (errno > 0) throw kernelError("netlink", errno)
-  return replies
 }

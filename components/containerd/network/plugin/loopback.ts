@@ -8,8 +8,8 @@ const LOOPBACK = 1
 
 /** Brings up `lo`, as the plugin `loopback` does. It ends with its network namespace, so nothing has to be undone. */
 export async function addLoopback(process: PluginProcess, call: CniCall): Promise<CniResult> {
-  await process.enter(call.namespace)
-  await request(await process.netlink(NETLINK_ROUTE), [setUp(LOOPBACK)])
+  const { socket } = await process.enter(call.namespace, NETLINK_ROUTE)
+  await request(socket, [setUp(LOOPBACK)])
   return {
     interfaces: [{ name: call.interface, mac: "00:00:00:00:00:00", sandbox: call.namespace }],
     ips: ["127.0.0.1/8", "::1/128"].map((address) => ({ address, interface: 0 })),

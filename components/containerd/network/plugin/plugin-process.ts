@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 import type { Socket } from "node:net"
 import { kernelError, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { machineArchitecture, type Architecture } from "../../elf.ts"
@@ -46,6 +46,7 @@ export class PluginProcess {
   readonly #socket: Socket
   readonly #architecture: Architecture
   readonly #waiting: { resolve: (outcome: Outcome) => void; reject: (err: Error) => void }[] = []
+  #unsent: Buffer[] = []
   #received: Buffer = Buffer.alloc(0)
 
   constructor(socket: Socket, architecture = machineArchitecture()!) {
@@ -62,13 +63,18 @@ export class PluginProcess {
   async input(): Promise<ProcessInput> {
     const pid = this.#call("getpid")
     const parts: Buffer[] = []
+    let next = this.#read()
     for (let size = 0; size < MOST_INPUT;) {
-      const { result, data } = await this.#call("read", [0, DATA_ADDRESS, DATA])
+      // The end is asked for together with the part before it.
+      const [part, following] = [next, this.#read()]
+      const { result, data } = await part
+      next = following
       if (result <= 0) break
       parts.push(Buffer.from(data.subarray(0, result)))
       size += result
     }
-    const environment = await readFile(`/proc/${(await pid).result}/environ`, { encoding: "utf8" })
+    await next
+    const environment = readFileSync(`/proc/${(await pid).result}/environ`, "utf8")
     const variables = environment.split("\0").map((line) => {
       const [name = "", ...value] = line.split("=")
       return [name, value.join("=")] as const
@@ -76,13 +82,20 @@ export class PluginProcess {
     return { environment: new Map(variables), input: Buffer.concat(parts).toString() }
   }
 
-  /** Opens a network namespace, and moves the process into it: sockets that it opens from now on are there. */
-  async enter(namespace: string): Promise<number> {
+  #read(): Promise<Outcome> {
+    return this.#call("read", [0, DATA_ADDRESS, DATA])
+  }
+
+  /**
+   * Opens a network namespace, moves the process into it and opens a netlink socket there, as all that it opens from now
+   * on is there. Returns the file of the namespace and the socket.
+   */
+  async enter(namespace: string, protocol: number): Promise<{ readonly file: number; readonly socket: NetlinkFile }> {
     const path = Buffer.from(`${namespace}\0`)
     if (path.length > DATA) throw new Error(`Cannot open ${namespace.slice(0, 100)}…: the path is too long`)
     const file = await this.#must("openat", [AT_FDCWD, DATA_ADDRESS, CLOEXEC], path)
-    await this.#must("setns", [file, CLONE_NEWNET])
-    return file
+    const [, socket] = await Promise.all([this.#must("setns", [file, CLONE_NEWNET]), this.netlink(protocol)])
+    return { file, socket }
   }
 
   /** Opens a netlink socket in the network namespace in which the process is. */
@@ -126,8 +139,14 @@ export class PluginProcess {
     return new Promise((resolve, reject) => {
       if (this.#socket.destroyed) return reject(new Error("the plugin's process has ended"))
       this.#waiting.push({ resolve, reject })
-      this.#socket.write(frame)
+      this.#send(frame)
     })
+  }
+
+  /** Writes a frame, together with those of the same turn. */
+  #send(frame: Buffer): void {
+    if (this.#unsent.push(frame) > 1) return
+    queueMicrotask(() => this.#socket.write(Buffer.concat(this.#unsent.splice(0))))
   }
 
   #receive(bytes: Buffer): void {

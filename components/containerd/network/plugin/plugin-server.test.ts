@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { portName } from "./pod-interface.ts"
+import { portName } from "./pod-names.ts"
 import { BRIDGE, HOST_PLUGINS, LACKING, LOOPBACK, PluginLab, RANGES } from "./plugin-lab.fixtures.ts"
 
 if (LACKING.length > 0) console.warn(`SKIPPED: the tests of the CNI plugin need ${LACKING.join(", ")}`)

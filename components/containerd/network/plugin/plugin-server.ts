@@ -16,6 +16,7 @@ import type { ContainerdPaths } from "../../paths.ts"
 import { NETWORK } from "../cni.ts"
 import { NO_RULES, type SourceGuard } from "../sources/source-guard.ts"
 import { attachmentsOf, isPort } from "./attachments.ts"
+import { Bridges } from "./bridges.ts"
 import { addChained, removeChained } from "./chained.ts"
 import { addLoopback } from "./loopback.ts"
 import { networkOf } from "./network-config.ts"
@@ -27,6 +28,7 @@ export class PluginServer {
   readonly #paths: ContainerdPaths
   readonly #log: Logger
   readonly #guard: SourceGuard | undefined
+  readonly #bridges = new Bridges()
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined
 
@@ -94,7 +96,9 @@ export class PluginServer {
     const problem = versionProblem(version)
     if (problem !== undefined) throw problem
     const isLoopback = call.config["type"] === "loopback"
-    const result = await (isLoopback ? loopback(process, call) : podNetwork(process, call, this.#guard))
+    const result = await (isLoopback
+      ? loopback(process, call)
+      : podNetwork(process, call, { guard: this.#guard, bridges: this.#bridges }))
     return result === undefined ? "" : resultText(version, result)
   }
 }
@@ -106,13 +110,13 @@ async function loopback(process: PluginProcess, call: CniCall): Promise<CniResul
 async function podNetwork(
   process: PluginProcess,
   call: CniCall,
-  guard: SourceGuard | undefined,
+  { guard, bridges }: { readonly guard: SourceGuard | undefined; readonly bridges: Bridges },
 ): Promise<CniResult | undefined> {
   const network = networkOf(call)
   const rules = (await guard?.rules(process)) ?? NO_RULES
   switch (call.command) {
     case "ADD":
-      return addPod(process, call, network, rules, (made) => addChained(call, network, made))
+      return addPod(process, call, network, { rules, bridges, chain: (made) => addChained(call, network, made) })
     case "DEL":
       await removeChained(call, network)
       await removePod(process, call, network, rules)

@@ -5,7 +5,8 @@ import { join } from "node:path"
 import { parseNetwork } from "../../../../pkg/apimachinery/cidr.ts"
 import { attachmentsOf } from "./attachments.ts"
 import { PodAddresses } from "./pod-addresses.ts"
-import { portName, releaseUnused } from "./pod-interface.ts"
+import { releaseUnused } from "./pod-interface.ts"
+import { portName } from "./pod-names.ts"
 
 const owner = (containerId: string) => ({ containerId, interface: "eth0" })
 const BOTH = [parseNetwork("10.42.0.0/29")!, parseNetwork("fd42::/64")!]

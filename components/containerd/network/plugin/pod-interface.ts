@@ -1,12 +1,9 @@
-import { createHash } from "node:crypto"
-import { existsSync, writeFileSync } from "node:fs"
-import { addressAt, addressNumber, familyOf, type Network } from "../../../../pkg/apimachinery/cidr.ts"
+import { existsSync } from "node:fs"
 import {
   addAddress,
   addDefaultRoute,
   addressBytes,
   addressIn,
-  createBridge,
   createVeth,
   deleteLink,
   findLink,
@@ -18,17 +15,25 @@ import {
   setUpPort,
 } from "../../../../pkg/netlink/links.ts"
 import { KernelError, list, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
-import { ALIAS } from "../bridge.ts"
 import type { SourceRules } from "../sources/source-guard.ts"
 import type { PodSource } from "../sources/source-table.ts"
 import { sourceIn, type Attachment } from "./attachments.ts"
+import { findInterface, gatewayOf, type Bridges } from "./bridges.ts"
 import { CODE, CniError, type CniCall, type CniResult } from "./cni.ts"
 import type { NetworkConfig } from "./network-config.ts"
 import type { PluginProcess } from "./plugin-process.ts"
+import { macOf, portMac, portName } from "./pod-names.ts"
 import { PodAddresses, type AddressOwner } from "./pod-addresses.ts"
 
-/** Source: asm-generic/errno-base.h, errno.h. */
-const [EEXIST, ENODEV] = [17, 19]
+/** Source: asm-generic/errno-base.h. */
+const ENODEV = 19
+
+interface AddTools {
+  readonly rules: SourceRules
+  readonly bridges: Bridges
+  /** Has other plugins do what the pod needs besides. */
+  chain(made: CniResult): Promise<void>
+}
 
 /**
  * Creates the interface of a pod: a pair of interfaces, one in the pod's network namespace and one a port of the
@@ -39,8 +44,7 @@ export async function addPod(
   process: PluginProcess,
   call: CniCall,
   network: NetworkConfig,
-  rules: SourceRules,
-  chain: (made: CniResult) => Promise<void>,
+  { rules, bridges, chain }: AddTools,
 ): Promise<CniResult> {
   const addresses = new PodAddresses(network.addresses)
   const owner = ownerOf(call)
@@ -48,37 +52,26 @@ export async function addPod(
   if (there.length > 0)
     throw new CniError(CODE.failed, `${call.containerId} has addresses of network ${network.name}: ${there.join(", ")}`)
   const host = await process.netlink(NETLINK_ROUTE)
-  const bridge = await ensureBridge(host, network)
+  const bridge = await bridges.ensure(host, network)
   const given = allocate(addresses, network, owner)
   const source = sourceOf(owner, given)
   const { port, mac } = source
   try {
     await rules.admit(source)
-    const namespaceFd = await process.enter(call.namespace)
-    const pod = await process.netlink(NETLINK_ROUTE)
+    const { file: namespaceFd, socket: pod } = await process.enter(call.namespace, NETLINK_ROUTE)
     const peer = { name: call.interface, mac, namespaceFd }
-    const pair = createVeth({ name: port, bridge: bridge.index, mtu: network.mtu, peer })
-    const [, , portLink] = await request(host, [pair, setUpPort(port), findLink(port)])
-    const [podLink] = await request(pod, [findLink(call.interface)])
+    const pair = createVeth({ name: port, mac: portMac(port), bridge: bridge.index, mtu: network.mtu, peer })
+    const [, [podLink]] = await Promise.all([
+      request(host, [pair, setUpPort(port)]),
+      request(pod, [findLink(call.interface)]), // calls are made in their order
+    ])
     const { index } = linkIn(podLink!)
     await request(pod, [
       setUp(index),
       ...given.map((address, i) => addAddress(index, `${address}/${network.ranges[i]!.prefix}`)),
       ...network.ranges.map((range) => addDefaultRoute(index, gatewayOf(range))),
     ])
-    const made = {
-      interfaces: [
-        { name: network.bridge, mac: bridge.mac },
-        { name: port, mac: linkIn(portLink!).mac },
-        { name: call.interface, mac, sandbox: call.namespace },
-      ],
-      ips: given.map((address, i) => ({
-        address: `${address}/${network.ranges[i]!.prefix}`,
-        gateway: gatewayOf(network.ranges[i]!),
-        interface: 2,
-      })),
-      routes: network.ranges.map(({ family }) => ({ dst: family === "IPv6" ? "::/0" : "0.0.0.0/0" })),
-    }
+    const made = resultOf(call, network, bridge, source)
     await chain(made)
     return made
   } catch (err) {
@@ -86,6 +79,27 @@ export async function addPod(
     await rules.forget(source)
     for (const address of given) addresses.release(address)
     throw err
+  }
+}
+
+function resultOf(
+  call: CniCall,
+  { bridge, ranges }: NetworkConfig,
+  { mac: bridgeMac }: Link,
+  pod: PodSource,
+): CniResult {
+  return {
+    interfaces: [
+      { name: bridge, mac: bridgeMac },
+      { name: pod.port, mac: portMac(pod.port) },
+      { name: call.interface, mac: pod.mac, sandbox: call.namespace },
+    ],
+    ips: pod.addresses.map((address, i) => ({
+      address: `${address}/${ranges[i]!.prefix}`,
+      gateway: gatewayOf(ranges[i]!),
+      interface: 2,
+    })),
+    routes: ranges.map(({ family }) => ({ dst: family === "IPv6" ? "::/0" : "0.0.0.0/0" })),
   }
 }
 
@@ -117,8 +131,8 @@ const sourceOf = (owner: AddressOwner, addresses: readonly string[]): PodSource 
 
 async function removeInside(process: PluginProcess, { namespace, interface: name }: CniCall): Promise<void> {
   if (!existsSync(namespace)) return
-  await process.enter(namespace)
-  await removePort(await process.netlink(NETLINK_ROUTE), name)
+  const { socket } = await process.enter(namespace, NETLINK_ROUTE)
+  await removePort(socket, name)
 }
 
 /** Returns whether the interface existed. */
@@ -136,9 +150,8 @@ async function removePort(socket: NetlinkFile, name: string): Promise<boolean> {
 export async function checkPod(process: PluginProcess, call: CniCall, network: NetworkConfig): Promise<void> {
   const given = new PodAddresses(network.addresses).of(ownerOf(call))
   if (given.length === 0) throw new CniError(CODE.unknownContainer, `no address is kept for ${call.containerId}`)
-  await process.enter(call.namespace)
-  const pod = await process.netlink(NETLINK_ROUTE)
-  const found = await find(pod, call.interface)
+  const { socket: pod } = await process.enter(call.namespace, NETLINK_ROUTE)
+  const found = await findInterface(pod, call.interface)
   if (found === undefined) throw new CniError(CODE.failed, `${call.interface} is not there`)
   const { index, isUp } = found
   if (!isUp) throw new CniError(CODE.failed, `${call.interface} is down`)
@@ -195,63 +208,3 @@ function allocate(addresses: PodAddresses, { ranges }: NetworkConfig, owner: Add
 }
 
 const ownerOf = ({ containerId, interface: name }: CniCall): AddressOwner => ({ containerId, interface: name })
-
-/** Returns the name of the bridge's port for a pod, which follows from the pod so that nothing has to be kept. */
-export const portName = ({ containerId, interface: name }: AddressOwner): string =>
-  `veth${createHash("sha256").update(`${containerId}/${name}`).digest("hex").slice(0, 11)}`
-
-/**
- * Returns the hardware address for a pod with these addresses. It follows from the address, so that who knows a former
- * pod's hardware address reaches the pod that has its address now. 0a is for local use, and Docker's prefix for it is
- * also that of the plugin `bridge`'s first versions.
- */
-export function macOf(addresses: readonly string[]): string {
-  const address = addresses.find((one) => familyOf(one) === "IPv4") ?? addresses[0]!
-  const hex = (addressNumber(address) & 0xffff_ffffn).toString(16).padStart(8, "0")
-  return `0a58${hex}`.replace(/..(?=.)/g, "$&:")
-}
-
-const gatewayOf = (range: Network): string => addressAt(range, 1)
-
-/** Returns the bridge, which is made where it is not there, as after somebody has deleted it. */
-async function ensureBridge(host: NetlinkFile, { bridge, mtu, ranges }: NetworkConfig): Promise<Link> {
-  const known = await find(host, bridge)
-  if (known === undefined) {
-    const made = createBridge(bridge, { mac: macOf(ranges.map(gatewayOf)), mtu, alias: ALIAS })
-    await unlessThere(request(host, [made])) // another pod may be faster
-    ignoreRouters(bridge)
-  }
-  const found = known ?? (await find(host, bridge))!
-  if (!found.isUp) await request(host, [setUp(found.index)])
-  const gateways = ranges.map((range) => `${gatewayOf(range)}/${range.prefix}`)
-  await Promise.all(gateways.map((gateway) => unlessThere(request(host, [addAddress(found.index, gateway)]))))
-  return found
-}
-
-/** Returns an interface; undefined where there is none of the name. */
-async function find(socket: NetlinkFile, name: string): Promise<Link | undefined> {
-  try {
-    const [found] = await request(socket, [findLink(name)])
-    return linkIn(found!)
-  } catch (err) {
-    if (err instanceof KernelError && err.errno === ENODEV) return undefined
-    throw err
-  }
-}
-
-async function unlessThere(making: Promise<unknown>): Promise<void> {
-  try {
-    await making
-  } catch (err) {
-    if (!(err instanceof KernelError && err.errno === EEXIST)) throw err
-  }
-}
-
-/** Keeps pods from giving the node routes by advertisements of IPv6. */
-function ignoreRouters(bridge: string): void {
-  try {
-    writeFileSync(`/proc/sys/net/ipv6/conf/${bridge}/accept_ra`, "0")
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== "ENOENT") throw err // the kernel has no IPv6
-  }
-}

@@ -88,7 +88,7 @@ export class SourceGuard {
 }
 
 /** Makes a change. Returns false where the table is not there. */
-async function isTaken(socket: NetlinkFile, messages: readonly Uint8Array[]): Promise<boolean> {
+async function isTaken(socket: NetlinkFile, messages: readonly Buffer[]): Promise<boolean> {
   try {
     await request(socket, messages)
     return true
