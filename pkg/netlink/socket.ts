@@ -33,10 +33,9 @@ export async function request(file: NetlinkFile, messages: readonly Buffer[]): P
   const lastAck = messages.findLastIndex(wantsAck)
   const last = lastAck === -1 ? messages.length - 1 : lastAck
   const numbered = messages.map((message, i) => numberedAs(i, message, i === last))
-  const [sent, received] = [file.send(Buffer.concat(numbered)), file.receive()]
-  await sent
+  const [, received] = await Promise.all([file.send(Buffer.concat(numbered)), file.receive()])
   const replies: Reply[] = []
-  for (let datagram = await received; datagram !== undefined; datagram = await file.receive()) {
+  for (let datagram = received; datagram !== undefined; datagram = await file.receive()) {
     const failure = repliesIn(datagram).find(({ errno = 0 }) => errno > 0)
     if (failure !== undefined) {
       // What else was answered would be taken for the answer to the next request.

@@ -127,6 +127,21 @@ export class PluginLab implements AsyncDisposable {
     return { code, said: output.trim() === "" ? {} : (JSON.parse(output) as Record<string, unknown>) }
   }
 
+  /** Where plugins reach the server. */
+  get socket(): string {
+    return this.#paths.cniSocket
+  }
+
+  /** Calls our plugin, gives it a part of its configuration and kills it. */
+  async callAndKill(command: CniCommand, container: string): Promise<void> {
+    const env = { CNI_COMMAND: command, CNI_CONTAINERID: container, CNI_IFNAME: "eth0" }
+    const child = spawn(this.plugin("k3ts"), { stdio: ["pipe", "ignore", "inherit"], env })
+    child.stdin.on("error", () => undefined)
+    await new Promise((resolve) => child.stdin.write("{", resolve))
+    child.kill("SIGKILL")
+    await new Promise((resolve) => child.once("close", resolve))
+  }
+
   /** Makes a pod and returns its addresses, one of each range. */
   async pod(name: string): Promise<{ name: string; addresses: readonly string[] }> {
     const container = this.sandbox(name)

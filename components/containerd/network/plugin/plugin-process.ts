@@ -55,7 +55,7 @@ export class PluginProcess {
     socket.on("data", (bytes: Buffer) => this.#receive(bytes))
     socket.on("error", () => undefined) // "close" follows
     socket.on("close", () => {
-      for (const { reject } of this.#waiting.splice(0)) reject(new Error("the plugin's process has ended"))
+      for (const { reject } of this.#waiting.splice(0)) reject(ended())
     })
   }
 
@@ -87,8 +87,8 @@ export class PluginProcess {
   }
 
   /**
-   * Opens a network namespace, moves the process into it and opens a netlink socket there, as all that it opens from now
-   * on is there. Returns the file of the namespace and the socket.
+   * Opens a network namespace, moves the process into it and opens a netlink socket there, as all that it opens from
+   * now on is there. Returns the file of the namespace and the socket.
    */
   async enter(namespace: string, protocol: number): Promise<{ readonly file: number; readonly socket: NetlinkFile }> {
     const path = Buffer.from(`${namespace}\0`)
@@ -136,11 +136,15 @@ export class PluginProcess {
     for (const [i, value] of [CALLS[call][this.#architecture], ...args].entries())
       frame.writeBigInt64LE(BigInt(value), i * 8)
     if (data !== undefined) frame.set(data, FRAME_DATA)
-    return new Promise((resolve, reject) => {
-      if (this.#socket.destroyed) return reject(new Error("the plugin's process has ended"))
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    // Calls are awaited in their order, and when the process ends, those that are not awaited yet fail too.
+    promise.catch(() => undefined)
+    if (this.#socket.destroyed) reject(ended())
+    else {
       this.#waiting.push({ resolve, reject })
       this.#send(frame)
-    })
+    }
+    return promise
   }
 
   /** Writes a frame, together with those of the same turn. */
@@ -158,3 +162,5 @@ export class PluginProcess {
     }
   }
 }
+
+const ended = (): Error => new Error("the plugin's process has ended")

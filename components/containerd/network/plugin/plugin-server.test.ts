@@ -1,7 +1,9 @@
 /** With real network namespaces: root, ip and busybox are needed. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync } from "node:fs"
+import { connect } from "node:net"
 import { join } from "node:path"
+import { FRAME } from "./plugin-program.ts"
 import { portName } from "./pod-names.ts"
 import { BRIDGE, HOST_PLUGINS, LACKING, LOOPBACK, PluginLab, RANGES } from "./plugin-lab.fixtures.ts"
 
@@ -213,6 +215,24 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       expect(existsSync(`/run/netns/${container}`)).toBe(true)
       expect(lab.run(container, "ip", "-o", "link")).not.toContain("eth0")
     })
+  })
+
+  test("harms nobody when its process ends in the middle of a call", async () => {
+    // given processes that end before, while and after they have answered the first call
+    for (const answers of [0, 1, 2]) {
+      const socket = connect(lab.socket)
+      const closed = new Promise((resolve) => socket.once("close", resolve))
+      let asked = 0
+      socket.on("data", (frames: Buffer) => {
+        for (let i = 0; i < frames.length / FRAME && asked++ < answers; i++) socket.write(Buffer.alloc(FRAME))
+        if (asked >= answers) socket.destroy()
+      })
+      await closed
+    }
+    // and one that is killed while its input is awaited
+    await lab.callAndKill("ADD", lab.sandbox("killed"))
+    // then others are served
+    expect((await lab.call("VERSION", "", { cniVersion: "1.0.0" })).code).toBe(0)
   })
 
   test("says that k3ts does not answer while it is stopped", async () => {

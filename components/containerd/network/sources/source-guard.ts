@@ -56,9 +56,9 @@ export class SourceGuard {
   }
 
   async #write(): Promise<boolean> {
-    const pods = new Map(this.#options.pods().map((pod) => [pod.port, pod]))
-    for (const [port, pod] of this.#admitted) pods.set(port, pod)
     try {
+      const pods = new Map(this.#options.pods().map((pod) => [pod.port, pod]))
+      for (const [port, pod] of this.#admitted) pods.set(port, pod)
       await transact(this.#host, sourceTable([...pods.values()]))
       return true
     } catch (err) {
