@@ -92,8 +92,8 @@ test("a snapshot is taken whenever the schedule says so, and the newest are kept
 test("a snapshot that fails is told with its reason, leaves nothing, and the next one is taken", async () => {
   // given a file where the folder of snapshots should be
   const { component, until, names, metrics, failures } = given()
-  await component.start(new AbortController().signal)
   writeFileSync(join(root, "snapshots"), "")
+  await component.start(new AbortController().signal)
   await until(0.5)
   expect(failures).toEqual([expect.stringContaining(`Cannot save ${root}/snapshots/${nameAt(0.5)}`)])
   expect(metrics.text()).toContain('k3ts_snapshot_saves_total{outcome="failure"} 1')

@@ -103,7 +103,8 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
       stopping = new AbortController()
       socket = await serveSnapshots(config.socket, ({ compression }) => pack(compression), clock)
       if (scheduled === undefined) return
-      const newest = await scheduled.folder.newestOf(scheduled.base, node)
+      // A folder that cannot be read, such as one that is not mounted, is told when a snapshot is due.
+      const newest = await scheduled.folder.newestOf(scheduled.base, node).catch(() => undefined)
       if (newest !== undefined) metrics.foundNewest(newest)
       endSchedule = keepSchedule(clock, scheduled.schedule, () => (saving = save(scheduled)))
     },
