@@ -34,7 +34,7 @@ export function packageManifest({ name, version, license }: OwnManifest): object
     peerDependenciesMeta: Object.fromEntries(runners.map((runner) => [runner, { optional: true }])),
     bin: { [name]: "./dist/cli.js" },
     files: ["dist", "THIRD-PARTY-LICENSES"],
-    // Node 22.13 is the first with node:sqlite. The others: what the tests of the package run on.
-    engines: { node: ">=22.13", bun: ">=1.4", deno: ">=2.9" },
+    // Node 22.15 is the first with zstd, which snapshots need. The others: what the tests of the package run on.
+    engines: { node: ">=22.15", bun: ">=1.4", deno: ">=2.9" },
   }
 }

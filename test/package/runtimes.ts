@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { root } from "./project.ts"
 
 /** The versions of Node that the package is tested with: the first that it promises, and the newest of each line. */
-export const NODES = ["22.13.0", "22.23.3", "24.21.0"] as const
+export const NODES = ["22.15.0", "22.23.3", "24.21.0"] as const
 export type NodeVersion = (typeof NODES)[number]
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "linux-x64", arm64: "linux-arm64" }
