@@ -26,7 +26,7 @@ const LIBRARIES = `/// <reference lib="esnext.disposable" />\n`
 
 /** The module of the web's own types in the package. */
 const WEB = "web.ts"
-const WEB_TYPES = ["AbortSignal", "Request", "Response"]
+const WEB_TYPES = ["AbortSignal", "Request", "Response", "URL"]
 
 /**
  * The web's types without a library that a program may not have: those of its DOM library, of its runtime's types, or
