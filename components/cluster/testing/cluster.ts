@@ -5,19 +5,18 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { deepFreeze } from "../../../pkg/apimachinery/deep-freeze.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { formatTime } from "../../../pkg/apimachinery/time.ts"
-import { sleep } from "../../../pkg/clock/clock.ts"
-import type { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Controller } from "../../../pkg/controller/controller.ts"
-import { startController } from "../../../pkg/controller/start.ts"
+import { actingOn } from "./verbs/acting.ts"
 import { applyAll, type ApplyOptions } from "./verbs/apply.ts"
 import { at, callerOf, from, TestClusterError } from "./caller.ts"
 import { ADMIN, clusterParts, type ClusterParts } from "./cluster-parts.ts"
 import { endCluster } from "./end-cluster.ts"
 import { instant, milliseconds, type Duration } from "./time/duration.ts"
+import { moveTime } from "./time/move-time.ts"
 import { explainPod, type Explanation } from "./history/explain.ts"
-import { eventually, type Check, type EventuallyOptions, type Waiting } from "./verbs/eventually.ts"
+import { eventually, eventuallyListed, type Check, type EventuallyOptions, type Waiting } from "./verbs/eventually.ts"
 import { noSuchNode, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./listening.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history/history.ts"
@@ -28,9 +27,10 @@ import { listOptions, refOf, type Reference, type Selection } from "./verbs/sele
 import { readLogs, type LogsOptions } from "./verbs/logs.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions, NodeOptions } from "./options.ts"
-import { replay } from "./seed.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 import { tracesOf, type Trace } from "./traces.ts"
+import { runController } from "./run-controller.ts"
+import { servedKind } from "./served-kind.ts"
 import { testClient, type TestClient } from "./verbs/test-client.ts"
 import { KubectlVerbs, type Acting } from "./verbs/verbs.ts"
 
@@ -115,10 +115,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return this.#from(async () => {
       const spec = this.#parts.nodes.specOf(node)
       const starting = this.#parts.nodes.add(spec)()
-      await this.#parts.driver.ended(
-        () => `addNode waits for the kubelet of ${JSON.stringify(spec.name)} to start`,
-        starting,
-      )
+      await this.#parts.driver.ended(() => `addNode waits for the kubelet of node ${spec.name} to start`, starting)
       await this.#settle()
       return spec.name
     })
@@ -135,15 +132,12 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
    * are available.
    */
   kind(apiVersion: string, kind: string): Resource {
-    const { scheme, remoteKinds } = this.#parts.assembly.apiServer
-    const isIt = (one: Resource) => one.apiVersion === apiVersion && one.kind === kind
-    const resource = scheme.of(apiVersion, kind) ?? remoteKinds.resources.find(isIt)
-    if (resource === undefined)
-      throw at(
-        callerOf(),
-        new TestClusterError(`No kind ${JSON.stringify(kind)} is served in ${JSON.stringify(apiVersion)}`),
-      )
-    return resource
+    const caller = callerOf()
+    try {
+      return servedKind(this.#parts.assembly.apiServer, apiVersion, kind)
+    } catch (err) {
+      throw at(caller, err)
+    }
   }
 
   /**
@@ -167,7 +161,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   advance(duration: Duration): Promise<void> {
     return this.#from(() => {
       const ms = milliseconds(duration)
-      return this.#move("advance", (clock) => clock.advance(ms))
+      return moveTime("advance", this.#parts, (clock) => clock.advance(ms))
     })
   }
 
@@ -179,13 +173,13 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
         throw new TestClusterError(
           `Cannot advance to ${formatTime(target)}: it is ${formatTime(this.#parts.clock.now())} already`,
         )
-      return this.#move("advanceTo", (clock) => clock.advanceTo(target))
+      return moveTime("advanceTo", this.#parts, (clock) => clock.advanceTo(target))
     })
   }
 
   /** Lets everything happen that is due at this instant, and all that follows from it at the same instant. */
   settle(): Promise<void> {
-    return this.#from(() => this.#move("settle", (clock) => clock.settle()))
+    return this.#from(() => moveTime("settle", this.#parts, (clock) => clock.settle()))
   }
 
   /**
@@ -210,14 +204,8 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   ): Promise<void | readonly T[]> {
     return this.#from<void | readonly T[]>(async () => {
       if (typeof first === "function") return eventually(first, this.#waiting, second as EventuallyOptions | undefined)
-      const selection = second as Selection
-      let found: readonly T[] = []
-      const look: Check = async () => {
-        found = (await this.client.list(first, listOptions(selection))).items
-        return third!(found)
-      }
-      await eventually(look, this.#waiting, fourth, third)
-      return found
+      const list = async () => (await this.client.list(first, listOptions(second as Selection))).items
+      return eventuallyListed(list, third!, this.#waiting, fourth)
     })
   }
 
@@ -243,14 +231,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   /** Returns the running container of a simulated pod, to inspect or disturb it; the first one by default. */
   container(pod: Reference, name?: string): SimulatedContainer | undefined {
     this.#alive()
-    const { name: podName, namespace } = refOf(Pod, pod)
-    const found = this.#parts.storage.get(`${Pod.prefix}${namespace ?? ""}/${podName ?? ""}`)?.object as Pod | undefined
-    const container = name ?? found?.spec.containers[0]?.name
-    return found === undefined || container === undefined
-      ? undefined
-      : this.#parts.nodes.simulated
-          .get(found.spec.nodeName ?? "")
-          ?.runtime.containers.find(found.metadata.uid ?? "", container)
+    const { name: podName = "", namespace = "" } = refOf(Pod, pod)
+    const found = this.#parts.storage.get(`${Pod.prefix}${namespace}/${podName}`)?.object as Pod | undefined
+    return found === undefined ? undefined : this.#parts.nodes.containerOf(found, name)
   }
 
   /** Returns the simulated machine of a node: its files, images and containers. */
@@ -278,11 +261,6 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return this.#from(async () => {
       const found = await this.client.get(Pod, pod)
       const connector = this.#parts.assembly.cluster.connectors.get(found.spec.nodeName ?? "")
-      if (connector === undefined)
-        throw new TestClusterError(
-          `Cannot read the log of pod ${JSON.stringify(pod)}: ` +
-            `${found.spec.nodeName ? `no kubelet runs on its node ${found.spec.nodeName}` : "it has no node yet"}`,
-        )
       const wanted = typeof options === "string" ? { container: options } : options
       return this.#parts.driver.ended(
         () => `logs waits for the kubelet of ${found.spec.nodeName}`,
@@ -313,21 +291,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   ): Promise<void> {
     await this.#from(async () => {
       const context = this.contextFor(user, groups)
-      const starting = startController(controller, context)
-      // A controller that becomes ready only after the cluster has ended must be stopped too.
-      void starting.then(
-        (running) => {
-          if (this.#parts.ending.signal.aborted) return running.stop()
-          this.#stops.push(() => running.stop())
-        },
-        () => undefined,
-      )
-      await this.#parts.driver.ended(
-        () =>
-          `run waits for ${controller.name} to start; as ${user} it cannot list ` +
-          `${context.informers.pending().join(", ") || "what it watches"}`,
-        starting,
-      )
+      await runController(controller, { ...this.#parts, context, user, stops: this.#stops })
       await this.#settle()
     })
   }
@@ -391,8 +355,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    const caller = callerOf()
-    return (this.#stopped ??= from(caller, () => this.#stop()))
+    return this.stop()
   }
 
   async #stop(): Promise<void> {
@@ -413,35 +376,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** @internal */
   protected act<T>(work: (acting: Acting) => Promise<T>): Promise<T> {
-    return this.#from(() =>
-      work({
-        client: this.client,
-        clock: this.#parts.clock,
-        replay: replay(this.seed),
-        pause: async (ms) => {
-          if (this.#parts.virtual === undefined) await sleep(this.#parts.clock, ms)
-          else await this.#parts.driver.move((clock) => clock.advance(ms))
-        },
-        settle: () => this.#settle(),
-        eventually: (check, options) => eventually(check, this.#waiting, options),
-        ended: (what, waited) => this.#parts.driver.ended(what, waited),
-      }),
-    )
-  }
-
-  /** @throws TestClusterError on the real clock */
-  async #move(method: string, work: (clock: VirtualClock) => Promise<void>): Promise<void> {
-    if (this.#parts.virtual === undefined)
-      throw new TestClusterError(
-        `Cannot ${method}: the cluster runs on the real clock, which nobody can move. Use \`eventually\`, or ` +
-          `clock: "virtual"`,
-      )
-    await this.#parts.driver.move(work)
-    const [failure] = this.#parts.thrown
-    if (failure === undefined) return
-    const told = this.#parts.thrown.map(({ message }) => message)
-    this.#parts.thrown.length = 0
-    throw new TestClusterError(told.join("\n"), { cause: failure })
+    return this.#from(() => work(actingOn(this.#parts, this.client, this.#waiting)))
   }
 
   async #settle(): Promise<void> {

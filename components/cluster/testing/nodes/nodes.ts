@@ -1,6 +1,8 @@
 import type { ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
+import type { SimulatedContainer } from "../../../kubelet/runtime/simulated/containers/container.ts"
 import { SimulatedNetwork } from "../../../kubelet/runtime/simulated/machine/network.ts"
 import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
+import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { Client } from "../../../../pkg/client/client.ts"
 import type { Informers } from "../../../../pkg/client/informer.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
@@ -86,6 +88,12 @@ export class Nodes {
     })
     this.simulated.set(spec.name, node)
     return () => node.start()
+  }
+
+  /** Returns a running container of a simulated pod; the first one by default. */
+  containerOf({ metadata, spec }: Pod, name = spec.containers[0]?.name): SimulatedContainer | undefined {
+    const node = this.simulated.get(spec.nodeName ?? "")
+    return name === undefined ? undefined : node?.runtime.containers.find(metadata.uid ?? "", name)
   }
 
   /** Stops all kubelets, and ends all their containers. */

@@ -65,6 +65,22 @@ export async function eventually(
   }
 }
 
+/** Waits until `check` holds for what `list` returns. Returns the list. @throws TestClusterError as `eventually` */
+export async function eventuallyListed<T>(
+  list: () => Promise<readonly T[]>,
+  check: (objects: readonly T[]) => ReturnType<Check>,
+  waiting: Waiting,
+  options?: EventuallyOptions,
+): Promise<readonly T[]> {
+  let found: readonly T[] = []
+  const look: Check = async () => {
+    found = await list()
+    return check(found)
+  }
+  await eventually(look, waiting, options, check)
+  return found
+}
+
 /** Matches code that looks like an assertion, which succeeds by returning nothing. */
 const ASSERTION = /\bexpect|\bassert|\bthrow\b|\bshould\b/i
 const isAssertion = (check: (...args: never[]) => unknown): boolean => ASSERTION.test(check.toString())

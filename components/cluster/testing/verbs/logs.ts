@@ -24,14 +24,21 @@ export interface LogsOptions {
 
 /**
  * Reads a log from the kubelet of the pod's node.
- * @throws ApiError of the kubelet, for example when the container has not started; TestClusterError for invalid options
+ * @throws ApiError of the kubelet, for example when the container has not started; TestClusterError for invalid
+ * options, and without a `connector` to the node
  */
 export async function readLogs(
   pod: Pod,
   { container, previous = false, tail, since, sinceTime, timestamps = false, limitBytes }: LogsOptions,
-  connector: NodeConnector,
+  connector: NodeConnector | undefined,
   clock: Clock,
 ): Promise<string> {
+  const { name = "", namespace = "", uid = "" } = pod.metadata
+  if (connector === undefined)
+    throw new TestClusterError(
+      `Cannot read the log of pod ${JSON.stringify(name)}: ` +
+        `${pod.spec.nodeName ? `no kubelet runs on its node ${pod.spec.nodeName}` : "it has no node yet"}`,
+    )
   if (since !== undefined && sinceTime !== undefined)
     throw new TestClusterError("Cannot read a log with both since and sinceTime: give one of them")
   for (const [option, value, least] of [
@@ -44,7 +51,7 @@ export async function readLogs(
       )
   const from = since === undefined ? sinceTime : clock.now() - milliseconds(since)
   const chunks = await connector.logs(
-    { namespace: pod.metadata.namespace ?? "", name: pod.metadata.name ?? "", uid: pod.metadata.uid ?? "" },
+    { namespace, name, uid },
     {
       container: container ?? pod.spec.containers[0]?.name ?? "",
       previous,
