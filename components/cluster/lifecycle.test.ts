@@ -148,15 +148,27 @@ test("a component that hangs does not keep the program from ending", async () =>
 })
 
 test("a component whose start waits for what never comes does not keep the program from ending", async () => {
+  // given one that has begun to start
   const { history, component } = recorded()
+  const begun = Promise.withResolvers<void>()
+  const waiting: Component = {
+    ...component("waiting"),
+    start() {
+      history.push("start waiting")
+      begun.resolve()
+      return new Promise(() => undefined)
+    },
+  }
   const ending = new AbortController()
-  const parts = [part(component("api")), part(component("waiting", { hold: new Promise(() => undefined) }), "api")]
-  const run = runComponents(parts, {
+  const run = runComponents([part(component("api")), part(waiting, "api")], {
     signal: ending.signal,
     clock: new VirtualClock(0),
     log: silent,
-    started: () => ending.abort(),
   })
+  await begun.promise
+
+  // when the program is to end, then it does
+  ending.abort()
   await run
   expect(history).toEqual(["start api", "ready api", "start waiting", "stop waiting", "stop api"])
 })
