@@ -206,7 +206,7 @@ const PATHS: readonly (readonly [
   ["/.well-known/openid-configuration", 401, 403, 200, 200],
   ["/openid/v1/jwks", 401, 403, 200, 200],
   ["/logs", 401, 403, 403, 404],
-  ["/debug/pprof/", 401, 403, 403, 404],
+  ["/debug/pprof/", 401, 403, 403, 200],
   ["/configz", 401, 403, 403, 404],
   ["/nothing", 401, 403, 403, 404],
 ]
