@@ -2,7 +2,7 @@
  * Time and chance are inputs, and what Bun alone offers stays in one room (docs/architecture.md): with a virtual clock
  * and a seed a whole cluster is deterministic, and all but pkg/runtime runs on other runtimes.
  */
-import { codeOf, importsOf, isTest, lineAt } from "./source.ts"
+import { importsOf, isTest, lineAt } from "./source.ts"
 import type { SourceFile, Violation } from "./source.ts"
 
 interface GlobalRule {
@@ -104,20 +104,20 @@ const MODULES: readonly GlobalRule[] = [
 
 /** Every use of time, chance or Bun where it is not allowed: in components/ and pkg/, and for Bun also in cmd/. */
 export function globalViolations(files: readonly SourceFile[]): Violation[] {
-  return files.flatMap(({ path, text }) => {
-    if (isTest(path)) return []
+  return files.flatMap((file) => {
+    const { path, text } = file
+    if (isTest(path) || !ALL.some((room) => path.startsWith(room))) return []
     const isUnder = (folders: readonly string[]) => folders.some((folder) => path.startsWith(folder))
     const applies = ({ rooms, allowed }: GlobalRule) => isUnder(rooms) && !isUnder(allowed)
-    const code = codeOf(text)
     const uses = RULES.filter(applies).flatMap(({ pattern, mend }) =>
-      [...code.matchAll(pattern)].map(({ 0: match, index }): Violation => ({
+      [...file.code.matchAll(pattern)].map(({ 0: match, index }): Violation => ({
         path,
         line: lineAt(text, index),
         message: `uses ${match.trim().replace(/\($/, "")}`,
         mend,
       })),
     )
-    const imports = importsOf(text).flatMap(({ specifier, line }) =>
+    const imports = importsOf(file).flatMap(({ specifier, line }) =>
       MODULES.filter((rule) => applies(rule) && rule.pattern.test(specifier)).map(({ mend }): Violation => ({
         path,
         line,

@@ -34,8 +34,9 @@ export function importViolations(files: readonly SourceFile[]): Violation[] {
   /** Of the foundation: folder → folder it imports → a place where it does. */
   const edges = new Map<string, Map<string, { path: string; line: number }>>()
 
-  for (const { path, text } of files) {
-    for (const { specifier, line } of importsOf(text)) {
+  for (const file of files) {
+    const { path } = file
+    for (const { specifier, line } of importsOf(file)) {
       const forbidden = specifier.startsWith(".") ? judge(path, specifier) : undefined
       if (forbidden !== undefined) violations.push({ path, line, ...forbidden })
       const [from, to] = [foundationOf(path), foundationOf(resolve(path, specifier))]

@@ -3,10 +3,11 @@ import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
+import { SourceFile } from "./source.ts"
 
 describe("importViolations", () => {
   const imports = (path: string, specifier: string) =>
-    importViolations([{ path, text: `import type { X } from "${specifier}"\n` }]).map(({ message }) => message)
+    importViolations([new SourceFile(path, `import type { X } from "${specifier}"\n`)]).map(({ message }) => message)
 
   test.each([
     ["cmd/k3ts/context.ts", "../../components/kubelet/kubelet.ts"],
@@ -69,9 +70,9 @@ describe("importViolations", () => {
   test("forbids folders of the foundation to import each other in a circle", () => {
     // given clock → metrics → log → clock
     const files = [
-      { path: "pkg/clock/clock.ts", text: 'import { a } from "../metrics/metrics.ts"' },
-      { path: "pkg/metrics/metrics.ts", text: 'import { b } from "../log/log.ts"' },
-      { path: "pkg/log/log.ts", text: '\nimport { c } from "../clock/clock.ts"' },
+      new SourceFile("pkg/clock/clock.ts", 'import { a } from "../metrics/metrics.ts"'),
+      new SourceFile("pkg/metrics/metrics.ts", 'import { b } from "../log/log.ts"'),
+      new SourceFile("pkg/log/log.ts", '\nimport { c } from "../clock/clock.ts"'),
     ]
 
     // then the import that closes it is named
@@ -87,7 +88,7 @@ describe("importViolations", () => {
 
 describe("globalViolations", () => {
   const uses = (text: string, path = "components/kubelet/kubelet.ts") =>
-    globalViolations([{ path, text }]).map(({ message }) => message)
+    globalViolations([new SourceFile(path, text)]).map(({ message }) => message)
 
   test.each([
     ["const a = Date.now()", "uses Date.now"],
@@ -142,7 +143,7 @@ describe("globalViolations", () => {
 
 describe("lineViolations", () => {
   const lines = (path: string, text: string) =>
-    lineViolations([{ path, text }]).map(({ line, message }) => [line, message])
+    lineViolations([new SourceFile(path, text)]).map(({ line, message }) => [line, message])
   const words = "word ".repeat(25)
 
   test.each([
@@ -170,7 +171,7 @@ describe("lineViolations", () => {
 
 describe("memberViolations", () => {
   const members = (text: string) =>
-    memberViolations([{ path: "a.ts", text }]).map(({ line, message }) => [line, message])
+    memberViolations([new SourceFile("a.ts", text)]).map(({ line, message }) => [line, message])
 
   test.each(["class A {\n  #a = 1\n}", "class A {\n  private constructor() {}\n}", "const text = `\n  private a`"])(
     "allows %j",

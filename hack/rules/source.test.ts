@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { codeOf, importsOf } from "./source.ts"
+import { codeOf, importsOf, SourceFile } from "./source.ts"
 
 describe("importsOf", () => {
   test("sees every way to name a module, types included, with its line", () => {
@@ -16,7 +16,7 @@ describe("importsOf", () => {
       'import page from "./page.html" with { type: "text" }',
     ].join("\n")
 
-    expect(importsOf(text).map(({ specifier, line }) => `${line} ${specifier}`)).toEqual([
+    expect(importsOf(new SourceFile("a.ts", text)).map(({ specifier, line }) => `${line} ${specifier}`)).toEqual([
       "1 ./a.ts",
       "2 ./b.ts",
       "5 ../c/c.ts",
@@ -35,7 +35,7 @@ describe("importsOf", () => {
       `const c = 'import "./c.ts"'`,
       'const d = `from "./d.ts"`',
     ].join("\n")
-    expect(importsOf(text)).toEqual([])
+    expect(importsOf(new SourceFile("a.ts", text))).toEqual([])
   })
 })
 

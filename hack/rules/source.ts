@@ -1,9 +1,21 @@
 /** Reads a source file just far enough for the rules: which modules it imports, and what of it is code. */
 
-/** A file of the tree. `path` is relative to the root of the repository, with forward slashes. */
-export interface SourceFile {
+/** A file of the tree. */
+export class SourceFile {
+  /** Relative to the root of the repository, with forward slashes. */
   readonly path: string
   readonly text: string
+  #code: string | undefined
+
+  constructor(path: string, text: string) {
+    this.path = path
+    this.text = text
+  }
+
+  /** `codeOf` the text. Several rules read it, and it takes most of their time: so it is worked out once. */
+  get code(): string {
+    return (this.#code ??= codeOf(this.text))
+  }
 }
 
 /** A place where a rule is broken. `mend` says what to write instead. */
@@ -21,8 +33,7 @@ export const isTest = (path: string): boolean => /\.(test|fixtures)\.ts$/.test(p
 export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
 
 /** Where a module is named: `import … from`, `import type`, `export … from`, `import("…")`, `require("…")`. */
-export function importsOf(text: string): { specifier: string; line: number }[] {
-  const code = codeOf(text)
+export function importsOf({ text, code }: Pick<SourceFile, "text" | "code">): { specifier: string; line: number }[] {
   return [...code.matchAll(/(?<![.\w$])(?:from|import|require)\s*\(?\s*(["'`])/g)].map(
     ({ 0: match, 1: quote, index }) => {
       const start = index + match.length
@@ -40,9 +51,12 @@ const REGEX_MAY_FOLLOW =
  * `text` with comments and the contents of strings and regular expressions turned into spaces. Lines and columns stay.
  */
 export function codeOf(text: string): string {
-  const out = text.split("")
+  const out: string[] = []
+  /** Where `out` ends in `text`. */
+  let written = 0
   const blank = (from: number, to: number) => {
-    for (let i = from; i < to; i++) if (out[i] !== "\n") out[i] = " "
+    out.push(text.slice(written, from), text.slice(from, to).replaceAll(/[^\n]/g, " "))
+    written = to
   }
   /** For each template literal that we are inside of: how many braces within its `${` are open. */
   const templates: number[] = []
@@ -58,6 +72,13 @@ export function codeOf(text: string): string {
   /** Where the last piece of code ended: what stands before it decides what a `/` is. */
   let lastCode = 0
   for (let i = 0; i < text.length;) {
+    const plain = endOf(text, i, PLAIN)
+    if (plain > i) {
+      const code = text.slice(i, plain).trimEnd()
+      if (code !== "") lastCode = i + code.length
+      i = plain
+      continue
+    }
     const char = text[i]!
     const pair = char + (text[i + 1] ?? "")
     if (pair === "//" || pair === "/*") {
@@ -85,11 +106,13 @@ export function codeOf(text: string): string {
       if (templates.length > 0) templates[templates.length - 1]! += braces
       i++
     }
-    if (!/\s/.test(char)) lastCode = i
+    lastCode = i
   }
-  return out.join("")
+  return out.join("") + text.slice(written)
 }
 
+/** Code in which nothing begins or ends: neither a literal, nor a comment, nor a block. */
+const PLAIN = /[^"'`/{}]*/y
 /** What a literal holds before the character that ends it. A backslash takes the next character with it. */
 const DOUBLE_QUOTED = /(?:\\[\s\S]|[^"\\\n])*/y
 const SINGLE_QUOTED = /(?:\\[\s\S]|[^'\\\n])*/y

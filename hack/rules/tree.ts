@@ -7,7 +7,7 @@ import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
 import { lineViolations } from "./lines.ts"
 import { memberViolations } from "./members.ts"
-import type { SourceFile, Violation } from "./source.ts"
+import { SourceFile, type Violation } from "./source.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 const ROOMS = ["cmd", "components", "pkg", "test", "hack", "docs"]
@@ -23,7 +23,7 @@ export function sourceFiles(): SourceFile[] {
     .concat(TEXTS)
     .filter((path) => [".ts", ".sh", ".md"].some((ending) => path.endsWith(ending)))
     .sort()
-    .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
+    .map((path) => new SourceFile(path, readFileSync(join(ROOT, path), "utf8")))
 }
 
 export function ruleViolations(files: readonly SourceFile[]): Violation[] {
