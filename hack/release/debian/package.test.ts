@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { LICENSES } from "../licenses.ts"
@@ -65,4 +65,30 @@ test.skipIf(!hasDpkg)("what a package says of itself is that of the release", as
   const path = await make("control")
   expect(path).toEndWith("k3ts_1.2.3-1_amd64.deb")
   expect(dpkgDeb("--field", path, "Version", "Architecture")).toBe("Version: 1.2.3-1\nArchitecture: amd64\n")
+})
+
+test("a removal asks k3ts where its data are, with the variables of the service, whatever else is in their file", () => {
+  // given the script of a machine whose root is a folder
+  const machine = join(scratch, "machine")
+  for (const folder of ["etc/default", "usr/bin", "var/lib"]) mkdirSync(join(machine, folder), { recursive: true })
+  const script = readFileSync(join(import.meta.dirname, "prerm"), "utf8").replaceAll(
+    /\/(?=(?:etc|usr|var|run)\/)/g,
+    `${machine}/`,
+  )
+  const k3ts = join(machine, "usr/bin/k3ts")
+  writeFileSync(k3ts, '#!/bin/sh\necho "$K3TS_DATA_DIR|$K3TS_NODE_NAME"\n')
+  chmodSync(k3ts, 0o755)
+  // The last line has no end.
+  writeFileSync(
+    join(machine, "etc/default/k3ts"),
+    '# proxies\nK3TS_NO NAME=1\nHTTPS_PROXY=a b\nK3TS_DATA_DIR="/srv/my data"\nK3TS_NODE_NAME=one',
+  )
+  // when
+  const { status, stderr } = spawnSync("sh", ["-s", "remove"], {
+    input: script.slice(script.indexOf("\n")),
+    encoding: "utf8",
+  })
+  // then
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+  expect(readFileSync(join(machine, "var/lib/k3ts/.purge"), "utf8")).toBe("/srv/my data|one\n")
 })
