@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join, relative, resolve } from "node:path"
 import { build, type BunPlugin } from "bun"
 import { ENTRIES } from "./entries.ts"
+import { librariesOf } from "./libraries.ts"
 
 /** What `k3ts version` of the package tells, by the constants of pkg/version/version.ts. */
 export interface Identity {
@@ -25,8 +26,8 @@ const fewerCommands: BunPlugin = {
 /**
  * Writes the JavaScript of the package into `folder`, with source maps: a file for each way in, one for the command
  * line, and what they share. All libraries are in it: so it loads in half the time that 700 modules take, and installs
- * without others. Not minified, so that stack traces can be read without the source maps too. Returns the names of the
- * libraries.
+ * without others. Not minified, so that stack traces can be read without the source maps too. Returns the folders of
+ * the libraries.
  */
 export async function bundle(root: string, folder: string, identity: Identity): Promise<readonly string[]> {
   const { outputs, metafile } = await build({
@@ -50,11 +51,7 @@ export async function bundle(root: string, folder: string, identity: Identity): 
     },
   })
   for (const { path } of outputs) if (path.endsWith(".map")) await nameSources(root, folder, path)
-  const libraries = Object.keys(metafile?.inputs ?? {}).flatMap((path) => {
-    const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? []
-    return name === undefined ? [] : [name]
-  })
-  return [...new Set(libraries)].sort()
+  return librariesOf(Object.keys(metafile?.inputs ?? {}))
 }
 
 /**

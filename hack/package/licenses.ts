@@ -1,12 +1,16 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 
-/** The licences of libraries that are part of the package. @throws Error for a library without the text of one */
+/**
+ * Returns the licences of libraries, whose folders are told from the root of the repository.
+ * @throws Error for a library without the text of one
+ */
 export async function licencesOf(root: string, libraries: readonly string[]): Promise<string> {
   const parts: string[] = []
-  for (const name of libraries) {
-    const folder = join(root, "node_modules", name)
-    const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+  for (const library of libraries) {
+    const folder = join(root, library)
+    const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+      readonly name: string
       readonly version: string
       readonly license: string
     }

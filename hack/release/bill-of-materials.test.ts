@@ -18,14 +18,20 @@ describe("the packages of a bundle", () => {
   test("are those of its files, each once, with what the lock file tells of them", () => {
     const files = ["cmd/k3ts/main.ts", "node_modules/two/b.js", "node_modules/two/a.js", "node_modules/@scope/one/a.js"]
     expect(packagesOf(bundle(...files), lockFile)).toEqual([
-      { name: "@scope/one", version: "1.0.0", license: "MIT", integrity: "sha512-AAEC" },
-      { name: "two", version: "2.0.0", license: "ISC", integrity: "sha512-AwQF" },
+      {
+        name: "@scope/one",
+        folder: "node_modules/@scope/one",
+        version: "1.0.0",
+        license: "MIT",
+        integrity: "sha512-AAEC",
+      },
+      { name: "two", folder: "node_modules/two", version: "2.0.0", license: "ISC", integrity: "sha512-AwQF" },
     ])
   })
 
   test("are found where another package has them in another version", () => {
     expect(packagesOf(bundle("node_modules/two/node_modules/@scope/one/a.js"), lockFile)).toMatchObject([
-      { name: "@scope/one", version: "1.5.0" },
+      { name: "@scope/one", folder: "node_modules/two/node_modules/@scope/one", version: "1.5.0" },
     ])
   })
 

@@ -1,10 +1,13 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { librariesOf } from "../package/libraries.ts"
 import type { Release } from "./release.ts"
 
 /** An npm package of which the executables contain code, as the lock file tells. */
 export interface BundledPackage {
   readonly name: string
+  /** From the root of the repository: "node_modules/yaml". */
+  readonly folder: string
   readonly version: string
   /** An SPDX expression. */
   readonly license: string
@@ -15,7 +18,7 @@ export interface BundledPackage {
 /** Where `bun build` tells of which files the executables are made; the same for all processors. */
 export const metafile = (scratch: string): string => join(scratch, "metafile.json")
 
-/** Returns the npm packages in the executables, in the order of their names. */
+/** Returns the npm packages in the executables, in the order of their folders. */
 export const bundledPackages = async ({ root, scratch }: Pick<Release, "root" | "scratch">) =>
   packagesOf(await readFile(metafile(scratch), "utf8"), await readFile(join(root, "package-lock.json"), "utf8"))
 
@@ -26,12 +29,11 @@ export const bundledPackages = async ({ root, scratch }: Pick<Release, "root" | 
 export function packagesOf(bundle: string, lockFile: string): readonly BundledPackage[] {
   const { inputs } = JSON.parse(bundle) as { readonly inputs: Readonly<Record<string, unknown>> }
   const { packages } = JSON.parse(lockFile) as { readonly packages: Readonly<Record<string, Partial<BundledPackage>>> }
-  const paths = Object.keys(inputs).flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
-  return [...new Set(paths)].sort().map((path) => {
-    const { version, license, integrity } = packages[path] ?? {}
-    const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)
+  return librariesOf(Object.keys(inputs)).map((folder) => {
+    const { version, license, integrity } = packages[folder] ?? {}
+    const name = folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length)
     if (version === undefined || license === undefined || integrity === undefined)
-      throw new Error(`package-lock.json: expected ${path} with version, license and integrity; run: npm install`)
-    return { name, version, license, integrity }
+      throw new Error(`package-lock.json: expected ${folder} with version, license and integrity; run: npm install`)
+    return { name, folder, version, license, integrity }
   })
 }

@@ -21,7 +21,7 @@ async function thirdPartyLicenses(release: Release): Promise<string> {
   const { root } = release
   const bun = runtimePackage(await readFile(join(root, "package-lock.json"), "utf8"), "amd64").version
   const common = async (name: string) => `${name}\n\n${(await readFile(join(COMMON_LICENSES, name), "utf8")).trim()}\n`
-  const libraries = (await bundledPackages(release)).map(({ name }) => name)
+  const libraries = (await bundledPackages(release)).map(({ folder }) => folder)
   return [
     `k3ts itself is under the Apache License 2.0. This file is about what its executables and images contain of others.
 
