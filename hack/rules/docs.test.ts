@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
@@ -24,5 +24,13 @@ describe("the documentation", () => {
     const rows = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| ---"))
     expect(rows.length).toBeGreaterThan(10)
     expect(rows.filter((row) => pathsIn(row).length === 0)).toEqual([])
+  })
+
+  test("the table of the tree has a row for every component", () => {
+    const table = read("docs/architecture.md").split("| folder | what is in it | start at |")[1]!.split("\n\n")[0]!
+    const lacking = readdirSync(join(root, "components")).filter(
+      (name) => !table.includes(`\n| \`components/${name}\` |`),
+    )
+    expect(lacking).toEqual([])
   })
 })
