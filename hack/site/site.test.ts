@@ -39,8 +39,16 @@ describe("the site", () => {
 
   test("is one HTML file for each page, and begins with the README", () => {
     expect(buildSite(folder)).toHaveLength(PAGES.length)
-    expect(readdirSync(folder).sort()).toEqual([...buildSite(folder)].sort())
+    expect(readdirSync(folder).sort()).toEqual([...buildSite(folder), "images"].sort())
     expect(readFileSync(join(folder, "index.html"), "utf8")).toContain("<title>k3ts</title>")
+  })
+
+  test("has the images of its pages", () => {
+    const images = buildSite(folder).flatMap((name) =>
+      [...readFileSync(join(folder, name), "utf8").matchAll(/<img [^>]*src="([^"]+)"/g)].map(([, path]) => path!),
+    )
+    expect(images.length).toBeGreaterThan(0)
+    expect(images.filter((path) => !existsSync(join(folder, path)))).toEqual([])
   })
 
   test("needs nothing from elsewhere to be shown", () => {
