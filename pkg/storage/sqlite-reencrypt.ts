@@ -33,16 +33,19 @@ export interface Reencryption {
  * others commit between two steps: what they write is up to date already.
  */
 export async function reencryptRows({ db, file, clock, transformer, signal }: ReencryptOptions): Promise<Reencryption> {
-  const some = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE rev > ? ORDER BY rev LIMIT ${STEP_ROWS}`)
+  // One at a time: a hundred large values would fill the memory, and all but the first be read again by the next step.
+  const next = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE rev > ? ORDER BY rev LIMIT 1`)
   const update = db.prepare("UPDATE log SET value = ?, sum = ? WHERE rev = ?")
   const failures: string[] = []
-  let [last, rewritten, failed] = [-1, 0, 0]
-  while (!signal.aborted) {
-    const rows = some.rows(last)
-    if (rows.length === 0) break
-    let bytes = 0
+  let [last, rewritten, failed, isEnd] = [-1, 0, 0, false]
+  while (!isEnd && !signal.aborted) {
     db.exec("BEGIN IMMEDIATE")
-    for (const row of rows) {
+    for (let rows = 0, bytes = 0; rows < STEP_ROWS && bytes <= STEP_BYTES; rows++) {
+      const [row] = next.rows(last)
+      if (row === undefined) {
+        isEnd = true
+        break
+      }
       const changed = renewed(checkRow(row, file), transformer)
       if (changed instanceof StorageError) {
         failed++
@@ -53,7 +56,6 @@ export async function reencryptRows({ db, file, clock, transformer, signal }: Re
       }
       last = row[0]
       bytes += row[8].length
-      if (bytes > STEP_BYTES) break
     }
     db.exec("COMMIT")
     await new Promise<void>((resolve) => void clock.setTimeout(resolve, 1, "upkeep"))
