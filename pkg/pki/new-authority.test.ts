@@ -69,6 +69,12 @@ test.each([
     unusable: ["cannot be loaded as X509KeyPair"],
     untrusted: [],
   },
+  {
+    title: "with another behind it that cannot be read",
+    certPem: `${cross.certPem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+    unusable: ["a certificate behind the first cannot be read"],
+    untrusted: [],
+  },
   { title: "that is none", certPem: "hello", unusable: ["holds no certificate in PEM"], untrusted: [] },
   {
     title: "that has ended",

@@ -27,6 +27,7 @@ export function authorityProblems(name: string, old: string, next: CertificatePa
     ...(belongTogether({ ...next, certPem: first })
       ? []
       : [`${name}: new CA cert and key cannot be loaded as X509KeyPair`]),
+    ...(certificates.every(isReadable) ? [] : [`${name}: a certificate behind the first cannot be read`]),
     ...(ca ? [] : [`${name}: the first certificate is not that of an authority`]),
     ...(now < Date.parse(validFrom) || now > Date.parse(validTo)
       ? [`${name}: the first certificate is valid from ${validFrom} until ${validTo} only`]
@@ -41,7 +42,7 @@ function trustProblems(name: string, old: string, [first = "", ...others]: reado
       `${name}: new CA bundle contains only a single certificate but should include root or intermediate CA certificates`,
     ]
   const roots = splitPem(old).filter(isSelfIssued)
-  const intermediates = [...splitPem(old).filter((pem) => !isSelfIssued(pem)), ...others.filter(isReadable)]
+  const intermediates = [...splitPem(old).filter((pem) => !isSelfIssued(pem)), ...others]
   const verified = verifyCertificate(first, roots.join("\n"), { now, intermediates })
   return verified.ok ? [] : [`${name}: new CA cert cannot be verified using old CA chain: ${verified.reason}`]
 }
