@@ -48,17 +48,18 @@ describe("a folder of snapshots", () => {
   })
 
   test("loses the parts that killed processes left, and keeps those of running ones", async () => {
-    // given a part of a process that has ended, and one of a process that runs
+    // given a part of a process that has ended, one of a server before with this pid, and one of a process that runs
     mkdirSync(path)
     const ended = Bun.spawn(["true"])
     await ended.exited
     writeFileSync(join(path, `.old.${ended.pid}.part`), "x")
+    writeFileSync(join(path, `.before.${process.pid}.part`), "x")
     writeFileSync(join(path, `.other.${process.ppid}.part`), "x")
 
     // when a snapshot is saved
     await new SnapshotFolder(path).save("a", pack())
 
-    // then only the first is gone
+    // then only the last is left
     expect(readdirSync(path).sort()).toEqual([`.other.${process.ppid}.part`, "a"])
   })
 

@@ -24,6 +24,8 @@ const LOOK_AGAIN = 64 * 2 ** 20
 /** A folder of snapshots, which only its owner may read: a snapshot has all keys and Secrets of the cluster. */
 export class SnapshotFolder implements SnapshotStore {
   readonly #path: string
+  /** Names of the files that this process is writing. */
+  readonly #writing = new Set<string>()
 
   constructor(path: string) {
     this.#path = path
@@ -36,7 +38,9 @@ export class SnapshotFolder implements SnapshotStore {
    */
   async save(name: string, parts: AsyncIterable<Uint8Array>): Promise<ListedSnapshot> {
     const target = this.pathOf(name)
-    const aside = join(this.#path, `.${name}.${process.pid}.part`)
+    const part = `.${name}.${process.pid}.part`
+    const aside = join(this.#path, part)
+    this.#writing.add(part)
     try {
       await mkdir(this.#path, { recursive: true, mode: 0o700 })
       this.#removeAbandoned()
@@ -50,6 +54,8 @@ export class SnapshotFolder implements SnapshotStore {
     } catch (err) {
       removeIfPossible(aside)
       throw fileError("save", target, err)
+    } finally {
+      this.#writing.delete(part)
     }
   }
 
@@ -136,7 +142,9 @@ export class SnapshotFolder implements SnapshotStore {
   #removeAbandoned(): void {
     for (const name of readdirSync(this.#path)) {
       const pid = Number(PART.exec(name)?.[1])
-      if (pid > 0 && !isAlive(pid)) rmSync(join(this.#path, name), { force: true })
+      // In a container each server has the pid of the one before.
+      const isAbandoned = pid === process.pid ? !this.#writing.has(name) : pid > 0 && !isAlive(pid)
+      if (isAbandoned) rmSync(join(this.#path, name), { force: true })
     }
   }
 }
