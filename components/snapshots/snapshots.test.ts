@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { realClock } from "../../pkg/clock/real.ts"
 import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import { parseCron, type CronSchedule } from "../../pkg/cron/schedule.ts"
 import { createLogger } from "../../pkg/log/log.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { SnapshotFolder } from "../../pkg/snapshot/folder.ts"
+import { openS3 } from "../../pkg/snapshot/open-s3.ts"
 import { askForSnapshot } from "../../pkg/snapshot/socket.ts"
 import { createSnapshots, type ScheduledConfig } from "./snapshots.ts"
 
@@ -57,6 +61,7 @@ function given(changes: Partial<ScheduledConfig> = {}) {
     metrics,
     failures,
     names: () => readdirSync(join(root, "snapshots")).sort(),
+    advance: (hours: number) => clock.advance(hours * HOUR),
     /** Moves the time, in which one snapshot is due, and waits until it is saved or has failed. */
     async until(hours: number) {
       const done = new Promise<void>((resolve) => (ended = resolve))
@@ -112,6 +117,35 @@ test("the snapshot in the folder stays when copying it to S3 fails", async () =>
   await until(0.5)
   await component.stop()
   expect([names(), failures]).toEqual([[nameAt(0.5)], ["no way to S3"]])
+})
+
+test("a server that stops does not wait for S3, and tells no failure", async () => {
+  // given storage that takes an upload and does not answer
+  const asked = Promise.withResolvers<void>()
+  const storage = createServer(() => asked.resolve())
+  await new Promise<void>((resolve) => storage.listen(0, "127.0.0.1", resolve))
+  const config = {
+    endpoint: `127.0.0.1:${(storage.address() as AddressInfo).port}`,
+    region: "us-east-1",
+    bucket: "bucket",
+    folder: "",
+    accessKey: "a",
+    secretKey: "b",
+    insecure: true,
+    skipVerify: false,
+    timeoutMs: 300_000,
+  }
+  const { component, advance, names, failures } = given({
+    s3: { open: () => openS3(config, realClock), retention: 1 },
+  })
+  await component.start(new AbortController().signal)
+  await advance(0.5)
+  await asked.promise
+
+  // when the server stops, then it does so at once, and the snapshot is in the folder
+  await component.stop()
+  storage.close()
+  expect([names(), failures]).toEqual([[nameAt(0.5)], []])
 })
 
 test("the socket gives a snapshot to two clients at once, and tells a third one to wait", async () => {

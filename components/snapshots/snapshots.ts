@@ -84,11 +84,16 @@ export function createSnapshots(context: Context, config: SnapshotsConfig): Comp
     s3: NonNullable<ScheduledConfig["s3"]>,
   ): Promise<void> {
     const store = await s3.open()
+    const close = () => store.close()
     try {
+      // A stopping server does not wait for the storage.
+      stopping.signal.addEventListener("abort", close)
+      stopping.signal.throwIfAborted()
       const location = await store.upload(name, folder.pathOf(name))
       log.info("Copied a snapshot", { name, location })
       await pruneIn(store, base, s3.retention)
     } finally {
+      stopping.signal.removeEventListener("abort", close)
       store.close()
     }
   }

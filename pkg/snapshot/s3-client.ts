@@ -3,7 +3,7 @@
  * storage takes. Bun has an S3 client, too, but it takes no certificate authority of one's own.
  */
 import { createReadStream } from "node:fs"
-import { Agent as HttpAgent, request as http, type IncomingMessage } from "node:http"
+import { Agent as HttpAgent, request as http, type ClientRequest, type IncomingMessage } from "node:http"
 import { Agent as HttpsAgent, request as https } from "node:https"
 import { pipeline } from "node:stream/promises"
 import aws4 from "aws4"
@@ -47,6 +47,7 @@ export interface S3Answer {
 
 /** Largest answer: a block of a snapshot, or a page of a list. */
 const MOST_ANSWER_BYTES = 80 * 2 ** 20
+const CLOSED = "the client has been closed"
 /** SHA-256 of nothing. */
 const EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -54,6 +55,8 @@ export class S3Client {
   readonly #config: S3Config
   readonly #clock: Clock
   readonly #agent: HttpAgent | HttpsAgent
+  readonly #underWay = new Set<ClientRequest>()
+  #isClosed = false
 
   constructor(config: S3Config, clock: Clock) {
     this.#config = config
@@ -68,8 +71,10 @@ export class S3Client {
         })
   }
 
-  /** Ends the connections. */
+  /** Ends the connections. Requests that are under way fail, and so does each later one. */
   close(): void {
+    this.#isClosed = true
+    for (const sending of this.#underWay) sending.destroy(new Error(CLOSED))
     this.#agent.destroy()
   }
 
@@ -96,6 +101,7 @@ export class S3Client {
   }
 
   async #send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Answer> {
+    if (this.#isClosed) throw new Error(CLOSED)
     const { endpoint, bucket, region, insecure, accessKey, secretKey, sessionToken, timeoutMs } = this.#config
     const search = new URLSearchParams(query).toString().replaceAll("+", "%20")
     const path = `/${[bucket, ...key.split("/")].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
@@ -126,6 +132,7 @@ export class S3Client {
     }
     const { promise, resolve, reject } = Promise.withResolvers<S3Answer>()
     const sending = (insecure ? http : https)(options, (answer) => void received(answer, method).then(resolve, reject))
+    this.#underWay.add(sending)
     const timer = this.#clock.setTimeout(
       () => sending.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
       timeoutMs,
@@ -134,7 +141,10 @@ export class S3Client {
     sending.on("error", reject)
     if (body === undefined) sending.end()
     else pipeline(createReadStream(body.path), sending).catch(reject)
-    return promise.finally(() => timer.cancel())
+    return promise.finally(() => {
+      timer.cancel()
+      this.#underWay.delete(sending)
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createHash, createHmac } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
@@ -169,6 +169,23 @@ describe("snapshots in S3", () => {
     const impatient = new S3Client({ ...config, timeoutMs: 50 }, realClock)
     await expect(new S3Store(impatient, config).list()).rejects.toThrow(/Cannot reach S3 at .*no answer within 0.05 s/)
     impatient.close()
+  })
+
+  test("are not waited for once the client is closed", async () => {
+    // given an upload that the storage takes without an answer
+    const begun = new Promise<void>((resolve) => {
+      server.removeAllListeners("request")
+      server.on("request", () => resolve())
+    })
+    const file = join(root, "a")
+    writeFileSync(file, "content")
+    const uploading = new S3Store(client, config).upload("a", file).catch((err: unknown) => String(err))
+    await begun
+
+    // when the client is closed, then the upload fails, and each later request
+    client.close()
+    expect(await uploading).toContain("the client has been closed")
+    await expect(new S3Store(client, config).list()).rejects.toThrow(/the client has been closed/)
   })
 
   test("have names that lead nowhere else in the bucket", async () => {
