@@ -74,6 +74,8 @@ export async function restoreSnapshot(source: SnapshotSource, options: RestoreOp
     return { index, revision, old: putInPlace(dataDir, now) }
   } catch (err) {
     rmSync(staging, { recursive: true, force: true })
+    // Without this, the next start would complete what has failed here.
+    if (existsSync(serverOf(dataDir))) rmSync(completeOf(dataDir), { recursive: true, force: true })
     throw err
   } finally {
     lock.release()
@@ -153,7 +155,12 @@ function putInPlace(dataDir: string, now: number): string | undefined {
   const hadData = existsSync(server) && readdirSync(server).some((name) => !name.startsWith("k3ts.pid"))
   try {
     if (existsSync(server)) renameSync(server, old)
-    renameSync(completeOf(dataDir), server)
+    try {
+      renameSync(completeOf(dataDir), server)
+    } catch (err) {
+      if (existsSync(old)) renameSync(old, server)
+      throw err
+    }
     syncPath(dataDir)
   } catch (err) {
     throw fileError("replace", server, err)
