@@ -146,11 +146,9 @@ export class SqliteStorage extends LogStorage {
   }
 
   override image(): StoreImage {
-    const image = super.image()
-    const transformer = this.#transformer
-    if (transformer === undefined) return image
+    const transformer = this.#transformer ?? IDENTITY
     return {
-      ...image,
+      ...super.image(),
       valueOf: (stored) => {
         const { key, revision } = stored
         try {
@@ -195,7 +193,8 @@ export class SqliteStorage extends LogStorage {
   /**
    * Writes every value on the disk anew that the transformer would now write otherwise, history included, in steps of a
    * few milliseconds; objects and revisions stay as they are. Then the file is rebuilt, so that nothing is left in it
-   * of what its values were, which blocks the store for about a second for 200 MB. @throws StorageError full, readonly
+   * of what its values were. That blocks the process for nearly a second for each 100 MiB (docs/upgrade.md).
+   * @throws StorageError full, readonly
    */
   async reencrypt(signal: AbortSignal): Promise<Reencryption> {
     this.commitNow()

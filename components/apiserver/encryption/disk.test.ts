@@ -166,7 +166,9 @@ describe("encryption at rest", () => {
 
   test("changes to another provider with the next key", async () => {
     const before = await open({ secrets: true, provider: "aescbc" })
+    const written = before.logged(REWRITTEN)
     await before.storage.write(write(`${SECRETS}a`, NEEDLE))
+    await written
     await before.close()
     expect(filesWith(dir, "k8s:enc:aescbc:v1:")).toEqual([database()])
     const store = await open({ secrets: true, provider: "aesgcm" })
@@ -297,6 +299,10 @@ describe("encryption at rest", () => {
     expect(() => broken.storage.since(0)).toThrow(wants)
     const refused = broken.storage.write(write(`${SECRETS}a`, "other")).catch((err: unknown) => String(err))
     expect(await refused).toContain("unable to transform key")
+    // and a snapshot has the value as it stands on the disk
+    const image = broken.storage.image()
+    const secret = image.objects.find(({ key }) => key === `${SECRETS}a`)!
+    expect(Buffer.from(image.valueOf(secret)).toString()).toStartWith("k8s:enc:")
     await broken.storage.write(write("/registry/core/configmaps/default/d", "open"))
     await broken.close()
     // and with the key all is there
