@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parse } from "yaml"
@@ -75,6 +85,15 @@ describe("mergeIntoFile", () => {
     mergeIntoFile(path, added)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(names(readFileSync(path, "utf8")).current).toBe("k3ts")
+  })
+
+  test.skipIf(process.getuid?.() !== 0)("makes both for the owner of the folder above when root merges", () => {
+    const [home, nobody] = [join(folder, "home"), 65_534]
+    mkdirSync(home)
+    chownSync(home, nobody, nobody)
+    mergeIntoFile(join(home, ".config/kube/config"), added)
+    const made = [".config", ".config/kube", ".config/kube/config"].map((name) => statSync(join(home, name)))
+    expect(made.map(({ uid, gid }) => [uid, gid])).toEqual(Array(3).fill([nobody, nobody]))
   })
 
   test("keeps the mode of a file, and a link to it", () => {

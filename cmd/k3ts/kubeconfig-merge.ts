@@ -1,6 +1,6 @@
 import { lchownSync, mkdirSync, realpathSync, statSync } from "node:fs"
 import { homedir } from "node:os"
-import { dirname, join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { isMap, isSeq, parseDocument, type Document } from "yaml"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 import type { Kubeconfig } from "../../pkg/pki/kubeconfig.ts"
@@ -41,8 +41,8 @@ export function usersKubeconfig(env: Readonly<Record<string, string | undefined>
 
 /**
  * Merges `added` into the file at `path`, which is made when it does not exist. It keeps its mode and owner; a new one
- * is only for the owner of its folder, so that `sudo k3ts kubeconfig --merge` leaves the user a file that they can
- * read.
+ * is only for the owner of the folder that was there before, so that `sudo k3ts kubeconfig --merge` leaves the user a
+ * file that they can read.
  * @throws Error that names the file
  */
 export function mergeIntoFile(path: string, added: Kubeconfig): void {
@@ -57,10 +57,21 @@ export function mergeIntoFile(path: string, added: Kubeconfig): void {
       { cause: err },
     )
   }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   // A link, as from a dotfiles folder, stays a link.
   const file = before === undefined ? path : realpathSync(path)
   const { uid, gid, mode } = statSync(before === undefined ? dirname(path) : file)
-  replaceFile(file, text, { mode: before === undefined ? 0o600 : mode & 0o777 })
-  if (process.getuid?.() === 0) lchownSync(file, uid, gid)
+  replaceFile(file, text, {
+    mode: before === undefined ? 0o600 : mode & 0o777,
+    owner: process.getuid?.() === 0 ? { uid, gid } : undefined,
+  })
+}
+
+/** Makes a folder, and those above it that are missing, for the owner of the folder in which the first one is made. */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined || process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(resolve(first)))
+  for (let made = resolve(folder); made.length >= resolve(first).length; made = dirname(made))
+    lchownSync(made, uid, gid)
 }

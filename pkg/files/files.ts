@@ -1,5 +1,15 @@
 /** Files that are read and written whole, with errors that name the file, what is wrong with it and what to do. */
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 
 /** What is wrong, and the mend. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -34,24 +44,26 @@ export function readIfExists(path: string): string | undefined {
 
 /**
  * Replaces `path` with `content` so that a reader sees the old or the new file and never a part. With `sync` it also
- * survives a power cut. When it fails, nothing of the content is left behind, which may be a key.
+ * survives a power cut. When it fails, nothing of the content is left behind, which may be a key. Mode and owner are
+ * those of the file that was opened, so nobody who may write to the folder can have them set on another file.
  */
 export function replaceFile(
   path: string,
   content: string,
-  { mode, sync = false }: { mode: number; sync?: boolean },
+  { mode, owner, sync = false }: { mode: number; owner?: { uid: number; gid: number } | undefined; sync?: boolean },
 ): void {
   const aside = `${path}.tmp`
   try {
     removeIfPossible(aside) // what a killed run left may have another mode
     const fd = openSync(aside, "wx", mode)
     try {
+      if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid)
+      fchmodSync(fd, mode) // whatever the umask
       writeFileSync(fd, content)
       if (sync) fsyncSync(fd)
     } finally {
       closeSync(fd)
     }
-    chmodSync(aside, mode) // whatever the umask
     renameSync(aside, path)
   } catch (err) {
     removeIfPossible(aside)
