@@ -1,8 +1,8 @@
 /** With real network namespaces: root, ip and busybox are needed. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { existsSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { connect } from "node:net"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { FRAME } from "./plugin-program.ts"
 import { portName } from "./pod-names.ts"
 import { BRIDGE, HOST_PLUGINS, LACKING, LOOPBACK, PluginLab, RANGES } from "./plugin-lab.fixtures.ts"
@@ -93,6 +93,15 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     expect(await lab.call("ADD", container)).toMatchObject({ code: 1, said: { msg: "netlink: file already exists" } })
     // and neither address nor interface remains
     expect([lab.addresses().toSorted(), lab.run(lab.machine, "ip", "-o", "link").split("\n").length]).toEqual(before)
+  })
+
+  test("tells why the kernel makes no interface", async () => {
+    // given a machine that has an interface with the name of the port
+    const container = lab.sandbox("port-taken")
+    const port = portName({ containerId: container, interface: "eth0" })
+    lab.run(lab.machine, "ip", "link", "add", port, "type", "bridge")
+    // then this is the reason, and not that the pod has no interface either
+    expect(await lab.call("ADD", container)).toMatchObject({ code: 1, said: { msg: "netlink: file already exists" } })
   })
 
   test("refuses a pod when no address is free, and has one again after another pod has gone", async () => {
@@ -215,6 +224,10 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       expect(existsSync(`/run/netns/${container}`)).toBe(true)
       expect(lab.run(container, "ip", "-o", "link")).not.toContain("eth0")
     })
+  })
+
+  test("takes calls of root only: its socket is in a folder that nobody else enters", () => {
+    expect([dirname(lab.socket), lab.socket].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600])
   })
 
   test("harms nobody when its process ends in the middle of a call", async () => {

@@ -42,7 +42,9 @@ export class PluginServer {
   /** Gives back what pods have left, and listens. */
   async start(): Promise<void> {
     const { cniSocket: path, cniAddresses } = this.#paths
+    // Whoever connects has k3ts start programs: nobody else may, whatever the umask, from the first moment on.
     mkdirSync(dirname(path), { recursive: true })
+    chmodSync(dirname(path), 0o700)
     rmSync(path, { force: true })
     const released = releaseUnused(join(cniAddresses, NETWORK), attachmentsOf(NETWORK, isPort), isPort)
     this.#guard?.start()
@@ -57,7 +59,6 @@ export class PluginServer {
       server.once("error", reject)
       server.listen(path, resolve)
     })
-    // The socket's first permissions do not let others connect either.
     chmodSync(path, 0o600)
   }
 

@@ -30,10 +30,20 @@ describe("PodAddresses", () => {
     const [range] = BOTH
     const given = Array.from({ length: 7 }, (_, i) => {
       const [address = ""] = addresses.allocate([range!], owner(`pod-${i}`))
-      addresses.release(address)
+      addresses.release(address, owner(`pod-${i}`))
       return address
     })
     expect(given.map((address) => address.split(".")[3])).toEqual(["2", "3", "4", "5", "6", "2", "3"])
+  })
+
+  test("does not take an address from its new owner when the former one gives it back a second time", () => {
+    const addresses = new PodAddresses(folder)
+    const tiny = [parseNetwork("10.42.0.0/30")!]
+    addresses.allocate(tiny, owner("former"))
+    addresses.release("10.42.0.2", owner("former"))
+    addresses.allocate(tiny, owner("new"))
+    addresses.release("10.42.0.2", owner("former"))
+    expect(addresses.all()).toEqual(new Map([["10.42.0.2", owner("new")]]))
   })
 
   test("gives no address of the other family back to others when one family has none left", () => {

@@ -32,7 +32,7 @@ export class PodAddresses {
       for (const [i, range] of ranges.entries()) given.push(this.#next(range, `last_reserved_ip.${i}`, owner))
       return given
     } catch (err) {
-      for (const address of given) this.release(address)
+      for (const address of given) this.release(address, owner)
       throw err
     }
   }
@@ -62,8 +62,11 @@ export class PodAddresses {
     }
   }
 
-  release(address: string): void {
-    rmSync(join(this.#folder, address), { force: true })
+  /** Gives an address back. Does nothing where it has another owner now, as when two calls give it back. */
+  release(address: string, { containerId, interface: name }: AddressOwner): void {
+    const owner = this.#ownerOf(address)
+    if (owner.containerId === containerId && owner.interface === name)
+      rmSync(join(this.#folder, address), { force: true })
   }
 
   /** Returns all addresses with their owners. */
@@ -71,9 +74,7 @@ export class PodAddresses {
     const owners = new Map<string, AddressOwner>()
     for (const name of entriesOf(this.#folder)) {
       if (parseAddress(name) === undefined) continue
-      // Versions of host-local before 0.7 write no interface.
-      const [containerId = "", owned = "eth0"] = (this.#read(name) ?? "").trim().split(/\r?\n/)
-      owners.set(name, { containerId, interface: owned })
+      owners.set(name, this.#ownerOf(name))
     }
     return owners
   }
@@ -82,6 +83,12 @@ export class PodAddresses {
     return [...this.all()].flatMap(([address, owner]) =>
       owner.containerId === containerId && owner.interface === name ? [address] : [],
     )
+  }
+
+  #ownerOf(address: string): AddressOwner {
+    // Versions of host-local before 0.7 write no interface.
+    const [containerId = "", name = "eth0"] = (this.#read(address) ?? "").split(/\r?\n/)
+    return { containerId, interface: name }
   }
 
   #read(name: string): string | undefined {

@@ -38,7 +38,8 @@ interface AddTools {
 /**
  * Creates the interface of a pod: a pair of interfaces, one in the pod's network namespace and one a port of the
  * bridge, with an address and a default route of each family. Then calls `chain`.
- * @throws CniError when no address is free; Error when the kernel refuses. Nothing is left then
+ * @throws CniError when no address is free; Error when the kernel refuses. Nothing is left then, unless the process has
+ *   ended: what remains is removed by DEL, which the runtime calls after each failure
  */
 export async function addPod(
   process: PluginProcess,
@@ -61,10 +62,12 @@ export async function addPod(
     const { file: namespaceFd, socket: pod } = await process.enter(call.namespace, NETLINK_ROUTE)
     const peer = { name: call.interface, mac, namespaceFd }
     const pair = createVeth({ name: port, mac: portMac(port), bridge: bridge.index, mtu: network.mtu, peer })
-    const [, [podLink]] = await Promise.all([
-      request(host, [pair, setUpPort(port)]),
-      request(pod, [findLink(call.interface)]), // calls are made in their order
-    ])
+    // Calls are made in their order. Where the first fails, so does the second, and only the first knows why.
+    const creating = request(host, [pair, setUpPort(port)])
+    const finding = request(pod, [findLink(call.interface)])
+    await Promise.allSettled([creating, finding])
+    await creating
+    const [podLink] = await finding
     const { index } = linkIn(podLink!)
     await request(pod, [
       setUp(index),
@@ -77,7 +80,7 @@ export async function addPod(
   } catch (err) {
     await removePort(host, port)
     await rules.forget(source)
-    for (const address of given) addresses.release(address)
+    for (const address of given) addresses.release(address, owner)
     throw err
   }
 }
@@ -119,7 +122,7 @@ export async function removePod(
   if (kept.length > 0) await rules.forget(sourceOf(owner, kept))
   const recorded = sourceIn(call.config["prevResult"], call.interface)
   if (recorded !== undefined) await rules.forget(recorded)
-  for (const address of kept) addresses.release(address)
+  for (const address of kept) addresses.release(address, owner)
 }
 
 /** Returns what may come in by the port of a pod that `addPod` made. */
@@ -178,7 +181,7 @@ export async function collect(
     if (kept.has(`${owner.containerId}/${owner.interface}`) || own.length === 0) continue
     await removePort(host, portName(owner))
     await rules.forget(sourceOf(owner, own))
-    for (const address of own) addresses.release(address)
+    for (const address of own) addresses.release(address, owner)
   }
 }
 
@@ -192,11 +195,11 @@ export function releaseUnused(
 ): readonly string[] {
   const addresses = new PodAddresses(folder)
   const attached = new Set(attachments.map(({ owner }) => `${owner.containerId}/${owner.interface}`))
-  const unused = [...addresses.all()].flatMap(([address, owner]) =>
-    attached.has(`${owner.containerId}/${owner.interface}`) || isPort(portName(owner)) ? [] : [address],
+  const unused = [...addresses.all()].filter(
+    ([, owner]) => !attached.has(`${owner.containerId}/${owner.interface}`) && !isPort(portName(owner)),
   )
-  for (const address of unused) addresses.release(address)
-  return unused
+  for (const [address, owner] of unused) addresses.release(address, owner)
+  return unused.map(([address]) => address)
 }
 
 function allocate(addresses: PodAddresses, { ranges }: NetworkConfig, owner: AddressOwner): readonly string[] {
