@@ -74,10 +74,20 @@ export class SourceGuard {
     return {
       admit: async (pod) => {
         this.#admitted.set(pod.port, pod)
-        if (await isTaken(socket, addElements(SOURCES, elementsOf(pod)))) return
-        // Another program has removed all tables, as `nft flush ruleset` does.
-        this.start()
-        await this.#written
+        let hasWritten = false
+        // Where the table is written anew meanwhile, it may be without the pod.
+        for (let written = this.#written; await written;) {
+          const isThere = await isTaken(socket, addElements(SOURCES, elementsOf(pod)))
+          const isLast = this.#written === written
+          if (isThere && isLast) return
+          if (!isThere && isLast) {
+            // Another program has removed all tables, as `nft flush ruleset` does. Only one pod writes ours again.
+            if (hasWritten) return this.#options.log.warn("A pod is not held to its own addresses", { port: pod.port })
+            hasWritten = true
+            this.start()
+          }
+          written = this.#written
+        }
       },
       forget: async (pod) => {
         this.#admitted.delete(pod.port)

@@ -1,0 +1,107 @@
+import { expect, test } from "bun:test"
+import { silent } from "../../../../pkg/log/log.ts"
+import type { Host } from "../../../../pkg/netfilter/host.ts"
+import { message } from "../../../../pkg/netlink/message.ts"
+import type { NetlinkFile } from "../../../../pkg/netlink/socket.ts"
+import { SourceGuard } from "./source-guard.ts"
+import type { PodSource } from "./source-table.ts"
+
+const ENOENT = 2
+const pod = (port: string): PodSource => ({ port, mac: "0a:58:0a:00:00:02", addresses: ["10.0.0.2"] })
+
+/** A kernel with at most one table, of whose elements only the ports are kept; `nft` takes as long as the test wants. */
+function machine() {
+  let table: string | undefined
+  const writes: (() => void)[] = []
+  const host: Host = {
+    run: () => Promise.reject(new Error("nobody asks")),
+    feed: (_command, _args, input) =>
+      new Promise((resolve) =>
+        writes.push(() => {
+          table = input
+          resolve()
+        }),
+      ),
+  }
+  const socket = (): NetlinkFile => {
+    const answers: Buffer[] = []
+    return {
+      async send(bytes) {
+        const port = /veth-\w+/.exec(Buffer.from(bytes).toString("latin1"))![0]
+        const body = Buffer.alloc(20)
+        body.writeInt32LE(table === undefined ? -ENOENT : 0)
+        if (table !== undefined) table += `"${port}"`
+        answers.push(message(2, 0, body))
+      },
+      receive: () => Promise.resolve(answers.shift()),
+    }
+  }
+  return {
+    host,
+    process: { netlink: () => Promise.resolve(socket()) },
+    /** Ends the oldest `nft` that is under way, as soon as there is one. */
+    async written() {
+      while (writes.length === 0) await Promise.resolve()
+      writes.shift()!()
+    },
+    writes,
+    flush: () => (table = undefined),
+    has: (port: string) => table?.includes(`"${port}"`),
+  }
+}
+
+async function guarded(kernel: ReturnType<typeof machine>): Promise<SourceGuard> {
+  const guard = new SourceGuard({ log: silent, pods: () => [], host: kernel.host })
+  guard.start()
+  await kernel.written()
+  return guard
+}
+
+test("pods that find the table gone at the same time write it once, with all of them", async () => {
+  const kernel = machine()
+  const guard = await guarded(kernel)
+  const rules = await Promise.all([guard.rules(kernel.process), guard.rules(kernel.process)])
+  // given a table that somebody has removed
+  kernel.flush()
+  // when two pods start
+  const admitted = Promise.all(rules.map((one, i) => one.admit(pod(`veth-${i}`))))
+  await kernel.written()
+  await admitted
+  // then nothing that was worked out earlier can replace the table afterwards
+  expect(kernel.writes).toEqual([])
+  expect([kernel.has("veth-0"), kernel.has("veth-1")]).toEqual([true, true])
+})
+
+test("a pod that is admitted while the table is being replaced is in the new one", async () => {
+  const kernel = machine()
+  const guard = await guarded(kernel)
+  const rules = await guard.rules(kernel.process)
+  // given a table that is about to be replaced by one without the pod
+  guard.start()
+  const admitted = rules.admit(pod("veth-0"))
+  // when it is replaced
+  await kernel.written()
+  await admitted
+  // then
+  expect(kernel.has("veth-0")).toBe(true)
+})
+
+test("a pod starts without rules where the table cannot be written again", async () => {
+  const kernel = machine()
+  const guard = await guarded(kernel)
+  const rules = await guard.rules(kernel.process)
+  kernel.flush()
+  kernel.host.feed = () => Promise.reject(new Error("nft is gone"))
+  await rules.admit(pod("veth-0"))
+  expect(kernel.has("veth-0")).toBeUndefined()
+})
+
+test("a pod starts without rules where somebody removes the table each time that it is written", async () => {
+  const kernel = machine()
+  const guard = await guarded(kernel)
+  const rules = await guard.rules(kernel.process)
+  kernel.flush()
+  kernel.host.feed = () => Promise.resolve()
+  await rules.admit(pod("veth-0"))
+  expect(kernel.has("veth-0")).toBeUndefined()
+})
