@@ -33,7 +33,7 @@ describe("RegistryHosts", () => {
   test("refuses a registry for which a user has written a file, and changes that file in nothing", async () => {
     mkdirSync(join(folder, "a.io"))
     writeFileSync(join(folder, "a.io/hosts.toml"), "own\n")
-    expect(hostsOf("mirrors: {a.io: {endpoint: [https://m]}}").start()).rejects.toThrow(
+    await expect(hostsOf("mirrors: {a.io: {endpoint: [https://m]}}").start()).rejects.toThrow(
       `Cannot configure the registry a.io: both registries.yaml and ${folder}/a.io/hosts.toml do; remove one of the two`,
     )
     expect(readFileSync(join(folder, "a.io/hosts.toml"), "utf8")).toBe("own\n")
@@ -54,7 +54,7 @@ describe("RegistryHosts", () => {
     expect((await fetch(`http://${new URL(url!).host}/`)).status).toBe(404)
 
     await hosts.stop()
-    expect(fetch(`http://${new URL(url!).host}/`)).rejects.toThrow()
+    await expect(fetch(`http://${new URL(url!).host}/`)).rejects.toThrow()
     expect(existsSync(folder)).toBe(true)
   })
 })
