@@ -33,6 +33,10 @@ configs:
     })
   })
 
+  test.each(["*", "x.io", "localhost", "10.0.0.1:5000", "[::1]:5000", "my_registry:80"])("may name %j", (host) =>
+    expect(Object.keys(parseRegistries(`mirrors: {"${host}": {}}`, PATH).mirrors)).toEqual([host]),
+  )
+
   test.each(["", "# nothing\n", "mirrors:\nconfigs:\n"])("may say nothing: %j", (text) =>
     expect(parseRegistries(text, PATH)).toEqual({ mirrors: {}, configs: {} }),
   )
@@ -46,6 +50,10 @@ configs:
         `invalid ${PATH}: mirrors["docker.io"].endpoint[0]: must be a URL of http or https, as in ` +
         "https://registry.example.org:5000",
     },
+    ...["mirrors: {'https://x.io': {}}", "configs: {'../../x': {}}", "mirrors: {x.io/team: {}}"].map((text) => ({
+      text,
+      wants: `"]: must be the host of a registry, with its port where it has one, as in registry.example.org:5000`,
+    })),
     {
       text: "mirrors: {docker.io: {endpoint: [https://x], rewrite: {'(': x}}}",
       wants: `invalid ${PATH}: mirrors["docker.io"].rewrite["("]: must be a pattern in RE2's syntax: `,

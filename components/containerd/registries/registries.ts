@@ -55,6 +55,21 @@ function checkPatterns(rewrite: Readonly<Record<string, string>>, { addIssue }: 
       })
     }
 }
+
+/**
+ * Checks the keys of `mirrors` and `configs`: containerd finds the settings of a registry in a folder that has the name
+ * of the registry's host. With any other name they would be without effect, or be written outside of that folder.
+ */
+function checkHosts(byHost: Readonly<Record<string, unknown>>, { addIssue }: z.core.$RefinementCtx): void {
+  for (const host of Object.keys(byHost))
+    if (host !== "*" && !HOST.test(host))
+      addIssue({
+        code: "custom",
+        path: [host],
+        message: "must be the host of a registry, with its port where it has one, as in registry.example.org:5000",
+      })
+}
+const HOST = /^([a-zA-Z0-9]([\w.-]*\w)?|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/
 const file = z.string().min(1, "must be the path of a file").optional()
 
 const schema = z.strictObject({
@@ -68,6 +83,7 @@ const schema = z.strictObject({
         })
         .nullable(),
     )
+    .superRefine(checkHosts)
     .nullish(),
   configs: z
     .record(
@@ -96,6 +112,7 @@ const schema = z.strictObject({
         })
         .nullable(),
     )
+    .superRefine(checkHosts)
     .nullish(),
 })
 
