@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test"
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { silent } from "../../../pkg/log/log.ts"
@@ -19,6 +19,9 @@ describe("RewritingProxy", () => {
   let registry: Server
   let proxy: RewritingProxy
   const asked: { readonly url: string | undefined; readonly authorization: string | undefined }[] = []
+  /** Resolves when a request that gets no answer has been left. */
+  let left: PromiseWithResolvers<void>
+  beforeEach(() => void (left = Promise.withResolvers()))
   afterEach(async () => {
     await proxy.stop()
     registry.close()
@@ -28,7 +31,8 @@ describe("RewritingProxy", () => {
   async function start(path = ""): Promise<void> {
     registry = createServer((request, response) => {
       asked.push({ url: request.url, authorization: request.headers.authorization })
-      if (request.url?.includes("moved") === true) response.writeHead(307, { location: "/elsewhere" }).end()
+      if (request.url?.includes("slow") === true) response.once("close", left.resolve)
+      else if (request.url?.includes("moved") === true) response.writeHead(307, { location: "/elsewhere" }).end()
       else response.writeHead(200, { "docker-content-digest": "sha256:ab" }).end("body")
     })
     await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve))
@@ -67,6 +71,16 @@ describe("RewritingProxy", () => {
       expect((await fetch(`${base}${path}`)).status).toBe(404)
     expect((await fetch(`${proxy.url}/app/manifests/1`, { method: "PUT", body: "x" })).status).toBe(405)
     expect(asked).toEqual([])
+  })
+
+  test("leaves an endpoint that does not answer as soon as containerd does not want the answer any more", async () => {
+    await start()
+    const pull = new AbortController()
+    const answer = fetch(`${proxy.url}/slow/manifests/1`, { signal: pull.signal })
+    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    pull.abort()
+    await expect(answer).rejects.toThrow()
+    await left.promise
   })
 
   test("answers 502 when the endpoint cannot be reached, so that containerd tries the next one", async () => {

@@ -75,7 +75,7 @@ export class RewritingProxy {
     }
     const base = endpoint.pathname.replace(/\/+$/, "")
     const target = new URL(`${base === "" ? "/v2" : base}${rewritten(path, this.#rename)}`, endpoint)
-    const answer = await this.#ask(request, target)
+    const answer = await this.#ask(request, response, target)
     const { location } = answer.headers
     response.writeHead(answer.statusCode ?? 502, {
       ...answer.headers,
@@ -85,15 +85,16 @@ export class RewritingProxy {
     await pipeline(answer, response)
   }
 
-  #ask(request: IncomingMessage, target: URL): Promise<IncomingMessage> {
+  /** Asks the endpoint, until containerd has the answer or does not want it any more. */
+  #ask(request: IncomingMessage, response: ServerResponse, target: URL): Promise<IncomingMessage> {
     const { connection: _, host: __, ...headers } = request.headers
     return new Promise((resolve, reject) => {
       const send = target.protocol === "http:" ? http.request : https.request
       const asked = send(target, { method: request.method, headers, agent: this.#agent, timeout: IDLE_MS })
       asked.once("response", resolve).once("error", reject)
       asked.once("timeout", () => asked.destroy(new Error(`no answer within ${IDLE_MS / 1000} s`)))
-      request.once("close", () => {
-        if (!request.complete) asked.destroy()
+      response.once("close", () => {
+        if (!response.writableFinished) asked.destroy()
       })
       asked.end()
     })
