@@ -36,3 +36,29 @@ test.each([
   expect({ http1: http1?.protocol as string, http2: http2?.protocol as string }).toEqual(given.wants)
   backends.stop()
 })
+
+test.each([-1, 0, 70_000])(
+  "an EndpointSlice with port %d, to which nothing can connect, has no endpoints",
+  async (port) => {
+    // given
+    await using cluster = await startCluster({ components: { scheduler: false, controllers: false } })
+    await cluster.client.create(Service, {
+      metadata: { name: "web", namespace: "default" },
+      spec: { ports: [{ port: 80 }] },
+    })
+    await cluster.client.create(EndpointSlice, {
+      metadata: { name: "web", namespace: "default", labels: { "kubernetes.io/service-name": "web" } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["192.0.2.7"] }],
+      ports: [{ name: "", port }],
+    })
+    const { informers, random } = cluster.contextFor("test", ["system:masters"])
+    const backends = new Backends({ informers, random, isOwn: () => false })
+    await informers.whenSynced()
+    // when
+    const picked = backends.pick({ namespace: "default", service: "web", port: 80 }, [], "")
+    // then
+    expect(picked).toBeUndefined()
+    backends.stop()
+  },
+)

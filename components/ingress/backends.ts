@@ -135,13 +135,16 @@ export class Backends {
   }
 }
 
-/** Returns the ready endpoints; when none is ready, those that still serve while they terminate (KEP-1669). */
+/**
+ * Returns the ready endpoints; when none is ready, those that still serve while they terminate (KEP-1669). The API lets
+ * any number in as the port of an EndpointSlice, and `node:net` throws for one that is no port.
+ */
 function endpointsOf(portName: string, slices: readonly EndpointSlice[]): readonly Endpoint[] {
   const ready = new Map<string, Endpoint>()
   const ending = new Map<string, Endpoint>()
   for (const { ports, endpoints } of slices) {
     const port = ports?.find(({ name = "", protocol = "TCP" }) => name === portName && protocol === "TCP")?.port
-    if (port === undefined) continue
+    if (port === undefined || port < 1 || port > 65_535) continue
     for (const { addresses, conditions } of endpoints ?? []) {
       const [address] = addresses
       if (address === undefined) continue

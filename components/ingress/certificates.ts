@@ -9,15 +9,13 @@ const YEAR_MS = 365 * 24 * 3_600_000
 /** The certificate of a Secret of type kubernetes.io/tls. */
 export class Certificate {
   readonly pair: CertificatePair
-  #context: SecureContext | undefined
+  /** Created at once: an error in the handshake, which an event of a socket begins, would end the program. */
+  readonly context: SecureContext
 
+  /** @throws Error of OpenSSL when TLS cannot use the pair */
   constructor(pair: CertificatePair) {
     this.pair = pair
-  }
-
-  /** The TLS context, created at the first handshake that needs it. */
-  get context(): SecureContext {
-    return (this.#context ??= createSecureContext({ cert: this.pair.certPem, key: this.pair.keyPem }))
+    this.context = createSecureContext({ cert: pair.certPem, key: pair.keyPem })
   }
 }
 
@@ -35,7 +33,7 @@ export class Certificates {
   /** Returns the certificate of a Secret, or an error text that continues a sentence after the name of the Secret. */
   of(secret: Secret): Certificate | string {
     let known = this.#known.get(secret)
-    if (known === undefined) this.#known.set(secret, (known = faultOf(secret) ?? new Certificate(pairOf(secret))))
+    if (known === undefined) this.#known.set(secret, (known = read(pairOf(secret))))
     return known
   }
 
@@ -66,13 +64,18 @@ const pairOf = (secret: Secret): CertificatePair => ({
   keyPem: textOf(secret, "tls.key"),
 })
 
-/** Returns why TLS cannot use the certificate of a Secret; undefined when it can. */
-function faultOf(secret: Secret): string | undefined {
-  const pair = pairOf(secret)
+/** Returns the certificate, or why TLS cannot use it. */
+function read(pair: CertificatePair): Certificate | string {
   try {
     new X509Certificate(pair.certPem)
   } catch {
     return "has no certificate in tls.crt"
   }
-  return belongTogether(pair) ? undefined : "has no key in tls.key that belongs to its certificate"
+  if (!belongTogether(pair)) return "has no key in tls.key that belongs to its certificate"
+  try {
+    return new Certificate(pair)
+  } catch (err) {
+    // Such as a damaged certificate behind the first one, or a curve that TLS does not have.
+    return `has a tls.crt or tls.key that TLS cannot use: ${(err as Error).message}`
+  }
 }

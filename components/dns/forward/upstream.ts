@@ -85,7 +85,11 @@ export class Upstream {
       })
       // A connected socket receives packets from this server only, and reports at once that no process listens on the
       // port.
-      socket.connect(port, address, () => socket.send(message))
+      socket.connect(port, address, (err?: Error) => {
+        // The kernel refuses when there is no route to the server, as while the network is down; `send` would throw.
+        if (err instanceof Error) end(() => reject(err))
+        else socket.send(message)
+      })
     })
   }
 

@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test"
+import type { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { realClock } from "../../pkg/clock/real.ts"
+import { Certificates } from "./certificates.ts"
+
+const secretOf = (crt: string, key: string): Secret => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "web", namespace: "shop" },
+  type: "kubernetes.io/tls",
+  data: { "tls.crt": Buffer.from(crt).toString("base64"), "tls.key": Buffer.from(key).toString("base64") },
+})
+const certificates = new Certificates(realClock)
+const { certPem, keyPem } = certificates.unsigned.pair
+
+test.each([
+  {
+    title: "a damaged certificate behind its own",
+    behind: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+  },
+  { title: "a second certificate that ends too early", behind: "-----BEGIN CERTIFICATE-----\n" },
+])("a Secret with $title is refused before a client asks for it", ({ behind }) => {
+  expect(certificates.of(secretOf(certPem + behind, keyPem))).toStartWith(
+    "has a tls.crt or tls.key that TLS cannot use: ",
+  )
+})
