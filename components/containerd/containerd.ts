@@ -101,7 +101,7 @@ export class Containerd implements Component {
     this.#plugins = new PluginServer(
       paths,
       this.#log,
-      guardsSources ? new SourceGuard({ log: this.#log, pods }) : undefined,
+      guardsSources ? new SourceGuard({ clock, log: this.#log, pods }) : undefined,
     )
     this.#archives = new Archives({ paths, clock, log: this.#log, images: this.cri.images })
   }

@@ -6,6 +6,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { realClock } from "../../../../pkg/clock/real.ts"
 import { silent } from "../../../../pkg/log/log.ts"
 import { hostIn } from "../../../../pkg/netfilter/host.ts"
 import { SourceGuard } from "../sources/source-guard.ts"
@@ -45,7 +46,7 @@ export class PluginLab implements AsyncDisposable {
 
   private constructor(name: string, guarded: boolean) {
     this.machine = this.#namespace(name)
-    const guard = new SourceGuard({ log: silent, pods: () => [], host: hostIn(name) })
+    const guard = new SourceGuard({ clock: realClock, log: silent, pods: () => [], host: hostIn(name) })
     this.#server = new PluginServer(this.#paths, silent, guarded ? guard : undefined)
   }
 

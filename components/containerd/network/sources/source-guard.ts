@@ -1,7 +1,9 @@
+import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Component } from "../../../../pkg/component/component.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
+import { FlushWatch } from "../../../../pkg/netfilter/flush-watch.ts"
 import { hostIn, type Host } from "../../../../pkg/netfilter/host.ts"
-import { removeTable, transact } from "../../../../pkg/netfilter/nft.ts"
+import { removeTable, tableNames, transact } from "../../../../pkg/netfilter/nft.ts"
 import { addElements, NETLINK_NETFILTER, removeElements } from "../../../../pkg/netlink/set-elements.ts"
 import { KernelError, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { elementsOf, sourceTable, SOURCES, TABLE, type PodSource } from "./source-table.ts"
@@ -10,6 +12,7 @@ import { elementsOf, sourceTable, SOURCES, TABLE, type PodSource } from "./sourc
 const ENOENT = 2
 
 export interface SourceGuardOptions {
+  readonly clock: Clock
   readonly log: Logger
   /** Returns the pods whose ports exist. */
   readonly pods: () => readonly PodSource[]
@@ -28,8 +31,8 @@ export interface SourceRules {
 export const NO_RULES: SourceRules = { admit: () => Promise.resolve(), forget: () => Promise.resolve() }
 
 /**
- * Holds pods to their own addresses, by a table of nftables. Where the host cannot have it, pods run without, and a
- * warning says so.
+ * Holds pods to their own addresses, by a table of nftables, which is written again where another program has removed
+ * it. Where the host cannot have it, pods run without, and a warning says so.
  */
 export class SourceGuard {
   readonly #options: SourceGuardOptions
@@ -38,10 +41,23 @@ export class SourceGuard {
   readonly #admitted = new Map<string, PodSource>()
   /** Whether the table is there. */
   #written: Promise<boolean> = Promise.resolve(false)
+  #isWriting = false
+  readonly #flushes: FlushWatch
 
   constructor(options: SourceGuardOptions) {
+    const { clock, log, host = hostIn() } = options
     this.#options = options
-    this.#host = options.host ?? hostIn()
+    this.#host = host
+    this.#flushes = new FlushWatch({
+      clock,
+      isIntact: async () => (await tableNames(host, "bridge")).includes(TABLE),
+      flushed: () => {
+        if (this.#isWriting) return
+        log.warn("Another program removed the rules that hold pods to their addresses; writing them again")
+        this.start()
+      },
+      failed: (err) => log.warn("Failed to check the rules that hold pods to their addresses; will retry", { err }),
+    })
   }
 
   /** Begins to write the table; `rules` waits for it. */
@@ -51,19 +67,25 @@ export class SourceGuard {
 
   /** Resolves when nothing is being written any more. The rules stay when k3ts stops, since pods keep running. */
   async stop(): Promise<void> {
+    this.#flushes.stop()
     await this.#written
+    this.#flushes.stop() // the write has started it
     this.#written = Promise.resolve(false)
   }
 
   async #write(): Promise<boolean> {
+    this.#isWriting = true
     try {
       const pods = new Map(this.#options.pods().map((pod) => [pod.port, pod]))
       for (const [port, pod] of this.#admitted) pods.set(port, pod)
       await transact(this.#host, sourceTable([...pods.values()]))
+      this.#flushes.start()
       return true
     } catch (err) {
       this.#options.log.warn("Pods are not held to their own addresses: nftables does not take the rules", { err })
       return false
+    } finally {
+      this.#isWriting = false
     }
   }
 

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test"
+import { VirtualClock } from "../../../../pkg/clock/virtual.ts"
 import { silent } from "../../../../pkg/log/log.ts"
 import type { Host } from "../../../../pkg/netfilter/host.ts"
 import { message } from "../../../../pkg/netlink/message.ts"
 import type { NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { SourceGuard } from "./source-guard.ts"
-import type { PodSource } from "./source-table.ts"
+import { TABLE, type PodSource } from "./source-table.ts"
 
 const ENOENT = 2
 const pod = (port: string): PodSource => ({ port, mac: "0a:58:0a:00:00:02", addresses: ["10.0.0.2"] })
@@ -14,7 +15,7 @@ function machine() {
   let table: string | undefined
   const writes: (() => void)[] = []
   const host: Host = {
-    run: () => Promise.reject(new Error("nobody asks")),
+    run: () => Promise.resolve(table === undefined ? "" : `table bridge ${TABLE}\n`),
     feed: (_command, _args, input) =>
       new Promise((resolve) =>
         writes.push(() => {
@@ -50,8 +51,8 @@ function machine() {
   }
 }
 
-async function guarded(kernel: ReturnType<typeof machine>): Promise<SourceGuard> {
-  const guard = new SourceGuard({ log: silent, pods: () => [], host: kernel.host })
+async function guarded(kernel: ReturnType<typeof machine>, clock = new VirtualClock(0)): Promise<SourceGuard> {
+  const guard = new SourceGuard({ clock, log: silent, pods: () => [], host: kernel.host })
   guard.start()
   await kernel.written()
   return guard
@@ -104,4 +105,21 @@ test("a pod starts without rules where somebody removes the table each time that
   kernel.host.feed = () => Promise.resolve()
   await rules.admit(pod("veth-0"))
   expect(kernel.has("veth-0")).toBeUndefined()
+})
+
+test("a table that another program has removed is written again within half a minute, with the pods that run", async () => {
+  const [kernel, clock] = [machine(), new VirtualClock(0)]
+  const guard = await guarded(kernel, clock)
+  await (await guard.rules(kernel.process)).admit(pod("veth-0"))
+  kernel.flush()
+  // when
+  await clock.advance(30_000)
+  await kernel.written()
+  // then
+  expect(kernel.has("veth-0")).toBe(true)
+  // and a guard that has been stopped looks no more
+  await guard.stop()
+  kernel.flush()
+  await clock.advance(60_000)
+  expect(kernel.writes).toEqual([])
 })
