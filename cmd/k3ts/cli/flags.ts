@@ -48,10 +48,15 @@ export function value<T extends z.ZodType>(schema: T, summary: string, note: Not
   return schema
 }
 
+/** The text of a flag that is on or off. */
+export const trueOrFalse: z.ZodType<boolean> = z.stringbool({
+  truthy: ["true", "1", "yes"],
+  falsy: ["false", "0", "no"],
+  error: "must be true or false",
+})
+
 export function boolean(summary: string, note: Note = {}, otherwise = false): z.ZodDefault<z.ZodType<boolean>> {
-  const schema: z.ZodDefault<z.ZodType<boolean>> = z
-    .stringbool({ truthy: ["true", "1", "yes"], falsy: ["false", "0", "no"], error: "must be true or false" })
-    .default(otherwise)
+  const schema: z.ZodDefault<z.ZodType<boolean>> = trueOrFalse.default(otherwise)
   notes.add(schema, { ...note, kind: "boolean", summary })
   return schema
 }

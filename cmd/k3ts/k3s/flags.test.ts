@@ -21,6 +21,12 @@ describe("a flag of k3s that k3ts has in another form", () => {
       flag: "disable",
       wants: ["dns", "kube-proxy", "scheduler"],
     },
+    {
+      title: "leaves a part out, however true is written",
+      argv: ["--disable-kube-proxy=True"],
+      flag: "disable",
+      wants: ["kube-proxy"],
+    },
     { title: "leaves nothing out when it is false", argv: ["--disable-kube-proxy=false"], flag: "disable", wants: [] },
     {
       title: "passes a flag to the proxy",
@@ -86,6 +92,10 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
     {
       argv: ["--kube-scheduler-arg", "leader-elect=false"],
       wants: 'kube-scheduler\'s flag "leader-elect" means nothing to k3ts: it knows feature-gates',
+    },
+    {
+      argv: ["--disable-network-policy=off"],
+      wants: 'invalid value "off" for disable-network-policy: must be true or false',
     },
     { argv: ["--kube-proxy-arg"], wants: "--kube-proxy-arg needs a value: --kube-proxy-arg VALUE" },
   ])("%j", ({ argv, wants }) => expect(answer(argv)).toBe(wants))

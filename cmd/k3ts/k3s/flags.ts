@@ -2,6 +2,7 @@
  * The flags of `k3s server` that k3ts does not have: what they become here, or what is told about them. Those that both
  * have are in server-flags.ts. Source: k3s pkg/cli/cmds/server.go, agent.go, log.go, config.go.
  */
+import { trueOrFalse } from "../cli/flags.ts"
 import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
 import { didYouMean } from "../cli/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
@@ -16,7 +17,12 @@ const answers = (names: readonly string[], answer: string): ForeignFlags =>
 const disables = (part: OptionalPart): ForeignFlag => ({
   kind: "boolean",
   adds: true,
-  becomes: (value) => (["true", "1", "yes"].includes(value) ? [["disable", part]] : []),
+  becomes(value) {
+    const { success, data } = trueOrFalse.safeParse(value)
+    if (!success)
+      throw new UsageError(`invalid value ${JSON.stringify(value)} for disable-${part}: must be true or false`)
+    return data ? [["disable", part]] : []
+  },
 })
 
 /**
