@@ -99,7 +99,7 @@ export const hostAndPort = checked((text) => {
 
 /** `backups/k3ts`, without the slashes at its ends. */
 export const keyPrefix = reading((text) => {
-  const inner = text.replace(/^\/+|\/+$/g, "")
+  const inner = text.replace(/^\/+|(?<!\/)\/+$/g, "")
   return inner.length <= 512 && !/[\0-\x1f]|\/\/|(^|\/)\.\.?(\/|$)/.test(inner) ? inner : undefined
 }, "must be a path, as in backups/k3ts")
 

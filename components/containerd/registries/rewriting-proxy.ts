@@ -73,7 +73,7 @@ export class RewritingProxy {
       response.writeHead(path === undefined ? 404 : 405).end()
       return
     }
-    const base = endpoint.pathname.replace(/\/+$/, "")
+    const base = endpoint.pathname.replace(/(?<!\/)\/+$/, "")
     const target = new URL(`${base === "" ? "/v2" : base}${rewritten(path, this.#rename)}`, endpoint)
     const answer = await this.#ask(request, response, target)
     const { location } = answer.headers

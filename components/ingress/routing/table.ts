@@ -1,3 +1,5 @@
+import { withoutSlashes } from "./normal-path.ts"
+
 /** How the path of a request is compared. `Prefix` compares path elements: `/foo` matches `/foo/bar`, not `/foobar`. */
 export interface PathMatch {
   readonly type: "Exact" | "Prefix"
@@ -85,10 +87,4 @@ function longestPrefix<T>({ prefixes, longest }: Paths<T>, path: string): T | un
     end = path.lastIndexOf("/", Math.min(end - 1, longest))
   }
   return prefixes.get("")
-}
-
-function withoutSlashes(path: string): string {
-  let end = path.length
-  while (end > 0 && path[end - 1] === "/") end--
-  return path.slice(0, end)
 }
