@@ -21,6 +21,7 @@ import {
   explicit,
   implicit,
   integer,
+  NULL,
   octetString,
   oid,
   sequence,
@@ -72,13 +73,24 @@ export const EXTENSION = {
 } as const
 
 const OID = {
-  ecdsaWithSha256: "1.2.840.10045.4.3.2",
   ed25519: "1.3.101.112",
   commonName: "2.5.4.3",
   organization: "2.5.4.10",
   server: "1.3.6.1.5.5.7.3.1",
   client: "1.3.6.1.5.5.7.3.2",
 } as const
+
+/** How a key of each type signs. An Ed25519 key brings its own digest. */
+const SIGNATURES: ReadonlyMap<string | undefined, { readonly algorithm: Buffer; readonly digest: "sha256" | null }> =
+  new Map([
+    ["ec", { algorithm: sequence(oid("1.2.840.10045.4.3.2")), digest: "sha256" }],
+    // RFC 4055, 5: the parameters must be NULL.
+    ["rsa", { algorithm: sequence(oid("1.2.840.113549.1.1.11"), NULL), digest: "sha256" }],
+    ["ed25519", { algorithm: sequence(oid(OID.ed25519)), digest: null }],
+  ])
+
+/** Whether certificates can be signed with a key: one of ECDSA, RSA or Ed25519. */
+export const canSign = (key: KeyObject): boolean => SIGNATURES.has(key.asymmetricKeyType)
 
 /** A new P-256 private key as PKCS #8 PEM. Takes microseconds. */
 export function newPrivateKey(): string {
@@ -177,12 +189,15 @@ interface ToBeSigned {
   readonly signer: KeyObject
 }
 
-/** A certificate of version 3 as PEM, signed with the authority's key. */
+/** A certificate of version 3 as PEM, signed with the authority's key. Throws TypeError for a key that cannot sign. */
 export function encodeCertificate({ subject, issuer, spki, validity, extensions, signer }: ToBeSigned): string {
-  // An Ed25519 key brings its own digest.
-  const [algorithmId, digest] =
-    signer.asymmetricKeyType === "ed25519" ? ([OID.ed25519, null] as const) : ([OID.ecdsaWithSha256, "sha256"] as const)
-  const algorithm = sequence(oid(algorithmId))
+  const signature = SIGNATURES.get(signer.asymmetricKeyType)
+  if (signature === undefined)
+    throw new TypeError(
+      `Cannot sign certificates with this key: expected ECDSA, RSA or Ed25519, current type is ` +
+        `${signer.asymmetricKeyType}`,
+    )
+  const { algorithm, digest } = signature
   const life = sequence(time(validity.notBefore), time(validity.notAfter))
   // A digest of what is certified is as unique as a random number and needs no source of chance. 16 bytes with the top
   // bit clear: positive.

@@ -11,6 +11,7 @@ export const TAG = {
   integer: 0x02,
   bitString: 0x03,
   octetString: 0x04,
+  null: 0x05,
   oid: 0x06,
   utf8String: 0x0c,
   utcTime: 0x17,
@@ -34,6 +35,7 @@ export const octetString = (content: Uint8Array): Buffer => tlv(TAG.octetString,
 export const bitString = (content: Uint8Array, unusedBits = 0): Buffer =>
   tlv(TAG.bitString, Buffer.from([unusedBits]), content)
 export const utf8String = (text: string): Buffer => tlv(TAG.utf8String, Buffer.from(text, "utf8"))
+export const NULL: Buffer = tlv(TAG.null)
 export const boolean = (value: boolean): Buffer => tlv(TAG.boolean, Buffer.from([value ? 0xff : 0x00]))
 /** A context-specific, constructed value: `[n] EXPLICIT`. */
 export const explicit = (number: number, ...content: readonly Uint8Array[]): Buffer => tlv(0xa0 | number, ...content)

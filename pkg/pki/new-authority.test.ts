@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test"
-import { X509Certificate } from "node:crypto"
+import { generateKeyPairSync, X509Certificate } from "node:crypto"
 import { authorityKeyExtension, createCa, issueCertificate, newPrivateKey } from "./certificate.ts"
 import { certificateReports } from "./certificate-report.ts"
 import { subjectKeyOf } from "./subject-key.ts"
 import { authorityProblems } from "./new-authority.ts"
+import { verifyCertificate } from "./verify.ts"
 
 const DAY = 24 * 3600 * 1000
 const NOW = Date.parse("2026-06-01T00:00:00Z")
@@ -23,6 +24,10 @@ const leaf = issueCertificate(old, {
   usages: ["server", "client"],
   validity: life(-1, 100),
 })
+
+const pkcs8 = { type: "pkcs8", format: "pem" } as const
+const x25519 = generateKeyPairSync("x25519").privateKey.export(pkcs8).toString()
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(pkcs8).toString()
 
 const OPENSSL_CA = `-----BEGIN CERTIFICATE-----
 MIIBeDCCAR+gAwIBAgIUbjkH882oPsncacK5dQ2+QzJf5LswCgYIKoZIzj0EAwIw
@@ -98,6 +103,25 @@ test.each([
   const found = authorityProblems("server-ca", old.certPem, { certPem, keyPem }, NOW)
   expect(found.unusable.map((text) => unusable.find((part) => text.includes(part)) ?? text)).toEqual([...unusable])
   expect(found.untrusted.map((text) => untrusted.find((part) => text.includes(part)) ?? text)).toEqual([...untrusted])
+})
+
+test("an authority with an RSA key signs certificates that are verified", () => {
+  const authority = createCa({ commonName: "rsa", validity: TEN_YEARS, keyPem: rsa })
+  const subject = { commonName: "a", organizations: [] }
+  const { certPem } = issueCertificate(authority, { subject, usages: ["server"], validity: life(-1, 9) })
+  expect(verifyCertificate(certPem, authority.certPem, { now: NOW })).toMatchObject({ ok: true })
+  const bundle =
+    authority.certPem + createCa({ commonName: "rsa", validity: TEN_YEARS, keyPem: rsa, issuer: old }).certPem
+  expect(authorityProblems("server-ca", old.certPem, { certPem: bundle, keyPem: rsa }, NOW)).toEqual({
+    unusable: [],
+    untrusted: [],
+  })
+})
+
+test("no certificate is signed with a key of another kind", () => {
+  expect(() => createCa({ commonName: "new", validity: TEN_YEARS, keyPem: x25519 })).toThrow(
+    "expected ECDSA, RSA or Ed25519, current type is x25519",
+  )
 })
 
 test.each([

@@ -3,7 +3,7 @@
  * validateBootstrap, whose words these are.
  */
 import { X509Certificate } from "node:crypto"
-import { belongTogether, type CertificatePair } from "./certificate.ts"
+import { belongTogether, canSign, type CertificatePair } from "./certificate.ts"
 import { splitPem, verifyCertificate } from "./verify.ts"
 
 export interface AuthorityProblems {
@@ -22,12 +22,13 @@ export function authorityProblems(name: string, old: string, next: CertificatePa
   const [first] = certificates
   if (first === undefined || !isReadable(first))
     return { unusable: [`${name}: the file holds no certificate in PEM`], untrusted: [] }
-  const { ca, validFrom, validTo } = new X509Certificate(first)
+  const { ca, publicKey, validFrom, validTo } = new X509Certificate(first)
   const unusable = [
     ...(belongTogether({ ...next, certPem: first })
       ? []
       : [`${name}: new CA cert and key cannot be loaded as X509KeyPair`]),
     ...(certificates.every(isReadable) ? [] : [`${name}: a certificate behind the first cannot be read`]),
+    ...(canSign(publicKey) ? [] : [`${name}: its key is none of ECDSA, RSA or Ed25519, so it cannot sign here`]),
     ...(ca ? [] : [`${name}: the first certificate is not that of an authority`]),
     ...(now < Date.parse(validFrom) || now > Date.parse(validTo)
       ? [`${name}: the first certificate is valid from ${validFrom} until ${validTo} only`]
