@@ -21,6 +21,7 @@ import {
 } from "./certificate.ts"
 import { isSelfIssued } from "./new-authority.ts"
 import { readPair, writePair } from "./pair-files.ts"
+import { subjectKeyOf } from "./subject-key.ts"
 import type { Subject } from "./subject.ts"
 import { needsRenewal, splitPem, verifyCertificate } from "./verify.ts"
 
@@ -121,8 +122,10 @@ function loadOrCreateCa(
   if (isComplete(found) && belongTogether(found)) {
     // An authority that another one has signed is renewed by whoever has the key of that.
     if (!needsRenewal(found.certPem, now) || !isSelfIssued(found.certPem)) return found
-    // Same key and same name: what it has signed stays valid, and clients that trust the old certificate trust the new
-    // one's signatures.
+    const renewed = renewedCa(found, now)
+    if (renewed === undefined) return found
+    if (dir !== undefined) writePair(dir, name, renewed, { sync: true })
+    return renewed
   } else if (found.certPem !== undefined) {
     const fault =
       found.keyPem === undefined ? `${name}.key is missing` : `${name}.crt and ${name}.key do not belong together`
@@ -132,7 +135,7 @@ function loadOrCreateCa(
     )
   }
   const pair = createCa({
-    commonName: commonNameOf(found.certPem) ?? `k3ts-${name}@${Math.floor(now / 1000)}`,
+    commonName: `k3ts-${name}@${Math.floor(now / 1000)}`,
     validity: validity(now, CA_LIFE),
     keyPem: found.keyPem ?? newKey(),
   })
@@ -140,8 +143,21 @@ function loadOrCreateCa(
   return pair
 }
 
-const commonNameOf = (certPem: string | undefined): string | undefined =>
-  certPem === undefined ? undefined : /^CN=(.*)$/m.exec(new X509Certificate(certPem).subject)?.[1]
+/**
+ * An authority with the same key and the same names, so that what it has signed stays valid, and clients that trust the
+ * old certificate trust the new one's signatures. What stands behind it in its file is kept. Undefined where the names
+ * would be others, as those of an authority that another program has made: whoever made it renews it.
+ */
+function renewedCa({ certPem, keyPem }: CertificatePair, now: number): CertificatePair | undefined {
+  const old = new X509Certificate(certPem)
+  const commonName = /^CN=(.*)$/m.exec(old.subject)?.[1] ?? ""
+  const made = createCa({ commonName, validity: validity(now, CA_LIFE), keyPem })
+  const next = new X509Certificate(made.certPem)
+  const keys = [old, next].map((certificate) => subjectKeyOf(certificate)?.toString("hex"))
+  if (next.subject !== old.subject || keys[0] !== keys[1]) return undefined
+  const others = splitPem(certPem).slice(1)
+  return { certPem: [made.certPem, ...others.map((pem) => `${pem}\n`)].join(""), keyPem }
+}
 
 const isComplete = (pair: { certPem: string | undefined; keyPem: string | undefined }): pair is CertificatePair =>
   pair.certPem !== undefined && pair.keyPem !== undefined

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { X509Certificate } from "node:crypto"
+import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto"
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parse } from "yaml"
 import { seededRandom } from "../clock/random.ts"
 import { addressBytes } from "./address.ts"
-import { belongTogether, newPrivateKey } from "./certificate.ts"
+import { belongTogether, createCa, encodeCertificate, newPrivateKey } from "./certificate.ts"
+import { oid, sequence, set, utf8String } from "./der.ts"
 import { openClusterPki } from "./cluster-pki.ts"
 import { kubeconfigYaml } from "./kubeconfig.ts"
 import { subjectOf } from "./subject.ts"
@@ -125,6 +126,40 @@ describe("the files of a cluster", () => {
     expect(
       verifyCertificate(after.issue(admin).certPem, before.authorities["client-ca"].certPem, { now: later }).ok,
     ).toBe(true)
+  })
+
+  test("an authority is renewed with what stands behind it in its file", () => {
+    const before = openClusterPki({ dir, now: () => NOW }).authorities["server-ca"]
+    const behind = createCa({
+      commonName: "behind",
+      validity: { notBefore: new Date(NOW), notAfter: new Date(NOW + DAY) },
+    })
+    writeFileSync(join(dir, "server-ca.crt"), before.certPem + behind.certPem)
+    const after = openClusterPki({ dir, now: () => NOW + 3000 * DAY }).authorities["server-ca"].certPem
+    expect(after).not.toContain(before.certPem)
+    expect(after).toEndWith(behind.certPem)
+  })
+
+  test("an authority that another program has made is not renewed under other names", () => {
+    // given an authority with an organization, and without a name for its key
+    const { keyPem } = openClusterPki({ dir, now: () => NOW }).authorities["server-ca"]
+    const attribute = (type: string, text: string) => set(sequence(oid(type), utf8String(text)))
+    const subject = sequence(attribute("2.5.4.10", "Example"), attribute("2.5.4.3", "made-elsewhere"))
+    const pem = encodeCertificate({
+      subject,
+      issuer: subject,
+      spki: createPublicKey(keyPem).export({ type: "spki", format: "der" }),
+      validity: { notBefore: new Date(NOW), notAfter: new Date(NOW + 10 * DAY) },
+      extensions: [],
+      signer: createPrivateKey(keyPem),
+    })
+    const certificate = join(dir, "server-ca.crt")
+    writeFileSync(certificate, pem)
+    // when it is about to end
+    const pki = openClusterPki({ dir, now: () => NOW + 9 * DAY })
+    // then
+    expect(pki.authorities["server-ca"].certPem).toBe(pem)
+    expect(readFileSync(certificate, "utf8")).toBe(pem)
   })
 
   test("a new name in the request makes a new certificate", () => {
