@@ -5,8 +5,8 @@ import * as https from "node:https"
 import type { AddressInfo } from "node:net"
 import { pipeline } from "node:stream/promises"
 import type { Logger } from "../../../pkg/log/log.ts"
-import { compileRe2 } from "../../../pkg/re2/re2.ts"
 import type { RegistryTls } from "./registries.ts"
+import { renaming, rewritten } from "./repository-names.ts"
 
 export interface RewritingProxyOptions {
   /** The endpoint that is asked, `https://registry.example.org:5000`, with or without a path. */
@@ -114,24 +114,6 @@ function pathAfter(prefix: string, url: string): string | undefined {
   return url === prefix || url.startsWith(`${prefix}/`) || url.startsWith(`${prefix}?`)
     ? url.slice(prefix.length)
     : undefined
-}
-
-/** The parts of a registry's API behind the name of a repository. Source: OCI distribution-spec, Endpoints. */
-const REPOSITORY = /^\/(.+)(\/(?:manifests|blobs|tags|referrers)\/.*)$/
-
-/** Returns a path of the registry's API, behind `/v2`, with the name of the repository changed by `rename`. */
-export function rewritten(path: string, rename: (repository: string) => string): string {
-  const [, repository, rest] = REPOSITORY.exec(path) ?? []
-  return repository === undefined ? path : `/${rename(repository)}${rest}`
-}
-
-/** Returns a function that applies the first pattern that matches a name. @throws Error for a pattern that is not RE2 */
-export function renaming(rewrite: Readonly<Record<string, string>>): (repository: string) => string {
-  const rules = Object.entries(rewrite).map(([pattern, to]) => ({ pattern: compileRe2(pattern), to }))
-  return (repository) => {
-    const rule = rules.find(({ pattern }) => pattern.matcher(repository).find())
-    return rule === undefined ? repository : rule.pattern.matcher(repository).replaceAll(rule.to)
-  }
 }
 
 const secure = (tls: RegistryTls | undefined): https.AgentOptions => ({
