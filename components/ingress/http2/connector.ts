@@ -129,6 +129,9 @@ class ClientStream implements Upstream {
   #trailers: readonly Field[] = []
   #wantsTrailers = false
   #isReleased = false
+  #isAnswered = false
+  /** Bytes of the answer's body that must still come; undefined for any number. Before the head there may be none. */
+  #left: number | undefined = 0
 
   constructor(session: Session) {
     this.#session = session
@@ -162,13 +165,16 @@ class ClientStream implements Upstream {
       this.#respond(answer, method, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0),
     )
     stream.on("data", (chunk: Buffer) => {
+      if (this.#left !== undefined && (this.#left -= chunk.length) < 0) return this.#reject()
       this.#handlers?.data(chunk)
       this.#handlers?.flush()
     })
     stream.on("trailers", (trailers) => (received = trailersOf(trailers)))
     stream.on("end", () => {
       // A stream that was reset has not ended properly.
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR || stream.rstCode === undefined) this.#complete(received)
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && stream.rstCode !== undefined) return
+      if (!this.#isAnswered || (this.#left ?? 0) > 0) this.#reject()
+      else this.#complete(received)
     })
     stream.on("drain", () => this.#handlers?.drained())
     stream.on("error", () => undefined)
@@ -222,7 +228,9 @@ class ClientStream implements Upstream {
       : length !== undefined && /^\d{1,15}$/.test(length)
         ? { kind: "length", length: Number(length) }
         : { kind: "chunked" }
-    if (status < 200 || status > 999) return this.#fail("the endpoint's answer is not understood")
+    if (status < 200 || status > 999) return this.#reject()
+    this.#isAnswered = true
+    this.#left = framing.kind === "length" ? framing.length : framing.kind === "none" ? 0 : undefined
     this.#handlers?.head({ status, reason: "", fields, framing, keepAlive: true })
     this.#handlers?.flush()
   }
@@ -231,6 +239,15 @@ class ClientStream implements Upstream {
     const handlers = this.#handlers
     this.#handlers = undefined
     handlers?.end(trailers)
+  }
+
+  /**
+   * Gives up an answer that breaks the protocol. A body that is not as long as its head says would move the border of
+   * the client's next answer over HTTP/1.1, which may be that of another backend.
+   */
+  #reject(): void {
+    this.#fail("the endpoint's answer is not understood")
+    if (this.#stream !== undefined) cutOff(this.#stream)
   }
 
   #fail(reason: string): void {
