@@ -136,6 +136,12 @@ describe("k3ts snapshot restore", () => {
       stderr: expect.stringContaining("it has another cluster than the snapshot"),
     })
 
+    // given none
+    for (const name of ["none", "/there/is/none"])
+      expect((await snapshot("restore", two.dataDir, name)).stderr).toBe(
+        `k3ts: there is no snapshot ${name}: k3ts snapshot list shows them\n`,
+      )
+
     // given another cluster whose database cannot be read, then the authorities are compared
     const database = join(two.dataDir, "server/db/state.db")
     const intact = readFileSync(database)

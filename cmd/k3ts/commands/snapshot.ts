@@ -119,9 +119,13 @@ const restore = defineCommand({
           replaceCluster: flags["replace-cluster"],
           now: realClock.now(),
         })
-      const { index, revision, old } = await (wanted.includes("/")
-        ? withFile(wanted, restoring)
-        : (s3 ?? folderOf(flags, flags["data-dir"])).open(wanted, restoring))
+      const { index, revision, old } = await (
+        wanted.includes("/")
+          ? withFile(wanted, restoring)
+          : (s3 ?? folderOf(flags, flags["data-dir"])).open(wanted, restoring)
+      ).catch((err: unknown) => {
+        throw isMissing(err, wanted) ? new Error(`there is no snapshot ${wanted}: k3ts snapshot list shows them`) : err
+      })
       if (old !== undefined) print(`What was there is in ${old}\n`)
       print(
         `Restored ${index.objects} objects of ${formatTime(index.time)} into ${flags["data-dir"]}; revisions go on at ` +
@@ -129,6 +133,12 @@ const restore = defineCommand({
       )
     }),
 })
+
+/** Whether the snapshot itself is not there, in the folder or under its path. */
+const isMissing = (err: unknown, wanted: string): boolean => {
+  const { code, path = "" } = err as NodeJS.ErrnoException
+  return code === "ENOENT" && path.endsWith(wanted)
+}
 
 const remove = defineCommand({
   summary: "Delete snapshots",
