@@ -13,7 +13,6 @@ import {
   COLUMNS,
   damaged,
   DELETE,
-  FORMAT_WITH_ENCRYPTION,
   isLinked,
   rowSum,
   SELDOM_READ,
@@ -28,10 +27,11 @@ import { forgetHolder } from "./sqlite-holder.ts"
 import { LiveList } from "./sqlite-live.ts"
 import { checkChain } from "./sqlite-load.ts"
 import { openStore, type OpenOptions } from "./sqlite-open.ts"
-import { StorageError, type StorageEvent, type StoreImage } from "./storage.ts"
+import type { StorageError, StorageEvent, StoreImage } from "./storage.ts"
 import { reencryptRows, type Reencryption } from "./sqlite-reencrypt.ts"
 import { type Elsewhere, type ParseObject, StoredObject } from "./stored-object.ts"
-import { IDENTITY, isSealed, opened, sealed, type ValueTransformer } from "./value-transformer.ts"
+import { SqliteValues } from "./sqlite-values.ts"
+import { isSealed, type ValueTransformer } from "./value-transformer.ts"
 
 /** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
 const RECENT = 2048
@@ -67,9 +67,7 @@ export class SqliteStorage extends LogStorage {
   readonly #live: LiveList
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
-  #transformer: ValueTransformer | undefined
-  /** Whether a value has been read that would now be written otherwise. */
-  #someStale = false
+  readonly #values: SqliteValues
   /** Revision of the newest row that is part of the log's chain. */
   #linked: number
   /** The number of objects, and the sum of their revisions. Each row records both. */
@@ -89,6 +87,7 @@ export class SqliteStorage extends LogStorage {
     const { db, state } = openStore(options)
     this.#file = file
     this.#db = db
+    this.#values = new SqliteValues(db)
     try {
       if (options.transformer !== undefined) this.useTransformer(options.transformer)
       this.#begin = db.prepare("BEGIN IMMEDIATE")
@@ -146,29 +145,16 @@ export class SqliteStorage extends LogStorage {
   }
 
   override image(): StoreImage {
-    const transformer = this.#transformer ?? IDENTITY
-    return {
-      ...super.image(),
-      valueOf: (stored) => {
-        const { key, revision } = stored
-        try {
-          return sealed(transformer, stored.json, { key, revision })
-        } catch (err) {
-          // What cannot be decrypted now may be so again with the right keys: it is passed on as it is.
-          const [row] = this.#row.rows(revision)
-          if (row === undefined) throw err
-          return checkRow(row, this.#file)[8]
-        }
-      },
+    const onDisk = (revision: number) => {
+      const [row] = this.#row.rows(revision)
+      return row && checkRow(row, this.#file)[8]
     }
+    return { ...super.image(), valueOf: this.#values.writer(onDisk) }
   }
 
   /** Encrypts and decrypts with this transformer from now on; undefined: values are written as JSON. */
   useTransformer(transformer: ValueTransformer | undefined): void {
-    this.#transformer = transformer
-    // What is deleted or overwritten is overwritten with zeros. It costs a page write here and there.
-    this.#db.exec(`PRAGMA secure_delete = ${transformer === undefined ? "OFF" : "ON"}`)
-    if (transformer !== undefined) this.#db.exec(`PRAGMA user_version = ${FORMAT_WITH_ENCRYPTION}`)
+    this.#values.use(transformer)
   }
 
   /**
@@ -176,18 +162,12 @@ export class SqliteStorage extends LogStorage {
    * would now be written otherwise; what could not be decrypted is tried again whenever it is asked for.
    */
   openSealed(): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
-    const kept = this.live.startingWith("").filter((stored) => !stored.seldomRead)
-    this.#someStale = false
-    return { failures: kept.flatMap((stored) => failureOf(() => stored.json) ?? []), someStale: this.#someStale }
+    return this.#values.openAll(this.live.startingWith("").filter((stored) => !stored.seldomRead))
   }
 
   /** The encrypted values on the disk, in steps of a few. */
-  *sealedValues(): Iterable<Uint8Array> {
-    const some = this.#db.prepare<readonly [rev: number, value: Uint8Array]>(
-      `SELECT rev, value FROM log WHERE rev > ? AND substr(value, 1, 1) = x'6b' ORDER BY rev LIMIT 100`,
-    )
-    for (let rows = some.rows(-1); rows.length > 0; rows = some.rows(rows.at(-1)![0]))
-      for (const [, value] of rows) yield value
+  sealedValues(): Iterable<Uint8Array> {
+    return this.#values.sealed()
   }
 
   /**
@@ -198,10 +178,9 @@ export class SqliteStorage extends LogStorage {
    */
   async reencrypt(signal: AbortSignal): Promise<Reencryption> {
     this.commitNow()
-    const { clock } = this
-    const transformer = this.#transformer ?? IDENTITY
+    const { transformer } = this.#values
     try {
-      const done = await reencryptRows({ db: this.#db, file: this.#file, clock, transformer, signal })
+      const done = await reencryptRows({ db: this.#db, file: this.#file, clock: this.clock, transformer, signal })
       if (!signal.aborted) this.#db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
       return done
     } catch (err) {
@@ -210,8 +189,7 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected override valueOf(stored: StoredObject): Uint8Array {
-    const transformer = this.#transformer
-    return transformer === undefined ? stored.json : sealed(transformer, stored.json, stored)
+    return this.#values.seal(stored)
   }
 
   protected persist(writes: readonly StagedWrite[]): void {
@@ -360,17 +338,10 @@ export class SqliteStorage extends LogStorage {
     const seldomRead = (code & SELDOM_READ) !== 0
     const { parse } = this.#elsewhere
     // Decrypted when it is asked for: a value that cannot be decrypted must not keep the others from being served.
-    const content =
-      this.#transformer === undefined && !isSealed(value)
-        ? { json: value, parse }
-        : { elsewhere: { read: () => this.#opened(value, key, revision), isReadOnce: true, parse } }
+    const content = this.#values.isPlain(value)
+      ? { json: value, parse }
+      : { elsewhere: { read: () => this.#values.open(value, { key, revision }), isReadOnce: true, parse } }
     return new StoredObject({ key, revision, created, time, seldomRead }, content, this.frozen)
-  }
-
-  #opened(value: Uint8Array, key: string, revision: number): Uint8Array {
-    const { json, stale } = opened(this.#transformer ?? IDENTITY, value, { key, revision })
-    this.#someStale ||= stale
-    return json
   }
 
   /**
@@ -403,7 +374,7 @@ export class SqliteStorage extends LogStorage {
       const [row] = this.#row.rows(revision)
       if (row === undefined) throw damaged(this.#file, `revision ${revision} is missing`)
       const [, key, , , , , , , value] = checkRow(row, this.#file)
-      return this.#opened(value, key, revision)
+      return this.#values.open(value, { key, revision })
     })
   }
 
@@ -425,15 +396,5 @@ export class SqliteStorage extends LogStorage {
     const error = storageErrorFrom(err, action, this.#file)
     if (error.code === "damaged") this.#damage = error
     return error
-  }
-}
-
-function failureOf(run: () => unknown): StorageError | undefined {
-  try {
-    run()
-    return undefined
-  } catch (err) {
-    if (err instanceof StorageError) return err
-    throw err
   }
 }
