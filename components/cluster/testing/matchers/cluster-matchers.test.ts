@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Deployment, Job, Namespace, Node, startCluster, type Cluster } from "../testing.ts"
+import { ConfigMap, Deployment, Job, Namespace, Node, startCluster, type Cluster } from "../testing.ts"
 import { matchers } from "./cluster-matchers.ts"
 
 const web = (image: string, replicas = 2) => ({
@@ -91,6 +91,21 @@ describe("toHaveEvent", () => {
       { about: await cluster.get(Node, "node-0"), reason: "NodeReady" },
     ])
       expect([event, (await matchers.toHaveEvent(cluster, event)).pass]).toEqual([event, true])
+  })
+
+  test("takes an object for itself, and not for another kind of the same name", async () => {
+    // given Events about the pod web alone
+    await using cluster = await crashing()
+    await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "web" } })
+    await cluster.advance("1m")
+    // when it is asked for the ConfigMap
+    const about = await cluster.get(ConfigMap, "web")
+    const { pass, message } = await matchers.toHaveEvent(cluster, { about })
+    // then
+    expect(pass).toBe(false)
+    expect(message()).toStartWith(
+      'Expected an Event with {"about":{"kind":"ConfigMap","namespace":"default","name":"web"}}; the last of ',
+    )
   })
 
   test("looks now, and for as long as it is told", async () => {

@@ -4,7 +4,7 @@ import { TestClusterError } from "../caller.ts"
 import { Cluster } from "../cluster.ts"
 import type { EventuallyOptions } from "../verbs/eventually.ts"
 import { refOf, type Reference } from "../verbs/selection.ts"
-import { eventsOf, lastEvents, wantedEvent, type EventMatch } from "./events.ts"
+import { eventsOf, lastEvents, matchInWords, wantedEvent, type EventMatch } from "./events.ts"
 import { podsOf } from "./pods-of.ts"
 import { whyNotReady } from "./readiness.ts"
 
@@ -64,15 +64,12 @@ async function toHaveEvent(
   const seen = () => lastEvents(events, event)
   return {
     pass: failure === undefined,
-    message: () =>
-      `Expected ${failure === undefined ? "no" : "an"} Event with ${JSON.stringify(event, inWords)}; ${seen()}`,
+    message: () => `Expected ${failure === undefined ? "no" : "an"} Event with ${matchInWords(event)}; ${seen()}`,
   }
 }
 
 /** For `expect.extend`. */
 export const matchers = { toBecomeReady, toHaveEvent }
-
-const inWords = (_key: string, value: unknown): unknown => (value instanceof RegExp ? String(value) : value)
 
 /** Returns why a check did not hold in time; undefined when it did. Other failures are the test's. */
 async function unlessHolds(

@@ -1,10 +1,11 @@
 import { Event } from "../../../../pkg/api/core/v1/event.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { Cluster } from "../cluster.ts"
 import { refOf, type Reference } from "../verbs/selection.ts"
 
 /** Which Event is looked for; a field that is left out matches all. */
 export interface EventMatch {
-  /** The object that it is about. */
+  /** The object that it is about. A reference by name alone means objects of any kind. */
   readonly about?: Reference
   /** The kind of that object. */
   readonly kind?: string
@@ -32,6 +33,15 @@ export function wantedEvent({ about, kind, type, reason, message }: EventMatch):
     (message === undefined || isMessage(event.message ?? "", message))
 }
 
+/** Returns which Event is looked for, in JSON: of an object that was given as a whole only kind and name. */
+export const matchInWords = (event: EventMatch): string =>
+  JSON.stringify(event, (_key, value: unknown) => {
+    if (value instanceof RegExp) return String(value)
+    if (!isObject(value)) return value
+    const { kind, metadata } = value
+    return { kind, namespace: metadata.namespace, name: metadata.name }
+  })
+
 /** Returns the last Events in words: those about the object that is meant, if there are any, else all. */
 export function lastEvents(events: readonly Event[], { about }: EventMatch): string {
   const own = events.filter(aboutTest(about))
@@ -49,9 +59,15 @@ const inWords = ({ type, reason, involvedObject: { kind, namespace, name }, mess
 function aboutTest(about: Reference | undefined): (event: Event) => boolean {
   if (about === undefined) return () => true
   const { name, namespace } = refOf({ ...Event, kind: "object" }, about)
+  const kind = isObject(about) ? about.kind : undefined
   return ({ involvedObject }) =>
-    involvedObject.name === name && (involvedObject.namespace || "default") === (namespace ?? "default")
+    involvedObject.name === name &&
+    (kind === undefined || involvedObject.kind === kind) &&
+    (involvedObject.namespace || "default") === (namespace ?? "default")
 }
+
+const isObject = (value: unknown): value is Pick<KubeObject, "metadata"> & Partial<Pick<KubeObject, "kind">> =>
+  typeof value === "object" && value !== null && "metadata" in value
 
 /** A pattern with the flag `g` would begin where its last match ended. */
 const isMessage = (message: string, wanted: string | RegExp): boolean =>
