@@ -394,7 +394,10 @@ HEAD
 
 stop_command() {
   case "$manager" in
-    systemd) echo "if [ -d /run/systemd/system ]; then systemctl stop $service; fi" ;;
+    systemd)
+      # A removal that was interrupted is run once more: then there may be no unit to stop.
+      echo "if [ -d /run/systemd/system ] && systemctl cat $service >/dev/null 2>&1; then systemctl stop $service; fi"
+      ;;
     openrc) echo "rc-service $service stop || true" ;;
   esac
 }

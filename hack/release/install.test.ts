@@ -283,6 +283,31 @@ describe.skipIf(!isRoot)("install.sh", () => {
     expect([...readdirSync(bin), ...readdirSync(units)]).toEqual([])
   })
 
+  test.each([
+    {
+      title: "goes on where an interrupted one has removed the unit",
+      systemctl: "exit 1",
+      wants: { status: 0, left: [] },
+    },
+    {
+      title: "removes nothing while the service cannot be stopped",
+      systemctl: '[ "$1" != stop ]',
+      wants: { status: 1, left: ["k3ts", "k3ts-killall.sh", "k3ts-uninstall.sh"] },
+    },
+  ])("a removal $title", async ({ systemctl, wants }) => {
+    // given a machine that systemd runs
+    const { bin, install } = machine()
+    await install()
+    const script = readFileSync(join(bin, "k3ts-uninstall.sh"), "utf8").replaceAll("/run/systemd/system", bin)
+    const tools = mkdtempSync(join(scratch, "tools-"))
+    writeFileSync(join(tools, "systemctl"), `#!/bin/sh\n[ "$1" = daemon-reload ] && exit 0\n${systemctl}\n`)
+    chmodSync(join(tools, "systemctl"), 0o755)
+    // when
+    const { status } = spawnSync("sh", ["-s"], { input: script, env: { PATH: `${tools}:${process.env["PATH"]}` } })
+    // then
+    expect<object>({ status, left: readdirSync(bin).sort() }).toEqual(wants)
+  })
+
   test("leaves scripts that know where the service keeps its data", async () => {
     const { bin, install } = machine()
     await install({ K3TS_WRITE_KUBECONFIG: "/root/a" }, ["--data-dir=/srv/a b"])
