@@ -358,6 +358,7 @@ export class Exchange implements Watched {
       ],
       framing: this.#request.method === "HEAD" ? { kind: "none" } : { kind: "length", length: body.length },
     })
+    if (this.#isOver) return // the client's stream was closed already
     if (this.#request.method !== "HEAD") this.#client.write(body)
     this.#client.end([])
     this.#finish()
