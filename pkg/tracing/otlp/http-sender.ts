@@ -39,6 +39,12 @@ export function httpSender(settings: OtlpSettings, clock: Clock): Sender {
       }
       // The listener stays, since a failed connection can emit another error.
       outgoing.on("error", failed)
+      // No response follows 101, and the connection ends without an error.
+      outgoing.once("upgrade", (_incoming, socket) => {
+        socket.on("error", () => undefined)
+        socket.destroy()
+        failed(new Error("the collector switched protocols without a request to do so"))
+      })
       outgoing.once("response", (incoming) => {
         incoming.on("error", failed)
         incoming.once("end", () => {

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, status, type sendUnaryData, type ServerUnaryCall } from "@grpc/grpc-js"
 import { expect, test } from "bun:test"
 import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import { createServer as createTcpServer, type AddressInfo } from "node:net"
 import { gunzipSync } from "node:zlib"
 import { realClock } from "../../clock/real.ts"
 import { grpcSender } from "./grpc-sender.ts"
@@ -117,4 +117,19 @@ test("a collector that is not there is a temporary failure", async () => {
   const failed: unknown = await sender.send(REQUEST).catch((err: unknown) => err)
   expect(failed).toMatchObject({ name: "SendError", isTemporary: true })
   sender.close()
+})
+
+test("a collector that switches protocols unasked is a temporary failure", async () => {
+  const answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+  const server = createTcpServer((socket) => void socket.once("data", () => socket.end(answer)))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  const sender = httpSender(
+    settings({ protocol: "http/json", endpoint: `http://127.0.0.1:${port}/v1/traces` }),
+    realClock,
+  )
+  const failed: unknown = await sender.send(REQUEST).catch((err: unknown) => err)
+  expect(failed).toMatchObject({ name: "SendError", isTemporary: true })
+  sender.close()
+  server.close()
 })
