@@ -62,17 +62,21 @@ export async function openStorage(
     ? await (await import("./encryption/load.ts")).loadEncryption(dir, config, tools)
     : undefined
   const plugins = loaded?.plugins ?? []
-  const store = new SqliteStorage({
-    file,
-    transformer: loaded?.transformer,
-    parse: parseStored,
-    evidence: clusterStateIn(dir),
-    acceptLoss: acceptDataLoss,
-    clock,
-    frozen,
-    onProblem,
-    ...(historyBytes === undefined ? {} : { historyBytes }),
-  })
+  const store = orClose(
+    plugins,
+    () =>
+      new SqliteStorage({
+        file,
+        transformer: loaded?.transformer,
+        parse: parseStored,
+        evidence: clusterStateIn(dir),
+        acceptLoss: acceptDataLoss,
+        clock,
+        frozen,
+        onProblem,
+        ...(historyBytes === undefined ? {} : { historyBytes }),
+      }),
+  )
   if (plugins.length > 0) await learnKeys(store, plugins)
   const { failures: unreadable, someStale } = store.openSealed()
   if (unreadable.length > 0)
@@ -95,6 +99,16 @@ export async function openStorage(
       await (await opened)?.close()
       for (const plugin of plugins) plugin.close()
     },
+  }
+}
+
+/** Closes the plugins when `open` throws: they would be asked for ever. */
+function orClose<T>(plugins: readonly KmsPlugin[], open: () => T): T {
+  try {
+    return open()
+  } catch (err) {
+    for (const plugin of plugins) plugin.close()
+    throw err
   }
 }
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import { systemRandom } from "../../../../pkg/clock/random.ts"
 import { realClock } from "../../../../pkg/clock/real.ts"
 import { silent } from "../../../../pkg/log/log.ts"
@@ -24,7 +25,7 @@ const secretOf = (value: string) => ({
   author: "test",
 })
 
-function open(timeout: string) {
+function open(timeout: string, clock: Clock = realClock) {
   const file = join(dir, "encryption.yaml")
   writeFileSync(
     file,
@@ -39,7 +40,7 @@ resources:
   )
   return openStorage(
     join(dir, "server"),
-    { clock: realClock, random: systemRandom, log: silent },
+    { clock, random: systemRandom, log: silent },
     { encryption: { secrets: false, provider: "secretbox", file } },
   )
 }
@@ -70,6 +71,28 @@ test("Secrets are encrypted with a KMS plugin behind its socket, over restarts o
   ])
   await store.stop()
   store.storage.close()
+  plugin.forceShutdown()
+})
+
+test("a plugin is not asked any more where the store cannot be opened", async () => {
+  // given a file that is no store, and a clock that tells which timers are left
+  const plugin = await serveKms(new FakeKms(), join(dir, "kms.sock"))
+  mkdirSync(join(dir, "server/db"), { recursive: true })
+  writeFileSync(join(dir, "server/db/state.db"), "no store".repeat(1000))
+  const timers = new Set<Timer>()
+  const clock: Clock = {
+    ...realClock,
+    setTimeout(run, ms, ...purpose) {
+      const timer = realClock.setTimeout(run, ms, ...purpose)
+      const counted = { ...timer, cancel: () => void (timer.cancel(), timers.delete(counted)) }
+      timers.add(counted)
+      return counted
+    },
+  }
+  // when
+  await expect(open("3s", clock)).rejects.toThrow(/damaged/)
+  // then
+  expect(timers.size).toBe(0)
   plugin.forceShutdown()
 })
 
