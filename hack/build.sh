@@ -7,8 +7,7 @@ source hack/identity.sh
 # Everything that the binary is made of, as one checksum.
 inputs() {
   printf '%s\n' "$version" "$commit" "$tree_state" "$date" "$("$bun" --version)"
-  find cmd components pkg manifests package-lock.json tsconfig.json hack/{build,compile,identity}.sh hack/images.ts \
-    -type f ! -name '*.test.ts' -print0 |
+  find "${sources[@]}" -type f ! -name '*.test.ts' -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum /bin/busybox
 }
 
