@@ -5,6 +5,7 @@ import { silent } from "../../../pkg/log/log.ts"
 import { RewritingProxy } from "./rewriting-proxy.ts"
 
 const RULES = { "^library/(.*)$": "hub/$1" }
+const SWITCHED = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
 
 describe("RewritingProxy", () => {
   let registry: Server
@@ -23,6 +24,7 @@ describe("RewritingProxy", () => {
     registry = createServer((request, response) => {
       asked.push({ url: request.url, authorization: request.headers.authorization })
       if (request.url?.includes("slow") === true) response.once("close", left.resolve)
+      else if (request.url?.includes("switched") === true) request.socket.end(SWITCHED)
       else if (request.url?.includes("moved") === true) response.writeHead(307, { location: "/elsewhere" }).end()
       else response.writeHead(200, { "docker-content-digest": "sha256:ab" }).end("body")
     })
@@ -72,6 +74,11 @@ describe("RewritingProxy", () => {
     pull.abort()
     await expect(answer).rejects.toThrow()
     await left.promise
+  })
+
+  test("answers 502 when the endpoint switches protocols unasked", async () => {
+    await start()
+    expect((await fetch(`${proxy.url}/switched/manifests/1`)).status).toBe(502)
   })
 
   test("answers 502 when the endpoint cannot be reached, so that containerd tries the next one", async () => {

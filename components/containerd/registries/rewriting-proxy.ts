@@ -91,7 +91,14 @@ export class RewritingProxy {
     return new Promise((resolve, reject) => {
       const send = target.protocol === "http:" ? http.request : https.request
       const asked = send(target, { method: request.method, headers, agent: this.#agent, timeout: IDLE_MS })
-      asked.once("response", resolve).once("error", reject)
+      // The listener stays, since a failed connection can emit another error.
+      asked.once("response", resolve).on("error", reject)
+      // No response follows 101, and the connection ends without an error.
+      asked.once("upgrade", (_answer, socket) => {
+        socket.on("error", () => undefined)
+        socket.destroy()
+        reject(new Error("the endpoint switched protocols without a request to do so"))
+      })
       asked.once("timeout", () => asked.destroy(new Error(`no answer within ${IDLE_MS / 1000} s`)))
       response.once("close", () => {
         if (!response.writableFinished) asked.destroy()
