@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, wri
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { SnapshotFolder } from "./folder.ts"
+import type { SnapshotSource } from "./format.ts"
 import { packSnapshot } from "./pack.ts"
 import { prune } from "./store.ts"
 
@@ -61,6 +62,22 @@ describe("a folder of snapshots", () => {
 
     // then only the last is left
     expect(readdirSync(path).sort()).toEqual([`.other.${process.ppid}.part`, "a"])
+  })
+
+  test("is listed although a snapshot is deleted meanwhile", async () => {
+    // given a snapshot that goes away while the one before is read
+    class Deleting extends SnapshotFolder {
+      override open<T>(name: string, use: (source: SnapshotSource) => Promise<T>): Promise<T> {
+        rmSync(join(path, name === "a" ? "b" : "a"))
+        return super.open(name, use)
+      }
+    }
+    const folder = new Deleting(path)
+    mkdirSync(path)
+    for (const name of ["a", "b"]) writeFileSync(join(path, name), "")
+
+    // then the one that is left is listed
+    expect((await folder.list()).map(({ name }) => name)).toEqual(readdirSync(path))
   })
 
   test("follows no symbolic link, and takes no path for a name", async () => {

@@ -1,4 +1,4 @@
-import { constants, readdirSync, rmSync, statfsSync } from "node:fs"
+import { constants, readdirSync, rmSync, statfsSync, type Stats } from "node:fs"
 import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import process from "node:process"
@@ -44,7 +44,8 @@ export class SnapshotFolder implements SnapshotStore {
     try {
       await mkdir(this.#path, { recursive: true, mode: 0o700 })
       this.#removeAbandoned()
-      if (await exists(target)) throw new SnapshotError(`it exists already; delete it, or choose another name`)
+      if ((await statIfExists(target)) !== undefined)
+        throw new SnapshotError(`it exists already; delete it, or choose another name`)
       await this.#write(aside, parts)
       const content = await withFile(aside, verifySnapshot)
       const { size } = await lstat(aside)
@@ -65,7 +66,9 @@ export class SnapshotFolder implements SnapshotStore {
     for (const entry of await this.#entries()) {
       if (!entry.isFile() || !isSnapshotName(entry.name)) continue
       const path = join(this.#path, entry.name)
-      const { size, mtimeMs } = await lstat(path)
+      const stat = await statIfExists(path)
+      if (stat === undefined) continue // it has just been deleted
+      const { size, mtimeMs } = stat
       const content = await this.open(entry.name, verifySnapshot).catch((err: unknown) =>
         err instanceof Error ? err : new Error(String(err)),
       )
@@ -83,7 +86,7 @@ export class SnapshotFolder implements SnapshotStore {
 
   async delete(name: string): Promise<boolean> {
     const path = this.pathOf(name)
-    if (!(await exists(path))) return false
+    if ((await statIfExists(path)) === undefined) return false
     await rm(path)
     return true
   }
@@ -149,12 +152,11 @@ export class SnapshotFolder implements SnapshotStore {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+async function statIfExists(path: string): Promise<Stats | undefined> {
   try {
-    await lstat(path)
-    return true
+    return await lstat(path)
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return false
+    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined
     throw err
   }
 }
