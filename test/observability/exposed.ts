@@ -44,6 +44,8 @@ export async function exposedMetrics(): Promise<ExposedMetrics> {
   await cluster.apply(WORKLOAD)
   await cluster.advance("1m")
   await cluster.listen()
+  // Requests are counted when they have ended: without this one no series would tell of them.
+  await get(cluster.kubeconfig, "/api/v1/namespaces/default/pods/web")
   const node = "/api/v1/nodes/node-0/proxy/metrics"
   const paths = ["/metrics", node, `${node}/resource`, `${node}/probes`]
   const texts = await Promise.all(paths.map((path) => get(cluster.kubeconfig, path)))
