@@ -108,7 +108,8 @@ test("pruning keeps the newest whole snapshots of a name and node", async () => 
   await folder.save("daily-n2-1800000001", pack())
   await folder.save("on-demand-n-1800000001", pack())
 
-  // when two are to be kept
+  // when all are to be kept, and then two
+  expect(await prune(folder, { base: "daily", node: "n", keep: 0 })).toEqual([])
   const deleted = await prune(folder, { base: "daily", node: "n", keep: 2 })
 
   // then the two newest whole ones are left, and what is newer or of another name

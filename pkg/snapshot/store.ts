@@ -22,12 +22,14 @@ export interface SnapshotStore {
 
 /**
  * Deletes the oldest snapshots of this base and node, so that `keep` are left, and returns their names. Only those that
- * can be read count as kept, so that damaged ones do not displace the last one that is of use.
+ * can be read count as kept, so that damaged ones do not displace the last one that is of use. With 0 all are kept, as
+ * in k3s (pkg/etcd/snapshot.go snapshotRetention).
  */
 export async function prune(
   store: SnapshotStore,
   { base, node, keep }: { readonly base: string; readonly node: string; readonly keep: number },
 ): Promise<readonly string[]> {
+  if (keep === 0) return []
   const own = (await store.list())
     .flatMap(({ name, content }) => {
       const time = timeInName(name, base, node)

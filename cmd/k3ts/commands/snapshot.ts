@@ -165,8 +165,8 @@ const pruneCommand = defineCommand({
     ...placing,
     "node-name": nodeName,
     name: nameFlag("First part of the snapshots' names"),
-    "snapshot-retention": retentionFlag("How many to keep"),
-    "s3-retention": retentionFlag("How many to keep in S3"),
+    "snapshot-retention": retentionFlag("How many to keep; 0 for all"),
+    "s3-retention": retentionFlag("How many to keep in S3; 0 for all"),
   },
   run: ({ flags, print }) =>
     withS3(flags, async (s3) => {

@@ -63,13 +63,13 @@ export const snapshotFlags = {
     placeholder: "CRON",
     defaultText: "0 */12 * * *",
   }),
-  "snapshot-retention": retentionFlag("How many of them are kept"),
+  "snapshot-retention": retentionFlag("How many of them are kept; 0 for all"),
   "snapshot-name": value(v.snapshotName.default("snapshot"), "First part of their names; node and time follow", {
     placeholder: "NAME",
   }),
   "snapshot-compress": compressFlag(),
   ...placeFlags,
-  "s3-retention": retentionFlag("How many of them are kept in S3"),
+  "s3-retention": retentionFlag("How many of them are kept in S3; 0 for all"),
 }
 
 /** Returns the folder of snapshots. It is none of the folders that a restore replaces. */
