@@ -1,6 +1,6 @@
 import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { EndpointSlice, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, portOf, serviceKeyOf } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
 import type { Index, Informers, Key } from "../../pkg/client/informer.ts"
 import type { Random } from "../../pkg/clock/random.ts"
@@ -135,17 +135,14 @@ export class Backends {
   }
 }
 
-/**
- * Returns the ready endpoints; when none is ready, those that still serve while they terminate (KEP-1669). The API lets
- * any number in as the port of an EndpointSlice, and `node:net` throws for one that is no port.
- */
+/** Returns the ready endpoints; when none is ready, those that still serve while they terminate (KEP-1669). */
 function endpointsOf(portName: string, slices: readonly EndpointSlice[]): readonly Endpoint[] {
   const ready = new Map<string, Endpoint>()
   const ending = new Map<string, Endpoint>()
-  for (const { ports, endpoints } of slices) {
-    const port = ports?.find(({ name = "", protocol = "TCP" }) => name === portName && protocol === "TCP")?.port
-    if (port === undefined || port < 1 || port > 65_535) continue
-    for (const { addresses, conditions } of endpoints ?? []) {
+  for (const slice of slices) {
+    const port = portOf(slice, { name: portName, protocol: "TCP" })
+    if (port === undefined) continue
+    for (const { addresses, conditions } of slice.endpoints ?? []) {
       const [address] = addresses
       if (address === undefined) continue
       const key = joinHostPort(address, port)

@@ -1,6 +1,6 @@
 import { canonicalAddress, familyOf, joinHostPort, parseAddress, type Family } from "../../pkg/apimachinery/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { portOf, SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"
 import type { Endpoint } from "./topology.ts"
 
@@ -110,10 +110,11 @@ function candidatesOf(
   nodeName: string,
 ): readonly Candidate[] {
   const found = new Map<string, Candidate>()
-  for (const { ports, endpoints } of slices) {
-    const port = ports?.find((each) => (each.name ?? "") === name && (each.protocol ?? "TCP") === protocol)?.port
+  for (const slice of slices) {
+    // One number that is no port would make nft and iptables refuse the rules of all Services.
+    const port = portOf(slice, { name, protocol })
     if (port === undefined) continue
-    for (const { addresses, conditions, nodeName: on, hints } of endpoints ?? []) {
+    for (const { addresses, conditions, nodeName: on, hints } of slice.endpoints ?? []) {
       const [address] = addresses
       if (address === undefined) continue
       const ip = canonicalAddress(address)

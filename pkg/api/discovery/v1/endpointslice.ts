@@ -88,6 +88,18 @@ export const SERVICE_NAME = "kubernetes.io/service-name"
 export const serviceKeyOf = ({ metadata }: { readonly metadata: ObjectMeta }): string =>
   `${metadata.namespace ?? ""}/${metadata.labels?.[SERVICE_NAME] ?? ""}`
 
+/**
+ * Returns the number of a slice's port; undefined when the slice has no such port, and when the number is that of no
+ * port: as upstream, the API lets any number in.
+ */
+export function portOf(
+  { ports }: Pick<EndpointSlice, "ports">,
+  wanted: { readonly name: string; readonly protocol: string },
+): number | undefined {
+  const found = ports?.find(({ name = "", protocol = "TCP" }) => name === wanted.name && protocol === wanted.protocol)
+  return found?.port === undefined || found.port < 1 || found.port > 65_535 ? undefined : found.port
+}
+
 export const EndpointSlice = defineResource(
   {
     group: "discovery.k8s.io",
