@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test"
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -235,7 +236,12 @@ test("k3ts snapshot list tells of damage, and delete and prune remove", async ()
   expect(await snapshot("list", dataDir)).toMatchObject({ code: 1, stdout: expect.stringContaining("damaged: ") })
   expect((await snapshot("delete", dataDir, "on-demand-x-1")).stdout).toBe("Deleted on-demand-x-1\n")
   expect(await snapshot("delete", dataDir, "../k3ts.yaml")).toMatchObject({ code: 1, stdout: "" })
-  expect((await snapshot("prune", dataDir, "--snapshot-retention", "0")).stdout).toBe(`Deleted ${name}\n`)
+  // and one that is older
+  const older = name.replace(/\d+(\.zst)?$/, "1000000000$1")
+  copyFileSync(file, join(dataDir, "snapshots", older))
+  expect(await snapshot("prune", dataDir, "--snapshot-retention", "0")).toMatchObject({ code: 0, stdout: "" })
+  expect((await snapshot("prune", dataDir, "--snapshot-retention", "1")).stdout).toBe(`Deleted ${older}\n`)
+  expect((await snapshot("delete", dataDir, name)).stdout).toBe(`Deleted ${name}\n`)
   expect((await snapshot("list", dataDir)).stdout.split("\n")).toHaveLength(2)
   clusters.delete("listed")
 }, 60_000)
