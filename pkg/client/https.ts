@@ -15,6 +15,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import type { Transport } from "./client.ts"
 import { jsonTransport, unreachable, type HttpAnswer, type HttpCall, type Sent } from "./json-transport.ts"
 import type { ClientConfig } from "./kubeconfig.ts"
+import { onUnwantedUpgrade } from "../runtime/unwanted-upgrade.ts"
 
 export interface HttpsTransportOptions {
   readonly config: ClientConfig
@@ -68,7 +69,9 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
         incoming.on("error", () => undefined)
         resolve({ code: incoming.statusCode ?? 0, body: incoming })
       })
-      request.on("error", (err) => reject(unreachable(config.server, err)))
+      const fail = (err: Error) => reject(unreachable(config.server, err))
+      request.on("error", fail)
+      onUnwantedUpgrade(request, fail)
     })
     request.end(body?.text)
     return { answer, abort: () => request.destroy() }

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as https } from "node:https"
 import { pipeline } from "node:stream/promises"
 import aws4 from "aws4"
 import type { Clock } from "../clock/clock.ts"
+import { onUnwantedUpgrade } from "../runtime/unwanted-upgrade.ts"
 
 export interface S3Config {
   /** Host, with a port where it has one of its own. */
@@ -139,6 +140,7 @@ export class S3Client {
       "watchdog",
     )
     sending.on("error", reject)
+    onUnwantedUpgrade(sending, reject)
     if (body === undefined) sending.end()
     else pipeline(createReadStream(body.path), sending).catch(reject)
     return promise.finally(() => {

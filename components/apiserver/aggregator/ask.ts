@@ -6,6 +6,7 @@ import type { RemoteService } from "./api-services.ts"
 import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
 
 /** A request of this server's own to the server of an APIService. */
 export interface Question {
@@ -65,11 +66,7 @@ function overHttps(
       outgoing.destroy()
     }
     outgoing.on("error", (err: NodeJS.ErrnoException) => failed(new Error(connectionFailure(err, address))))
-    outgoing.once("upgrade", (_incoming, socket) => {
-      socket.on("error", () => {})
-      socket.destroy()
-      failed(new Error("the server switched protocols without a request to do so"))
-    })
+    onUnwantedUpgrade(outgoing, failed)
     outgoing.once("response", (incoming: IncomingMessage) => {
       const parts: Buffer[] = []
       let bytes = 0

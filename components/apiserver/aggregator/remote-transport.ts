@@ -8,6 +8,7 @@ import type { RemoteService } from "./api-services.ts"
 import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
 
 /** The longest response and the longest watch event that a component of this process reads, in characters. */
 const LONGEST = 64 * 1024 * 1024
@@ -76,11 +77,7 @@ function overHttps(
         resolve({ code: incoming.statusCode ?? 0, body: incoming })
       })
       outgoing.on("error", (err) => reject(unreachable(connectionFailure(err, address))))
-      outgoing.once("upgrade", (_incoming, socket) => {
-        socket.on("error", () => undefined)
-        socket.destroy()
-        reject(unreachable("the server switched protocols without a request to do so"))
-      })
+      onUnwantedUpgrade(outgoing, ({ message }) => reject(unreachable(message)))
     })
     // As bytes: if the body were a string, node:http would write the headers in UTF-8 too, though each of their
     // characters is one byte.

@@ -37,7 +37,10 @@ export async function profileAt(
   }
 }
 
-/** @throws BadRequest for what is no number of seconds, and for more than a request may take */
+/**
+ * Differs from upstream: Go takes its usual time for what is no number.
+ * @throws BadRequest for what is no number of seconds, and for more than a request may take
+ */
 function secondsOf(text: string | undefined): number {
   if (text === undefined || text === "") return USUAL_SECONDS
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0

@@ -5,6 +5,7 @@ import * as https from "node:https"
 import type { AddressInfo } from "node:net"
 import { pipeline } from "node:stream/promises"
 import type { Logger } from "../../../pkg/log/log.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
 import type { RegistryTls } from "./registries.ts"
 import { renaming, rewritten } from "./repository-names.ts"
 
@@ -77,11 +78,16 @@ export class RewritingProxy {
     const target = new URL(`${base === "" ? "/v2" : base}${rewritten(path, this.#rename)}`, endpoint)
     const answer = await this.#ask(request, response, target)
     const { location } = answer.headers
-    response.writeHead(answer.statusCode ?? 502, {
-      ...answer.headers,
-      // A relative location would lead to this proxy.
-      ...(location === undefined ? {} : { location: new URL(location, target).href }),
-    })
+    try {
+      response.writeHead(answer.statusCode ?? 502, {
+        ...answer.headers,
+        // A relative location would lead to this proxy.
+        ...(location === undefined ? {} : { location: new URL(location, target).href }),
+      })
+    } catch (err) {
+      answer.destroy()
+      throw err
+    }
     await pipeline(answer, response)
   }
 
@@ -93,12 +99,7 @@ export class RewritingProxy {
       const asked = send(target, { method: request.method, headers, agent: this.#agent, timeout: IDLE_MS })
       // The listener stays, since a failed connection can emit another error.
       asked.once("response", resolve).on("error", reject)
-      // No response follows 101, and the connection ends without an error.
-      asked.once("upgrade", (_answer, socket) => {
-        socket.on("error", () => undefined)
-        socket.destroy()
-        reject(new Error("the endpoint switched protocols without a request to do so"))
-      })
+      onUnwantedUpgrade(asked, reject)
       asked.once("timeout", () => asked.destroy(new Error(`no answer within ${IDLE_MS / 1000} s`)))
       response.once("close", () => {
         if (!response.writableFinished) asked.destroy()

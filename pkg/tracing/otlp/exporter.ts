@@ -86,18 +86,18 @@ export class OtlpExporter {
     while (this.#waiting.length > 0 && !this.#stopping.signal.aborted) {
       const batch = this.#waiting.slice(0, mostTogether)
       this.#waiting = this.#waiting.slice(mostTogether)
-      const failure = await this.#sent(exportRequest(batch, resource))
+      const failure = await this.#sent(() => exportRequest(batch, resource))
       if (failure !== undefined) this.#dropped += batch.length
       this.#tell(failure)
     }
   }
 
   /** Returns why a batch could not be sent; undefined when it was. */
-  async #sent(request: ReturnType<typeof exportRequest>): Promise<string | undefined> {
+  async #sent(request: () => ReturnType<typeof exportRequest>): Promise<string | undefined> {
     const { clock, sender } = this.#options
     for (let tries = 1, retryMs = FIRST_RETRY_MS; ; tries++, retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
       try {
-        await sender.send(request)
+        await sender.send(request())
         return undefined
       } catch (err) {
         const why = err instanceof Error ? err.message : String(err)

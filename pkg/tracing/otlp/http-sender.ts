@@ -6,6 +6,7 @@ import { encodeJson } from "./json.ts"
 import { ExportTraceServiceRequest, type ExportRequest } from "./messages.ts"
 import { SendError, type Sender } from "./sender.ts"
 import type { OtlpSettings } from "./settings.ts"
+import { onUnwantedUpgrade } from "../../runtime/unwanted-upgrade.ts"
 
 /** Codes after which the same request may succeed later. Source: OpenTelemetry protocol specification, Retryable Response Codes. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504]
@@ -39,12 +40,7 @@ export function httpSender(settings: OtlpSettings, clock: Clock): Sender {
       }
       // The listener stays, since a failed connection can emit another error.
       outgoing.on("error", failed)
-      // No response follows 101, and the connection ends without an error.
-      outgoing.once("upgrade", (_incoming, socket) => {
-        socket.on("error", () => undefined)
-        socket.destroy()
-        failed(new Error("the collector switched protocols without a request to do so"))
-      })
+      onUnwantedUpgrade(outgoing, failed)
       outgoing.once("response", (incoming) => {
         incoming.on("error", failed)
         incoming.once("end", () => {
