@@ -24,18 +24,26 @@ export interface FileReport extends CertificateReport {
   readonly filename: string
 }
 
-/** Every certificate of the cluster, or those of some services. */
+/** Every certificate of the cluster, or those of some services. @throws Error that names a file that is none */
 export function reports(dataDir: string, services: readonly Service[], now: number): readonly FileReport[] {
   const wanted = services.flatMap((service) => SERVICES[service].map((name) => `${name}.crt`))
   const files = readdirSync(tlsFolder(dataDir)).filter(
     (name) => name.endsWith(".crt") && (services.length === 0 || wanted.includes(name as never)),
   )
-  return files.sort().flatMap((filename) =>
-    certificateReports(readIfExists(join(tlsFolder(dataDir), filename)) ?? "", now).map((report) => ({
-      filename,
-      ...report,
-    })),
-  )
+  return files
+    .sort()
+    .flatMap((filename) =>
+      reportsOf(join(tlsFolder(dataDir), filename), now).map((report) => ({ filename, ...report })),
+    )
+}
+
+/** @throws Error that names the file when it has no certificates that can be read */
+function reportsOf(path: string, now: number): readonly CertificateReport[] {
+  try {
+    return certificateReports(readIfExists(path) ?? "", now)
+  } catch (err) {
+    throw new Error(`${path} cannot be read as certificates: ${(err as Error).message}`, { cause: err })
+  }
 }
 
 /** Copies all certificates and keys aside. Returns the folder. `now` is in milliseconds since the epoch. */

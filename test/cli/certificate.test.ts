@@ -128,3 +128,15 @@ test("k3ts certificate rotate-ca takes cross-signed authorities, and what truste
   await server[Symbol.asyncDispose]()
   rmSync(dataDir, { recursive: true, force: true })
 })
+
+test("k3ts certificate check names a file that is no certificate", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "k3ts-certificate-"))
+  mkdirSync(join(dataDir, "server/tls"), { recursive: true })
+  const file = join(dataDir, "server/tls/broken.crt")
+  writeFileSync(file, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+  expect(await command(dataDir, "check")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`k3ts: ${file} cannot be read as certificates: `) as string,
+  })
+  rmSync(dataDir, { recursive: true })
+})

@@ -17,7 +17,7 @@ import {
   type Service,
 } from "../certificate-files.ts"
 import { readableFolder } from "../credentials.ts"
-import { findServer } from "../pid-file.ts"
+import { findServer, lockDataDir } from "../pid-file.ts"
 import { configFlag, dataDirFlag } from "../server-flags.ts"
 import { table } from "../table.ts"
 
@@ -69,11 +69,20 @@ const asJson = ({ expires, residualMs, ...report }: FileReport) => ({
   residualSeconds: Math.floor(residualMs / 1000),
 })
 
-/** @throws Error while a server runs, which would go on with what it has read */
-function refuseRunning(dataDir: string): void {
+/**
+ * Changes the files while no server can start, which would read half of the old and half of the new ones.
+ * @throws Error while a server runs, which would go on with what it has read
+ */
+function whileStopped(dataDir: string, change: () => void): void {
   const running = findServer(dataDir)
   if (running !== undefined)
     throw new Error(`a k3ts server runs on ${dataDir} (pid ${running.pid}); stop it first, pods go on running`)
+  const lock = lockDataDir(dataDir)
+  try {
+    change()
+  } finally {
+    lock.release()
+  }
 }
 
 const rotate = defineCommand({
@@ -83,12 +92,13 @@ const rotate = defineCommand({
   run({ flags, print }) {
     const dataDir = flags["data-dir"]
     readableFolder(tlsFolder(dataDir), dataDir)
-    refuseRunning(dataDir)
     const services = flags.service.length > 0 ? flags.service : (Object.keys(SERVICES) as Service[])
-    const copy = backUp(dataDir, realClock.now())
-    const removed = removeLeaves(dataDir, services)
-    for (const name of removed) print(`${name}: the next start makes a new certificate\n`)
-    print(`Backed up certificates to ${copy}; start k3ts server to make new ones\n`)
+    whileStopped(dataDir, () => {
+      const copy = backUp(dataDir, realClock.now())
+      const removed = removeLeaves(dataDir, services)
+      for (const name of removed) print(`${name}: the next start makes a new certificate\n`)
+      print(`Backed up certificates to ${copy}; start k3ts server to make new ones\n`)
+    })
     return Promise.resolve(0)
   },
 })
@@ -107,25 +117,36 @@ const rotateCa = defineCommand({
   run({ flags, print }) {
     const dataDir = flags["data-dir"]
     readableFolder(tlsFolder(dataDir), dataDir)
-    refuseRunning(dataDir)
-    const now = realClock.now()
-    const { found, unusable, untrusted, take } = newAuthorities(dataDir, flags.path, now)
-    if (found.length === 0 && unusable.length === 0)
-      throw new Error(`there is nothing to take in ${flags.path}/tls: put server-ca.crt and server-ca.key there`)
-    const problems = [...unusable, ...untrusted]
-    if (unusable.length > 0 || (untrusted.length > 0 && !flags.force))
-      throw new Error(
-        `failed to validate new CA certificates and keys:\n${problems.map((one) => `  ${one}`).join("\n")}` +
-          (unusable.length > 0 ? "" : "\nuse --force to take them all the same"),
-      )
-    for (const problem of untrusted) print(`warning: ${problem}\n`)
-    const copy = backUp(dataDir, now)
-    take()
-    removeLeaves(dataDir, SERVICE_NAMES)
-    print(`Took ${found.join(", ")}; the earlier files are in ${basename(copy)}. Start k3ts server to use them\n`)
+    whileStopped(dataDir, () => takeNew({ dataDir, path: flags.path, force: flags.force, print }))
     return Promise.resolve(0)
   },
 })
+
+interface TakeOptions {
+  readonly dataDir: string
+  readonly path: string
+  readonly force: boolean
+  print(text: string): void
+}
+
+/** @throws Error that names what cannot be taken */
+function takeNew({ dataDir, path, force, print }: TakeOptions): void {
+  const now = realClock.now()
+  const { found, unusable, untrusted, take } = newAuthorities(dataDir, path, now)
+  if (found.length === 0 && unusable.length === 0)
+    throw new Error(`there is nothing to take in ${path}/tls: put server-ca.crt and server-ca.key there`)
+  const problems = [...unusable, ...untrusted]
+  if (unusable.length > 0 || (untrusted.length > 0 && !force))
+    throw new Error(
+      `failed to validate new CA certificates and keys:\n${problems.map((one) => `  ${one}`).join("\n")}` +
+        (unusable.length > 0 ? "" : "\nuse --force to take them all the same"),
+    )
+  for (const problem of untrusted) print(`warning: ${problem}\n`)
+  const copy = backUp(dataDir, now)
+  take()
+  removeLeaves(dataDir, SERVICE_NAMES)
+  print(`Took ${found.join(", ")}; the earlier files are in ${basename(copy)}. Start k3ts server to use them\n`)
+}
 
 const group: CommandGroup = {
   summary: "Certificates and authorities of a cluster",
