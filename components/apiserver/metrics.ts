@@ -35,6 +35,9 @@ export interface AnsweredRequest {
   readonly isTerminated: boolean
 }
 
+/** What every metric of requests is counted by. */
+const REQUEST_LABELS = ["group", "resource", "scope", "subresource", "verb", "version"] as const
+
 /** The metrics of the API server, under upstream's names. */
 export interface ServerMetrics {
   readonly registry: Registry
@@ -57,12 +60,7 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     "code",
     "component",
     "dry_run",
-    "group",
-    "resource",
-    "scope",
-    "subresource",
-    "verb",
-    "version",
+    ...REQUEST_LABELS,
   )
   const duration = registry.histogram(
     "apiserver_request_duration_seconds",
@@ -70,36 +68,21 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     REQUEST_BUCKETS,
     "component",
     "dry_run",
-    "group",
-    "resource",
-    "scope",
-    "subresource",
-    "verb",
-    "version",
+    ...REQUEST_LABELS,
   )
   const objective = registry.histogram(
     "apiserver_request_sli_duration_seconds",
     "Seconds of a request without those for webhooks and for its turn.",
     OBJECTIVE_BUCKETS,
     "component",
-    "group",
-    "resource",
-    "scope",
-    "subresource",
-    "verb",
-    "version",
+    ...REQUEST_LABELS,
   )
   const terminations = registry.counter(
     "apiserver_request_terminations_total",
     "Requests that the server ended to protect itself.",
     "code",
     "component",
-    "group",
-    "resource",
-    "scope",
-    "subresource",
-    "verb",
-    "version",
+    ...REQUEST_LABELS,
   )
   const inflight = registry.gauge(
     "apiserver_current_inflight_requests",
@@ -110,12 +93,7 @@ export function createServerMetrics(registry = new Registry()): ServerMetrics {
     "apiserver_longrunning_requests",
     "Watches and streams that are open.",
     "component",
-    "group",
-    "resource",
-    "scope",
-    "subresource",
-    "verb",
-    "version",
+    ...REQUEST_LABELS,
   )
   const expiration = registry
     .histogram(
