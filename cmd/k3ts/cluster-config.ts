@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
-import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { bitsOf, familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"

@@ -1,6 +1,6 @@
 import dns from "../../manifests/dns.yaml" with { type: "text" }
 import dnsEndpoints from "../../manifests/dns-endpoints.yaml" with { type: "text" }
-import { familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { ClusterNetwork } from "./network.ts"
 import type { ServerFlags } from "./server-flags.ts"
 

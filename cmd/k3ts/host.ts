@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
 import { parseResolvConf, type Resolver } from "../../components/kubelet/sandbox/dns.ts"
 import { isIP } from "node:net"
-import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
-import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
+import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { isGlobalUnicast } from "../../pkg/apimachinery/addresses/global-unicast.ts"
 
 /** Returns the host's name as a valid node name: in lower case, without characters that DNS names cannot have. */
 export const defaultNodeName = (name = hostname()): string =>

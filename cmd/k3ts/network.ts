@@ -15,7 +15,7 @@ import {
   parseNetwork,
   type Family,
   type Network,
-} from "../../pkg/apimachinery/cidr.ts"
+} from "../../pkg/apimachinery/addresses/cidr.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import type { ServerFlags } from "./server-flags.ts"
 

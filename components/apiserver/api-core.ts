@@ -1,4 +1,4 @@
-import { familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"

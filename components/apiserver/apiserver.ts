@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
-import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/cidr.ts"
+import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"

@@ -1,4 +1,4 @@
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { storageKey } from "./cacher/view.ts"
 

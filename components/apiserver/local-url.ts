@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
 
 /** Whether a server that listens on this address listens on all addresses of the machine. */
 export const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"

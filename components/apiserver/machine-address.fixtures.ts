@@ -1,5 +1,5 @@
 import { networkInterfaces } from "node:os"
-import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
+import { isGlobalUnicast } from "../../pkg/apimachinery/addresses/global-unicast.ts"
 
 /**
  * An IPv4 address of this machine that is not loopback's: proxies go to no other. @throws Error on a machine without

@@ -1,5 +1,5 @@
 import { RESOURCES } from "../../pkg/api/resources.ts"
-import { rawFieldsOf, withRawFields } from "../../pkg/apimachinery/raw-fields.ts"
+import { rawFieldsOf, withRawFields } from "../../pkg/apimachinery/json/raw-fields.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { parseOwnJson } from "./http/json.ts"
 

@@ -2,8 +2,8 @@ import { join } from "node:path"
 import { mkdirSync } from "node:fs"
 import { hostname, networkInterfaces } from "node:os"
 import { isIP } from "node:net"
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
-import { isGlobalUnicast } from "../../pkg/apimachinery/global-unicast.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { isGlobalUnicast } from "../../pkg/apimachinery/addresses/global-unicast.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import {
   loadOrCreateSigningKey,

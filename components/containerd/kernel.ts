@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs"
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import { run } from "../../pkg/process/run.ts"
 

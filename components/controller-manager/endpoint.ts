@@ -1,5 +1,5 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { fromLabels } from "../../pkg/apimachinery/labels.ts"
+import { fromLabels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { Endpoints, type EndpointAddress } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"

@@ -1,5 +1,5 @@
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { addressText, bitsOf, familyOf, parseNetwork, type Network } from "../../pkg/apimachinery/cidr.ts"
+import { addressText, bitsOf, familyOf, parseNetwork, type Network } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
 import { terminal } from "../../pkg/controller/start.ts"
 

@@ -1,4 +1,4 @@
-import { fromLabels, NOTHING } from "../../pkg/apimachinery/labels.ts"
+import { fromLabels, NOTHING } from "../../pkg/apimachinery/selectors/labels.ts"
 import { ReplicationController } from "../../pkg/api/core/v1/replicationcontroller.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import { replicasController } from "./replicaset/replicas.ts"

@@ -1,6 +1,6 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../pkg/apimachinery/equal.ts"
-import { addQuantities, formatQuantity, fromUnits, type Quantity } from "../../pkg/apimachinery/quantity.ts"
+import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
+import { addQuantities, formatQuantity, fromUnits, type Quantity } from "../../pkg/apimachinery/scalars/quantity.ts"
 import { isKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"

@@ -3,7 +3,7 @@ import { ControllerRevision } from "../../pkg/api/apps/v1/controllerrevision.ts"
 import { DaemonSet } from "../../pkg/api/apps/v1/daemonset.ts"
 import { StatefulSet } from "../../pkg/api/apps/v1/statefulset.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { RawJson } from "../../pkg/apimachinery/raw-json.ts"
+import { RawJson } from "../../pkg/apimachinery/json/raw-json.ts"
 import { startCluster } from "../cluster/testing/testing.ts"
 
 const NAME = { name: "agent", namespace: "default" }

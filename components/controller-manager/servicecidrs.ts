@@ -1,6 +1,13 @@
 import { IPAddress } from "../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { covers, holds, overlaps, parseAddress, parseNetwork, type Network } from "../../pkg/apimachinery/cidr.ts"
+import {
+  covers,
+  holds,
+  overlaps,
+  parseAddress,
+  parseNetwork,
+  type Network,
+} from "../../pkg/apimachinery/addresses/cidr.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type ReconcileContext } from "../../pkg/controller/controller.ts"

@@ -1,5 +1,5 @@
 import { parseAllDocuments } from "yaml"
-import { KUBERNETES_YAML, MAX_ALIASES } from "../../pkg/apimachinery/yaml.ts"
+import { KUBERNETES_YAML, MAX_ALIASES } from "../../pkg/apimachinery/json/yaml.ts"
 
 /** What is wrong with the text of a manifest: only another text mends it. */
 export class ManifestFault extends Error {

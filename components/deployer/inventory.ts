@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { deepEqual } from "../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import type { Client } from "../../pkg/client/client.ts"

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
-import { bitsOf, familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { bitsOf, familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 
 /** The interface that carries the DNS address; `k3ts killall` removes it. */
 export const DNS_INTERFACE = "k3ts-dns"

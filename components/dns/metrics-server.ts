@@ -1,5 +1,5 @@
 import { createServer } from "node:http"
-import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
 
 const MOST_CONNECTIONS = 50
 

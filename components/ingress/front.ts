@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { TLSSocket, type SecureContext, type TLSSocketOptions } from "node:tls"
-import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
+import { parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import { openFilesLimit } from "../../pkg/runtime/open-files.ts"
 import { FirstBytes, type Decide } from "./first-bytes.ts"

@@ -1,4 +1,4 @@
-import { canonicalAddress } from "../../pkg/apimachinery/cidr.ts"
+import { canonicalAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock, Timer } from "../../pkg/clock/clock.ts"

@@ -1,5 +1,5 @@
 import { isConflict } from "../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import type { Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller } from "../../pkg/controller/controller.ts"

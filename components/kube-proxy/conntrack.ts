@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { endpointsOf, type ServicePort } from "./service-ports.ts"
 import type { Endpoint } from "./topology.ts"
 

@@ -1,5 +1,5 @@
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
-import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os"
 import { once } from "node:events"
 import type { Informers } from "../../pkg/client/informer.ts"
 import { realClock } from "../../pkg/clock/real.ts"
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { HealthCheckPorts } from "./health-check-ports.ts"
 import { sampleEndpoint, samplePort } from "./service-port.fixtures.ts"
 

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { contains, parseAddress, parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { contains, parseAddress, parseNetwork, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
 import type { EventRecorder } from "../../pkg/controller/events.ts"

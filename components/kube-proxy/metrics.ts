@@ -1,4 +1,4 @@
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 
 /** 1 ms to 16 s, each twice the one before. */

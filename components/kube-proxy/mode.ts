@@ -1,4 +1,4 @@
-import { FAMILIES, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { FAMILIES, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
 import { FAMILY_WORD, findNft, removeTable } from "../../pkg/netfilter/nft.ts"

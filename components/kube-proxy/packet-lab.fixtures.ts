@@ -5,7 +5,7 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process"
 import { createInterface } from "node:readline"
 import { promisify } from "node:util"
-import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 
 const run = promisify(execFile)

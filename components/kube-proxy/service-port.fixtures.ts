@@ -1,4 +1,4 @@
-import { familyOf } from "../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { ServicePort } from "./service-ports.ts"
 import type { Endpoint } from "./topology.ts"
 

@@ -1,4 +1,10 @@
-import { canonicalAddress, familyOf, joinHostPort, parseAddress, type Family } from "../../pkg/apimachinery/cidr.ts"
+import {
+  canonicalAddress,
+  familyOf,
+  joinHostPort,
+  parseAddress,
+  type Family,
+} from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { portOf, SERVICE_NAME, type EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { categorize, type Candidate, type Place } from "./topology.ts"

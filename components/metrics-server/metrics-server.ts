@@ -1,5 +1,5 @@
 import { ApiError, isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { formatQuantity, type Quantity } from "../../pkg/apimachinery/quantity.ts"
+import { formatQuantity, type Quantity } from "../../pkg/apimachinery/scalars/quantity.ts"
 import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"

@@ -1,4 +1,4 @@
-import { addQuantities, formatQuantity, quantity, type Quantity } from "../../pkg/apimachinery/quantity.ts"
+import { addQuantities, formatQuantity, quantity, type Quantity } from "../../pkg/apimachinery/scalars/quantity.ts"
 import type { Metrics, MetricsList } from "./metrics-types.ts"
 
 const COLUMNS = ["Name", "cpu", "memory", "Window"].map((name) => ({

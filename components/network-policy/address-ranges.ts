@@ -1,4 +1,4 @@
-import { addressText, parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { addressText, parseNetwork, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { IPBlock } from "../../pkg/api/networking/v1/networkpolicy.ts"
 
 /** Addresses of one family from `first` to `last`, both included. */

@@ -1,4 +1,4 @@
-import { type Family } from "../../pkg/apimachinery/cidr.ts"
+import { type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Direction } from "./policy-rules.ts"
 import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 

@@ -1,6 +1,6 @@
 import type { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
-import type { Labels } from "../../pkg/apimachinery/labels.ts"
+import type { Labels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"

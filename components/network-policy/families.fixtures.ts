@@ -1,5 +1,5 @@
 /** Converts tests, which are written with IPv4 addresses, to IPv6 or to both families. */
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { PeerInput, PolicyInput } from "./is-allowed.fixtures.ts"
 
 /** Replaces `10.42.0.7` by `fd42::7`, `10.43.0.7` by `fd43::7`, and `0.0.0.0/4` around them by `f000::/4`. */

@@ -1,4 +1,4 @@
-import { type Family } from "../../pkg/apimachinery/cidr.ts"
+import { type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { Family } from "../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { inFamily } from "./families.fixtures.ts"
 import { isAllowed } from "./is-allowed.fixtures.ts"
 import { enforcing, misled } from "./packets.fixtures.ts"

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import { isSubject, podFacts, reportedAddresses } from "./pod-facts.ts"
 
 const podWith = (spec: object, status: object = {}): Pod =>

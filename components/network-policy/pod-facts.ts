@@ -1,6 +1,6 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
-import type { Labels } from "../../pkg/apimachinery/labels.ts"
+import { parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
+import type { Labels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Protocol } from "./policy-rules.ts"

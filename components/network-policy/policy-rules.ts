@@ -1,5 +1,5 @@
-import type { LabelMatcher } from "../../pkg/apimachinery/labels.ts"
-import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
+import type { LabelMatcher } from "../../pkg/apimachinery/selectors/labels.ts"
+import { fromLabelSelector } from "../../pkg/apimachinery/selectors/labels.ts"
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import { merged, rangesOf, type AddressRange } from "./address-ranges.ts"
 

@@ -1,5 +1,5 @@
-import { familyOf, type Family } from "../../pkg/apimachinery/cidr.ts"
-import { fromLabels, type Labels } from "../../pkg/apimachinery/labels.ts"
+import { familyOf, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { fromLabels, type Labels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 import { portText, ruleText, type SetNames } from "./rule-text.ts"
 import { baseChains, DIRECTIONS, isolated, selves, TABLE } from "./base-chains.ts"

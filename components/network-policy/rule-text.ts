@@ -5,7 +5,7 @@
  * connections at their next packet, without a change in the connection tracker. Connections through a Service are
  * checked for the pod that serves them and for the real client, whatever addresses the packet has.
  */
-import { type Family } from "../../pkg/apimachinery/cidr.ts"
+import { type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
 import { rangeText } from "./address-ranges.ts"
 import type { Direction, NamedPort, PodSelection, PolicyRule, PortRange, Protocol } from "./policy-rules.ts"

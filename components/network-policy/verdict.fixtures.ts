@@ -2,7 +2,7 @@
  * Evaluates a table for a forwarded connection: reads rules as nft would, as far as policies use them, and throws for
  * any other.
  */
-import { parseAddress } from "../../pkg/apimachinery/cidr.ts"
+import { parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { NftTable } from "./nft-table.ts"
 
 export interface Connection {

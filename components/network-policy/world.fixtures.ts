@@ -1,4 +1,4 @@
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import type { PodInput, PolicyInput, World } from "./is-allowed.fixtures.ts"
 import type { PodFacts } from "./pod-facts.ts"

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 import { Cache } from "./cache.ts"
 import { NodeVerdicts } from "./node-verdicts.ts"

@@ -1,6 +1,6 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
-import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector } from "../../pkg/apimachinery/selectors/labels.ts"
 import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { refusalBy, type CycleContext } from "./schedule-one.ts"

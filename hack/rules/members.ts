@@ -15,7 +15,7 @@ const HOT: ReadonlySet<string> = new Set([
   "components/scheduler/plugins/pod-terms.ts",
   "components/scheduler/queue.ts",
   "pkg/apimachinery/fields.ts",
-  "pkg/apimachinery/labels.ts",
+  "pkg/apimachinery/selectors/labels.ts",
   "pkg/clock/virtual.ts",
   "pkg/controller/workqueue.ts",
   "pkg/metrics/registry.ts",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { tableOf } from "../apimachinery/table.ts"
+import { tableOf } from "../apimachinery/table/table.ts"
 import { RESOURCES } from "./resources.ts"
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
-import { decodeObject } from "../apimachinery/decode.ts"
+import { decodeObject } from "../apimachinery/decoding/decode.ts"
 import type { KubeObject, Resource } from "../apimachinery/resource.ts"
-import { validateObject, validateObjectUpdate } from "../apimachinery/validate.ts"
+import { validateObject, validateObjectUpdate } from "../apimachinery/validation/validate.ts"
 import { RESOURCES } from "./resources.ts"
 import { builtinScheme } from "./scheme.ts"
 

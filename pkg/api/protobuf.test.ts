@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
-import { decodeObject } from "../apimachinery/decode.ts"
+import { decodeObject } from "../apimachinery/decoding/decode.ts"
 import { decodeProtobuf, encodeProtobuf, openEnvelope } from "../apimachinery/protobuf/envelope.ts"
 import type { Resource } from "../apimachinery/resource.ts"
 import { createScheme } from "./scheme.ts"

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import type { Resource } from "../apimachinery/resource.ts"
-import { compareVersions } from "../apimachinery/compare-versions.ts"
+import { compareVersions } from "../apimachinery/scalars/compare-versions.ts"
 import { RESOURCES, SUBRESOURCE_KINDS } from "./resources.ts"
 
 /** A group as discovery shows it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { decodeObject } from "../apimachinery/decode.ts"
+import { decodeObject } from "../apimachinery/decoding/decode.ts"
 import type { Resource } from "../apimachinery/resource.ts"
 import { RESOURCES } from "./resources.ts"
 

@@ -1,5 +1,5 @@
 import type { Message } from "./fields.ts"
-import type { Check } from "./names.ts"
+import type { Check } from "./validation/names.ts"
 
 /**
  * The type of a value. JSON forms: quantity, time, microTime, duration and bytes (base64) are strings; intOrString is

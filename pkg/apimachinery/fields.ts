@@ -1,7 +1,7 @@
-import type { Check } from "./names.ts"
-import type { Decode } from "./decoder.ts"
+import type { Check } from "./validation/names.ts"
+import type { Decode } from "./decoding/decoder.ts"
 import type { Type, Scalar, FieldSpec, Presence } from "./field-spec.ts"
-import type { RawJson } from "./raw-json.ts"
+import type { RawJson } from "./json/raw-json.ts"
 import type { JsonSchema } from "./structural/json-schema.ts"
 
 /**

@@ -1,8 +1,8 @@
 import type { Cause } from "./errors.ts"
 import { f, message, type Fields, type Input, type Message, type Output } from "./fields.ts"
 import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
-import type { Problem } from "./names.ts"
-import type { UpstreamChecks } from "./objectmeta.ts"
+import type { Problem } from "./validation/names.ts"
+import type { UpstreamChecks } from "./validation/objectmeta.ts"
 
 /** Any object of any kind, for shared code. */
 export interface KubeObject {

@@ -1,5 +1,5 @@
-import { ExactNumber } from "../apimachinery/exact-number.ts"
-import { isJsonObject } from "../apimachinery/json-value.ts"
+import { ExactNumber } from "../apimachinery/json/exact-number.ts"
+import { isJsonObject } from "../apimachinery/json/json-value.ts"
 import { equal } from "./compare.ts"
 import { parseDateTime, parseSchemaDuration } from "./formats.ts"
 import type { Walk } from "./limits.ts"

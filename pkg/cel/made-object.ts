@@ -1,5 +1,5 @@
-import { goText } from "../apimachinery/go-text.ts"
-import { GoValue } from "../apimachinery/go-value.ts"
+import { goText } from "../apimachinery/go/go-text.ts"
+import { GoValue } from "../apimachinery/go/go-value.ts"
 import { JsonList, JsonMap } from "./json-values.ts"
 import { jsonOf } from "./to-json.ts"
 import { CelError, Duration, ListValue, MapValue, StructValue, Timestamp, type Value } from "./values.ts"

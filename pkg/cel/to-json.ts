@@ -1,4 +1,4 @@
-import { exactInteger } from "../apimachinery/exact-number.ts"
+import { exactInteger } from "../apimachinery/json/exact-number.ts"
 import { CostExceeded, Walk } from "./limits.ts"
 import { formatTimestamp } from "./time.ts"
 import { toText } from "./convert.ts"

@@ -1,4 +1,4 @@
-import { formatMicroTime, formatTime } from "../apimachinery/time.ts"
+import { formatMicroTime, formatTime } from "../apimachinery/scalars/time.ts"
 
 /** A timer that has been set. Cancelling a timer that has fired does nothing. */
 export interface Timer {

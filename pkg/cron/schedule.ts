@@ -1,4 +1,4 @@
-import { parseDuration } from "../apimachinery/time.ts"
+import { parseDuration } from "../apimachinery/scalars/time.ts"
 import { isTimeZone } from "./zone.ts"
 
 /**

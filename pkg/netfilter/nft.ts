@@ -1,5 +1,5 @@
 import { release } from "node:os"
-import type { Family } from "../apimachinery/cidr.ts"
+import type { Family } from "../apimachinery/addresses/cidr.ts"
 import type { Host } from "./host.ts"
 
 /** Whether rules can be written by `nft` here: its version, or why not and what would mend it. */

@@ -2,7 +2,7 @@
  * Messages about interfaces, addresses and routes, for sockets of NETLINK_ROUTE. Source: rtnetlink(7),
  * linux/rtnetlink.h, linux/if_link.h, linux/if_addr.h, linux/veth.h.
  */
-import { addressNumber, bitsOf, familyOf, type Family } from "../apimachinery/cidr.ts"
+import { addressNumber, bitsOf, familyOf, type Family } from "../apimachinery/addresses/cidr.ts"
 import { ACK, attribute, attributesIn, CREATE, DUMP, EXCL, message, nested, REQUEST, uint32 } from "./message.ts"
 import type { Reply } from "./message.ts"
 

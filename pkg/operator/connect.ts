@@ -1,4 +1,4 @@
-import { joinHostPort } from "../apimachinery/cidr.ts"
+import { joinHostPort } from "../apimachinery/addresses/cidr.ts"
 import { existsSync, readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"

@@ -1,4 +1,4 @@
-import { parseQuantity } from "../apimachinery/quantity.ts"
+import { parseQuantity } from "../apimachinery/scalars/quantity.ts"
 import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import {

@@ -2,7 +2,13 @@ import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persisten
 import { Pod } from "../api/core/v1/pod/pod.ts"
 import type { ResourceQuota } from "../api/core/v1/resourcequota.ts"
 import { Service } from "../api/core/v1/service/service.ts"
-import { addQuantities, compareQuantities, fromUnits, quantity, type Quantity } from "../apimachinery/quantity.ts"
+import {
+  addQuantities,
+  compareQuantities,
+  fromUnits,
+  quantity,
+  type Quantity,
+} from "../apimachinery/scalars/quantity.ts"
 import { isKind, type KubeObject, type Resource } from "../apimachinery/resource.ts"
 
 export type Usage = Readonly<Record<string, Quantity>>

@@ -1,5 +1,5 @@
-import { deepFreeze } from "../apimachinery/deep-freeze.ts"
-import { objectJson } from "../apimachinery/object-json.ts"
+import { deepFreeze } from "../apimachinery/json/deep-freeze.ts"
+import { objectJson } from "../apimachinery/json/object-json.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { StorageError, type Stored } from "./storage.ts"
 

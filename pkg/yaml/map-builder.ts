@@ -1,4 +1,4 @@
-import { ExactNumber } from "../apimachinery/exact-number.ts"
+import { ExactNumber } from "../apimachinery/json/exact-number.ts"
 import { YamlError } from "./cursor.ts"
 
 interface Part {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import { exactInteger, ExactNumber } from "../apimachinery/exact-number.ts"
+import { exactInteger, ExactNumber } from "../apimachinery/json/exact-number.ts"
 import { YamlError } from "./cursor.ts"
 
 const TAG_PREFIX = "tag:yaml.org,2002:"

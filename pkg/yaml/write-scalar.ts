@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import { ExactNumber } from "../apimachinery/exact-number.ts"
+import { ExactNumber } from "../apimachinery/json/exact-number.ts"
 import type { LineWriter } from "./line-writer.ts"
 import { plainValue } from "./resolve.ts"
 

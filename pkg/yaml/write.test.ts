@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { ExactNumber } from "../apimachinery/exact-number.ts"
-import { RawJson } from "../apimachinery/raw-json.ts"
+import { ExactNumber } from "../apimachinery/json/exact-number.ts"
+import { RawJson } from "../apimachinery/json/raw-json.ts"
 import { writeYaml } from "./write.ts"
 import { parseYaml } from "./yaml.ts"
 

@@ -1,5 +1,5 @@
-import { ExactNumber } from "../apimachinery/exact-number.ts"
-import { RawJson } from "../apimachinery/raw-json.ts"
+import { ExactNumber } from "../apimachinery/json/exact-number.ts"
+import { RawJson } from "../apimachinery/json/raw-json.ts"
 import { byNaturalOrder } from "./key-order.ts"
 import { LineWriter } from "./line-writer.ts"
 import { isSimpleKey, writeScalar } from "./write-scalar.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { ExactNumber } from "../apimachinery/exact-number.ts"
+import { ExactNumber } from "../apimachinery/json/exact-number.ts"
 import { parseYaml, YamlError } from "./yaml.ts"
 
 const valueOf = (text: string): unknown => parseYaml(text).value

@@ -1,6 +1,6 @@
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
-import { addressAt, FAMILIES, parseNetwork, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { addressAt, FAMILIES, parseNetwork, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"

@@ -3,7 +3,7 @@
  * and the lifecycle tests.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import { DeleteOptions } from "../../pkg/apimachinery/meta.ts"
 import { decodeProtobuf, encodeProtobuf, listMessage, openEnvelope } from "../../pkg/apimachinery/protobuf/envelope.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
-import { familyOf, joinHostPort, type Family } from "../../pkg/apimachinery/cidr.ts"
+import { familyOf, joinHostPort, type Family } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { BUSYBOX, describeOnNode, hasIPv6, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test"
 import { RESOURCES, SUBRESOURCE_KINDS } from "../../pkg/api/resources.ts"
-import { decodeObject } from "../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import type { FieldSpec, Type } from "../../pkg/apimachinery/field-spec.ts"
 import type { Message } from "../../pkg/apimachinery/fields.ts"
 import { applyConfiguration } from "../../pkg/apimachinery/patch/apply/apply.ts"
@@ -12,7 +12,7 @@ import { trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
 import { applyMergePatch } from "../../pkg/apimachinery/patch/merge.ts"
 import { applyStrategicMergePatch } from "../../pkg/apimachinery/patch/strategic.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
-import { validateObject, validateObjectUpdate } from "../../pkg/apimachinery/validate.ts"
+import { validateObject, validateObjectUpdate } from "../../pkg/apimachinery/validation/validate.ts"
 import { growth } from "./growth.ts"
 
 const ITEMS = 150

@@ -1,4 +1,4 @@
-import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector, fromLabels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { isPodActive, isPodReady, isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Job, KubeObject, Pod } from "../../components/cluster/testing/testing.ts"
 import { controllerOf } from "../../pkg/controller/owned.ts"

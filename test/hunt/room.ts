@@ -1,4 +1,4 @@
-import { milliOf } from "../../pkg/apimachinery/quantity.ts"
+import { milliOf } from "../../pkg/apimachinery/scalars/quantity.ts"
 import { isPodTerminal } from "../../pkg/pods/pod-state.ts"
 import type { Node, Pod } from "../../components/cluster/testing/testing.ts"
 import { LATE } from "./objects/names.ts"

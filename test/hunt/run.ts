@@ -1,5 +1,5 @@
 import type { ObjectMeta } from "../../pkg/apimachinery/meta.ts"
-import { fromLabelSelector } from "../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector } from "../../pkg/apimachinery/selectors/labels.ts"
 import { isPodActive, isPodReady } from "../../pkg/pods/pod-state.ts"
 import {
   ApiError,

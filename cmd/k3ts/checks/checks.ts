@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { buildDate } from "../../../pkg/version/version.ts"
 import { bindAddress } from "../cluster-config.ts"
 import { findServer } from "../pid-file.ts"

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import { release } from "node:os"
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { found, missing, warning, type Finding } from "./finding.ts"
 import { onPath, run } from "./programs.ts"
 

@@ -1,4 +1,4 @@
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { sourceGuardProblem } from "../../../components/containerd/network/sources/source-guard.ts"
 import { unenforceable } from "../../../components/network-policy/support.ts"
 import { hostIn } from "../../../pkg/netfilter/host.ts"

@@ -10,7 +10,7 @@ import {
   isQualifiedName,
   oneProblem,
   type Check,
-} from "../../../pkg/apimachinery/names.ts"
+} from "../../../pkg/apimachinery/validation/names.ts"
 import { parseFeatureGates } from "../../../pkg/component/features.ts"
 import { parseZonedCron } from "../../../pkg/cron/schedule.ts"
 import { isSnapshotName } from "../../../pkg/snapshot/names.ts"

@@ -1,5 +1,5 @@
 import { basename } from "node:path"
-import { formatTime, humanDuration } from "../../../pkg/apimachinery/time.ts"
+import { formatTime, humanDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { z } from "zod"
 import { defineCommand, type CommandGroup } from "../cli/command.ts"

@@ -1,4 +1,4 @@
-import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { SnapshotSource } from "../../../pkg/snapshot/format.ts"
 import { snapshotName } from "../../../pkg/snapshot/names.ts"

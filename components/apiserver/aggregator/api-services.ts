@@ -1,5 +1,5 @@
 import { APIService, isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import { StoredKind } from "../cacher/stored-kind.ts"
 

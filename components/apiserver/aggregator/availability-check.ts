@@ -1,7 +1,7 @@
 import { EndpointSlice, SERVICE_NAME } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Objects } from "../cacher/objects.ts"
-import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { RemoteService } from "./api-services.ts"
 import type { Ask, ExtensionAnswer } from "./ask.ts"
 import { UnreachableServer, type ExtensionConnections } from "./connections.ts"

@@ -6,7 +6,7 @@ import {
 } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { EndpointSlice, serviceKeyOf } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"

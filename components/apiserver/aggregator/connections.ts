@@ -4,7 +4,7 @@ import { rootCertificates } from "node:tls"
 import type { CertificatePair } from "../../../pkg/pki/certificate.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
-import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { serviceAddress, type ServiceAddress } from "../endpoints/service-address.ts"
 import type { RemoteService } from "./api-services.ts"
 

@@ -1,6 +1,6 @@
 import { APIService } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
-import { compareVersions } from "../../../pkg/apimachinery/compare-versions.ts"
+import { compareVersions } from "../../../pkg/apimachinery/scalars/compare-versions.ts"
 import { isRemote, type ApiServices, type RemoteService } from "./api-services.ts"
 import type { RemoteDiscovery, RemoteVersion } from "./discovery.ts"
 import { BUILTIN_PRIORITIES, CUSTOM_PRIORITY, type Priority } from "./priorities.ts"

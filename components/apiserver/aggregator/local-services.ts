@@ -1,6 +1,6 @@
 import type { APIService } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { BUILTIN_PRIORITIES, type Priority } from "./priorities.ts"
 

@@ -1,6 +1,6 @@
 import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import { isJsonObject } from "../../../pkg/apimachinery/json-value.ts"
+import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { ApiServices, RemoteService } from "./api-services.ts"

@@ -2,11 +2,11 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion,
 } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
-import { compareVersions } from "../../../pkg/apimachinery/compare-versions.ts"
-import { decodeMessage, typed } from "../../../pkg/apimachinery/decode.ts"
-import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
+import { compareVersions } from "../../../pkg/apimachinery/scalars/compare-versions.ts"
+import { decodeMessage, typed } from "../../../pkg/apimachinery/decoding/decode.ts"
+import { equalBeside } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Message } from "../../../pkg/apimachinery/fields.ts"
-import { parseJsonPath } from "../../../pkg/apimachinery/jsonpath.ts"
+import { parseJsonPath } from "../../../pkg/apimachinery/table/jsonpath.ts"
 import { defineResource, type KubeObject, type Resource } from "../../../pkg/apimachinery/resource.ts"
 import { coercerOf, prunedTo } from "../../../pkg/apimachinery/structural/coerce.ts"
 import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"

@@ -1,4 +1,4 @@
-import { isQualifiedName, oneProblem } from "../../../pkg/apimachinery/names.ts"
+import { isQualifiedName, oneProblem } from "../../../pkg/apimachinery/validation/names.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 
 const STANDARD: readonly string[] = ["orphan", "foregroundDeletion", "kubernetes"]

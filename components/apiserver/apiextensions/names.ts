@@ -3,7 +3,7 @@ import type {
   CustomResourceDefinitionNames,
 } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { approvalOf, isProtectedGroup } from "../../../pkg/api/apiextensions/v1/validation/approval.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { conditionOf, saysTheSame, withCondition, type Condition } from "./conditions.ts"
 
 /**

@@ -1,8 +1,8 @@
 import type { CustomResourceColumnDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
-import { ExactNumber } from "../../../pkg/apimachinery/exact-number.ts"
-import { parseJsonPath, type JsonPath } from "../../../pkg/apimachinery/jsonpath.ts"
+import { ExactNumber } from "../../../pkg/apimachinery/json/exact-number.ts"
+import { parseJsonPath, type JsonPath } from "../../../pkg/apimachinery/table/jsonpath.ts"
 import type { Column, KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { ageOf, parseTime } from "../../../pkg/apimachinery/time.ts"
+import { ageOf, parseTime } from "../../../pkg/apimachinery/scalars/time.ts"
 
 const AGE: CustomResourceColumnDefinition = {
   name: "Age",

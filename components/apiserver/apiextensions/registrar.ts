@@ -1,6 +1,6 @@
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { isEstablished } from "../../../pkg/api/apiextensions/v1/validation/definition.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"

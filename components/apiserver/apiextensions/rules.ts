@@ -1,7 +1,7 @@
 import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { hasRules, ruleFaults } from "../../../pkg/api/apiextensions/v1/rules/rule-faults.ts"
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
-import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, ResourceDeclaration, SubresourceStrategy } from "../../../pkg/apimachinery/resource.ts"
 import { withDefaults } from "../../../pkg/apimachinery/structural/coerce.ts"
 import { embeddedFaults } from "../../../pkg/apimachinery/structural/embedded.ts"

@@ -1,6 +1,6 @@
 import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
-import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 
 type Scale = CustomResourceSubresourceScale | undefined

@@ -1,5 +1,5 @@
 import { ApiError, forbidden } from "../../../pkg/apimachinery/errors.ts"
-import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
+import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
 import type { Authorizer } from "./authorizer.ts"
 

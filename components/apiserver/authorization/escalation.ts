@@ -3,7 +3,7 @@
  * pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased.
  */
 import type { PolicyRule, RoleRef } from "../../../pkg/api/rbac/v1/rules.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { forbidden } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { KindHooks } from "../registry/context.ts"

@@ -9,7 +9,7 @@ import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/pers
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { VolumeAttachment } from "../../../pkg/api/storage/v1/volumeattachment.ts"
-import { parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
+import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"

@@ -4,9 +4,9 @@
  */
 import type { ParamKind, ParamRef } from "../../../pkg/api/admissionregistration/v1/matchresources.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { invalid } from "../../../pkg/apimachinery/errors.ts"
-import { forbiddenField } from "../../../pkg/apimachinery/field-errors.ts"
+import { forbiddenField } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Objects } from "../cacher/objects.ts"
 import type { KindHooks } from "../registry/context.ts"

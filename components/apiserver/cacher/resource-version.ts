@@ -1,6 +1,6 @@
 import { ApiError, badRequest, invalid, type Cause } from "../../../pkg/apimachinery/errors.ts"
-import { forbiddenField, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
-import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
+import { forbiddenField, notSupported } from "../../../pkg/apimachinery/validation/field-errors.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
 import type { RequestOptions } from "../request.ts"
 
 /** Checks the options of a list or watch as a whole. Source: apimachinery pkg/apis/meta/internalversion/validation. */

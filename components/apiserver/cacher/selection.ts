@@ -1,7 +1,7 @@
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
-import { matchesFields, parseFieldSelector } from "../../../pkg/apimachinery/fieldselector.ts"
-import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
-import { parseLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { matchesFields, parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
+import { parseLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /** The objects that a list or watch selects. */

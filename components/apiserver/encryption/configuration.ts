@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer"
 import { z } from "zod"
-import { parseDuration } from "../../../pkg/apimachinery/time.ts"
+import { parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { parseYaml } from "../../../pkg/yaml/yaml.ts"
 
 const Key = z.strictObject({ name: z.string().default(""), secret: z.string().default("") })

@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import {
   request as httpRequest,
   type ClientRequest,

@@ -1,7 +1,7 @@
 import { BOOTSTRAP_LEVELS, BOOTSTRAP_SCHEMAS, type BootstrapObject } from "../../../pkg/api/flowcontrol/v1/bootstrap.ts"
 import { DANGLING, FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /**

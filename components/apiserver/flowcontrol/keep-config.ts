@@ -1,6 +1,6 @@
 import { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1/prioritylevelconfiguration.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Client } from "../../../pkg/client/client.ts"

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { BOOTSTRAP_SCHEMAS } from "../../../pkg/api/flowcontrol/v1/bootstrap.ts"
 import { FlowSchema } from "../../../pkg/api/flowcontrol/v1/flowschema.ts"
 import type { PolicyRulesWithSubjects, Subject } from "../../../pkg/api/flowcontrol/v1/flowschemaspec.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
 import { matches, rulesFor } from "./matching.ts"
 

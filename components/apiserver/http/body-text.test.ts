@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { describe, expect, test } from "bun:test"
-import { ExactNumber } from "../../../pkg/apimachinery/exact-number.ts"
+import { ExactNumber } from "../../../pkg/apimachinery/json/exact-number.ts"
 import { BodyError } from "./body-error.ts"
 import { parseJson } from "./json.ts"
 import { parseYaml } from "./yaml.ts"

@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { dialFailure } from "./dial-failure.ts"
 
 /** Describes why a TLS connection to a host failed, in Go's words, which people search for. */

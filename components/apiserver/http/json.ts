@@ -1,6 +1,6 @@
-import { ExactNumber, numberFrom } from "../../../pkg/apimachinery/exact-number.ts"
-import { endOfString } from "../../../pkg/apimachinery/json-members.ts"
-import { jsonFault } from "../../../pkg/apimachinery/json-fault.ts"
+import { ExactNumber, numberFrom } from "../../../pkg/apimachinery/json/exact-number.ts"
+import { endOfString } from "../../../pkg/apimachinery/json/json-members.ts"
+import { jsonFault } from "../../../pkg/apimachinery/json/json-fault.ts"
 import { BodyError } from "./body-error.ts"
 
 declare global {

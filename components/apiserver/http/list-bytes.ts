@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer"
 import type { ListMeta } from "../../../pkg/apimachinery/meta.ts"
-import { objectJson } from "../../../pkg/apimachinery/object-json.ts"
+import { objectJson } from "../../../pkg/apimachinery/json/object-json.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 

@@ -7,10 +7,10 @@ import {
   notSupported,
   required,
   tooLong,
-} from "../../../pkg/apimachinery/field-errors.ts"
-import { goQuoted } from "../../../pkg/apimachinery/go-text.ts"
-import { decodeMessage } from "../../../pkg/apimachinery/decode.ts"
-import { DecodeError } from "../../../pkg/apimachinery/decoder-cursor.ts"
+} from "../../../pkg/apimachinery/validation/field-errors.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
+import { decodeMessage } from "../../../pkg/apimachinery/decoding/decode.ts"
+import { DecodeError } from "../../../pkg/apimachinery/decoding/decoder-cursor.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
 import { noTypeMeta } from "./type-meta.ts"
 import type { RequestOptions } from "../request.ts"

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http"
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
-import { durationProblem, parseDuration } from "../../../pkg/apimachinery/time.ts"
+import { durationProblem, parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { isHttp2 } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "./exchange.ts"
 import type { Query } from "./query.ts"

@@ -1,4 +1,4 @@
-import { ExactNumber } from "../../../pkg/apimachinery/exact-number.ts"
+import { ExactNumber } from "../../../pkg/apimachinery/json/exact-number.ts"
 
 /** The error of Go's decoder for JSON that is no object. Source: apimachinery pkg/runtime/serializer/json/meta.go. */
 export const noTypeMeta = (value: unknown, goType = TYPE_META): string =>

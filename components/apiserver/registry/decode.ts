@@ -1,4 +1,4 @@
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { badRequest } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ApiRequest } from "../request.ts"

@@ -1,5 +1,5 @@
 import { conflict, forbidden, invalid, notFound, type Status } from "../../../pkg/apimachinery/errors.ts"
-import { invalidValue, notSupported } from "../../../pkg/apimachinery/field-errors.ts"
+import { invalidValue, notSupported } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../request.ts"

@@ -1,6 +1,6 @@
 import { RESOURCES, SUBRESOURCE_KINDS } from "../../../pkg/api/resources.ts"
-import { notRegistered } from "../../../pkg/apimachinery/decode.ts"
-import { internalType } from "../../../pkg/apimachinery/internal-type.ts"
+import { notRegistered } from "../../../pkg/apimachinery/decoding/decode.ts"
+import { internalType } from "../../../pkg/apimachinery/go/internal-type.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 
 /** Kinds of every group. Source: apimachinery pkg/apis/meta/v1/register.go AddToGroupVersion. */

@@ -1,4 +1,4 @@
-import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
+import { equalBeside } from "../../../pkg/apimachinery/json/equal.ts"
 import type { ObjectMeta } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 

@@ -1,5 +1,5 @@
 import { badRequest, invalid } from "../../../pkg/apimachinery/errors.ts"
-import { required } from "../../../pkg/apimachinery/field-errors.ts"
+import { required } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import { applyConfiguration } from "../../../pkg/apimachinery/patch/apply/apply.ts"
 import { managerOf, trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"

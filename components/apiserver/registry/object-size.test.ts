@@ -4,7 +4,7 @@ import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { startCluster } from "../../cluster/testing/testing.ts"
 
 const start = () => startCluster({ components: { controllers: false, scheduler: false } })

@@ -1,6 +1,6 @@
 import { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
 import { ApiError, badRequest, invalid, methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
-import { invalidValue } from "../../../pkg/apimachinery/field-errors.ts"
+import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"

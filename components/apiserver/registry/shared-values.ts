@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 
 /**
  * Most groups of which the last value is kept; then the one that was used longest ago is dropped. Few templates are

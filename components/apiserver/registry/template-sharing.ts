@@ -1,4 +1,4 @@
-import { rememberFieldSet } from "../../../pkg/apimachinery/object-json.ts"
+import { rememberFieldSet } from "../../../pkg/apimachinery/json/object-json.ts"
 import type { ManagedFieldsEntry, OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import { SharedValues } from "./shared-values.ts"

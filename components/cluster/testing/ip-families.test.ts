@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { Node, Pod, Service, startCluster, type ImageBehaviour } from "./testing.ts"
 
 /** Answers with the address at which the request arrived, its environment and its hosts file. */

@@ -1,4 +1,4 @@
-import { familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { TestClusterError } from "./caller.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 

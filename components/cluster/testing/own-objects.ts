@@ -1,4 +1,4 @@
-import { deepFreeze } from "../../../pkg/apimachinery/deep-freeze.ts"
+import { deepFreeze } from "../../../pkg/apimachinery/json/deep-freeze.ts"
 import type { ApiCall, Transport } from "../../../pkg/client/client.ts"
 
 /**

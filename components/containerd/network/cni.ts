@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { ContainerdPaths } from "../paths.ts"
 import { hasPlugins, PLUGIN } from "./plugin/install-plugins.ts"
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { FAMILIES, familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
+import { FAMILIES, familyOf, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { run } from "../../../pkg/process/run.ts"
 
 /** Chains of our own, which can be rewritten and removed without touching other rules. */

@@ -1,6 +1,6 @@
 import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { CronJob, type CronJobStatus } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import type { Key } from "../../../pkg/client/informer.ts"

@@ -1,4 +1,4 @@
-import { scaledValue } from "../../../pkg/apimachinery/intstr.ts"
+import { scaledValue } from "../../../pkg/apimachinery/scalars/intstr.ts"
 import type { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
 import { isPodAvailable } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"

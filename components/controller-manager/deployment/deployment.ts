@@ -1,6 +1,6 @@
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"

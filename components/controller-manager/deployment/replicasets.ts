@@ -1,6 +1,6 @@
 import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { scaledValue } from "../../../pkg/apimachinery/intstr.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { scaledValue } from "../../../pkg/apimachinery/scalars/intstr.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { RawJson } from "../../../pkg/apimachinery/raw-json.ts"
+import { RawJson } from "../../../pkg/apimachinery/json/raw-json.ts"
 import { revisionHash } from "./template-hash.ts"
 
 /** The expectations are what Go's hash/fnv New32 and upstream's SafeEncodeString give. */

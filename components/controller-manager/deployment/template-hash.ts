@@ -1,5 +1,5 @@
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
-import { canonicalJson, type RawJson } from "../../../pkg/apimachinery/raw-json.ts"
+import { canonicalJson, type RawJson } from "../../../pkg/apimachinery/json/raw-json.ts"
 
 /** Characters for names that spell no words. Source: apimachinery pkg/util/rand SafeEncodeString. */
 const SAFE = "bcdfghjklmnpqrstvwxz2456789"

@@ -1,6 +1,6 @@
 import { isConflict } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"

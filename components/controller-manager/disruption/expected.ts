@@ -1,4 +1,4 @@
-import { scaledValue } from "../../../pkg/apimachinery/intstr.ts"
+import { scaledValue } from "../../../pkg/apimachinery/scalars/intstr.ts"
 import type { OwnerReference } from "../../../pkg/apimachinery/meta.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"

@@ -1,4 +1,4 @@
-import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodReady, isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import type { Service, ServicePort } from "../../../pkg/api/core/v1/service/service.ts"

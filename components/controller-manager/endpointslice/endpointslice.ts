@@ -1,4 +1,4 @@
-import { fromLabels } from "../../../pkg/apimachinery/labels.ts"
+import { fromLabels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { EndpointSlice, MANAGED_BY, SERVICE_NAME, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"

@@ -1,4 +1,4 @@
-import { type Family } from "../../../pkg/apimachinery/cidr.ts"
+import { type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { isIP } from "node:net"
 import { endpointAddressFaults } from "../../../pkg/api/core/v1/service/endpointaddress.ts"
 import { Endpoints, type EndpointAddress, type EndpointSubset } from "../../../pkg/api/core/v1/service/endpoints.ts"

@@ -1,4 +1,4 @@
-import { fromLabels } from "../../../pkg/apimachinery/labels.ts"
+import { fromLabels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Index } from "../../../pkg/client/informer.ts"

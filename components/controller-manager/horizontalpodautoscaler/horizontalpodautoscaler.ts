@@ -1,5 +1,5 @@
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
 import {

@@ -1,4 +1,4 @@
-import { milliOf, parseQuantity } from "../../../pkg/apimachinery/quantity.ts"
+import { milliOf, parseQuantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { CrossVersionObjectReference } from "../../../pkg/api/autoscaling/v2/metrics.ts"
 
 /**

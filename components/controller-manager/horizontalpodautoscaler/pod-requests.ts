@@ -1,4 +1,4 @@
-import { addQuantities, milliOf, quantity, type Quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { addQuantities, milliOf, quantity, type Quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isAskedFor, isOfPods, together } from "../../../pkg/api/core/v1/pod/pod-resources.ts"
 

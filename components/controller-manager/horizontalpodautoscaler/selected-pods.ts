@@ -1,4 +1,4 @@
-import { parseLabelSelector, type LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
+import { parseLabelSelector, type LabelMatcher } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { parseLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { parseLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { PodSelectors } from "./selectors.ts"
 
 const pod = (labels: Readonly<Record<string, string>>) => ({ metadata: { labels } })

@@ -1,4 +1,4 @@
-import type { LabelMatcher, Labels } from "../../../pkg/apimachinery/labels.ts"
+import type { LabelMatcher, Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 
 /** The name of an autoscaler. */

@@ -1,7 +1,7 @@
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { type JobStatus } from "../../../pkg/api/batch/v1/jobspec.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { withCondition } from "./conditions.ts"

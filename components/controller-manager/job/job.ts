@@ -1,5 +1,5 @@
-import { equalBeside } from "../../../pkg/apimachinery/equal.ts"
-import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { equalBeside } from "../../../pkg/apimachinery/json/equal.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { type JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"

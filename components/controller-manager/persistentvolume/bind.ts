@@ -1,5 +1,5 @@
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { parseQuantity } from "../../../pkg/apimachinery/quantity.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { parseQuantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import {

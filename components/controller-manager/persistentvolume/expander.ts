@@ -2,7 +2,7 @@ import { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/pers
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { resizeStateOf } from "../../../pkg/api/core/v1/persistentvolume/resize-status.ts"
 import { requestedSize } from "../../../pkg/api/core/v1/persistentvolume/volume-matching.ts"
-import { parseQuantity } from "../../../pkg/apimachinery/quantity.ts"
+import { parseQuantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { defineController } from "../../../pkg/controller/controller.ts"
 import { csiDriverOf } from "./migration.ts"
 

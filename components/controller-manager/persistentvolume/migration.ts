@@ -3,7 +3,7 @@
  * updateMigrationAnnotations, modifyDeletionFinalizers in pkg/controller/volume/persistentvolume/pv_controller_base.go,
  * pkg/volume/csimigration.
  */
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import type { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import {

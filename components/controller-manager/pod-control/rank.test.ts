@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { leastWorthKeepingFirst } from "./rank.ts"
 
 const NOW = Date.parse("2026-01-02T00:00:00Z")

@@ -1,6 +1,6 @@
 import { isPodActive, isPodReady } from "../../../pkg/pods/pod-state.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
+import type { LabelMatcher } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../../../pkg/client/informer.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"

@@ -1,5 +1,5 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { fromLabels, type LabelMatcher } from "../../../pkg/apimachinery/labels.ts"
+import { fromLabels, type LabelMatcher } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { ReplicaSetStatus } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"

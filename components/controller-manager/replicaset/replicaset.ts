@@ -1,4 +1,4 @@
-import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import { replicasController } from "./replicas.ts"

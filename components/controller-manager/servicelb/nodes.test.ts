@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { addressesFor } from "./nodes.ts"
 
 const node = (name: string, ...addresses: readonly (readonly [type: string, address: string])[]) =>

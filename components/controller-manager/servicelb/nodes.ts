@@ -1,4 +1,4 @@
-import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"

@@ -1,6 +1,6 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
-import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { ControllerRevision } from "../../../pkg/api/apps/v1/controllerrevision.ts"
 import { StatefulSet, type StatefulSetStatus } from "../../../pkg/api/apps/v1/statefulset.ts"
 import { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"

@@ -1,4 +1,4 @@
-import { scaledValue } from "../../../pkg/apimachinery/intstr.ts"
+import { scaledValue } from "../../../pkg/apimachinery/scalars/intstr.ts"
 import type { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
 import { isPodAvailable, isPodReady, isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"

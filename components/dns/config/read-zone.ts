@@ -1,5 +1,9 @@
 import { isIP } from "node:net"
-import { isIPAddress, isDNS1123Subdomain, isWildcardDNS1123Subdomain } from "../../../pkg/apimachinery/names.ts"
+import {
+  isIPAddress,
+  isDNS1123Subdomain,
+  isWildcardDNS1123Subdomain,
+} from "../../../pkg/apimachinery/validation/names.ts"
 import type { Directive } from "./corefile.ts"
 
 import {

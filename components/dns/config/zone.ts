@@ -1,4 +1,4 @@
-import { isDNS1123Subdomain } from "../../../pkg/apimachinery/names.ts"
+import { isDNS1123Subdomain } from "../../../pkg/apimachinery/validation/names.ts"
 
 /**
  * How queries for a zone are answered. The first that knows the name answers: hosts, nodes, the cluster's records, then

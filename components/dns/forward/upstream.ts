@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram"
 import { connect } from "node:net"
-import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { ForwardServer } from "../config/zone.ts"

@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 
 /** A condition without `lastTransitionTime` and `observedGeneration`, which are added when the status is written. */
 export interface Told {

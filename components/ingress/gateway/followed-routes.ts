@@ -2,7 +2,7 @@ import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/cust
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { InformerHandlers, Key } from "../../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"

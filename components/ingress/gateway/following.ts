@@ -1,5 +1,5 @@
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
-import type { Labels } from "../../../pkg/apimachinery/labels.ts"
+import type { Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { DEFINITIONS } from "../../../pkg/gateway-api/definitions.ts"
 import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { GatewayClass } from "../../../pkg/gateway-api/gatewayclass.ts"

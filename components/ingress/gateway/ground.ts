@@ -1,4 +1,4 @@
-import { canonicalAddress, parseAddress } from "../../../pkg/apimachinery/cidr.ts"
+import { canonicalAddress, parseAddress } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { fails, type Told } from "./conditions.ts"
 

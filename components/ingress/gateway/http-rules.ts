@@ -1,5 +1,5 @@
 import { keyFrom } from "../../../pkg/client/informer.ts"
-import { parseDuration } from "../../../pkg/apimachinery/time.ts"
+import { parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { DEFAULT_POLICY, type Policy } from "../routing/policy.ts"

@@ -1,4 +1,4 @@
-import { fromLabelSelector } from "../../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"
 import type { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { GATEWAY_GROUP } from "../../../pkg/gateway-api/k3ts-class.ts"

@@ -1,6 +1,6 @@
 import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import type { Labels } from "../../../pkg/apimachinery/labels.ts"
+import type { Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import type { GRPCRoute } from "../../../pkg/gateway-api/grpcroute.ts"
 import type { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"

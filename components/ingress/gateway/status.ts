@@ -1,5 +1,5 @@
 import { isConflict } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { KubeObject, KubeObjectInput, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Key } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"

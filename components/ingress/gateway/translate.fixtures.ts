@@ -3,7 +3,7 @@
  */
 import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import type { Labels } from "../../../pkg/apimachinery/labels.ts"
+import type { Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
 import { withDefaults } from "../../../pkg/apimachinery/structural/coerce.ts"
 import { keyFrom } from "../../../pkg/client/informer.ts"

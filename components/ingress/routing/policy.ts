@@ -1,5 +1,5 @@
-import { compareQuantities, fromUnits, parseQuantity, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
-import { parseDuration } from "../../../pkg/apimachinery/time.ts"
+import { compareQuantities, fromUnits, parseQuantity, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
+import { parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 
 /** The settings in the annotations of an Ingress. Times in milliseconds. */
 export interface Policy {

@@ -1,4 +1,4 @@
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Host } from "../../../pkg/netfilter/host.ts"
 import { JUMPS, OUR_CHAIN } from "./restore.ts"
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { joinHostPort, type Family } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { endpointsOf, type ServicePort } from "../service-ports.ts"
 import type { Endpoint } from "../topology.ts"
 

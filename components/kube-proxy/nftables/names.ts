@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { ADDRESS_TYPE, FAMILY_WORD } from "../../../pkg/netfilter/nft.ts"
 import type { ServicePort } from "../service-ports.ts"
 

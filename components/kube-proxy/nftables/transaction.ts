@@ -1,4 +1,4 @@
-import type { Family } from "../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { ADDRESS_TYPE } from "../../../pkg/netfilter/nft.ts"
 import type { Delta, Desired } from "./desired.ts"
 import { AFFINITY, tableOf } from "./names.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { NO_PRESSURE, type Pressure } from "../node/pressure.ts"
 import { podOf } from "../testing/pod.ts"
 import type { PodSpecInput } from "../testing/simulated-kubelet.fixtures.ts"

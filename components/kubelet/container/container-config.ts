@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { milliOf, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
+import { milliOf, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { ContainerConfig, Device, Mount } from "../../../pkg/cri/container.ts"
 import type { Image } from "../../../pkg/cri/image.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { formatMap, podField } from "./pod-fields.ts"
 import { resourceField } from "./resource-fields.ts"
 

@@ -1,6 +1,6 @@
 import type { ResourceFieldSelector } from "../../../pkg/api/core/v1/container/env.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { containersOf, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "../node/capacity.ts"

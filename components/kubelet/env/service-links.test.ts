@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { serviceVariables } from "./service-links.ts"
 
 const service = (namespace: string, name: string, spec: object): Service =>

@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { EnvironmentVariable } from "./environment-variable.ts"
 

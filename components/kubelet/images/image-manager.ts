@@ -1,5 +1,5 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { formatDuration } from "../../../pkg/apimachinery/time.ts"
+import { formatDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import type { AuthConfig, Image } from "../../../pkg/cri/image.ts"

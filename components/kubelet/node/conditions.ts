@@ -1,5 +1,5 @@
 import type { NodeCondition } from "../../../pkg/api/core/v1/node/nodestatus.ts"
-import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { Pressure } from "./pressure.ts"
 
 export interface ConditionsRequest {

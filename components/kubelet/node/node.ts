@@ -1,5 +1,5 @@
 import { isAlreadyExists, isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { type NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"

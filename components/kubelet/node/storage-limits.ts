@@ -7,7 +7,7 @@ import {
   quantity,
   unitsOf,
   type Quantity,
-} from "../../../pkg/apimachinery/quantity.ts"
+} from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"

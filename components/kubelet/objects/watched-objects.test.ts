@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Transport, WatchHandlers } from "../../../pkg/client/client.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"

@@ -1,4 +1,4 @@
-import { formatDuration } from "../../../pkg/apimachinery/time.ts"
+import { formatDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { traced } from "../../../pkg/tracing/tracing.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"

@@ -1,6 +1,6 @@
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { clearOrphans } from "./garbage.ts"
 import { isMirrorPod } from "./labels.ts"

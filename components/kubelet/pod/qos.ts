@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { qosClassOf, type QOSClass } from "../../../pkg/api/core/v1/pod/pod-qos.ts"
-import { milliOf, unitsOf } from "../../../pkg/apimachinery/quantity.ts"
+import { milliOf, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { AnyContainer } from "../container/containers.ts"
 import { isMirrorPod, isStaticPod } from "./labels.ts"
 

@@ -1,4 +1,4 @@
-import { familyOf } from "../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"
 import { sleep } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"

@@ -1,4 +1,4 @@
-import { canonicalAddress, familyOf, type Family } from "../../../pkg/apimachinery/cidr.ts"
+import { canonicalAddress, familyOf, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { ContainerStatus as CriContainerStatus } from "../../../pkg/cri/container.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { PodSandboxStatus } from "../../../pkg/cri/sandbox.ts"

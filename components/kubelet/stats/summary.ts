@@ -1,4 +1,4 @@
-import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { ephemeralClaimName } from "../../../pkg/pods/pod-claims.ts"
 import type { FilesystemSpace } from "../runtime/runtime.ts"
 import type { InterfaceUsage, PressureStall, ResourcePressure, Usage } from "../runtime/usage.ts"

@@ -6,7 +6,7 @@ import type {
   VolumeMountStatus,
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources.ts"
-import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { ContainerOfPod } from "../container/containers.ts"
 import type { ProbeResults } from "../pod/plan.ts"
 import { initRestarts, restarts } from "../../../pkg/api/core/v1/container/container-restart.ts"

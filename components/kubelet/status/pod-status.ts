@@ -5,7 +5,7 @@ import type {
   PodCondition,
   PodStatus,
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
-import { formatTime } from "../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { containersOf, type ContainerOfPod } from "../container/containers.ts"
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
 import { qosClass } from "../pod/qos.ts"

@@ -1,5 +1,5 @@
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { isPodTerminal } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"

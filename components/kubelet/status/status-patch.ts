@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { PodCondition, PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { OWN_CONDITIONS } from "./conditions.ts"
 

@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { EmptyDirVolumeSource } from "../../../pkg/api/core/v1/volume/volume.ts"
-import { unitsOf } from "../../../pkg/apimachinery/quantity.ts"
+import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { podSums } from "../pod/qos.ts"
 import { ownershipFor } from "./ownership.ts"
 import { volumeFolder } from "./volume-paths.ts"

@@ -1,5 +1,5 @@
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
-import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Amounts } from "./capacity.ts"
 import { deviceId } from "./pools.ts"
 

@@ -1,5 +1,11 @@
 import type { Device, DeviceCapacity } from "../../../pkg/api/resource/v1/device.ts"
-import { formatQuantity, fromUnits, quantity, unitsOf, type Quantity } from "../../../pkg/apimachinery/quantity.ts"
+import {
+  formatQuantity,
+  fromUnits,
+  quantity,
+  unitsOf,
+  type Quantity,
+} from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Asked } from "./requests.ts"
 
 /**

@@ -1,5 +1,5 @@
 import type { DeviceCounterConsumption } from "../../../pkg/api/resource/v1/device.ts"
-import { quantity } from "../../../pkg/apimachinery/quantity.ts"
+import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { isAllocated, type AllocatedDevices } from "./allocated-devices.ts"
 import { deviceId, type Pool } from "./pools.ts"
 

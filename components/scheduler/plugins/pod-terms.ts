@@ -1,6 +1,6 @@
 import type { PodAffinityTerm } from "../../../pkg/api/core/v1/pod/affinity.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { fromLabelSelector, type LabelMatcher, type Labels } from "../../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector, type LabelMatcher, type Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 
 /** Returns the labels of a namespace, for terms that select namespaces by label. */
 export type NamespaceLabels = (namespace: string) => Labels | undefined

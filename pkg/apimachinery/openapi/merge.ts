@@ -1,5 +1,5 @@
-import { deepEqual } from "../equal.ts"
-import { isJsonObject } from "../json-value.ts"
+import { deepEqual } from "../json/equal.ts"
+import { isJsonObject } from "../json/json-value.ts"
 import type { Schema } from "./schema.ts"
 
 /** A document of another server, and the prefix of the paths to take from it. */

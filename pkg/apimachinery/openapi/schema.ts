@@ -1,4 +1,4 @@
-import { basicZeroOf } from "../decoder-zeros.ts"
+import { basicZeroOf } from "../decoding/decoder-zeros.ts"
 import type { FieldSpec, Type } from "../field-spec.ts"
 import { f, type Message } from "../fields.ts"
 import { ListMeta } from "../meta.ts"

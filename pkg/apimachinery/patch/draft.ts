@@ -1,4 +1,4 @@
-import { isJsonObject } from "../json-value.ts"
+import { isJsonObject } from "../json/json-value.ts"
 
 /**
  * An immutable JSON document while a patch changes it. A list or an object is copied at its first change and then

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import { deepEqual } from "../equal.ts"
+import { deepEqual } from "../json/equal.ts"
 import { ApiError, badRequest } from "../errors.ts"
 import { Draft, indexOf, setKey } from "./draft.ts"
 

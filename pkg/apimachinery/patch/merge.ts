@@ -1,5 +1,5 @@
 import { badRequest } from "../errors.ts"
-import { isJsonObject as isObject } from "../json-value.ts"
+import { isJsonObject as isObject } from "../json/json-value.ts"
 
 /**
  * JSON Merge Patch (RFC 7386) on immutable values: null deletes, objects merge, everything else replaces. Parts that

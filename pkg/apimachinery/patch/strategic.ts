@@ -1,9 +1,9 @@
-import { deepEqual } from "../equal.ts"
+import { deepEqual } from "../json/equal.ts"
 import { ApiError, badRequest } from "../errors.ts"
 import type { FieldSpec, Type } from "../field-spec.ts"
 import type { Message } from "../fields.ts"
-import { goText, goType } from "../go-text.ts"
-import { isJsonObject as isObject } from "../json-value.ts"
+import { goText, goType } from "../go/go-text.ts"
+import { isJsonObject as isObject } from "../json/json-value.ts"
 
 /**
  * Strategic merge patch on immutable values: lists of objects merge by the key that the field declares, and directives

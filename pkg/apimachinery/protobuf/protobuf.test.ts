@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { ProtobufError } from "../../protobuf/reader.ts"
 import { WIRE, Writer } from "../../protobuf/writer.ts"
-import { ExactNumber } from "../exact-number.ts"
+import { ExactNumber } from "../json/exact-number.ts"
 import { e, f, message, type Message } from "../fields.ts"
 import { LabelSelector, ObjectMeta } from "../meta.ts"
-import { RawJson } from "../raw-json.ts"
+import { RawJson } from "../json/raw-json.ts"
 import { defineResource } from "../resource.ts"
 import {
   decodeProtobuf,

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer"
 import { WIRE, type Writer } from "../../protobuf/writer.ts"
 import type { Reader } from "../../protobuf/reader.ts"
-import { ExactNumber } from "../exact-number.ts"
+import { ExactNumber } from "../json/exact-number.ts"
 import type { Scalar } from "../field-spec.ts"
-import { RawJson } from "../raw-json.ts"
-import { formatDuration, parseDuration } from "../time.ts"
+import { RawJson } from "../json/raw-json.ts"
+import { formatDuration, parseDuration } from "../scalars/time.ts"
 
 /**
  * How one scalar type is encoded. Types that are structs in Go (times, quantities, IntOrString, raw JSON) are nested

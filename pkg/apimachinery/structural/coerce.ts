@@ -1,8 +1,8 @@
-import { Cursor, DecodeError } from "../decoder-cursor.ts"
-import { decoderOf, type Decode } from "../decoder.ts"
-import { ExactNumber } from "../exact-number.ts"
-import { invalidValue } from "../field-errors.ts"
-import { isJsonObject } from "../json-value.ts"
+import { Cursor, DecodeError } from "../decoding/decoder-cursor.ts"
+import { decoderOf, type Decode } from "../decoding/decoder.ts"
+import { ExactNumber } from "../json/exact-number.ts"
+import { invalidValue } from "../validation/field-errors.ts"
+import { isJsonObject } from "../json/json-value.ts"
 import { ObjectMeta } from "../meta.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 

@@ -1,10 +1,10 @@
-import { decodeMessage } from "../decode.ts"
-import { DecodeError } from "../decoder-cursor.ts"
+import { decodeMessage } from "../decoding/decode.ts"
+import { DecodeError } from "../decoding/decoder-cursor.ts"
 import type { Cause } from "../errors.ts"
-import { at, atKey, invalidValue, required } from "../field-errors.ts"
+import { at, atKey, invalidValue, required } from "../validation/field-errors.ts"
 import { ObjectMeta } from "../meta.ts"
-import { isDNS1035Label, isPathSegmentName, oneProblem } from "../names.ts"
-import { validateObjectMeta } from "../objectmeta.ts"
+import { isDNS1035Label, isPathSegmentName, oneProblem } from "../validation/names.ts"
+import { validateObjectMeta } from "../validation/objectmeta.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "./json-schema.ts"
 
 /**

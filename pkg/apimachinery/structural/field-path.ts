@@ -1,4 +1,4 @@
-import { at, atKey } from "../field-errors.ts"
+import { at, atKey } from "../validation/field-errors.ts"
 import { membersOf, type JsonSchema } from "./json-schema.ts"
 
 /** A field that a path such as `.spec.containers['a.b']` names, and its schema. */

@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from "node:net"
-import { withoutLeadingZeros } from "../names.ts"
+import { withoutLeadingZeros } from "../validation/names.ts"
 
 /**
  * The formats of strings in schemas; unknown formats are not checked. Source: kube-openapi pkg/validation/strfmt,

@@ -1,5 +1,5 @@
-import { deepEqualWithNulls } from "../equal.ts"
-import { ExactNumber } from "../exact-number.ts"
+import { deepEqualWithNulls } from "../json/equal.ts"
+import { ExactNumber } from "../json/exact-number.ts"
 import { textFormat } from "./formats.ts"
 import { itemsOf, membersOf, type JsonSchema } from "./json-schema.ts"
 import { boundFor, isGoInteger, isInRange, isMultiple, lengthOf } from "./measures.ts"

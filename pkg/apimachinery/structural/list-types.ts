@@ -1,5 +1,5 @@
 import type { Cause } from "../errors.ts"
-import { at, atKey, duplicate, invalidValue } from "../field-errors.ts"
+import { at, atKey, duplicate, invalidValue } from "../validation/field-errors.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "./json-schema.ts"
 
 /**

@@ -1,4 +1,4 @@
-import { ExactNumber } from "../exact-number.ts"
+import { ExactNumber } from "../json/exact-number.ts"
 import type { JsonSchema } from "./json-schema.ts"
 
 /** Returns the number of characters as Go counts them: code points. */

@@ -6,7 +6,7 @@ import {
   isLabelValue,
   isQualifiedName,
   type Check,
-} from "../../apimachinery/names.ts"
+} from "../../apimachinery/validation/names.ts"
 import { parseTimestamp } from "../time.ts"
 import { FORMAT, listOf, optionalOf, STRING, type CelType } from "../type.ts"
 import { ArrayList, OpaqueValue, Optional, type Value } from "../values.ts"

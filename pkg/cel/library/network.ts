@@ -6,8 +6,8 @@ import {
   parseAddress,
   parseNetwork,
   type Address,
-} from "../../apimachinery/cidr.ts"
-import { isGlobalUnicast } from "../../apimachinery/global-unicast.ts"
+} from "../../apimachinery/addresses/cidr.ts"
+import { isGlobalUnicast } from "../../apimachinery/addresses/global-unicast.ts"
 import { NO_SUCH_OVERLOAD } from "../compare.ts"
 import { BOOL, CIDR, INT, IP, STRING, type CelType } from "../type.ts"
 import { CelError, OpaqueValue, type Value } from "../values.ts"

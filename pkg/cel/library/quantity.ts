@@ -6,7 +6,7 @@ import {
   QUANTITY_FORM,
   subtractQuantities,
   type Quantity,
-} from "../../apimachinery/quantity.ts"
+} from "../../apimachinery/scalars/quantity.ts"
 import { BOOL, DOUBLE, INT, QUANTITY, STRING, type CelType } from "../type.ts"
 import { CelError, Double, intOf, LARGEST_INT, OpaqueValue, SMALLEST_INT, type Value } from "../values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { CustomResourceDefinition } from "../../api/apiextensions/v1/customresourcedefinition.ts"
-import { decodeObject } from "../../apimachinery/decode.ts"
+import { decodeObject } from "../../apimachinery/decoding/decode.ts"
 import { startCluster } from "../../../components/cluster/testing/testing.ts"
 import { defineCustomResource, type ObjectOf } from "./define-custom-resource.ts"
 import { s, type Read, type Sent } from "./fields.ts"

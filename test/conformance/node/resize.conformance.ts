@@ -1,6 +1,6 @@
 /** Pods that are given other resources while they run. After test/e2e/common/node/pod_resize.go. */
 import { expect } from "bun:test"
-import { unitsOf, milliOf } from "../../../pkg/apimachinery/quantity.ts"
+import { unitsOf, milliOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Loose } from "../cluster.ts"
 import { condition } from "../workload-cluster.ts"
 import { containerStatuses, isCgroup2, isReady, type TestNamespace } from "./namespace.ts"

@@ -2,7 +2,7 @@ import {
   CertificateSigningRequest,
   CLIENT_SIGNER,
 } from "../../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
-import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { readCertificateRequest } from "../../../../pkg/pki/certificate-request.ts"
 import { on, type AdmissionPlugin, type AttributesOf } from "../admission.ts"

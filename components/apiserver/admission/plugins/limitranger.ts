@@ -2,7 +2,12 @@ import { LimitRange, type LimitRangeItem } from "../../../../pkg/api/core/v1/lim
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import { addQuantities, compareQuantities, formatQuantity, quantity } from "../../../../pkg/apimachinery/quantity.ts"
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  quantity,
+} from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import { on, type AdmissionAttributes, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 

@@ -1,7 +1,7 @@
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { StorageClass } from "../../../../pkg/api/storage/v1/storageclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import { compareQuantities, quantity } from "../../../../pkg/apimachinery/quantity.ts"
+import { compareQuantities, quantity } from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import { on, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 

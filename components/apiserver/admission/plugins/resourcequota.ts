@@ -13,7 +13,7 @@ import {
   formatQuantity,
   quantity,
   type Quantity,
-} from "../../../../pkg/apimachinery/quantity.ts"
+} from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import { isKind, type KubeObject, type Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"

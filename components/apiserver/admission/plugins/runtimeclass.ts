@@ -1,8 +1,8 @@
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { RuntimeClass } from "../../../../pkg/api/node/v1/runtimeclass.ts"
-import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { ApiError, forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import { isPathSegmentName } from "../../../../pkg/apimachinery/names.ts"
+import { isPathSegmentName } from "../../../../pkg/apimachinery/validation/names.ts"
 import { on, type AdmissionAttributes, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 

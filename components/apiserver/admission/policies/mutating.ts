@@ -1,6 +1,6 @@
 import { MutatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
 import { MutatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
-import { deepEqual } from "../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { CelError } from "../../../../pkg/cel/values.ts"

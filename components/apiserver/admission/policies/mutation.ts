@@ -1,5 +1,5 @@
-import { decodeObject } from "../../../../pkg/apimachinery/decode.ts"
-import { ExactNumber } from "../../../../pkg/apimachinery/exact-number.ts"
+import { decodeObject } from "../../../../pkg/apimachinery/decoding/decode.ts"
+import { ExactNumber } from "../../../../pkg/apimachinery/json/exact-number.ts"
 import { mergeConfiguration } from "../../../../pkg/apimachinery/patch/apply/merge-configuration.ts"
 import { applyJsonPatch, isFailedTest } from "../../../../pkg/apimachinery/patch/json.ts"
 import { ApiError, badRequest } from "../../../../pkg/apimachinery/errors.ts"

@@ -3,7 +3,7 @@ import type {
   ParamKind,
   ParamRef,
 } from "../../../../pkg/api/admissionregistration/v1/matchresources.ts"
-import { fromLabelSelector } from "../../../../pkg/apimachinery/labels.ts"
+import { fromLabelSelector } from "../../../../pkg/apimachinery/selectors/labels.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { Scheme } from "../../../../pkg/api/scheme.ts"
 import type { Objects } from "../../cacher/objects.ts"

@@ -1,6 +1,6 @@
 import { ApiError, type Cause } from "../../../../pkg/apimachinery/errors.ts"
-import { isJsonObject } from "../../../../pkg/apimachinery/json-value.ts"
-import { validateAnnotations, validateLabels } from "../../../../pkg/apimachinery/objectmeta.ts"
+import { isJsonObject } from "../../../../pkg/apimachinery/json/json-value.ts"
+import { validateAnnotations, validateLabels } from "../../../../pkg/apimachinery/validation/objectmeta.ts"
 import type { ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 

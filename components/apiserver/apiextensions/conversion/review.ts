@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../../pkg/apimachinery/json-value.ts"
+import { isJsonObject } from "../../../../pkg/apimachinery/json/json-value.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 
 /**

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { createHash } from "node:crypto"
-import { isFullyQualifiedDomainName } from "../../../../pkg/apimachinery/names.ts"
+import { isFullyQualifiedDomainName } from "../../../../pkg/apimachinery/validation/names.ts"
 import { field, map, message, type DecodedOf } from "../../../../pkg/protobuf/message.ts"
 
 /** How the data are encrypted: with the decrypted source as the key, or with keys derived from it. */

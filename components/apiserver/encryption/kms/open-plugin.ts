@@ -1,5 +1,5 @@
 import { openChannel } from "../../../../pkg/cri/channel.ts"
-import { parseDuration } from "../../../../pkg/apimachinery/time.ts"
+import { parseDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { KmsConfiguration } from "../configuration.ts"
 import type { EncryptionTools } from "../load.ts"
 import { building } from "../transformer.ts"

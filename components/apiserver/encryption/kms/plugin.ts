@@ -7,7 +7,7 @@
  * Differs from upstream: the seeds of all values on the disk are decrypted at the start, since reading is synchronous.
  */
 import { Buffer } from "node:buffer"
-import { formatTime } from "../../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../../pkg/clock/random.ts"
 import type { Channel } from "../../../../pkg/cri/channel.ts"

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-import { formatMicroTime } from "../../../../pkg/apimachinery/time.ts"
+import { formatMicroTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import { changesBetween, type FieldChange } from "./changes.ts"
 import { instant } from "../time/duration.ts"

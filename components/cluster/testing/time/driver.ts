@@ -1,4 +1,4 @@
-import { formatDuration } from "../../../../pkg/apimachinery/time.ts"
+import { formatDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import { realClock } from "../../../../pkg/clock/real.ts"
 import { EndlessInstantError, type VirtualClock } from "../../../../pkg/clock/virtual.ts"

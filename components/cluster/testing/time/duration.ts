@@ -1,4 +1,4 @@
-import { parseDuration as parseGoDuration, parseTime } from "../../../../pkg/apimachinery/time.ts"
+import { parseDuration as parseGoDuration, parseTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import { TestClusterError } from "../caller.ts"
 
 /** Milliseconds, or text such as `90s`, `1h30m`, `3d`, `2w`. */

@@ -1,5 +1,5 @@
 import type { EndlessInstantError } from "../../../../pkg/clock/virtual.ts"
-import { formatTime } from "../../../../pkg/apimachinery/time.ts"
+import { formatTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import type { StorageEvent } from "../../../../pkg/storage/storage.ts"
 import { TestClusterError } from "../caller.ts"

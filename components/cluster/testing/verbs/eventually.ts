@@ -1,5 +1,5 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import { formatDuration } from "../../../../pkg/apimachinery/time.ts"
+import { formatDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import { TestClusterError } from "../caller.ts"

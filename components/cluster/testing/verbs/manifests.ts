@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { LineCounter, parseAllDocuments } from "yaml"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import { KUBERNETES_YAML } from "../../../../pkg/apimachinery/yaml.ts"
+import { KUBERNETES_YAML } from "../../../../pkg/apimachinery/json/yaml.ts"
 import { TestClusterError } from "../caller.ts"
 
 /** A path of a file or folder, YAML or JSON text, an object, or several of these. */

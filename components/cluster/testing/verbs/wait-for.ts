@@ -1,5 +1,5 @@
 import { isNotFound } from "../../../../pkg/apimachinery/errors.ts"
-import { parseJsonPath } from "../../../../pkg/apimachinery/jsonpath.ts"
+import { parseJsonPath } from "../../../../pkg/apimachinery/table/jsonpath.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { TestClusterError } from "../caller.ts"
 import { refOf, type Reference } from "./selection.ts"

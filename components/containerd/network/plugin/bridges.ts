@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs"
-import { addressAt, type Network } from "../../../../pkg/apimachinery/cidr.ts"
+import { addressAt, type Network } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import { addAddress, createBridge, findLink, linkIn, setUp, type Link } from "../../../../pkg/netlink/links.ts"
 import { KernelError, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { ALIAS } from "../bridge.ts"

@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { parseNetwork, type Network } from "../../../../pkg/apimachinery/cidr.ts"
+import { parseNetwork, type Network } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import { CODE, CniError, isInterfaceName, type CniCall } from "./cni.ts"
 
 /** What the configuration of a network says, as `cniConfig` writes it. */

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { addressText, parseAddress, type Network } from "../../../../pkg/apimachinery/cidr.ts"
+import { addressText, parseAddress, type Network } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 
 /** Whose an address is. */
 export interface AddressOwner {

@@ -1,6 +1,6 @@
 /** Names and hardware addresses that follow from a pod, so that nothing has to be kept about it. */
 import { createHash } from "node:crypto"
-import { addressNumber, familyOf } from "../../../../pkg/apimachinery/cidr.ts"
+import { addressNumber, familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { AddressOwner } from "./pod-addresses.ts"
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex")

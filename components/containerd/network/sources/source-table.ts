@@ -4,7 +4,7 @@
  * neighbour discovery too. So no pod can answer for another, and the addresses by which NetworkPolicies judge are true.
  * The cost is a few look-ups a packet, however many pods there are.
  */
-import { familyOf } from "../../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import { addressBytes, hardwareBytes } from "../../../../pkg/netlink/links.ts"
 import { FAMILY_BRIDGE, interfaceKey, type SetElement } from "../../../../pkg/netlink/set-elements.ts"
 

@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import { Client, credentials } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
 import { request as httpRequest, type IncomingMessage } from "node:http"

@@ -1,4 +1,4 @@
-import { addressAt, parseNetwork } from "../../../../pkg/apimachinery/cidr.ts"
+import { addressAt, parseNetwork } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import type { ContainerRuntime } from "../runtime.ts"

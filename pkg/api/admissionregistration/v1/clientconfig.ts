@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, required } from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain, isPortNumber, oneProblem } from "../../../apimachinery/names.ts"
+import { isDNS1123Subdomain, isPortNumber, oneProblem } from "../../../apimachinery/validation/names.ts"
 
 /**
  * The address of a webhook. Source: k8s.io/api admissionregistration/v1/types.go, apiserver

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { internalFault, invalidValue } from "../../../apimachinery/field-errors.ts"
+import { internalFault, invalidValue } from "../../../apimachinery/validation/field-errors.ts"
 import { compile, type Program } from "../../../cel/compile.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import {

@@ -6,12 +6,17 @@ import {
   invalidValues,
   notSupported,
   required,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
-import { isDNS1035Label, isDNS1123Subdomain, isPathSegmentName, oneProblem } from "../../../apimachinery/names.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+import {
+  isDNS1035Label,
+  isDNS1123Subdomain,
+  isPathSegmentName,
+  oneProblem,
+} from "../../../apimachinery/validation/names.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { NamedRuleWithOperations, ruleFaults } from "./rules.ts"
 
 /**

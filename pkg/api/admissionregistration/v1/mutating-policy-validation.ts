@@ -1,6 +1,6 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, notSupported, required } from "../../../apimachinery/validation/field-errors.ts"
 import { JSON_PATCH_TYPE, OBJECT } from "../../../cel/mutation-types.ts"
 import { listOf, type CelType } from "../../../cel/type.ts"
 import { expressionFaults, VariableTypes, type ExpressionScope } from "./expressions.ts"

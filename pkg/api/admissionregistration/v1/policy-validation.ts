@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -7,9 +7,9 @@ import {
   invalidValues,
   notSupported,
   required,
-} from "../../../apimachinery/field-errors.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { BOOL, DYN, NULL, STRING } from "../../../cel/type.ts"
 import {
   compileExpression,

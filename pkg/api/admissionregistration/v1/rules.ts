@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, notSupported, required } from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 
 /**

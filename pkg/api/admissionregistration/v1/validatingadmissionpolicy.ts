@@ -1,5 +1,5 @@
-import { conditionFaults } from "../../../apimachinery/conditions.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { conditionFaults } from "../../../apimachinery/validation/conditions.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"

@@ -7,12 +7,12 @@ import {
   invalidValues,
   notSupported,
   required,
-} from "../../../apimachinery/field-errors.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
-import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
+import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { matchFaults, MatchResources, ParamRef } from "./matchresources.ts"
 import { staticNameWarnings } from "./webhook.ts"

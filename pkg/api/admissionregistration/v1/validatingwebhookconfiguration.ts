@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { matchConditions, objectSelector, staticNameWarnings, webhookFields, webhooksFaults } from "./webhook.ts"

@@ -7,15 +7,20 @@ import {
   notSupported,
   required,
   tooMany,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
-import { isDNS1035Label, isDNS1123Subdomain, isQualifiedName, oneProblem } from "../../../apimachinery/names.ts"
+import {
+  isDNS1035Label,
+  isDNS1123Subdomain,
+  isQualifiedName,
+  oneProblem,
+} from "../../../apimachinery/validation/names.ts"
 import { BOOL } from "../../../cel/type.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { expressionFaults, type ExpressionScope } from "./expressions.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { clientConfigFaults, WebhookClientConfig } from "./clientconfig.ts"
 import { RuleWithOperations, ruleFaults } from "./rules.ts"
 

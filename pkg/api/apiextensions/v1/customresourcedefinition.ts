@@ -1,6 +1,6 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { JsonSchema } from "../../../apimachinery/structural/json-schema.ts"
 import { JSONSchemaProps, named } from "./jsonschemaprops.ts"
 import { formatWarnings } from "./format-warnings.ts"

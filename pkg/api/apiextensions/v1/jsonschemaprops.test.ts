@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { decodeProtobuf, encodeProtobuf, openEnvelope } from "../../../apimachinery/protobuf/envelope.ts"
-import { decodeObject } from "../../../apimachinery/decode.ts"
+import { decodeObject } from "../../../apimachinery/decoding/decode.ts"
 import { CustomResourceDefinition } from "./customresourcedefinition.ts"
 
 const schema = {

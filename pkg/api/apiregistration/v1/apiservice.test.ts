@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
-import { decodeObject } from "../../../apimachinery/decode.ts"
-import { tableOf } from "../../../apimachinery/table.ts"
-import { validateObject } from "../../../apimachinery/validate.ts"
+import { decodeObject } from "../../../apimachinery/decoding/decode.ts"
+import { tableOf } from "../../../apimachinery/table/table.ts"
+import { validateObject } from "../../../apimachinery/validation/validate.ts"
 import { APIService } from "./apiservice.ts"
 
 const NAME = "v1.agg.example.com"

@@ -1,7 +1,18 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+} from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1035Label, isDNS1123Subdomain, isPathSegmentName, isPortNumber } from "../../../apimachinery/names.ts"
+import {
+  isDNS1035Label,
+  isDNS1123Subdomain,
+  isPathSegmentName,
+  isPortNumber,
+} from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /**

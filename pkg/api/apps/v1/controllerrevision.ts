@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { required } from "../../../apimachinery/field-errors.ts"
-import { RawJson } from "../../../apimachinery/raw-json.ts"
+import { required } from "../../../apimachinery/validation/field-errors.ts"
+import { RawJson } from "../../../apimachinery/json/raw-json.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 

@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { DaemonSetUpdateStrategy } from "./strategies.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"

@@ -1,6 +1,6 @@
 import { nameWarnings, templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { fromLabelSelector } from "../../../apimachinery/labels.ts"
+import { fromLabelSelector } from "../../../apimachinery/selectors/labels.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"

@@ -1,8 +1,14 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, invalidValues, within } from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Label } from "../../../apimachinery/names.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  within,
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label } from "../../../apimachinery/validation/names.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { claimSpecWarnings } from "../../core/v1/persistentvolume/claim-warnings.ts"
 import { claimSpecFaults } from "../../core/v1/persistentvolume/claimspec-validation.ts"
 import type { PodSpec } from "../../core/v1/pod/podspec.ts"

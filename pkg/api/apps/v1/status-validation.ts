@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { invalidValue } from "../../../apimachinery/validation/field-errors.ts"
 
 /**
  * Validates the statuses of workloads. Source: ValidateDeploymentStatus and similar functions in

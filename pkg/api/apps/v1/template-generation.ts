@@ -1,5 +1,5 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
-import { DecodeError } from "../../../apimachinery/decoder-cursor.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
+import { DecodeError } from "../../../apimachinery/decoding/decoder-cursor.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 
 /**

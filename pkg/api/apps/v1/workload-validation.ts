@@ -1,7 +1,14 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+  within,
+} from "../../../apimachinery/validation/field-errors.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import {
   isZero,
   matcherFor,
@@ -17,7 +24,7 @@ import type { DaemonSetSpec } from "./daemonset.ts"
 import type { DeploymentSpec } from "./deployment.ts"
 import type { ReplicaSetSpec } from "./replicaset.ts"
 import { DaemonSetUpdateStrategy, DeploymentStrategy } from "./strategies.ts"
-import { goForm, plainForm } from "../../../apimachinery/go-form.ts"
+import { goForm, plainForm } from "../../../apimachinery/go/go-form.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
 
 /** Validates the workload kinds. Source: pkg/apis/apps/validation/validation.go. */

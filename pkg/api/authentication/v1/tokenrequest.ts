@@ -1,4 +1,4 @@
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { invalidValue } from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 

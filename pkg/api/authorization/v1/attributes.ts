@@ -1,8 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
-import { formatFieldSelector } from "../../../apimachinery/fieldselector.ts"
+import { at, invalidValue, required } from "../../../apimachinery/validation/field-errors.ts"
+import { formatFieldSelector } from "../../../apimachinery/selectors/fieldselector.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { operatorFaults, requirementFaults } from "../../../apimachinery/labelselector.ts"
+import { operatorFaults, requirementFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelectorRequirement } from "../../../apimachinery/meta.ts"
 
 /** The subject of an access review. Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */

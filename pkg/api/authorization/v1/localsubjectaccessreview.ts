@@ -1,4 +1,4 @@
-import { invalidValue } from "../../../apimachinery/field-errors.ts"
+import { invalidValue } from "../../../apimachinery/validation/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { metadataFaults, shownPath, SubjectAccessReviewStatus } from "./attributes.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { decodeObject } from "../../../apimachinery/decode.ts"
+import { decodeObject } from "../../../apimachinery/decoding/decode.ts"
 import { HorizontalPodAutoscaler as V2 } from "../v2/horizontalpodautoscaler.ts"
 import { HorizontalPodAutoscaler } from "./horizontalpodautoscaler.ts"
 

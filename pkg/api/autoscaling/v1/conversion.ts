@@ -1,9 +1,9 @@
-import { decodeMessage } from "../../../apimachinery/decode.ts"
-import { DecodeError } from "../../../apimachinery/decoder-cursor.ts"
+import { decodeMessage } from "../../../apimachinery/decoding/decode.ts"
+import { DecodeError } from "../../../apimachinery/decoding/decoder-cursor.ts"
 import type { Message } from "../../../apimachinery/fields.ts"
-import { plainForm } from "../../../apimachinery/go-form.ts"
-import { isJsonObject } from "../../../apimachinery/json-value.ts"
-import { quantity } from "../../../apimachinery/quantity.ts"
+import { plainForm } from "../../../apimachinery/go/go-form.ts"
+import { isJsonObject } from "../../../apimachinery/json/json-value.ts"
+import { quantity } from "../../../apimachinery/scalars/quantity.ts"
 import {
   BEHAVIOR_ANNOTATION,
   CONDITIONS_ANNOTATION,

@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
@@ -12,7 +12,7 @@ import {
   HorizontalPodAutoscalerSpec as StoredSpec,
   METRICS_ANNOTATION,
 } from "../v2/horizontalpodautoscaler.ts"
-import { decodeMessage } from "../../../apimachinery/decode.ts"
+import { decodeMessage } from "../../../apimachinery/decoding/decode.ts"
 import { fromV2, toV2 } from "./conversion.ts"
 
 /** The older version of autoscalers, stored as those of v2. Source: k8s.io/api autoscaling/v1/types.go. */

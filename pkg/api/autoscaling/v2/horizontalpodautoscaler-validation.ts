@@ -8,9 +8,9 @@ import {
   notSupported,
   required,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Label, isPathSegmentName } from "../../../apimachinery/names.ts"
-import { quantity } from "../../../apimachinery/quantity.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
+import { quantity } from "../../../apimachinery/scalars/quantity.ts"
 import { containerResourceNameFaults } from "../../core/v1/resource-names.ts"
 import type { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./horizontalpodautoscaler.ts"
 import {

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, notSupported } from "../../../apimachinery/field-errors.ts"
+import { invalidValue, notSupported } from "../../../apimachinery/validation/field-errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { parseZonedCron } from "../../../cron/schedule.ts"
 import { isTimeZone } from "../../../cron/zone.ts"

@@ -1,4 +1,4 @@
-import { humanDuration, parseTime } from "../../../apimachinery/time.ts"
+import { humanDuration, parseTime } from "../../../apimachinery/scalars/time.ts"
 import type { JobSpec, JobStatus } from "./jobspec.ts"
 
 /** The cells of `kubectl get jobs`. Source: printJob in pkg/printers/internalversion/printers.go. */

@@ -9,8 +9,8 @@ import {
   required,
   tooLong,
   tooMany,
-} from "../../../apimachinery/field-errors.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { countIndexes } from "./job-indexes.ts"
 import type { JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule } from "./jobspec.ts"
 

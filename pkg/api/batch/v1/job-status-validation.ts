@@ -1,8 +1,14 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue, invalidWithoutValue, required } from "../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
-import { parseTime } from "../../../apimachinery/time.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  invalidWithoutValue,
+  required,
+} from "../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
+import { parseTime } from "../../../apimachinery/scalars/time.ts"
 import { countIndexes, overlapOfIndexes } from "./job-indexes.ts"
 import { UncountedTerminatedPods, type JobSpec, type JobStatus } from "./jobspec.ts"
 

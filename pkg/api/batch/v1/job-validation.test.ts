@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { decodeObject } from "../../../apimachinery/decode.ts"
+import { decodeObject } from "../../../apimachinery/decoding/decode.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { validateJobChange } from "./job-change-validation.ts"
 import { countIndexes, overlapOfIndexes } from "./job-indexes.ts"

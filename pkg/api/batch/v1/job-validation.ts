@@ -1,13 +1,20 @@
-import { domainPathFaults } from "../../../apimachinery/domain-path.ts"
+import { domainPathFaults } from "../../../apimachinery/validation/domain-path.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, atKey, invalidValue, notSupported, required, tooLong } from "../../../apimachinery/field-errors.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import {
+  at,
+  atKey,
+  invalidValue,
+  notSupported,
+  required,
+  tooLong,
+} from "../../../apimachinery/validation/field-errors.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
-import { isDNS1123Label } from "../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../apimachinery/validation/names.ts"
 import { matcherFor, validateMatches, validateTemplate } from "../../core/v1/podtemplate/template-validation.ts"
 import { validateFailurePolicy, validateSuccessPolicy } from "./job-policy-validation.ts"
 import { SuccessPolicy, type JobSpec } from "./jobspec.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 
 /**
  * Rules of jobs. Source: ValidateJob in pkg/apis/batch/validation/validation.go and pkg/registry/batch/job/strategy.go.

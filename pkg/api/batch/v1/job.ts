@@ -1,6 +1,6 @@
 import { nameWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { jobSpecWarnings } from "./job-warnings.ts"
-import { goQuoted } from "../../../apimachinery/go-text.ts"
+import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
 import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { X509Certificate } from "node:crypto"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -10,8 +10,8 @@ import {
   NO_CAUSES,
   notSupported,
   required,
-} from "../../../apimachinery/field-errors.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { CertificateRequestError, readCertificateRequest } from "../../../pki/certificate-request.ts"
 import { pemBlocks } from "../../../pki/pem.ts"
 import { KEY_USAGES } from "../../../pki/sign-request.ts"

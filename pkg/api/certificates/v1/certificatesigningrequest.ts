@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor, type StrategyContext } from "../../../apimachinery/resource.ts"
-import { ageOf, humanDuration } from "../../../apimachinery/time.ts"
+import { ageOf, humanDuration } from "../../../apimachinery/scalars/time.ts"
 import { KEY_USAGES } from "../../../pki/sign-request.ts"
 import { changeFaults, requestFaults } from "./certificatesigningrequest-validation.ts"
 

@@ -1,8 +1,14 @@
 import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { atKey, forbiddenField, invalidValue, invalidValues, tooLong } from "../../../apimachinery/field-errors.ts"
+import {
+  atKey,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  tooLong,
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f } from "../../../apimachinery/fields.ts"
-import { isConfigMapKey } from "../../../apimachinery/names.ts"
+import { isConfigMapKey } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: pkg/registry/core/configmap/strategy.go, ValidateConfigMap in pkg/apis/core/validation. */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { internalFault, invalidValue, invalidValues, within } from "../../../apimachinery/field-errors.ts"
-import { isCIDR, isIPAddress, withoutLeadingZeros, type Check } from "../../../apimachinery/names.ts"
+import { internalFault, invalidValue, invalidValues, within } from "../../../apimachinery/validation/field-errors.ts"
+import { isCIDR, isIPAddress, withoutLeadingZeros, type Check } from "../../../apimachinery/validation/names.ts"
 
 /**
  * Fields that were one address each before there were two families: the single one and the list stand beside one

@@ -1,9 +1,9 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, invalidValues, required } from "../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
+import { at, invalidValue, invalidValues, required } from "../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
-import { isDNS1123Subdomain, isQualifiedName } from "../../../apimachinery/names.ts"
+import { isDNS1123Subdomain, isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { ObjectReference } from "./reference.ts"
 
 /** The fields of a core Event that its rules read. */

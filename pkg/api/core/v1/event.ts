@@ -1,6 +1,6 @@
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { ageOf } from "../../../apimachinery/time.ts"
+import { ageOf } from "../../../apimachinery/scalars/time.ts"
 import { eventFaults } from "./event-validation.ts"
 import { ObjectReference } from "./reference.ts"
 

@@ -1,4 +1,4 @@
-import { repeated } from "../../../apimachinery/repeated.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -8,9 +8,9 @@ import {
   invalidValue,
   required,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
-import { compareQuantities, quantity, type Quantity } from "../../../apimachinery/quantity.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
+import { compareQuantities, quantity, type Quantity } from "../../../apimachinery/scalars/quantity.ts"
 import type { LimitRangeItem } from "./limitrange.ts"
 import { checked } from "./path-validation.ts"
 import { containerResourceNameFaults, mayOvercommit, resourceNameFaults } from "./resource-names.ts"

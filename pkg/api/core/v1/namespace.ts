@@ -1,8 +1,8 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
-import { at, invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/names.ts"
+import { at, invalidValue, invalidValues } from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label, isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /**

@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, invalidValues, NO_CAUSES, tooLong } from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Subdomain, type Check } from "../../../apimachinery/names.ts"
+import { invalidValue, invalidValues, NO_CAUSES, tooLong } from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Subdomain, type Check } from "../../../apimachinery/validation/names.ts"
 
 /** Rules that several fields of a pod share. Source: pkg/apis/core/validation/validation.go. */
 

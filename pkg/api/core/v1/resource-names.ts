@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, NO_CAUSES } from "../../../apimachinery/field-errors.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
-import { compareQuantities, parseQuantity, quantity, type Quantity } from "../../../apimachinery/quantity.ts"
+import { invalidValue, NO_CAUSES } from "../../../apimachinery/validation/field-errors.ts"
+import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
+import { compareQuantities, parseQuantity, quantity, type Quantity } from "../../../apimachinery/scalars/quantity.ts"
 import { checked } from "./path-validation.ts"
 
 /**

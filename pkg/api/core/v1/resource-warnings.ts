@@ -1,4 +1,4 @@
-import { quantity } from "../../../apimachinery/quantity.ts"
+import { quantity } from "../../../apimachinery/scalars/quantity.ts"
 
 /**
  * Amounts of these resources that are no whole number of bytes. Source: GetWarningsForPod in pkg/api/pod/warnings.go.

@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, atKey, invalidValue, required, within } from "../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
-import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
+import { at, atKey, invalidValue, required, within } from "../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
+import { compareQuantities, quantity } from "../../../apimachinery/scalars/quantity.ts"
 import { amountFaults, isQuotaResource, quotaResourceNameFaults } from "./resource-names.ts"
 import { QUOTA_SCOPES, ScopeSelector, type ResourceQuotaSpec, type ResourceQuotaStatus } from "./resourcequotaspec.ts"
 

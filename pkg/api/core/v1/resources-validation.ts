@@ -8,9 +8,9 @@ import {
   notFoundField,
   required,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Label } from "../../../apimachinery/names.ts"
-import { compareQuantities, quantity } from "../../../apimachinery/quantity.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label } from "../../../apimachinery/validation/names.ts"
+import { compareQuantities, quantity } from "../../../apimachinery/scalars/quantity.ts"
 import { checked } from "./path-validation.ts"
 import {
   amountFaults,

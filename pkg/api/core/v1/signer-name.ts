@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, NO_CAUSES, required, tooLong } from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Label, isDNS1123Subdomain, type Check } from "../../../apimachinery/names.ts"
+import { invalidValue, NO_CAUSES, required, tooLong } from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label, isDNS1123Subdomain, type Check } from "../../../apimachinery/validation/names.ts"
 
 const LONGEST_DOMAIN = 253
 const LONGEST_NAME = LONGEST_DOMAIN + 1 + 253 + 63 + 1

@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -8,7 +8,7 @@ import {
   invalidValues,
   required,
   tooMany,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import {
   type Check,
   isCanonicalIPAddress,
@@ -18,8 +18,8 @@ import {
   isIPAddress,
   isLabelValue,
   isQualifiedName,
-} from "../../../apimachinery/names.ts"
-import { validateLabels } from "../../../apimachinery/objectmeta.ts"
+} from "../../../apimachinery/validation/names.ts"
+import { validateLabels } from "../../../apimachinery/validation/objectmeta.ts"
 import { endpointAddressFaults } from "../../core/v1/service/endpointaddress.ts"
 import type { Endpoint, EndpointPort, EndpointSlice } from "./endpointslice.ts"
 

@@ -1,5 +1,5 @@
-import { addressWarnings } from "../../../apimachinery/address-warnings.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { addressWarnings } from "../../../apimachinery/addresses/address-warnings.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"

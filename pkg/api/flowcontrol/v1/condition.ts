@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, required } from "../../../apimachinery/field-errors.ts"
+import { at, duplicate, required } from "../../../apimachinery/validation/field-errors.ts"
 import { f, type ObjectOf, message } from "../../../apimachinery/fields.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 
 /** Source: k8s.io/api flowcontrol/v1/types.go. The conditions of both kinds have the same fields. */
 const fields = {

@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   at,
@@ -8,9 +8,9 @@ import {
   notSupported,
   required,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
-import { isDNS1123Label, isDNS1123Subdomain } from "../../../apimachinery/names.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
+import { isDNS1123Label, isDNS1123Subdomain } from "../../../apimachinery/validation/names.ts"
 import { mandatorySchemaSpec } from "./bootstrap.ts"
 import type { FlowSchema } from "./flowschema.ts"
 import {

@@ -1,7 +1,13 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { forbiddenField, invalidValue, notSupported, required, within } from "../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
+import {
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+  within,
+} from "../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { mandatoryLevelSpec } from "./bootstrap.ts"
 import type { PriorityLevelConfiguration } from "./prioritylevelconfiguration.ts"
 import {

@@ -1,6 +1,12 @@
 import { isIP } from "node:net"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import {
   inRange,
@@ -11,7 +17,7 @@ import {
   isPortName,
   isWildcardDNS1123Subdomain,
   type Check,
-} from "../../../apimachinery/names.ts"
+} from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
 

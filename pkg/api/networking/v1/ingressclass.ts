@@ -1,8 +1,13 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { domainPathFaults } from "../../../apimachinery/domain-path.ts"
-import { forbiddenField, invalidValues, required, tooLong } from "../../../apimachinery/field-errors.ts"
+import { domainPathFaults } from "../../../apimachinery/validation/domain-path.ts"
+import { forbiddenField, invalidValues, required, tooLong } from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Label, isDNS1123Subdomain, isPathSegmentName, type Check } from "../../../apimachinery/names.ts"
+import {
+  isDNS1123Label,
+  isDNS1123Subdomain,
+  isPathSegmentName,
+  type Check,
+} from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIngressClass in pkg/apis/networking/validation. */

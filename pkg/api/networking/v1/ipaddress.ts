@@ -1,9 +1,14 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
-import { invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
+import { invalidValue, invalidValues } from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
-import { isDNS1123Subdomain, isCanonicalIPAddress, isPathSegmentName, type Check } from "../../../apimachinery/names.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
+import {
+  isDNS1123Subdomain,
+  isCanonicalIPAddress,
+  isPathSegmentName,
+  type Check,
+} from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api networking/v1/types.go, ValidateIPAddress in pkg/apis/networking/validation. */

@@ -1,6 +1,6 @@
-import { rangeWarnings } from "../../../apimachinery/address-warnings.ts"
+import { rangeWarnings } from "../../../apimachinery/addresses/address-warnings.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { covers, parseNetwork } from "../../../apimachinery/cidr.ts"
+import { covers, parseNetwork } from "../../../apimachinery/addresses/cidr.ts"
 import {
   at,
   forbiddenField,
@@ -8,11 +8,11 @@ import {
   invalidValues,
   notSupported,
   required,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
-import { inRange, isCIDR, isPortName } from "../../../apimachinery/names.ts"
+import { inRange, isCIDR, isPortName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /**

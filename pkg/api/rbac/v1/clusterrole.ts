@@ -1,9 +1,9 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../apimachinery/field-errors.ts"
+import { at, invalidValue, required } from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
-import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { PolicyRule, RBAC_GROUP, ruleFaults } from "./rules.ts"
 

@@ -1,5 +1,5 @@
 import { f } from "../../../apimachinery/fields.ts"
-import { isPathSegmentName } from "../../../apimachinery/names.ts"
+import { isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { bindingColumns } from "./bindingcolumns.ts"
 import { bindingFaults, RBAC_GROUP, RoleRef, roleRefChange, Subject } from "./rules.ts"

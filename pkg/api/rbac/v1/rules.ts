@@ -1,7 +1,13 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, invalidValue, invalidValues, notSupported, required } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  invalidValue,
+  invalidValues,
+  notSupported,
+  required,
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/names.ts"
+import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 
 /**
  * What roles and bindings are made of. Source: k8s.io/api rbac/v1/types.go, pkg/apis/rbac/v1/defaults.go,

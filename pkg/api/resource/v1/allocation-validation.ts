@@ -1,6 +1,6 @@
 import { isIP } from "node:net"
-import { conditionFaults } from "../../../apimachinery/conditions.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { conditionFaults } from "../../../apimachinery/validation/conditions.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   forbiddenField,
@@ -12,8 +12,8 @@ import {
   tooLong,
   tooMany,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { isCanonicalIPAddress } from "../../../apimachinery/names.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isCanonicalIPAddress } from "../../../apimachinery/validation/names.ts"
 import type {
   AllocatedDeviceStatus,
   AllocationResult,

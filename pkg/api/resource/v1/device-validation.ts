@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import {
   atKey,
@@ -13,9 +13,9 @@ import {
   tooLong,
   tooMany,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
-import { compareQuantities, quantity, unitsOf } from "../../../apimachinery/quantity.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Subdomain } from "../../../apimachinery/validation/names.ts"
+import { compareQuantities, quantity, unitsOf } from "../../../apimachinery/scalars/quantity.ts"
 import type {
   CapacityRequestPolicy,
   CapacityRequestPolicyRange,

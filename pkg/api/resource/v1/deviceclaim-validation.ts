@@ -8,8 +8,8 @@ import {
   required,
   tooLong,
   within,
-} from "../../../apimachinery/field-errors.ts"
-import { isJsonObject } from "../../../apimachinery/json-value.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
+import { isJsonObject } from "../../../apimachinery/json/json-value.ts"
 import { deviceExpressionFaults } from "./device-expression.ts"
 import type {
   DeviceClaim,

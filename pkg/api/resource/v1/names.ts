@@ -9,14 +9,14 @@ import {
   tooLong,
   tooMany,
   within,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import {
   isDNS1123Label,
   isDNS1123Subdomain,
   isLabelValue,
   isQualifiedName,
   patternMessage,
-} from "../../../apimachinery/names.ts"
+} from "../../../apimachinery/validation/names.ts"
 import { driverName } from "../../core/v1/path-validation.ts"
 
 /** Names that claims and slices have in common. Source: pkg/apis/resource/validation/validation.go. */

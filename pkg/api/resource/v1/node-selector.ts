@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { required } from "../../../apimachinery/field-errors.ts"
+import { required } from "../../../apimachinery/validation/field-errors.ts"
 import type { NodeSelector } from "../../core/v1/pod/affinity.ts"
 import { validateNodeSelector } from "../../core/v1/pod/scheduling-validation.ts"
 

@@ -1,5 +1,5 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
-import { invalidValue, within } from "../../../apimachinery/field-errors.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
+import { invalidValue, within } from "../../../apimachinery/validation/field-errors.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"

@@ -1,6 +1,6 @@
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { invalidValue, within } from "../../../apimachinery/field-errors.ts"
+import { invalidValue, within } from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"

@@ -1,9 +1,9 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { forbiddenField } from "../../../apimachinery/field-errors.ts"
+import { forbiddenField } from "../../../apimachinery/validation/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
 import { preemptionPolicyFaults } from "../../core/v1/pod/preemption-policy.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { ageOf } from "../../../apimachinery/time.ts"
+import { ageOf } from "../../../apimachinery/scalars/time.ts"
 
 /** Source: k8s.io/api scheduling/v1/types.go, pkg/apis/scheduling/{types,helpers}.go and validation. */
 

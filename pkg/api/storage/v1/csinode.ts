@@ -1,10 +1,17 @@
-import { repeated } from "../../../apimachinery/repeated.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue, invalidValues, required, within } from "../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  invalidValues,
+  required,
+  within,
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { goForm } from "../../../apimachinery/go-form.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
+import { goForm } from "../../../apimachinery/go/go-form.ts"
+import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { driverName } from "../../core/v1/path-validation.ts"
 

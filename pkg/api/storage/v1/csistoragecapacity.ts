@@ -1,11 +1,11 @@
 import { nodeSelectorWarnings } from "../../core/v1/node/node-label-warnings.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
-import { invalidValue, invalidValues } from "../../../apimachinery/field-errors.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
+import { invalidValue, invalidValues } from "../../../apimachinery/validation/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
-import { labelSelectorFaults } from "../../../apimachinery/labelselector.ts"
+import { labelSelectorFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
-import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
-import { quantity } from "../../../apimachinery/quantity.ts"
+import { isDNS1123Subdomain } from "../../../apimachinery/validation/names.ts"
+import { quantity } from "../../../apimachinery/scalars/quantity.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api storage/v1/types.go, ValidateCSIStorageCapacity in pkg/apis/storage/validation. */

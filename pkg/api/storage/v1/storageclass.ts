@@ -1,6 +1,6 @@
 import { deprecationOf } from "../../core/v1/node/node-label-warnings.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import {
   at,
   duplicate,
@@ -10,10 +10,10 @@ import {
   notSupported,
   tooLong,
   within,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isQualifiedName } from "../../../apimachinery/names.ts"
-import { repeated } from "../../../apimachinery/repeated.ts"
+import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
+import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /**

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import {
   at,
   forbiddenField,
@@ -8,9 +8,9 @@ import {
   required,
   tooLong,
   within,
-} from "../../../apimachinery/field-errors.ts"
+} from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { isDNS1123Subdomain } from "../../../apimachinery/names.ts"
+import { isDNS1123Subdomain } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { driverName } from "../../core/v1/path-validation.ts"
 import { inlineVolumeSpecFaults } from "../../core/v1/persistentvolume/persistentvolume-validation.ts"

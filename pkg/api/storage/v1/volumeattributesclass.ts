@@ -1,6 +1,6 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
-import { deepEqual } from "../../../apimachinery/equal.ts"
-import { forbiddenField, required } from "../../../apimachinery/field-errors.ts"
+import { deepEqual } from "../../../apimachinery/json/equal.ts"
+import { forbiddenField, required } from "../../../apimachinery/validation/field-errors.ts"
 import { e, f } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { parameterFaults, provisionerFaults } from "./storageclass.ts"

@@ -1,6 +1,6 @@
 import type { FieldSpec, Type } from "../../field-spec.ts"
 import type { Message } from "../../fields.ts"
-import { isJsonObject } from "../../json-value.ts"
+import { isJsonObject } from "../../json/json-value.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
 
 /**

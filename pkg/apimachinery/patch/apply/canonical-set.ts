@@ -1,5 +1,5 @@
-import { isJsonObject } from "../../json-value.ts"
-import { canonicalJson } from "../../raw-json.ts"
+import { isJsonObject } from "../../json/json-value.ts"
+import { canonicalJson } from "../../json/raw-json.ts"
 import { LEAF, SELF, type FieldSet } from "./fieldset.ts"
 
 /** The canonical form of each known set (which may be the set itself), since the same sets return with every write. */

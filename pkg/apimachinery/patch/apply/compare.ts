@@ -1,6 +1,6 @@
-import { deepEqualWithNulls } from "../../equal.ts"
+import { deepEqualWithNulls } from "../../json/equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, without, type FieldSet } from "./fieldset.ts"
-import { isJsonObject as isObject } from "../../json-value.ts"
+import { isJsonObject as isObject } from "../../json/json-value.ts"
 import { allAdded, allOf, emptyLike, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 

@@ -1,4 +1,4 @@
-import { typed } from "../../decode.ts"
+import { typed } from "../../decoding/decode.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { atomicsIn } from "./atomics.ts"
 import { configurationFault } from "./check-configuration.ts"

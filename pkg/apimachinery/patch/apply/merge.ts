@@ -1,6 +1,6 @@
-import { deepEqual } from "../../equal.ts"
-import { isJsonObject as isObject } from "../../json-value.ts"
-import { RawJson } from "../../raw-json.ts"
+import { deepEqual } from "../../json/equal.ts"
+import { isJsonObject as isObject } from "../../json/json-value.ts"
+import { RawJson } from "../../json/raw-json.ts"
 import { LEAF, NOTHING, SELF, isMember, nodeOf, type FieldSet } from "./fieldset.ts"
 import { ANY, elementOf, type Shape } from "./shape.ts"
 

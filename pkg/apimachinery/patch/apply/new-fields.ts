@@ -1,6 +1,6 @@
 /** The fields that the manager owns which creates an object, or a part of one: all of them. */
-import { deepEqual } from "../../equal.ts"
-import { isJsonObject as isObject } from "../../json-value.ts"
+import { deepEqual } from "../../json/equal.ts"
+import { isJsonObject as isObject } from "../../json/json-value.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 

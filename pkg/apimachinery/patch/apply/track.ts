@@ -1,4 +1,4 @@
-import { equalBeside } from "../../equal.ts"
+import { equalBeside } from "../../json/equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { compare } from "./compare.ts"

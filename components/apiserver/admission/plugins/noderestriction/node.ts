@@ -1,6 +1,6 @@
 import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { isOfKubelet } from "../../../../../pkg/api/core/v1/node/node-labels.ts"
-import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind, type KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"

@@ -3,7 +3,7 @@
  */
 import { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { ResourceSlice } from "../../../../../pkg/api/resource/v1/resourceslice.ts"
-import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden, qualified } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import { nodeOf } from "../../../authorization/node.ts"

@@ -1,6 +1,6 @@
 import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
-import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden, notFound } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"

@@ -4,7 +4,7 @@
  */
 import { Namespace } from "../../../../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
-import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import { forbidden, invalid } from "../../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { on, type AdmissionAttributes, type AdmissionPlugin, type AttributesOf } from "../../admission.ts"

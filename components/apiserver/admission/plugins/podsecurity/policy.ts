@@ -2,7 +2,7 @@
  * Reads the Pod Security levels from the labels of a namespace. Source: k8s.io/pod-security-admission/api/helpers.go.
  */
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
-import { atKey, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
+import { atKey, invalidValue } from "../../../../../pkg/apimachinery/validation/field-errors.ts"
 
 export const LABEL_PREFIX = "pod-security.kubernetes.io/"
 const LEVELS = ["privileged", "baseline", "restricted"] as const

@@ -3,10 +3,10 @@
  */
 import { clusterIPFaults } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
 import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
-import { familyOf, type Family } from "../../../../../pkg/apimachinery/cidr.ts"
+import { familyOf, type Family } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
-import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
-import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
+import { at, invalidValue } from "../../../../../pkg/apimachinery/validation/field-errors.ts"
 
 /**
  * Returns the spec with its families and their policy set, or the faults. `served`: the families of Services in this

@@ -3,11 +3,11 @@
  * When a user changes or deletes one, it is repaired at once; all are checked when the server starts. Source:
  * pkg/registry/core/service/ipallocator/controller/repairip.go.
  */
-import { familyOf } from "../../../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
-import { canonicalAddress } from "../../../../../pkg/apimachinery/cidr.ts"
-import { deepEqual } from "../../../../../pkg/apimachinery/equal.ts"
+import { canonicalAddress } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
+import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../../../pkg/clock/random.ts"

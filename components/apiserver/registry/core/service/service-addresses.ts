@@ -15,7 +15,7 @@ import {
   type Network,
   parseAddress,
   parseNetwork,
-} from "../../../../../pkg/apimachinery/cidr.ts"
+} from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { Storage } from "../../../../../pkg/storage/storage.ts"
 import { StoredKind } from "../../../cacher/stored-kind.ts"

@@ -1,5 +1,5 @@
 import { builtinScheme } from "../../../../../pkg/api/scheme.ts"
-import { familyOf } from "../../../../../pkg/apimachinery/cidr.ts"
+import { familyOf } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import { newClient } from "../../../../../pkg/client/new-client.ts"
 import { realClock } from "../../../../../pkg/clock/real.ts"
 import { seededRandom } from "../../../../../pkg/clock/random.ts"

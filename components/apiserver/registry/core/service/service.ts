@@ -5,9 +5,9 @@
  * pkg/registry/core/service/storage/alloc.go.
  */
 import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
-import type { Family } from "../../../../../pkg/apimachinery/cidr.ts"
+import type { Family } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
-import { at, invalidValue } from "../../../../../pkg/apimachinery/field-errors.ts"
+import { at, invalidValue } from "../../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { Clock } from "../../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"

@@ -1,4 +1,4 @@
-import { joinHostPort } from "../../../../../pkg/apimachinery/cidr.ts"
+import { joinHostPort } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import { sleep, type Clock } from "../../../../../pkg/clock/clock.ts"
 import type { HttpProbeRequest, PodNetwork } from "../../runtime.ts"
 import type { SimulatedContainer } from "../containers/container.ts"

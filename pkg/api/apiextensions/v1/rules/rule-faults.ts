@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -8,7 +8,7 @@ import {
   invalidValue,
   invalidWithoutValue,
   required,
-} from "../../../../apimachinery/field-errors.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
 import {
   itemsOf,
   membersOf,

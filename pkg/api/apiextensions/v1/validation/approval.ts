@@ -1,5 +1,5 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { atKey, invalidValue, required } from "../../../../apimachinery/field-errors.ts"
+import { atKey, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
 import type { CustomResourceDefinition } from "../customresourcedefinition.ts"
 
 const ANNOTATION = "api-approved.kubernetes.io"

@@ -3,7 +3,14 @@
  * apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go.
  */
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, atKey, duplicate, invalidValue, required, tooMany } from "../../../../apimachinery/field-errors.ts"
+import {
+  at,
+  atKey,
+  duplicate,
+  invalidValue,
+  required,
+  tooMany,
+} from "../../../../apimachinery/validation/field-errors.ts"
 import { fieldAt } from "../../../../apimachinery/structural/field-path.ts"
 import { type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import type { CustomResourceColumnDefinition } from "../customresourcedefinition.ts"

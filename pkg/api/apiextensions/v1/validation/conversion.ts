@@ -1,6 +1,12 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, notSupported, required } from "../../../../apimachinery/field-errors.ts"
-import { isDNS1035Label, isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1035Label, isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,

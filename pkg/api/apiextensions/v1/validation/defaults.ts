@@ -1,6 +1,6 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, atKey, invalidValue } from "../../../../apimachinery/field-errors.ts"
-import { DecodeError } from "../../../../apimachinery/decoder-cursor.ts"
+import { at, atKey, invalidValue } from "../../../../apimachinery/validation/field-errors.ts"
+import { DecodeError } from "../../../../apimachinery/decoding/decoder-cursor.ts"
 import { unknownIn } from "../../../../apimachinery/structural/coerce.ts"
 import { embeddedFaults } from "../../../../apimachinery/structural/embedded.ts"
 import { itemsOf, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"

@@ -1,7 +1,7 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, invalidValue, notSupported, required } from "../../../../apimachinery/field-errors.ts"
-import { isDNS1035Label, isDNS1123Subdomain, oneProblem } from "../../../../apimachinery/names.ts"
+import { at, invalidValue, notSupported, required } from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1035Label, isDNS1123Subdomain, oneProblem } from "../../../../apimachinery/validation/names.ts"
 import { someSchema, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import type {
   CustomResourceDefinition,

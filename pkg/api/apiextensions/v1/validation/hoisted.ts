@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from "../customresourcedefinition.ts"
 
 type Version = CustomResourceDefinitionVersion

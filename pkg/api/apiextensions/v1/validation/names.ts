@@ -3,8 +3,8 @@
  * pkg/apis/apiextensions/validation/validation.go.
  */
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, invalidValue } from "../../../../apimachinery/field-errors.ts"
-import { isDNS1035Label, oneProblem } from "../../../../apimachinery/names.ts"
+import { at, invalidValue } from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1035Label, oneProblem } from "../../../../apimachinery/validation/names.ts"
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from "../customresourcedefinition.ts"
 
 /** The name of a definition must be `<plural>.<group>`. */

@@ -1,5 +1,5 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, atKey, forbiddenField, invalidValue } from "../../../../apimachinery/field-errors.ts"
+import { at, atKey, forbiddenField, invalidValue } from "../../../../apimachinery/validation/field-errors.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import { maxCardinality } from "../../../../cel/schema-type.ts"
 import { compiledRules, type CompiledRule } from "../rules/compiled-rules.ts"

@@ -6,7 +6,7 @@ import {
   invalidValue,
   notSupported,
   required,
-} from "../../../../apimachinery/field-errors.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
 import { fieldAt } from "../../../../apimachinery/structural/field-path.ts"
 import {
   itemsOf,

@@ -1,6 +1,6 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, atKey, forbiddenField, invalidValue, required } from "../../../../apimachinery/field-errors.ts"
+import { at, atKey, forbiddenField, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
 import { itemsOf, membersOf, someSchema, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import { patternProblem } from "../../../../apimachinery/structural/pattern.ts"
 

@@ -3,7 +3,7 @@
  * pkg/apis/apiextensions/validation/validation.go.
  */
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, invalidValue, required } from "../../../../apimachinery/field-errors.ts"
+import { at, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
 import type { CustomResourceDefinitionVersion } from "../customresourcedefinition.ts"
 
 export type Subresources = CustomResourceDefinitionVersion["subresources"]

@@ -3,9 +3,9 @@
  * pkg/apis/apiextensions/validation/validation.go.
  */
 import { Buffer } from "node:buffer"
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue } from "../../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue } from "../../../../apimachinery/validation/field-errors.ts"
 import { type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
 import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from "../customresourcedefinition.ts"
 import { columnFaults, selectableFaults } from "./columns.ts"

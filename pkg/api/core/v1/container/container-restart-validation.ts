@@ -1,5 +1,12 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, duplicate, invalidValue, notSupported, required, tooMany } from "../../../../apimachinery/field-errors.ts"
+import {
+  at,
+  duplicate,
+  invalidValue,
+  notSupported,
+  required,
+  tooMany,
+} from "../../../../apimachinery/validation/field-errors.ts"
 import type { Container, EphemeralContainer } from "./container.ts"
 
 /**

@@ -9,8 +9,8 @@ import {
   notFoundField,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { isDNS1123Label, isPortName, isPortNumber } from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label, isPortName, isPortNumber } from "../../../../apimachinery/validation/names.ts"
 import {
   initResizeFaults,
   initRestartFaults,

@@ -7,9 +7,14 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { isConfigMapKey, isDNS1123Subdomain, isEnvVarName, isQualifiedName } from "../../../../apimachinery/names.ts"
-import { quantity } from "../../../../apimachinery/quantity.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import {
+  isConfigMapKey,
+  isDNS1123Subdomain,
+  isEnvVarName,
+  isQualifiedName,
+} from "../../../../apimachinery/validation/names.ts"
+import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
 import type {
   ConfigMapKeySelector,
   EnvFromSource,

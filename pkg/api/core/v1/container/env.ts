@@ -1,5 +1,5 @@
 import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
-import { isDNS1123Label, isEnvVarName } from "../../../../apimachinery/names.ts"
+import { isDNS1123Label, isEnvVarName } from "../../../../apimachinery/validation/names.ts"
 
 export const ObjectFieldSelector = message(
   "core.v1.ObjectFieldSelector",

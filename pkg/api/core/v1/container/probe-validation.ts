@@ -7,9 +7,9 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { isHTTPHeaderName, isPortName, isPortNumber } from "../../../../apimachinery/names.ts"
-import { declaredFaults } from "../../../../apimachinery/validate.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { isHTTPHeaderName, isPortName, isPortNumber } from "../../../../apimachinery/validation/names.ts"
+import { declaredFaults } from "../../../../apimachinery/validation/validate.ts"
 import {
   LINUX_SIGNALS,
   Probe,

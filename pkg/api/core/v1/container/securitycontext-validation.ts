@@ -8,9 +8,9 @@ import {
   required,
   tooLong,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
-import { isUserOrGroupID } from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
+import { isUserOrGroupID } from "../../../../apimachinery/validation/names.ts"
 import { SeccompProfile, SecurityContext, type AppArmorProfile, type PodSecurityContext } from "./securitycontext.ts"
 import type { PodSpec } from "../pod/podspec.ts"
 import { localPath } from "../path-validation.ts"

@@ -1,4 +1,4 @@
-import { isLabelValue } from "../../../../apimachinery/names.ts"
+import { isLabelValue } from "../../../../apimachinery/validation/names.ts"
 import type { LabelSelector } from "../../../../apimachinery/meta.ts"
 import type { NodeSelectorTerm } from "../pod/affinity.ts"
 

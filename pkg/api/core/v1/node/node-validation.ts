@@ -1,4 +1,4 @@
-import { repeated } from "../../../../apimachinery/repeated.ts"
+import { repeated } from "../../../../apimachinery/validation/repeated.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -9,10 +9,10 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
-import { isLabelValue, isQualifiedName, oneProblem } from "../../../../apimachinery/names.ts"
+import { isLabelValue, isQualifiedName, oneProblem } from "../../../../apimachinery/validation/names.ts"
 import { rangesFaults } from "../dual-stack.ts"
 import { Taint, type NodeSpec } from "./nodespec.ts"
 import { NodeAddress, type NodeStatus } from "./nodestatus.ts"

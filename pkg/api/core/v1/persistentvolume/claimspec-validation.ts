@@ -7,13 +7,13 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { labelSelectorFaults } from "../../../../apimachinery/labelselector.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { labelSelectorFaults } from "../../../../apimachinery/selectors/labelselector.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
-import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
-import { validateAnnotations, validateLabels } from "../../../../apimachinery/objectmeta.ts"
-import { quantity } from "../../../../apimachinery/quantity.ts"
-import { partFaults } from "../../../../apimachinery/validate.ts"
+import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
+import { validateAnnotations, validateLabels } from "../../../../apimachinery/validation/objectmeta.ts"
+import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
+import { partFaults } from "../../../../apimachinery/validation/validate.ts"
 import { ACCESS_MODES } from "./accessmodes.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimTemplate } from "./volumeclaim.ts"
 

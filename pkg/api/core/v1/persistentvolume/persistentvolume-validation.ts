@@ -1,7 +1,7 @@
-import { goForm } from "../../../../apimachinery/go-form.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import { sizeFaults } from "./persistentvolumeclaim-validation.ts"
 import { posix } from "node:path"
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -13,10 +13,10 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
-import { quantity } from "../../../../apimachinery/quantity.ts"
-import { declaredFaults, partFaults } from "../../../../apimachinery/validate.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
+import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
+import { declaredFaults, partFaults } from "../../../../apimachinery/validation/validate.ts"
 import { NodeSelector, type NodeSelectorTerm } from "../pod/affinity.ts"
 import { accessModeFaults } from "./claimspec-validation.ts"
 import { driverName, withoutBacksteps } from "../path-validation.ts"

@@ -1,6 +1,6 @@
 import { volumeWarnings } from "./persistentvolume-warnings.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { within } from "../../../../apimachinery/field-errors.ts"
+import { within } from "../../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../../apimachinery/resource.ts"
 import { accessModesText } from "./accessmodes.ts"

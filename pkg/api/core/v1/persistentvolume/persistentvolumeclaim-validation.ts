@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   atKey,
@@ -8,12 +8,12 @@ import {
   NO_CAUSES,
   notSupported,
   required,
-} from "../../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
-import { isQualifiedName } from "../../../../apimachinery/names.ts"
-import { compareQuantities, quantity } from "../../../../apimachinery/quantity.ts"
-import { unifiedDiff } from "../../../../apimachinery/unified-diff.ts"
+import { isQualifiedName } from "../../../../apimachinery/validation/names.ts"
+import { compareQuantities, quantity } from "../../../../apimachinery/scalars/quantity.ts"
+import { unifiedDiff } from "../../../../apimachinery/go/unified-diff.ts"
 import { isNativeResource } from "../resource-names.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 

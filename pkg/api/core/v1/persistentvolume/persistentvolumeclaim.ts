@@ -1,7 +1,7 @@
 import { claimSpecWarnings, STORAGE_CLASS_ANNOTATION, STORAGE_CLASS_DEPRECATION } from "./claim-warnings.ts"
 import { withDataSources } from "./data-sources.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { within } from "../../../../apimachinery/field-errors.ts"
+import { within } from "../../../../apimachinery/validation/field-errors.ts"
 import { f } from "../../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../../apimachinery/resource.ts"
 import { accessModesText } from "./accessmodes.ts"

@@ -1,6 +1,6 @@
 import type { Message } from "../../../../apimachinery/fields.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
-import { unifiedDiff } from "../../../../apimachinery/unified-diff.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
+import { unifiedDiff } from "../../../../apimachinery/go/unified-diff.ts"
 import { PersistentVolumeSpec, type PersistentVolumeSourceName } from "./persistentvolumespec.ts"
 
 /**

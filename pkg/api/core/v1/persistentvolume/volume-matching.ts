@@ -1,5 +1,5 @@
-import { fromLabelSelector } from "../../../../apimachinery/labels.ts"
-import { parseQuantity } from "../../../../apimachinery/quantity.ts"
+import { fromLabelSelector } from "../../../../apimachinery/selectors/labels.ts"
+import { parseQuantity } from "../../../../apimachinery/scalars/quantity.ts"
 import { matchesTerm } from "../pod/node-selection.ts"
 import type { Node } from "../node/node.ts"
 import type { PersistentVolume } from "./persistentvolume.ts"

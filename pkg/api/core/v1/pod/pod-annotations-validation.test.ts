@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { decodeMessage } from "../../../../apimachinery/decode.ts"
+import { decodeMessage } from "../../../../apimachinery/decoding/decode.ts"
 import { annotationFaults } from "./pod-annotations-validation.ts"
 import { PodSpec } from "./podspec.ts"
 import { profileFaults } from "./profile-annotations.ts"

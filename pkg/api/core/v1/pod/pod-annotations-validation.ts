@@ -1,5 +1,11 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { atKey, forbiddenField, invalidValue, NO_CAUSES, within } from "../../../../apimachinery/field-errors.ts"
+import {
+  atKey,
+  forbiddenField,
+  invalidValue,
+  NO_CAUSES,
+  within,
+} from "../../../../apimachinery/validation/field-errors.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { PodView } from "./pod-validation.ts"
 import { APPARMOR_PREFIX, apparmorFaults, SECCOMP_POD, SECCOMP_PREFIX, seccompFaults } from "./profile-annotations.ts"

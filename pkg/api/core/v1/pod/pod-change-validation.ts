@@ -1,4 +1,4 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -7,9 +7,9 @@ import {
   invalidValue,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
-import { inRange } from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
+import { inRange } from "../../../../apimachinery/validation/names.ts"
 import { NodeSelectorTerm } from "./affinity.ts"
 import type { Container } from "../container/container.ts"
 import { trimmedImage } from "../container/container-validation.ts"

@@ -1,5 +1,5 @@
 import type { RowCondition } from "../../../../apimachinery/resource.ts"
-import { humanDuration, parseTime } from "../../../../apimachinery/time.ts"
+import { humanDuration, parseTime } from "../../../../apimachinery/scalars/time.ts"
 import type { Container } from "../container/container.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { ContainerStatus, PodStatus } from "./podstatus.ts"

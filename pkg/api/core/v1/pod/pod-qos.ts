@@ -1,4 +1,4 @@
-import { parseQuantity } from "../../../../apimachinery/quantity.ts"
+import { parseQuantity } from "../../../../apimachinery/scalars/quantity.ts"
 import type { PodSpec } from "./podspec.ts"
 
 export type QOSClass = "Guaranteed" | "Burstable" | "BestEffort"

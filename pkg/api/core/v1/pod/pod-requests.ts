@@ -1,4 +1,4 @@
-import { milliOf, unitsOf } from "../../../../apimachinery/quantity.ts"
+import { milliOf, unitsOf } from "../../../../apimachinery/scalars/quantity.ts"
 import type { Container } from "../container/container.ts"
 import type { Pod } from "./pod.ts"
 

@@ -1,6 +1,6 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue } from "../../../../apimachinery/field-errors.ts"
+import { at, forbiddenField, invalidValue } from "../../../../apimachinery/validation/field-errors.ts"
 import type { Container } from "../container/container.ts"
 import { MIRROR_ANNOTATION } from "./pod-annotations-validation.ts"
 import { isSidecar } from "./pod-columns.ts"

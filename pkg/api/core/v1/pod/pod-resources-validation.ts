@@ -6,8 +6,8 @@ import {
   NO_CAUSES,
   notSupported,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { compareQuantities, formatQuantity, quantity } from "../../../../apimachinery/quantity.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { compareQuantities, formatQuantity, quantity } from "../../../../apimachinery/scalars/quantity.ts"
 import { isAskedFor, isOfPods, together } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 import { isHugePages, resourceNameFaults } from "../resource-names.ts"

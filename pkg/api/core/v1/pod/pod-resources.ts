@@ -4,7 +4,7 @@ import {
   formatQuantity,
   quantity,
   type Quantity,
-} from "../../../../apimachinery/quantity.ts"
+} from "../../../../apimachinery/scalars/quantity.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { ResourceRequirements } from "../resources.ts"
 

@@ -1,6 +1,6 @@
 import type { StrategyContext } from "../../../../apimachinery/resource.ts"
 import type { LabelSelector, ObjectMeta } from "../../../../apimachinery/meta.ts"
-import type { Labels } from "../../../../apimachinery/labels.ts"
+import type { Labels } from "../../../../apimachinery/selectors/labels.ts"
 import type { PodAffinityTerm } from "./affinity.ts"
 import { withProfiles } from "./profile-annotations.ts"
 import { qosClassOf } from "./pod-qos.ts"

@@ -1,6 +1,6 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, eachWithin, forbiddenField, within } from "../../../../apimachinery/field-errors.ts"
+import { at, eachWithin, forbiddenField, within } from "../../../../apimachinery/validation/field-errors.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import type { Container } from "../container/container.ts"
 import { trimmedImage } from "../container/container-validation.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { decodeObject } from "../../../../apimachinery/decode.ts"
-import { validateObject, validateObjectUpdate } from "../../../../apimachinery/validate.ts"
+import { decodeObject } from "../../../../apimachinery/decoding/decode.ts"
+import { validateObject, validateObjectUpdate } from "../../../../apimachinery/validation/validate.ts"
 import { Pod } from "./pod.ts"
 
 type Json = Record<string, unknown>

@@ -1,4 +1,4 @@
-import { repeated } from "../../../../apimachinery/repeated.ts"
+import { repeated } from "../../../../apimachinery/validation/repeated.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -12,8 +12,8 @@ import {
   required,
   tooLong,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import {
   inRange,
   isDNS1123Label,
@@ -21,8 +21,8 @@ import {
   isIPAddress,
   isQualifiedName,
   patternMessage,
-} from "../../../../apimachinery/names.ts"
-import { validateLabels } from "../../../../apimachinery/objectmeta.ts"
+} from "../../../../apimachinery/validation/names.ts"
+import { validateLabels } from "../../../../apimachinery/validation/objectmeta.ts"
 import { validateContainers } from "../container/container-validation.ts"
 import { checked } from "../path-validation.ts"
 import { validatePodResources } from "./pod-resources-validation.ts"

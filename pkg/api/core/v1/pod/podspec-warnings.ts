@@ -1,6 +1,6 @@
-import { addressWarnings } from "../../../../apimachinery/address-warnings.ts"
+import { addressWarnings } from "../../../../apimachinery/addresses/address-warnings.ts"
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
-import { repeated } from "../../../../apimachinery/repeated.ts"
+import { repeated } from "../../../../apimachinery/validation/repeated.ts"
 import type { Container, EphemeralContainer } from "../container/container.ts"
 import type { EnvVar } from "../container/env.ts"
 import { deprecationOf, termWarnings } from "../node/node-label-warnings.ts"
@@ -16,7 +16,7 @@ import {
   SECCOMP_POD,
   SECCOMP_PREFIX,
 } from "./profile-annotations.ts"
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 
 /**
  * What is taken of pods, and yet is not what its author will have meant. Source: warningsForPodSpecAndMeta in

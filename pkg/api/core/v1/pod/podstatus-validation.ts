@@ -10,9 +10,14 @@ import {
   required,
   tooLong,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { goForm } from "../../../../apimachinery/go-form.ts"
-import { isDNS1123Label, isDNS1123Subdomain, isQualifiedName, isUserOrGroupID } from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
+import {
+  isDNS1123Label,
+  isDNS1123Subdomain,
+  isQualifiedName,
+  isUserOrGroupID,
+} from "../../../../apimachinery/validation/names.ts"
 import { addressesFaults } from "../dual-stack.ts"
 import { restarts } from "../container/container-restart.ts"
 import type { Container } from "../container/container.ts"

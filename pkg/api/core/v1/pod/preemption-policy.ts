@@ -1,5 +1,5 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { NO_CAUSES, notSupported, required } from "../../../../apimachinery/field-errors.ts"
+import { NO_CAUSES, notSupported, required } from "../../../../apimachinery/validation/field-errors.ts"
 
 const POLICIES: readonly string[] = ["Never", "PreemptLowerPriority"]
 

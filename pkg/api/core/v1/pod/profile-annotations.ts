@@ -1,6 +1,6 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, atKey, forbiddenField, invalidValue, NO_CAUSES } from "../../../../apimachinery/field-errors.ts"
+import { at, atKey, forbiddenField, invalidValue, NO_CAUSES } from "../../../../apimachinery/validation/field-errors.ts"
 import { localPath } from "../path-validation.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { SecurityContext } from "../container/securitycontext.ts"

@@ -1,4 +1,4 @@
-import { repeated } from "../../../../apimachinery/repeated.ts"
+import { repeated } from "../../../../apimachinery/validation/repeated.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
   at,
@@ -7,15 +7,15 @@ import {
   invalidValue,
   notSupported,
   required,
-} from "../../../../apimachinery/field-errors.ts"
-import { labelSelectorFaults } from "../../../../apimachinery/labelselector.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { labelSelectorFaults } from "../../../../apimachinery/selectors/labelselector.ts"
 import {
   isDNS1123Label,
   isDNS1123Subdomain,
   isLabelValue,
   isQualifiedName,
   oneProblem,
-} from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/names.ts"
 import type { LabelSelector } from "../../../../apimachinery/meta.ts"
 import type { Affinity, NodeSelector, NodeSelectorTerm, PodAffinityTerm } from "./affinity.ts"
 import { checked } from "../path-validation.ts"

@@ -1,6 +1,12 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, forbiddenField, invalidValue, invalidValues, NO_CAUSES } from "../../../../apimachinery/field-errors.ts"
-import { isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
+import {
+  at,
+  forbiddenField,
+  invalidValue,
+  invalidValues,
+  NO_CAUSES,
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
 import type { Container, EphemeralContainer } from "../container/container.ts"
 import type { PodSpec } from "./podspec.ts"
 import type {

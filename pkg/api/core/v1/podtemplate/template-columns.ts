@@ -1,4 +1,4 @@
-import { fromLabels, fromLabelSelector, type Labels } from "../../../../apimachinery/labels.ts"
+import { fromLabels, fromLabelSelector, type Labels } from "../../../../apimachinery/selectors/labels.ts"
 import type { LabelSelector } from "../../../../apimachinery/meta.ts"
 import type { Column, KubeObject } from "../../../../apimachinery/resource.ts"
 import type { PodSpec } from "../pod/podspec.ts"

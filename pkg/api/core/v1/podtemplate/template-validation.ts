@@ -7,14 +7,14 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { labelSelectorFaults } from "../../../../apimachinery/labelselector.ts"
-import { fromLabelSelector, type LabelMatcher } from "../../../../apimachinery/labels.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { labelSelectorFaults } from "../../../../apimachinery/selectors/labelselector.ts"
+import { fromLabelSelector, type LabelMatcher } from "../../../../apimachinery/selectors/labels.ts"
 import type { LabelSelector } from "../../../../apimachinery/meta.ts"
-import { isPercent } from "../../../../apimachinery/names.ts"
-import { percentOf } from "../../../../apimachinery/intstr.ts"
-import { validateAnnotations, validateLabels } from "../../../../apimachinery/objectmeta.ts"
-import { partFaults } from "../../../../apimachinery/validate.ts"
+import { isPercent } from "../../../../apimachinery/validation/names.ts"
+import { percentOf } from "../../../../apimachinery/scalars/intstr.ts"
+import { validateAnnotations, validateLabels } from "../../../../apimachinery/validation/objectmeta.ts"
+import { partFaults } from "../../../../apimachinery/validation/validate.ts"
 import { annotationFaults } from "../pod/pod-annotations-validation.ts"
 import { PodSpec } from "../pod/podspec.ts"
 import type { PodTemplateSpec } from "./podtemplate.ts"

@@ -1,5 +1,5 @@
 import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
-import { isDNS1123Label } from "../../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../../apimachinery/validation/names.ts"
 import type { PodSpec } from "../pod/podspec.ts"
 import { podSpecWarnings } from "../pod/podspec-warnings.ts"
 

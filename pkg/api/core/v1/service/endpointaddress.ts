@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { invalidValue, NO_CAUSES } from "../../../../apimachinery/field-errors.ts"
-import { withoutLeadingZeros } from "../../../../apimachinery/names.ts"
+import { invalidValue, NO_CAUSES } from "../../../../apimachinery/validation/field-errors.ts"
+import { withoutLeadingZeros } from "../../../../apimachinery/validation/names.ts"
 
 /**
  * Addresses that can be nobody's endpoint. Source: ValidateEndpointIP (non-special IPs) in pkg/apis/core/validation.

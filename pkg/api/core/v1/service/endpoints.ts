@@ -1,8 +1,8 @@
-import { joinHostPort } from "../../../../apimachinery/cidr.ts"
-import { addressWarnings } from "../../../../apimachinery/address-warnings.ts"
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { joinHostPort } from "../../../../apimachinery/addresses/cidr.ts"
+import { addressWarnings } from "../../../../apimachinery/addresses/address-warnings.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
-import { at, invalidValues, required } from "../../../../apimachinery/field-errors.ts"
+import { at, invalidValues, required } from "../../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import {
   inRange,
@@ -11,7 +11,7 @@ import {
   isIPAddress,
   isQualifiedName,
   type Problem,
-} from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../../apimachinery/resource.ts"
 import { endpointAddressFaults } from "./endpointaddress.ts"
 import { ObjectReference } from "../reference.ts"

@@ -2,8 +2,8 @@
  * Returns the faults of a Service, in upstream's order and words. Source: ValidateService in
  * pkg/apis/core/validation/validation.go.
  */
-import { familyOf } from "../../../../apimachinery/cidr.ts"
-import { repeated } from "../../../../apimachinery/repeated.ts"
+import { familyOf } from "../../../../apimachinery/addresses/cidr.ts"
+import { repeated } from "../../../../apimachinery/validation/repeated.ts"
 import { isIP } from "node:net"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import {
@@ -15,7 +15,7 @@ import {
   invalidValues,
   notSupported,
   required,
-} from "../../../../apimachinery/field-errors.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
 import {
   inRange,
   isCIDR,
@@ -25,8 +25,8 @@ import {
   isPortName,
   isQualifiedName,
   type Problem,
-} from "../../../../apimachinery/names.ts"
-import { validateLabels } from "../../../../apimachinery/objectmeta.ts"
+} from "../../../../apimachinery/validation/names.ts"
+import { validateLabels } from "../../../../apimachinery/validation/objectmeta.ts"
 import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { endpointAddressFaults } from "./endpointaddress.ts"
 import type { LoadBalancerStatus, ServicePort, ServiceSpec } from "./service.ts"

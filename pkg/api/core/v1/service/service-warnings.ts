@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { addressWarnings, rangeWarnings } from "../../../../apimachinery/address-warnings.ts"
+import { addressWarnings, rangeWarnings } from "../../../../apimachinery/addresses/address-warnings.ts"
 import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { TOPOLOGY_HINTS, TOPOLOGY_MODE } from "./service-validation.ts"
 import type { ServiceSpec } from "./service.ts"

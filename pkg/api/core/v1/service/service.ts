@@ -1,7 +1,7 @@
-import { deepEqual } from "../../../../apimachinery/equal.ts"
+import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import { Condition } from "../../../../apimachinery/meta.ts"
-import { isDNS1123Label } from "../../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../../apimachinery/resource.ts"
 import {
   exposes,

@@ -7,8 +7,8 @@ import {
   notSupported,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { inRange, isDNS1123Label } from "../../../../apimachinery/names.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { inRange, isDNS1123Label } from "../../../../apimachinery/validation/names.ts"
 import type { ISCSIPersistentVolumeSource } from "../persistentvolume/persistentvolumesource.ts"
 import { withoutBacksteps } from "../path-validation.ts"
 import type {

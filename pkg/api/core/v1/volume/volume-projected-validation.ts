@@ -8,7 +8,7 @@ import {
   NO_CAUSES,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from "../container/env-validation.ts"
 import { fileMode, localFile } from "../path-validation.ts"
 import type {

@@ -8,10 +8,10 @@ import {
   NO_CAUSES,
   required,
   within,
-} from "../../../../apimachinery/field-errors.ts"
-import { isDNS1123Subdomain } from "../../../../apimachinery/names.ts"
-import { quantity } from "../../../../apimachinery/quantity.ts"
-import { declaredFaults, rulesBeside } from "../../../../apimachinery/validate.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
+import { isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
+import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
+import { declaredFaults, rulesBeside } from "../../../../apimachinery/validation/validate.ts"
 import { claimTemplateFaults } from "../persistentvolume/claimspec-validation.ts"
 import { driverName, fileMode, localPath } from "../path-validation.ts"
 import { isTooLongForISCSI, sharedSourceFaults, TOO_LONG_FOR_ISCSI, validateISCSI } from "./volume-cloud-validation.ts"

@@ -1,5 +1,5 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
-import { isDNS1123Label } from "../../../../apimachinery/names.ts"
+import { isDNS1123Label } from "../../../../apimachinery/validation/names.ts"
 import { LocalObjectReference } from "../reference.ts"
 import {
   AWSElasticBlockStoreVolumeSource,

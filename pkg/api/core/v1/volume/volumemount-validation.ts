@@ -6,7 +6,7 @@ import {
   notFoundField,
   notSupported,
   required,
-} from "../../../../apimachinery/field-errors.ts"
+} from "../../../../apimachinery/validation/field-errors.ts"
 import type { Container, EphemeralContainer, VolumeDevice, VolumeMount } from "../container/container.ts"
 import { localPath, withoutBacksteps } from "../path-validation.ts"
 import type { Volume } from "./volume.ts"

@@ -1,0 +1,65 @@
+import { ExactNumber } from "../json/exact-number.ts"
+import { GoValue } from "./go-value.ts"
+import { isJsonObject } from "../json/json-value.ts"
+
+const SHORT: Readonly<Record<string, string>> = {
+  "\x07": "\\a",
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\v": "\\v",
+  "\f": "\\f",
+  "\r": "\\r",
+  '"': '\\"',
+  "\\": "\\\\",
+}
+
+/**
+ * Returns a text in double quotes, as Go's `%q` writes it: what cannot be printed as `\x00`, `\u00a0` or `\U000e0001`.
+ * Source: Go's strconv.Quote.
+ */
+export const goQuoted = (text: string): string =>
+  `"${text.replace(/["\\]|[^ \p{L}\p{M}\p{N}\p{P}\p{S}]/gu, (char) => SHORT[char] ?? escaped(char.codePointAt(0)!))}"`
+
+function escaped(code: number): string {
+  const hex = code.toString(16)
+  if (code < 0x80) return `\\x${hex.padStart(2, "0")}`
+  return code < 0x10000 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`
+}
+
+/** Returns a JSON value as Go's `%v` shows it. */
+export function goText(value: unknown): string {
+  if (value === null) return "<nil>"
+  if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`
+  if (isJsonObject(value))
+    return `map[${byKey(value)
+      .map(([key, inner]) => `${key}:${goText(inner)}`)
+      .join(" ")}]`
+  return value instanceof ExactNumber || value instanceof GoValue ? value.text : String(value)
+}
+
+/** Returns a JSON value as Go's `%#v` shows it. */
+export function goSyntax(value: unknown): string {
+  if (value === null) return "interface {}(nil)"
+  if (typeof value === "string") return goQuoted(value)
+  if (Array.isArray(value)) return `${goType(value)}{${value.map(goSyntax).join(", ")}}`
+  if (isJsonObject(value))
+    return `${goType(value)}{${byKey(value)
+      .map(([key, inner]) => `${goQuoted(key)}:${goSyntax(inner)}`)
+      .join(", ")}}`
+  if (value instanceof GoValue) return value.syntax
+  return value instanceof ExactNumber ? value.text : String(value)
+}
+
+/** Returns the type that Go has for a JSON value. */
+export function goType(value: unknown): string {
+  if (Array.isArray(value)) return "[]interface {}"
+  if (isJsonObject(value)) return "map[string]interface {}"
+  if (value === null) return "<nil>"
+  if (value instanceof ExactNumber) return "float64"
+  if (value instanceof GoValue) return value.type
+  return typeof value === "boolean" ? "bool" : typeof value === "string" ? "string" : "int64"
+}
+
+const byKey = (value: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] =>
+  Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
