@@ -4,7 +4,8 @@ import { realClock } from "../../pkg/clock/real.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { silent } from "../../pkg/log/log.ts"
 import type { Tracing } from "../../pkg/tracing/tracing.ts"
-import { createApiServer, type ApiServerConfig } from "./apiserver.ts"
+import type { ApiServerConfig } from "./apiserver-config.ts"
+import { createApiServer } from "./apiserver.ts"
 
 export interface Answer {
   readonly code: number

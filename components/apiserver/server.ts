@@ -16,12 +16,14 @@ import { FairShare } from "../../pkg/flow/fair-share.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Tracing } from "../../pkg/tracing/tracing.ts"
 import { ownConnection, stopReceiving, type ServerAnswer, type ServerRequest } from "../../pkg/runtime/listen.ts"
+import { UpgradeAnswer } from "../../pkg/runtime/upgrade-answer.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import type { RemoteService } from "./aggregator/api-services.ts"
 import type { AuditSink } from "./audit/audit-log.ts"
 import { ANONYMOUS, type Authenticator, type Credentials } from "./authentication/authenticator.ts"
 import { impersonate } from "./authentication/impersonation.ts"
-import { authorize, authorizedName, authorizedSelector } from "./authorization/authorize.ts"
+import { attributesOf } from "./authorization/attributes-of.ts"
+import { authorize } from "./authorization/authorize.ts"
 import type { Connections } from "./endpoints/connect.ts"
 import { isExempt } from "./flowcontrol/exempt.ts"
 import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
@@ -31,13 +33,14 @@ import { RETRY_AFTER_SECONDS, shareUsedUp, TURNED_AWAY } from "./flowcontrol/too
 import { auditIdOf, auditIds } from "./http/audit-id.ts"
 import { readBody, UNFINISHED_BODY_BYTES } from "./http/body.ts"
 import { credentialsOf, isImpersonating } from "./http/credentials.ts"
-import { encodeStatus } from "./http/encode.ts"
 import { Exchange, type ExchangeParts } from "./http/exchange.ts"
-import { isApplyPatch, negotiate, PLAIN, type Encoding } from "./http/negotiate.ts"
+import { isLongRunning } from "./http/long-running.ts"
+import { isApplyPatch } from "./http/negotiate.ts"
 import { requestInfo, type RequestInfo } from "./http/request-info.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS, requestTimeout, sendTimedOut } from "./http/request-timeout.ts"
 import { resourceOf, serveResource, usualWatchSeconds } from "./http/resource-request.ts"
-import { UpgradeAnswer } from "../../pkg/runtime/upgrade-answer.ts"
+import { sendFailure } from "./http/send-failure.ts"
+import { settled } from "./http/settled.ts"
 import { noSuchMethod } from "./subresource-verbs.ts"
 import type { ServerMetrics } from "./metrics.ts"
 import { endRequestSpan, startRequestSpan } from "./tracing/request-span.ts"
@@ -351,71 +354,6 @@ export function createServer(options: ServerOptions): Server {
 }
 
 const NO_BODY = new Uint8Array()
-
-/**
- * Sends a failure in the encoding that the client accepts; JSON where it accepts none that exists. Source:
- * responsewriters ErrorNegotiated.
- */
-function sendFailure(exchange: Exchange, error: ApiError): void {
-  const status = error.toStatus()
-  if (exchange.notes !== undefined) exchange.notes.failure = status
-  const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
-  if (encoding === "json") return exchange.sendStatus(status)
-  const { contentType, body } = encodeStatus(status, encoding, false)
-  Promise.resolve(body)
-    .then((bytes) => exchange.sendStatus(status, { contentType, bytes: bytes as Uint8Array | string }))
-    .catch(() => exchange.res.destroy())
-}
-const JSON_ONLY = { encoding: "json" } as const
-
-function acceptedOr(accept: string | undefined): { readonly encoding: Encoding } {
-  try {
-    return negotiate(accept, PLAIN)
-  } catch {
-    return JSON_ONLY
-  }
-}
-
-const attributesOf = (user: UserInfo, info: RequestInfo): ResourceAttributes | NonResourceRequest =>
-  info.isResource
-    ? {
-        user,
-        verb: info.verb,
-        group: info.group,
-        version: info.version,
-        resource: info.resource,
-        subresource: info.subresource || undefined,
-        namespace: info.namespace || undefined,
-        name: authorizedName(info.verb, info.name, info.query.get("fieldSelector")),
-        fieldSelector: info.legacyWatch ? undefined : authorizedSelector(info.verb, info.query.get("fieldSelector")),
-      }
-    : { user, verb: info.verb, path: info.path }
-
-/** Runs `serve` and calls `end` once when it has finished, after success and after failure. */
-function settled(serve: () => void | Promise<void>, end: () => void): void | Promise<void> {
-  let pending: void | Promise<void> = undefined
-  try {
-    pending = serve()
-  } finally {
-    if (pending === undefined) end()
-  }
-  return pending === undefined ? undefined : endAfter(pending, end)
-}
-
-async function endAfter(pending: Promise<void>, end: () => void): Promise<void> {
-  try {
-    await pending
-  } finally {
-    end()
-  }
-}
-
-/**
- * Subresources whose requests last as long as the client likes. Source: genericfilters.BasicLongRunningRequestCheck.
- */
-const STREAMING: readonly string[] = ["attach", "exec", "proxy", "log", "portforward"]
-const isLongRunning = ({ isResource, verb, subresource }: RequestInfo): boolean =>
-  isResource && (verb === "watch" || (subresource !== "" && STREAMING.includes(subresource)))
 
 /** Verbs whose requests may have a body. */
 const BODY: readonly string[] = ["create", "update", "patch", "delete", "deletecollection"]

@@ -9,7 +9,8 @@ import type { Features } from "../../pkg/component/features.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { signLegacyToken } from "../../pkg/jwt/legacy-token.ts"
 import type { OwnExtension } from "../apiserver/aggregator/extension-server.ts"
-import { createApiServer, type ApiServer, type ApiServerConfig } from "../apiserver/apiserver.ts"
+import type { ApiServerConfig } from "../apiserver/apiserver-config.ts"
+import { createApiServer, type ApiServer } from "../apiserver/apiserver.ts"
 import {
   createControllerManager,
   type ControllerManager,

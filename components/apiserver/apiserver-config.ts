@@ -1,0 +1,87 @@
+import type { Features } from "../../pkg/component/features.ts"
+import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
+import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
+import type { Profiler } from "../../pkg/runtime/profiler.ts"
+import type { Storage } from "../../pkg/storage/storage.ts"
+import type { FindExtensionServer, OwnExtension } from "./aggregator/extension-server.ts"
+import type { EncryptionConfig } from "./encryption/load.ts"
+import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
+import type { ListenAt } from "./listener.ts"
+import type { Pipeline } from "./request.ts"
+import type { ServingFiles } from "./serving.ts"
+import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
+
+/** What a server serves, where, and with which limits. */
+export interface ApiServerConfig {
+  /**
+   * Folder of the data; files go under `<dataDir>/server`. Without it the store is in memory and no file is written.
+   */
+  readonly dataDir?: string
+  /** The address to listen on. Without it the server can only be reached from this process. */
+  readonly listen?: ListenAt
+  /** The address under which other machines reach this one; the first address of this machine unless given. */
+  readonly advertiseAddress?: string
+  readonly tlsSans?: readonly string[]
+  /** Whether there is a default StorageClass, whose volumes are folders of the nodes. */
+  readonly localStorage?: boolean
+  /** Whether there is a default IngressClass, whose Ingresses are served by this program. */
+  readonly ingress?: boolean
+  /** Whether the kinds of Gateway API are defined, unless somebody else has defined some of them. */
+  readonly gateway?: boolean
+  /**
+   * The range of Service addresses, or one of each family with the primary one first. Its first address is that of the
+   * Service `kubernetes`.
+   */
+  readonly serviceCidrs: readonly string[]
+  readonly nodePorts: { readonly first: number; readonly last: number }
+  readonly clusterDomain: string
+  /** The file for the administrator's kubeconfig. */
+  readonly kubeconfig?: { readonly path: string; readonly mode: number }
+  readonly auditLogPath?: string
+  /** Connections to the kubelets, for logs, exec and the like. */
+  readonly nodes: NodeConnectors
+  /** The registry of metrics; one of its own unless given. */
+  readonly metrics?: Registry
+  /** Freezes objects, so that code that changes one in place throws. For tests. */
+  readonly frozen?: boolean
+  /** A store that its owner opened and closes. Without it the server opens one below `dataDir`, or one in memory. */
+  readonly storage?: Storage
+  /** Certificates and keys; without them those below `dataDir` are read, or made. */
+  readonly files?: ServingFiles
+  /** How long history is kept, in milliseconds; an hour unless given. */
+  readonly historyMs?: number
+  /** Most bytes of history on disk; 128 MiB unless given. */
+  readonly historyBytes?: number
+  /** Starts even if acknowledged writes, or the whole database, are missing below `dataDir`. */
+  readonly acceptDataLoss?: boolean
+  /** What is encrypted below `dataDir`. */
+  readonly encryption?: EncryptionConfig
+  /**
+   * Most requests served at once; upstream's 400 reads and 200 writes unless given. Priority and fairness divides their
+   * sum.
+   */
+  readonly maxInFlight?: InFlightLimits
+  /** False turns priority and fairness off: requests beyond `maxInFlight` are refused with 429, whoever sends them. */
+  readonly priorityAndFairness?: boolean
+  /** Most time that a request may take, in milliseconds; 60 s unless given. */
+  readonly requestTimeoutMs?: number
+  /** Requests and watches have no time limit. For a virtual clock, whose clients wait in real time. */
+  readonly withoutTimeLimits?: boolean
+  /** How long a connection may be idle, and how many connections there may be; upstream's times unless given. */
+  readonly connectionLimits?: Partial<ConnectionLimits>
+  /** Names of the admission plugins that are off. */
+  readonly disabledAdmission?: ReadonlySet<string>
+  /** Feature gates; those of Kubernetes 1.36 unless given. */
+  readonly features?: Features
+  /** Replaces the way admission webhooks are called, which is over HTTPS: test clusters call functions. */
+  readonly webhooks?: (overHttps: WebhookCaller) => WebhookCaller
+  /** APIs that other components of this process serve. */
+  readonly ownExtensions?: readonly OwnExtension[]
+  /** Makes the profiles below /debug/pprof; without it there are none. */
+  readonly profiler?: Profiler | undefined
+  /** Functions that replace the servers of Services that APIServices name; none unless given. */
+  readonly extensionServers?: FindExtensionServer
+  /** Wraps the pipeline for every request and watch: test clusters make requests fail here. */
+  readonly intercept?: (pipeline: Pipeline) => Pipeline
+}
