@@ -13,6 +13,7 @@ import { createHttpsTransport, type HttpsTransport } from "../../pkg/client/http
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { Kubectl, run } from "./kubectl.ts"
+import { machinesLack, type Machine } from "./machine.ts"
 import { EXECUTABLE, startServer, type TestServer } from "./server.ts"
 
 export const BUSYBOX = "k3ts.local/busybox:1"
@@ -45,8 +46,13 @@ export const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
 )
 
 /** A `describe` that is skipped, with a line that says why, where no node can run. */
-export function describeOnNode(title: string, body: () => void): void {
-  const lacks = missing()
+export const describeOnNode = (title: string, body: () => void): void => describeWith(missing(), title, body)
+
+/** The same for nodes on machines of machine.ts. */
+export const describeOnMachines = (title: string, body: () => void): void =>
+  describeWith([...missing(), ...machinesLack()], title, body)
+
+function describeWith(lacks: readonly string[], title: string, body: () => void): void {
   if (lacks.length > 0) console.warn(`!!! SKIPPED: ${title}: needs ${lacks.join(", ")}`)
   describe.skipIf(lacks.length > 0)(title, body)
 }
@@ -95,26 +101,32 @@ export interface Cluster extends AsyncDisposable {
 const LIMIT_MS = 30_000
 
 /**
- * Starts a cluster, which has the images of the examples. Only one node can run on a machine, since its network and its
- * runtime folder are the machine's.
+ * Starts a cluster, which has the images of the examples. Only one node can run on this host, since its network and its
+ * runtime folder are the host's; every machine of machine.ts can have one.
  * @throws Error when one runs already
  */
 export async function startCluster({
   flags = [],
   dataDir,
-}: { readonly flags?: readonly string[]; readonly dataDir?: string } = {}): Promise<Cluster> {
-  if (await answers("/run/k3ts/containerd/containerd.sock"))
+  machine,
+}: {
+  readonly flags?: readonly string[]
+  readonly dataDir?: string
+  readonly machine?: Machine
+} = {}): Promise<Cluster> {
+  if (machine === undefined && (await answers("/run/k3ts/containerd/containerd.sock")))
     throw new Error("Another node of k3ts runs on this machine: end it first, with k3ts killall")
   const server = await startServer({
     agent: true,
     flags,
     ...(dataDir === undefined ? {} : { dataDir }),
+    ...(machine === undefined ? {} : { machine }),
   })
   const cluster = connect(server)
   try {
     await cluster.until(
       Node,
-      hostname().toLowerCase(),
+      machine?.name ?? hostname().toLowerCase(),
       ({ status }) => status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true,
     )
   } catch (err) {

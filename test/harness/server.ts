@@ -5,12 +5,16 @@ import { Agent, request } from "node:https"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { onCutOff } from "./abandoned.ts"
+import { childOf, type Machine } from "./machine.ts"
 
 /**
  * A running `dist/k3ts server`, and how to reach it. Disposing it stops it and, with an agent, all it left on the
  * machine.
  */
 export interface TestServer extends AsyncDisposable {
+  /** 127.0.0.1, or the address of its machine. */
+  readonly host: string
   readonly port: number
   readonly dataDir: string
   readonly kubeconfig: string
@@ -54,6 +58,11 @@ export interface TestServerOptions {
   readonly dataDir?: string
   /** A free one otherwise. */
   readonly port?: number
+  /**
+   * The machine to run on, with its data directory unless one is given. It removes what the server leaves behind, when
+   * it is removed itself.
+   */
+  readonly machine?: Machine
   /** Arguments of the shell's `ulimit` for the server, for instance `-n 300`. */
   readonly ulimit?: string
   /** The program and its first arguments; EXECUTABLE unless given. */
@@ -73,22 +82,6 @@ export const NEWER_VERSION: readonly string[] = [
 ]
 const START_LIMIT_MS = 30_000
 
-/**
- * What each server that has not been disposed leaves behind, and how to take it away. A test run that is cut off does
- * so before it ends.
- */
-const abandoned = new Set<() => void>()
-for (const [signal, code] of [
-  ["SIGTERM", 143],
-  ["SIGINT", 130],
-  ["SIGHUP", 129],
-] as const) {
-  process.once(signal, () => {
-    for (const clearAway of abandoned) clearAway()
-    process.exit(code)
-  })
-}
-
 export async function startServer({
   agent = false,
   flags = [],
@@ -97,14 +90,19 @@ export async function startServer({
   ulimit,
   program: wantedProgram = [EXECUTABLE],
   prepare,
+  machine,
 }: TestServerOptions = {}): Promise<TestServer> {
-  const dir = dataDir ?? mkdtempSync(join(tmpdir(), "k3ts-test-"))
-  const port = wanted ?? (await freePort())
+  const dir = dataDir ?? machine?.dataDir ?? mkdtempSync(join(tmpdir(), "k3ts-test-"))
+  const leavesFiles = dataDir !== undefined || machine !== undefined
+  const leavesNode = agent === true && machine === undefined
+  const host = machine?.address ?? "127.0.0.1"
+  const port = wanted ?? (machine === undefined ? await freePort() : 6443)
   const kubeconfig = join(dir, "k3ts.yaml")
   prepare?.(dir)
   const startedAt = performance.now()
   const limited = ulimit === undefined ? [] : ["sh", "-c", `ulimit ${ulimit} && exec "$0" "$@"`]
-  const [program = EXECUTABLE, ...before] = [...limited, ...wantedProgram]
+  const words = [...limited, ...wantedProgram] as [string, ...string[]]
+  const [program, ...before] = machine?.command(...words) ?? words
   const child = spawn(
     program,
     [
@@ -124,13 +122,18 @@ export async function startServer({
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   )
-  const clearAway = () => {
-    child.kill("SIGKILL")
-    if (agent === true)
-      spawnSync(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir])
-    if (dataDir === undefined) rmSync(dir, { recursive: true, force: true })
+  // What this host has started on a machine is the parent of the server.
+  const pidOf = () => (machine === undefined ? child.pid : childOf(child.pid!))
+  const signal = (name: NodeJS.Signals): void => {
+    const pid = pidOf()
+    if (pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(pid, name)
   }
-  abandoned.add(clearAway)
+  const clearAway = () => {
+    signal("SIGKILL")
+    if (leavesNode) spawnSync(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir])
+    if (!leavesFiles) rmSync(dir, { recursive: true, force: true })
+  }
+  const kept = onCutOff(clearAway)
   let output = ""
   const keep = (bytes: Buffer) => (output = (output + bytes.toString()).slice(-20_000))
   child.stdout.on("data", keep)
@@ -138,10 +141,10 @@ export async function startServer({
   const connections = new Agent({ keepAlive: true, maxSockets: 64 })
   let token = ""
   const raw = (method: string, path: string, headers: Record<string, string>, body?: Uint8Array | string) =>
-    send(connections, port, method, path, headers, body)
+    send(connections, { host, port }, method, path, headers, body)
   const authorized = (headers: Record<string, string>) => ({ authorization: `Bearer ${token}`, ...headers })
-  const kill = (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal)
+  const kill = (name: NodeJS.Signals): Promise<number | null> => {
+    signal(name)
     return ended(child)
   }
   try {
@@ -154,13 +157,16 @@ export async function startServer({
   } catch (err) {
     await kill("SIGKILL")
     clearAway()
-    abandoned.delete(clearAway)
+    kept.release()
     throw err
   }
   const readyAfter = (performance.now() - startedAt) / 1000
   token = readFileSync(join(dir, "server/token"), "utf8").trim()
-  const pid = child.pid!
+  const pid = pidOf()!
+  if (machine !== undefined)
+    writeFileSync(kubeconfig, readFileSync(kubeconfig, "utf8").replace(/(server: https:\/\/)[^:]+/, `$1${host}`))
   return {
+    host,
     port,
     dataDir: dir,
     kubeconfig,
@@ -184,15 +190,15 @@ export async function startServer({
     },
     async [Symbol.asyncDispose]() {
       connections.destroy()
-      abandoned.delete(clearAway)
+      kept.release()
       if (child.exitCode === null && child.signalCode === null) await kill("SIGTERM")
-      if (agent === true)
+      if (leavesNode)
         await ended(
           spawn(EXECUTABLE, dataDir === undefined ? uninstallArgs(dir) : ["killall", "--data-dir", dir], {
             stdio: "ignore",
           }),
         )
-      if (dataDir === undefined) rmSync(dir, { recursive: true, force: true })
+      if (!leavesFiles) rmSync(dir, { recursive: true, force: true })
     },
   }
 }
@@ -228,19 +234,20 @@ const ended = (child: ChildProcess): Promise<number | null> =>
 const heard = new WeakSet<object>()
 
 /**
- * Sends one request to a server of this machine, whoever signed its certificate. The agent brings the client's
- * certificate, if any.
+ * Sends one request to a server, of this host unless another is given, whoever signed its certificate. The agent brings
+ * the client's certificate, if any.
  */
 export function send(
   agent: Agent,
-  port: number,
+  to: number | { readonly host: string; readonly port: number },
   method: string,
   path: string,
   headers: Record<string, string>,
   body?: Uint8Array | string,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const req = request({ agent, host: "127.0.0.1", port, method, path, headers, rejectUnauthorized: false }, (res) => {
+    const { host, port } = typeof to === "number" ? { host: "127.0.0.1", port: to } : to
+    const req = request({ agent, host, port, method, path, headers, rejectUnauthorized: false }, (res) => {
       const chunks: Buffer[] = []
       res.on("data", (chunk: Buffer) => chunks.push(chunk))
       res.on("end", () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }))
