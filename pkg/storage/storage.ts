@@ -20,6 +20,12 @@ export interface Storage {
   /** Live objects whose key starts with `prefix`, in key order. */
   list(prefix: string): readonly Stored[]
   write(write: Write): Promise<Stored>
+  /**
+   * Resolves when the memory holds every write that any server had acknowledged before the call. Absent where this
+   * process is the only writer.
+   * @throws StorageError unavailable, when the log that servers share cannot be reached: the memory may be behind
+   */
+  freshen?(): Promise<void>
   /** Several writes that happen together or not at all. */
   writeAll(writes: readonly Write[]): Promise<readonly Stored[]>
   /** The log after `revision`, oldest first; throws StorageError "compacted" when part of it is gone. */
@@ -105,7 +111,9 @@ export interface StorageEvent {
  * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or
  * delete is not there. compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or
  * file; nothing was written. lost: what is there is whole, but acknowledged writes are not in it. encryption: the value
- * of one key cannot be encrypted or decrypted. newer: a later version of k3ts has written the file.
+ * of one key cannot be encrypted or decrypted. newer: a later version of k3ts has written the file. unavailable: the
+ * log that servers share cannot be reached; nothing was written. unknown: it was lost during the write, which may have
+ * happened.
  */
 export type StorageErrorCode =
   | "exists"
@@ -119,6 +127,8 @@ export type StorageErrorCode =
   | "locked"
   | "encryption"
   | "newer"
+  | "unavailable"
+  | "unknown"
 
 export class StorageError extends Error {
   override readonly name = "StorageError"

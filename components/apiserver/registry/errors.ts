@@ -17,6 +17,10 @@ export function apiErrorFrom(err: unknown, resource: Resource, name: string): Ap
       return notFound(resource, name)
     case "compacted":
       return new ApiError("Expired", "The resourceVersion for the provided list is too old.")
+    case "unavailable":
+      return new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
+    case "unknown":
+      return new ApiError("Timeout", err.message, undefined, { cause: err })
     case "full":
     case "readonly":
     case "damaged":

@@ -19,12 +19,14 @@ export class TracedStorage implements Storage {
   readonly #waiting = new Map<string, Waiting[]>()
   /** Ends the tracing of writes. The store stays open. */
   readonly stopTracing: () => void
+  readonly freshen?: () => Promise<void>
 
   /** Must be created before anything subscribes that reacts to writes: it wants to know their cause. */
   constructor(storage: Storage, tracing: Tracing) {
     this.#storage = storage
     this.#tracing = tracing
     this.stopTracing = storage.subscribe((events) => this.#committed(events))
+    if (storage.freshen !== undefined) this.freshen = () => storage.freshen!()
   }
 
   get revision(): number {
