@@ -17,7 +17,7 @@ export const controlPlaneRole = (clients: Clients, nodeName: string): Part =>
   new Part({
     name: "node-role",
     clients,
-    user: { name: "system:k3ts-node-role", groups: ["system:masters"] },
+    user: { name: "system:k3ts-node-role" },
     following: followingNode(nodeName),
     create: (context) => labelling(context, nodeName),
   })

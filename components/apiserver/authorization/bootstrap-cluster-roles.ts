@@ -225,6 +225,11 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
+    // Not in upstream: the part that labels the node beside a control plane with its role.
+    name: "system:k3ts-node-role",
+    rules: [on("list watch patch", "core", "nodes")],
+  },
+  {
     name: "system:persistent-volume-provisioner",
     rules: [
       on("get list watch create delete", "core", "persistentvolumes"),
@@ -333,6 +338,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
   { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
   { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
+  { role: "system:k3ts-node-role", users: ["system:k3ts-node-role"] },
   { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },
