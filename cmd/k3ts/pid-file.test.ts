@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findServer, lockDataDir, lockNode } from "./pid-file.ts"
@@ -46,4 +46,55 @@ test.each([
   writeFileSync(join(dir, "server/k3ts.pid"), text)
   expect(findServer(dir)).toBeUndefined()
   lockDataDir(dir).release()
+})
+
+/** Without a second lock, two starts win within the first of these. */
+const ROUNDS = 200
+
+test("of several starts at once on a killed server's file, exactly one gets the data directory", async () => {
+  const dir = join(folder, "raced")
+  const file = join(dir, "server/k3ts.pid")
+  mkdirSync(join(dir, "server"), { recursive: true })
+  const step = new Int32Array(new SharedArrayBuffer(4))
+  const go = (to: number) => {
+    Atomics.store(step, 0, to)
+    Atomics.notify(step, 0)
+  }
+  // Each lock is that of a process that runs as long as the test.
+  const starters = [process.pid, process.ppid, 1].map(
+    (pid) => new Worker(new URL("pid-file-race.fixtures.ts", import.meta.url).href, { argv: [dir, `${pid}`] }),
+  )
+  const answers = () =>
+    Promise.all(
+      starters.map((one) => new Promise<boolean>((resolve) => (one.onmessage = ({ data }) => resolve(data === true)))),
+    )
+  const ready = answers()
+  for (const one of starters) one.postMessage(step)
+  await ready
+  const winners: number[] = []
+  for (let round = 1; round <= ROUNDS; round++) {
+    writeFileSync(file, "999999999\n1\n")
+    const ended = answers()
+    go(round)
+    winners.push((await ended).filter(Boolean).length)
+    rmSync(file)
+  }
+  go(-1)
+  expect(new Set(winners)).toEqual(new Set([1]))
+})
+
+test("a takeover that was killed halfway hinders nobody, and one that runs is named", () => {
+  const dir = mkdtempSync(join(folder, "takeover-"))
+  const file = join(dir, "server/k3ts.pid")
+  mkdirSync(join(dir, "server"))
+  writeFileSync(file, "999999999\n1\n")
+  const running = lockNode(`${file}.takeover`, process.ppid)
+  expect(() => lockDataDir(dir)).toThrow(
+    `cannot take over ${file}: another k3ts starts at the same time (pid ${process.ppid}); start this one again ` +
+      "when that one has ended",
+  )
+  running.release()
+  writeFileSync(`${file}.takeover`, "999999999\n1\n")
+  lockDataDir(dir).release()
+  expect(readdirSync(join(dir, "server"))).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileError, removeIfPossible, replaceFile } from "../../pkg/files/files.ts"
 
@@ -52,23 +52,53 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
   // Pods with user namespaces must be able to pass through the folders above.
   mkdirSync(dirname(folder), { recursive: true, mode: 0o755 })
   mkdirSync(folder, { recursive: true, mode })
-  for (;;) {
-    try {
-      writeFileSync(path, text, { flag: "wx", mode: 0o644 })
-      break
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== "EEXIST") {
-        removeIfPossible(path) // an empty file exists when the disk is full
-        throw fileError("write", path, err)
-      }
-      refuseSecond()
-      rmSync(path, { force: true })
-    }
-  }
+  take(path, pid, text, refuseSecond)
   return {
     setListening: ({ host, port }) => replaceFile(path, `${text}${port}\n${host}\n`, { mode: 0o644 }),
     release: () => rmSync(path, { force: true }),
   }
+}
+
+/** Makes the file of a lock, in place of one whose process is gone. `refuseSecond` throws when its process runs. */
+function take(path: string, pid: number, text: string, refuseSecond: () => void): void {
+  while (!createWhole(path, pid, text)) {
+    refuseSecond()
+    // Two processes that start at once can both find the file of a killed one. Only who holds this second lock may
+    // remove it, so that neither removes the new file of the other.
+    const takeover = `${path}.takeover`
+    take(takeover, pid, text, () => refuseTakeover(takeover))
+    try {
+      refuseSecond()
+      rmSync(path, { force: true })
+    } finally {
+      rmSync(takeover, { force: true })
+    }
+  }
+}
+
+/** Creates a file with its content in one step, since an empty one is no lock. Returns false when the file exists. */
+function createWhole(path: string, pid: number, text: string): boolean {
+  const aside = `${path}.${pid}`
+  try {
+    writeFileSync(aside, text, { mode: 0o644 })
+    linkSync(aside, path)
+    return true
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === "EEXIST") return false
+    throw fileError("write", path, err)
+  } finally {
+    removeIfPossible(aside)
+  }
+}
+
+/** @throws Error that names the process that is about to lock the same path, if there is one */
+function refuseTakeover(takeover: string): void {
+  const holder = holderOf(takeover)
+  if (holder !== undefined)
+    throw new Error(
+      `cannot take over ${takeover.slice(0, -".takeover".length)}: another k3ts starts at the same time ` +
+        `(pid ${holder.pid}); start this one again when that one has ended`,
+    )
 }
 
 /** @throws Error that names the server that runs on the data directory, if there is one */
