@@ -11,6 +11,7 @@ import { snapshotFlags } from "./snapshot/flags.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { kubeletArg } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "./k3s/parts.ts"
+import { agentTokenFlags, joinTokenFlags } from "./token/flags.ts"
 
 /** The parts that --disable turns off. */
 export const OPTIONAL_PARTS = [
@@ -112,6 +113,8 @@ export const serverFlags = {
     placeholder: "IP",
     defaultText: "the node's address",
   }),
+  ...joinTokenFlags,
+  ...agentTokenFlags,
   "tls-san": list(v.hostOrAddress, "Further name or address for the API server's certificate", { placeholder: "NAME" }),
   "write-kubeconfig": kubeconfigFlag(),
   "write-kubeconfig-mode": value(v.fileMode.prefault("600"), "Mode of that file", {

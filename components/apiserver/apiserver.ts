@@ -22,6 +22,7 @@ import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
 import { keepLastUsed } from "./authentication/last-used.ts"
+import { createBootstrapTokens } from "./authentication/bootstrap-token.ts"
 import { createLegacyTokens } from "./authentication/legacy-token.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
@@ -155,6 +156,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       now: () => clock.now(),
       tokens: [
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
+        createBootstrapTokens({ objects, now: () => clock.now() }),
         createLegacyTokens({
           verifier: createLegacyTokenVerifier({ keys, apiAudiences: [DEFAULT_ISSUER] }),
           objects,

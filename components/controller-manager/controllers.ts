@@ -46,6 +46,7 @@ import { resizer } from "../../pkg/provisioner/resizer.ts"
 import { simulatedVolumes } from "./simulated-volumes.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
 import { taintEvictionController } from "./tainteviction.ts"
+import { tokenCleaner } from "./token-cleaner.ts"
 import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
 import { policyStatusController } from "./validatingadmissionpolicystatus/validatingadmissionpolicystatus.ts"
 
@@ -138,6 +139,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("service-account-controller", serviceAccountController),
     entry(undefined, serviceAccountTokens(config)),
     entry("legacy-service-account-token-cleaner", legacyTokenCleaner),
+    entry("token-cleaner", tokenCleaner),
     entry("root-ca-cert-publisher", rootCaCertPublisher(config.caPem)),
     entry("certificate-controller", certificateApprover),
     entry("certificate-controller", certificateSigner(config.certify)),

@@ -311,12 +311,12 @@ describe("commands beside a server", () => {
 
     // a service account's token
     await admin.create(ServiceAccount, { metadata: { name: "robot", namespace: "default" } })
-    const { stdout: token, code } = await k3ts(["token", "create", "robot", ...where, "--ttl", "15m"])
+    const { stdout: token, code } = await k3ts(["token", "serviceaccount", "robot", ...where, "--ttl", "15m"])
     expect(code).toBe(0)
     expect((await server.get(CONFIGMAPS, token.trim())).body).toContain(
       'User \\"system:serviceaccount:default:robot\\" cannot list',
     )
-    expect(await k3ts(["token", "create", "nobody", ...where])).toMatchObject({
+    expect(await k3ts(["token", "serviceaccount", "nobody", ...where])).toMatchObject({
       code: 1,
       stderr: 'k3ts: serviceaccounts "nobody" not found\n',
     })
@@ -354,7 +354,7 @@ describe("commands beside a server", () => {
     expect(readFileSync(path, "utf8")).toContain(`server: https://127.0.0.5:${server.port}\n`)
     const admin = newClient(createHttpsTransport({ config: loadKubeconfig(path), userAgent: "test" }))
     await admin.create(ServiceAccount, { metadata: { name: "robot", namespace: "default" } })
-    expect(await k3ts(["token", "create", "robot", ...where])).toMatchObject({ code: 0, stderr: "" })
+    expect(await k3ts(["token", "serviceaccount", "robot", ...where])).toMatchObject({ code: 0, stderr: "" })
 
     // and where it does not run, the flags tell
     expect((await k3ts(["kubeconfig", ...where, "--bind-address", "::1"])).stdout).toContain(

@@ -42,7 +42,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "token",
-    summary: "Print the administrator's token, or issue one for a service account",
+    summary: "Tokens by which machines join, and tokens of the administrator and of service accounts",
     load: () => import("./token.ts"),
   },
   {

@@ -1,6 +1,10 @@
+import { join } from "node:path"
+import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents } from "../../../components/cluster/lifecycle.ts"
+import { writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
 import type { Component } from "../../../pkg/component/component.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
@@ -18,6 +22,7 @@ import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../
 import { ServiceManager } from "../service-manager.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
+import { tokenOf } from "../token/flags.ts"
 import { tracingOf } from "../tracing.ts"
 
 export default defineCommand({
@@ -129,6 +134,7 @@ async function run(
     failed: context.failed,
     started(component: Component) {
       if (component === apiServer) {
+        writeTokens(flags, apiServer, context.random)
         onPort(apiServer.port ?? flags["https-listen-port"])
         log.info("The API server is ready", {
           port: apiServer.port,
@@ -149,6 +155,16 @@ async function run(
     },
   })
 }
+
+/** Writes the files of the tokens by which machines join. */
+const writeTokens = (flags: ServerFlags, { files }: Pick<ApiServer, "files">, random: Random): void =>
+  writeJoinTokens({
+    dir: join(flags["data-dir"], "server"),
+    caPem: files!.pki.authorities["server-ca"].certPem,
+    random,
+    serverToken: tokenOf("token", flags.token, flags["token-file"]),
+    agentToken: tokenOf("agent-token", flags["agent-token"], flags["agent-token-file"]),
+  })
 
 const notSynced = (kinds: readonly string[]): string | undefined =>
   kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`

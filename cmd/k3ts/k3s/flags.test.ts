@@ -80,9 +80,9 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
         "--container-runtime-endpoint",
     },
     {
-      argv: ["-t", "secret"],
+      argv: ["-s", "https://192.0.2.1:6443"],
       wants:
-        "-t is a flag of k3s: a k3ts cluster is one server with its node and keeps its data in its own database; " +
+        "-s is a flag of k3s: a k3ts cluster is one server with its node and keeps its data in its own database; " +
         "leave the flag out",
     },
     {

@@ -109,11 +109,6 @@ export const k3sFlags: ForeignFlags = {
 
   ...answers(
     [
-      "token",
-      "t",
-      "token-file",
-      "agent-token",
-      "agent-token-file",
       "server",
       "s",
       "cluster-secret",

@@ -1,8 +1,8 @@
-import { timingSafeEqual } from "node:crypto"
 import { Secret } from "../../../pkg/api/core/v1/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { INVALID_SINCE } from "../../../pkg/api/core/v1/legacy-tokens.ts"
 import type { LegacyClaims, LegacyTokenVerifier } from "../../../pkg/jwt/legacy-token.ts"
+import { sameSecret } from "../../../pkg/pki/same-secret.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import type { TokenAuthenticator, TokenRefused } from "./authenticator.ts"
 import { serviceAccountGroups } from "./service-account.ts"
@@ -33,7 +33,8 @@ export function createLegacyTokens({
       const secret = objects.get(Secret, { namespace, name: secretName })
       if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
         return { error: "Token has been invalidated" }
-      if (!isSame(secret.data?.["token"], token)) return { error: "Token does not match server's copy" }
+      const held = Buffer.from(secret.data?.["token"] ?? "", "base64").toString("utf8")
+      if (!sameSecret(held, token)) return { error: "Token does not match server's copy" }
       const account = objects.get(ServiceAccount, { namespace, name: serviceAccount.name })
       const error = accountProblem(claims, account)
       if (error !== undefined) return { error }
@@ -58,11 +59,6 @@ export function createLegacyTokens({
       }
     },
   }
-}
-
-function isSame(base64: string | undefined, token: string): boolean {
-  const [held, shown] = [Buffer.from(base64 ?? "", "base64"), Buffer.from(token)]
-  return held.length === shown.length && timingSafeEqual(held, shown)
 }
 
 function accountProblem(

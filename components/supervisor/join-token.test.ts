@@ -1,0 +1,101 @@
+import { describe, expect, test } from "bun:test"
+import { X509Certificate } from "node:crypto"
+import { seededRandom } from "../../pkg/clock/random.ts"
+import { newBootstrapToken, parseBootstrapToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
+import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import { authorizationOf, credentialOfHeader, formatJoinToken, parseJoinToken, pinnedRoot } from "./join-token.ts"
+
+const NOW = Date.UTC(2026, 0, 1)
+const HASH = "ab".repeat(32)
+const bootstrapToken = { id: "abcdef", secret: "0123456789abcdef" }
+
+describe("a token is read", () => {
+  test.each([
+    {
+      title: "with user and password",
+      given: `K10${HASH}::server:pass:word`,
+      wants: { caHash: HASH, credential: { user: "server", password: "pass:word" } },
+    },
+    {
+      title: "with a bootstrap token",
+      given: `K10${HASH}::abcdef.0123456789abcdef`,
+      wants: { caHash: HASH, credential: { bootstrapToken } },
+    },
+    {
+      title: "without a hash, as the one of k3s may be",
+      given: "K10::node:secret",
+      wants: { credential: { user: "node", password: "secret" } },
+    },
+    {
+      title: "as a password alone, which is that of the given user",
+      given: " secret\n",
+      wants: { credential: { user: "node", password: "secret" } },
+    },
+    {
+      title: "as a bootstrap token alone",
+      given: "abcdef.0123456789abcdef",
+      wants: { credential: { bootstrapToken } },
+    },
+    {
+      title: "as a password that begins like a whole token",
+      given: "K10racks",
+      wants: { credential: { user: "node", password: "K10racks" } },
+    },
+  ])("$title", ({ given, wants }) => expect(parseJoinToken(given, "node")).toEqual(wants))
+
+  test.each([
+    { title: "nothing", given: "  ", wants: "the token is empty" },
+    { title: "a short hash", given: "K10abc::node:x", wants: "must have 64 hexadecimal digits, but has 3 characters" },
+    { title: "no password", given: `K10${HASH}::node:`, wants: "the token's end must be <user>:<password>" },
+    { title: "no user", given: `K10${HASH}:::x`, wants: "the token's end must be <user>:<password>" },
+    { title: "two lines", given: "one\ntwo", wants: "it must be one line" },
+    { title: "too much", given: "x".repeat(5000), wants: "at most 4096" },
+  ])("but not $title", ({ given, wants }) => expect(() => parseJoinToken(given, "node")).toThrow(wants))
+
+  test("and no error shows the secret", () => {
+    expect(() => parseJoinToken("K10abc::node:hush-hush", "node")).toThrow(/^(?!.*hush)/)
+  })
+})
+
+describe("the header of a request", () => {
+  test.each([
+    { title: "carries a password", given: { user: "node", password: "a:b" } },
+    { title: "carries a bootstrap token", given: { bootstrapToken } },
+  ])("$title", ({ given }) => expect(credentialOfHeader(authorizationOf(given))).toEqual(given))
+
+  test.each([undefined, "", "Basic", "Basic !!", "Basic bm9jb2xvbg==", "Bearer something-else", "Digest abc"])(
+    "shows no credential when it is %p",
+    (header) => expect(credentialOfHeader(header)).toBeUndefined(),
+  )
+})
+
+describe("the hash of a token", () => {
+  const { certPem: root } = openClusterPki({ now: () => NOW }).authorities["server-ca"]
+  const credential = { user: "server", password: "x" }
+
+  test("finds the root among the certificates that the server of the cluster shows, and no other", () => {
+    // given
+    const { caHash } = parseJoinToken(formatJoinToken(root, credential), "server")
+    const { certPem: other } = openClusterPki({ now: () => NOW }).authorities["server-ca"]
+    // then
+    expect(caHash).toBe(new X509Certificate(root).fingerprint256.replaceAll(":", "").toLowerCase())
+    expect(pinnedRoot(`${other}\n${root}`, caHash!)?.trim()).toBe(root.trim())
+    expect(pinnedRoot(other, caHash!)).toBeUndefined()
+  })
+})
+
+test("a bootstrap token that is made by chance has the form of one, and each letter is as likely as another", () => {
+  // given
+  const random = seededRandom(1)
+  const counts = new Map<string, number>()
+  // when
+  for (let i = 0; i < 2000; i++) {
+    const { id, secret } = newBootstrapToken(random)
+    expect(parseBootstrapToken(`${id}.${secret}`)).toEqual({ id, secret })
+    for (const letter of id + secret) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+  }
+  // then
+  expect(counts.size).toBe(36)
+  const expected = (2000 * 22) / 36
+  for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(expected / 4)
+})

@@ -1,0 +1,99 @@
+/**
+ * The tokens by which machines join this cluster. Two have no end and stand in files of the server: that of `server`
+ * joins servers and agents, that of `node` joins agents only. Others are bootstrap tokens of the group
+ * `JOIN_GROUP`, which expire. Source: k3s pkg/server/router.go and pkg/server/auth.
+ */
+import { join } from "node:path"
+import type { BootstrapToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
+import type { Random } from "../../pkg/clock/random.ts"
+import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
+import { formatJoinToken, parseJoinToken, type JoinCredential } from "./join-token.ts"
+import { sameSecret } from "../../pkg/pki/same-secret.ts"
+
+/** The group of bootstrap tokens that join agents. */
+export const JOIN_GROUP = "system:bootstrappers:k3ts:default-node-token"
+
+/** As what a machine may join. A server may also join as an agent. */
+export type JoinsAs = "server" | "agent"
+
+interface TokenFile {
+  readonly file: string
+  readonly user: string
+  readonly joinsAs: JoinsAs
+}
+
+const SERVER: TokenFile = { file: "node-token", user: "server", joinsAs: "server" }
+const AGENT: TokenFile = { file: "agent-token", user: "node", joinsAs: "agent" }
+
+/** Returns the path of the file that holds the token for servers, or the one for agents. */
+export const joinTokenFile = (dir: string, joinsAs: JoinsAs): string =>
+  join(dir, (joinsAs === "server" ? SERVER : AGENT).file)
+
+export interface JoinTokensOptions {
+  /** `<data-dir>/server`. */
+  readonly dir: string
+  /** PEM of the authority of the server's certificate, with those up to its root. */
+  readonly caPem: string
+  readonly random: Random
+  /** Tokens or passwords that the administrator chose; what the files hold, or chance, unless given. */
+  readonly serverToken?: string | undefined
+  readonly agentToken?: string | undefined
+}
+
+/**
+ * Writes the files of the tokens, where they are not there or name another authority.
+ * @throws Error for a chosen token that is none
+ */
+export function writeJoinTokens({ dir, caPem, random, serverToken, agentToken }: JoinTokensOptions): void {
+  for (const [{ file, user }, chosen] of [
+    [SERVER, serverToken],
+    [AGENT, agentToken],
+  ] as const) {
+    const path = join(dir, file)
+    const written = readIfExists(path)?.trim() ?? ""
+    const text = chosen ?? (written === "" ? newPassword(random) : written)
+    const whole = formatJoinToken(caPem, { user, password: passwordOf(text, user) })
+    if (whole !== written) replaceFile(path, `${whole}\n`, { mode: 0o600 })
+  }
+}
+
+/** Returns the password of a token that joins by a password. @throws Error for a bootstrap token */
+function passwordOf(text: string, user: string): string {
+  const { credential } = parseJoinToken(text, user)
+  if (!("user" in credential)) throw new Error("the token of a server must not have the form of a bootstrap token")
+  if (credential.user !== user)
+    throw new Error(`the token is that of the user ${JSON.stringify(credential.user)}, not of ${JSON.stringify(user)}`)
+  return credential.password
+}
+
+/** Makes a password by chance. */
+export const newPassword = (random: Random): string => Buffer.from(random.bytes(16)).toString("hex")
+
+/** Says as what a credential joins. */
+export class JoinTokens {
+  readonly #dir: string
+  readonly #bootstrapToken: (text: string) => BootstrapToken | undefined
+
+  /** `bootstrapToken` returns the valid bootstrap token of a text, if it is one. */
+  constructor(dir: string, bootstrapToken: (text: string) => BootstrapToken | undefined) {
+    this.#dir = dir
+    this.#bootstrapToken = bootstrapToken
+  }
+
+  /**
+   * Returns as what a machine may join; undefined when the credential is not valid. The files are read each time, since
+   * `k3ts token rotate` changes them while the server runs.
+   */
+  verify(credential: JoinCredential): JoinsAs | undefined {
+    if ("bootstrapToken" in credential) {
+      const { id, secret } = credential.bootstrapToken
+      return this.#bootstrapToken(`${id}.${secret}`)?.groups.includes(JOIN_GROUP) === true ? "agent" : undefined
+    }
+    for (const { file, user, joinsAs } of [SERVER, AGENT]) {
+      const written = readIfExists(join(this.#dir, file))?.trim() ?? ""
+      if (credential.user === user && written !== "" && sameSecret(passwordOf(written, user), credential.password))
+        return joinsAs
+    }
+    return undefined
+  }
+}
