@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { fileError, removeIfPossible, replaceFile } from "../../pkg/files/files.ts"
+import { fileError, readIfExists, removeIfPossible, replaceFile } from "../../pkg/files/files.ts"
 
 /** A server that runs on a data directory. */
 export interface RunningServer {
@@ -29,7 +29,9 @@ export const NODE_PID_FILE = "/run/k3ts/k3ts.pid"
 
 /** Locks the data directory for this process. @throws Error that names the holder */
 export const lockDataDir = (dataDir: string, pid = process.pid): Lock =>
-  lock(pidFile(dataDir), pid, 0o700, () => refuseSecondServer(dataDir))
+  lock(pidFile(dataDir), pid, 0o700, (holder) => {
+    throw serverRuns(dataDir, holder)
+  })
 
 /** Locks a folder that is to become the `server` folder of a data directory, for this process. */
 export const lockRestore = (folder: string, pid = process.pid): Lock =>
@@ -40,13 +42,15 @@ export const restorerOf = (folder: string): RunningServer | undefined => holderO
 
 /** Locks the machine for the node of this process. @throws Error that names the holder */
 export const lockNode = (path = NODE_PID_FILE, pid = process.pid): Lock =>
-  lock(path, pid, 0o711, () => refuseSecondNode(path))
+  lock(path, pid, 0o711, (holder) => {
+    throw nodeRuns(holder)
+  })
 
 /**
  * The file holds the pid and the start time of the process, in clock ticks since boot, so that a later process with the
  * same pid is not taken for the server: the file of a killed server is no lock.
  */
-function lock(path: string, pid: number, mode: number, refuseSecond: () => void): Lock {
+function lock(path: string, pid: number, mode: number, refuseSecond: (holder: RunningServer) => void): Lock {
   const text = `${pid}\n${startOf(pid) ?? ""}\n`
   const folder = dirname(path)
   // Pods with user namespaces must be able to pass through the folders above.
@@ -60,20 +64,33 @@ function lock(path: string, pid: number, mode: number, refuseSecond: () => void)
 }
 
 /** Makes the file of a lock, in place of one whose process is gone. `refuseSecond` throws when its process runs. */
-function take(path: string, pid: number, text: string, refuseSecond: () => void): void {
+function take(path: string, pid: number, text: string, refuseSecond: (holder: RunningServer) => void): void {
   while (!createWhole(path, pid, text)) {
-    refuseSecond()
+    if (!isLeftBehind(path, refuseSecond)) continue
     // Two processes that start at once can both find the file of a killed one. Only who holds this second lock may
     // remove it, so that neither removes the new file of the other.
     const takeover = `${path}.takeover`
-    take(takeover, pid, text, () => refuseTakeover(takeover))
+    take(takeover, pid, text, (holder) => {
+      throw takesOver(path, holder)
+    })
     try {
-      refuseSecond()
-      rmSync(path, { force: true })
+      if (isLeftBehind(path, refuseSecond)) rmSync(path, { force: true })
     } finally {
       rmSync(takeover, { force: true })
     }
   }
+}
+
+/**
+ * Whether a file is that of a process that is gone; false when it has been released in between, since the file that is
+ * there next may be another process's. @throws what `refuseSecond` throws when its process runs
+ */
+function isLeftBehind(path: string, refuseSecond: (holder: RunningServer) => void): boolean {
+  const text = readIfExists(path)
+  if (text === undefined) return false
+  const holder = holderIn(text)
+  if (holder !== undefined) refuseSecond(holder)
+  return true
 }
 
 /** Creates a file with its content in one step, since an empty one is no lock. Returns false when the file exists. */
@@ -91,34 +108,33 @@ function createWhole(path: string, pid: number, text: string): boolean {
   }
 }
 
-/** @throws Error that names the process that is about to lock the same path, if there is one */
-function refuseTakeover(takeover: string): void {
-  const holder = holderOf(takeover)
-  if (holder !== undefined)
-    throw new Error(
-      `cannot take over ${takeover.slice(0, -".takeover".length)}: another k3ts starts at the same time ` +
-        `(pid ${holder.pid}); start this one again when that one has ended`,
-    )
-}
+const takesOver = (path: string, { pid }: RunningServer): Error =>
+  new Error(
+    `cannot take over ${path}: another k3ts starts at the same time (pid ${pid}); start this one again when that one ` +
+      "has ended",
+  )
+
+const serverRuns = (dataDir: string, { pid }: RunningServer): Error =>
+  new Error(
+    `cannot use ${dataDir}: another k3ts server runs on it (pid ${pid}); stop that one, or choose another --data-dir`,
+  )
+
+const nodeRuns = ({ pid }: RunningServer): Error =>
+  new Error(
+    `cannot run a node: another k3ts server runs one on this machine (pid ${pid}); stop that one, or start this one ` +
+      "with --disable-agent",
+  )
 
 /** @throws Error that names the server that runs on the data directory, if there is one */
 export function refuseSecondServer(dataDir: string): void {
   const holder = findServer(dataDir)
-  if (holder !== undefined)
-    throw new Error(
-      `cannot use ${dataDir}: another k3ts server runs on it (pid ${holder.pid}); stop that one, or choose ` +
-        "another --data-dir",
-    )
+  if (holder !== undefined) throw serverRuns(dataDir, holder)
 }
 
 /** @throws Error that names the server that runs a node on this machine, if there is one */
 export function refuseSecondNode(path = NODE_PID_FILE): void {
   const holder = holderOf(path)
-  if (holder !== undefined)
-    throw new Error(
-      `cannot run a node: another k3ts server runs one on this machine (pid ${holder.pid}); stop that one, or ` +
-        "start this one with --disable-agent",
-    )
+  if (holder !== undefined) throw nodeRuns(holder)
 }
 
 /** Returns the server that runs on a data directory, if there is one. */
@@ -126,12 +142,15 @@ export const findServer = (dataDir: string): RunningServer | undefined => holder
 
 /** Returns the process that holds a pid file. */
 export function holderOf(path: string): RunningServer | undefined {
-  let text: string
   try {
-    text = readFileSync(path, "utf8")
+    return holderIn(readFileSync(path, "utf8"))
   } catch {
     return undefined
   }
+}
+
+/** Returns the process whose lock has this text, if it runs. */
+function holderIn(text: string): RunningServer | undefined {
   const [pid = "", start = "", port = "", host = ""] = text.split("\n")
   if (!/^\d+$/.test(pid) || startOf(Number(pid)) !== start) return undefined
   return { pid: Number(pid), listens: port === "" ? undefined : { host, port: Number(port) } }
