@@ -2,18 +2,21 @@
 import { expect, test } from "bun:test"
 import { createServer, type AddressInfo } from "node:net"
 import { client, startProxy } from "../proxy.fixtures.ts"
+import { head, last, part, reset, SETTINGS_FRAME } from "./frames.fixtures.ts"
 
-const [DATA, HEADERS, SETTINGS] = [0, 1, 4]
-const [END_STREAM, END_HEADERS] = [1, 4]
 /** `:status` 200 and 204, and the name `content-length`. Source: RFC 7541, appendix A. */
 const [OK, NO_CONTENT] = [0x88, 0x89]
 const lengthOf = (digit: string) => [0x0f, 0x0d, 1, digit.charCodeAt(0)]
 
-/** Returns a frame of the first stream, or of the connection. Source: RFC 9113, 4.1. */
-const frame = (type: number, flags: number, payload: readonly number[] | Buffer) =>
-  Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, type === SETTINGS ? 0 : 1, ...payload])
-const head = (...fields: readonly number[]) => frame(HEADERS, END_HEADERS, fields)
-const last = (text: string) => frame(DATA, END_STREAM, Buffer.from(text))
+/** A backend that answers the first request of each connection with these frames. */
+async function answering(answer: readonly Buffer[]) {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined)
+    socket.once("data", () => socket.write(Buffer.concat([SETTINGS_FRAME, ...answer])))
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return { port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => void server.close() }
+}
 
 test.each([
   { title: "no head", answer: [last("evil")], wants: /^HTTP\/1\.1 502 .*reached\nHTTP\/1\.1 404 /s },
@@ -22,16 +25,8 @@ test.each([
   { title: "a shorter body", answer: [head(OK, ...lengthOf("9")), last("evil")], wants: /\r\n\r\nevil$/ },
 ])("an answer of HTTP/2 with $title leaves the border of the client's next answer alone", async ({ answer, wants }) => {
   // given
-  const server = createServer((socket) => {
-    socket.on("error", () => undefined)
-    socket.once("data", () => socket.write(Buffer.concat([frame(SETTINGS, 0, []), ...answer])))
-  })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  await using proxy = await startProxy({
-    protocol: "h2c",
-    endpoints: [(server.address() as AddressInfo).port],
-    policy: { retries: 1 },
-  })
+  using server = await answering(answer)
+  await using proxy = await startProxy({ protocol: "h2c", endpoints: [server.port], policy: { retries: 1 } })
   const browser = await client(proxy.port)
   // when
   browser.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -39,5 +34,26 @@ test.each([
   browser.send("GET /unknown HTTP/1.1\r\nHost: unknown\r\nConnection: close\r\n\r\n")
   // then
   expect(await browser.untilEnd()).toMatch(wants)
-  server.close()
 })
+
+const WHOLE = /4\r\npart\r\n0\r\n\r\n$/
+const CUT = /4\r\npart\r\n$/
+
+test.each([
+  { title: "END_STREAM", answer: [head(OK), last("part")], wants: WHOLE },
+  { title: "END_STREAM and a reset", answer: [head(OK), last("part"), reset(0)], wants: WHOLE },
+  { title: "RST_STREAM with NO_ERROR", answer: [head(OK), part("part"), reset(0)], wants: CUT },
+  { title: "RST_STREAM with CANCEL", answer: [head(OK), part("part"), reset(8)], wants: CUT },
+])(
+  "an answer of HTTP/2 that ends by $title is whole for the client only where its backend ended it",
+  async ({ answer, wants }) => {
+    // given
+    using server = await answering(answer)
+    await using proxy = await startProxy({ protocol: "h2c", endpoints: [server.port] })
+    const browser = await client(proxy.port)
+    // when
+    browser.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    // then
+    expect(await browser.untilEnd()).toMatch(wants)
+  },
+)

@@ -153,6 +153,8 @@ class ServerStream implements Downstream {
       this.exchange?.data(chunk)
     })
     stream.on("end", () => {
+      // The stream of a body that the client broke off is destroyed here already, and "close" follows.
+      if (stream.destroyed) return
       if (this.#left !== undefined && this.#left !== 0) return this.#breakOff()
       this.#bodyEnded = true
       this.exchange?.bodyEnd(trailers)
