@@ -20,27 +20,81 @@ const IDLE_MS = 30_000
 /** The most concurrent requests on one connection; more open another connection. */
 const MOST_STREAMS = 100
 
+/** A request that wants a connection. */
+interface Waiter {
+  readonly connected: (result: Upstream | Error) => void
+  /** The connection that it waits for. */
+  session: Session | undefined
+}
+
 /** An HTTP/2 connection to a backend, which handles many requests at once. */
 class Session implements Watched {
   due = Infinity
   place = -1
   readonly session: ClientHttp2Session
   readonly #watchdog: Watchdog
-  isConnected = false
+  readonly #waiting = new Set<Waiter>()
+  #isConnected = false
+  /** Set when the backend has told how many requests it takes at once. */
+  #hasSettings = false
   streams = 0
   /** Whether it has handled a request. */
   isUsed = false
 
-  constructor(session: ClientHttp2Session, watchdog: Watchdog) {
+  /** `placeAgain` is called for each request that waits while the backend takes no more. */
+  constructor(session: ClientHttp2Session, watchdog: Watchdog, placeAgain: (waiter: Waiter) => void) {
     this.session = session
     this.#watchdog = watchdog
     watchdog.add(this, Infinity)
-    session.once("close", () => watchdog.remove(this))
+    session.once("connect", () => {
+      this.#isConnected = true
+      for (const waiter of this.#waiting) if (this.isFree) this.#serve(waiter)
+    })
+    session.once("remoteSettings", () => {
+      this.#hasSettings = true
+      for (const waiter of this.#waiting)
+        if (this.isFree) this.#serve(waiter)
+        else {
+          this.#forget(waiter)
+          placeAgain(waiter)
+        }
+    })
+    session.on("error", (err: NodeJS.ErrnoException) => {
+      this.#fail(err.code ?? err.message)
+      session.destroy()
+    })
+    session.once("close", () => {
+      watchdog.remove(this)
+      this.#fail()
+    })
   }
 
+  /** Until the backend has told how many requests it takes, it gets one. */
   get isFree(): boolean {
-    const most = Math.min(MOST_STREAMS, this.session.remoteSettings?.maxConcurrentStreams ?? MOST_STREAMS)
-    return this.isConnected && !this.session.closed && !this.session.destroyed && this.streams < most
+    const most = this.#hasSettings
+      ? Math.min(MOST_STREAMS, this.session.remoteSettings.maxConcurrentStreams ?? MOST_STREAMS)
+      : 1
+    return this.#isConnected && this.#isOpen && this.streams < most
+  }
+
+  /** Whether requests may wait until the backend has told how many it takes. */
+  get mayWait(): boolean {
+    return !this.#hasSettings && this.#isOpen && this.streams + this.#waiting.size < MOST_STREAMS
+  }
+
+  get #isOpen(): boolean {
+    return !this.session.closed && !this.session.destroyed
+  }
+
+  wait(waiter: Waiter): void {
+    this.#waiting.add(waiter)
+    waiter.session = this
+  }
+
+  /** Lets a request go that does not want the connection any more. One that nobody else wants is given up. */
+  leave(waiter: Waiter): void {
+    this.#forget(waiter)
+    if (this.streams === 0 && this.#waiting.size === 0 && !this.#isConnected) this.session.destroy()
   }
 
   began(): void {
@@ -56,6 +110,23 @@ class Session implements Watched {
   overdue(): void {
     this.session.close()
   }
+
+  #serve(waiter: Waiter): void {
+    this.#forget(waiter)
+    waiter.connected(new ClientStream(this))
+  }
+
+  #fail(reason?: string): void {
+    for (const waiter of this.#waiting) {
+      this.#forget(waiter)
+      waiter.connected(new Error(`no connection to an endpoint${reason === undefined ? "" : `: ${reason}`}`))
+    }
+  }
+
+  #forget(waiter: Waiter): void {
+    this.#waiting.delete(waiter)
+    waiter.session = undefined
+  }
 }
 
 /**
@@ -63,45 +134,21 @@ class Session implements Watched {
  */
 export class Http2Connector {
   readonly #watchdog: Watchdog
-  /** By protocol and endpoint. */
+  /** By URL. */
   readonly #sessions = new Map<string, Set<Session>>()
 
   constructor(watchdog: Watchdog) {
     this.#watchdog = watchdog
   }
 
+  /**
+   * Calls `connected`, at once or later, with a place on a connection to the endpoint. Returns a function that gives
+   * the attempt up.
+   */
   connect(endpoint: Endpoint, protocol: "h2c" | "h2", connected: (result: Upstream | Error) => void): () => void {
-    const key = `${protocol} ${endpoint.key}`
-    const known = this.#sessions.get(key)
-    if (known !== undefined)
-      for (const session of known) {
-        if (!session.isFree) continue
-        connected(new ClientStream(session))
-        return () => undefined
-      }
-    const url = `${protocol === "h2" ? "https" : "http"}://${endpoint.key}`
-    const opened = new Session(connect(url, { rejectUnauthorized: false }), this.#watchdog)
-    const { session } = opened
-    this.#keep(key, opened)
-    let isSettled = false
-    const settle = (result: Upstream | Error) => {
-      if (isSettled) return
-      isSettled = true
-      connected(result)
-    }
-    session.once("connect", () => {
-      opened.isConnected = true
-      if (!isSettled) settle(new ClientStream(opened))
-    })
-    session.on("error", (err: NodeJS.ErrnoException) => {
-      settle(new Error(`no connection to an endpoint: ${err.code ?? err.message}`))
-      session.destroy()
-    })
-    session.once("close", () => settle(new Error("no connection to an endpoint")))
-    return () => {
-      isSettled = true
-      session.destroy()
-    }
+    const waiter: Waiter = { connected, session: undefined }
+    this.#place(`${protocol === "h2" ? "https" : "http"}://${endpoint.key}`, waiter)
+    return () => waiter.session?.leave(waiter)
   }
 
   stop(): void {
@@ -109,14 +156,25 @@ export class Http2Connector {
     this.#sessions.clear()
   }
 
-  #keep(key: string, opened: Session): void {
-    let sessions = this.#sessions.get(key)
-    if (sessions === undefined) this.#sessions.set(key, (sessions = new Set()))
+  #place(url: string, waiter: Waiter): void {
+    const known = [...(this.#sessions.get(url) ?? [])]
+    const free = known.find(({ isFree }) => isFree)
+    if (free !== undefined) return waiter.connected(new ClientStream(free))
+    const session = known.find(({ mayWait }) => mayWait) ?? this.#open(url)
+    session.wait(waiter)
+  }
+
+  #open(url: string): Session {
+    const session = connect(url, { rejectUnauthorized: false })
+    const opened = new Session(session, this.#watchdog, (waiter) => this.#place(url, waiter))
+    let sessions = this.#sessions.get(url)
+    if (sessions === undefined) this.#sessions.set(url, (sessions = new Set()))
     sessions.add(opened)
-    opened.session.once("close", () => {
+    session.once("close", () => {
       sessions.delete(opened)
-      if (sessions.size === 0 && this.#sessions.get(key) === sessions) this.#sessions.delete(key)
+      if (sessions.size === 0 && this.#sessions.get(url) === sessions) this.#sessions.delete(url)
     })
+    return opened
   }
 }
 
@@ -171,8 +229,8 @@ class ClientStream implements Upstream {
     })
     stream.on("trailers", (trailers) => (received = trailersOf(trailers)))
     stream.on("end", () => {
-      // A stream that was reset has not ended properly.
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && stream.rstCode !== undefined) return
+      // A stream that was reset, with whatever code, has not ended properly: such a stream is destroyed here already.
+      if (stream.destroyed) return
       if (!this.#isAnswered || (this.#left ?? 0) > 0) this.#reject()
       else this.#complete(received)
     })
