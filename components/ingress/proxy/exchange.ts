@@ -1,3 +1,4 @@
+import { splitKey } from "../../../pkg/client/informer.ts"
 import { changedFields, changedTarget, locationOf, unchangedTrailers } from "../routing/changes.ts"
 import {
   chooseByWeight,
@@ -312,9 +313,12 @@ export class Exchange implements Watched {
   }
 
   #beginCopies(): readonly Copy[] {
-    const mirrors = [...(this.#target!.mirrors ?? []), ...(this.#backend!.mirrors ?? [])]
+    const { owner, mirrors: ofRule = [] } = this.#target!
+    const mirrors = [...ofRule, ...(this.#backend!.mirrors ?? [])]
     if (mirrors.length === 0) return NO_COPIES
-    return this.#parts.mirrors.begin(mirrors, this.#outgoing({}), this.#request.origin.client)
+    const { namespace = "" } = splitKey(owner.key)
+    const { client } = this.#request.origin
+    return this.#parts.mirrors.begin(mirrors, { namespace, client }, this.#outgoing({}))
   }
 
   /**

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { backend, client, deadPort, startProxy, type TestProxyOptions } from "../proxy.fixtures.ts"
+import type { OutgoingRequest } from "./messages.ts"
+import { Mirrors } from "./mirrors.ts"
+import { Watchdog } from "./watchdog.ts"
 
 const GET = "GET /a?b HTTP/1.1\r\nHost: shop.example\r\n\r\n"
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -135,5 +139,58 @@ describe("a mirror", () => {
     served.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
     await given.browser.until("hello")
     expect(given.mirror.unclaimed).toBe(0)
+  })
+})
+
+/** Mirrors whose endpoints never answer, which the routes of any namespace may name. */
+function silentMirrors() {
+  const endpoint = { address: "192.0.2.1", port: 80, key: "192.0.2.1:80" }
+  const all = new Mirrors({
+    pick: () => ({ endpoint, protocol: "http1" }),
+    connector: { connect: () => () => undefined },
+    watchdog: new Watchdog(new VirtualClock(0)),
+    chance: () => 0,
+  })
+  const mirror = { to: { namespace: "mirrors", service: "silent", port: 80 }, share: 1 }
+  const request: OutgoingRequest = {
+    method: "POST",
+    target: "/",
+    authority: "a",
+    fields: [],
+    framing: { kind: "chunked" },
+    upgrade: undefined,
+    isSecure: false,
+  }
+  const begin = (namespace: string) => all.begin([mirror], { namespace, client: "192.0.2.2" }, request)[0]
+  return { begin }
+}
+
+describe("a namespace whose mirrors never answer", () => {
+  test("leaves other namespaces their copies, and gets its own again", () => {
+    const { begin } = silentMirrors()
+    // when one namespace has all the copies that it can have
+    const greedy = Array.from({ length: 1000 }, () => begin("greedy")).filter((copy) => copy !== undefined)
+    expect(greedy.length).toBeLessThan(1000)
+    // then others have theirs
+    expect(begin("modest")).toBeDefined()
+    // and it has one again when one of its own is over
+    expect(begin("greedy")).toBeUndefined()
+    for (const copy of greedy) copy.abort()
+    expect(begin("greedy")).toBeDefined()
+  })
+
+  test("leaves other namespaces memory for bodies that wait", () => {
+    const { begin } = silentMirrors()
+    const ended = { whole: 0, cut: 0 }
+    const fill = (namespace: string) => {
+      const copy = begin(namespace)!
+      copy.data(Buffer.alloc(256 * 1024))
+      ended[copy.isOver ? "cut" : "whole"]++
+    }
+    for (let i = 0; i < 128; i++) fill("greedy")
+    expect(ended.cut).toBeGreaterThan(0)
+    const { whole } = ended
+    fill("modest")
+    expect(ended.whole).toBe(whole + 1)
   })
 })

@@ -1,12 +1,16 @@
+import { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { Field } from "../http1/head.ts"
 import type { Mirror } from "../routing/target.ts"
 import type { ProxyParts } from "./exchange.ts"
 import { hasBody, type Endpoint, type OutgoingRequest, type Upstream, type UpstreamHandlers } from "./messages.ts"
 import type { Watched } from "./watchdog.ts"
 
-/** The most copies at a time, of all requests. More requests are passed on without a copy. */
+/** The most copies at a time, of which each namespace gets a share. More requests are passed on without a copy. */
 const MOST_AT_ONCE = 512
-/** The most bytes of bodies that wait for slow endpoints: of one copy, and of all. Each part costs a little more. */
+/**
+ * The most bytes of bodies that wait for slow endpoints: of one copy, and of all, of which each namespace gets a share.
+ * Each part costs a little more.
+ */
 const MOST_WAITING = 512 * 1024
 const MOST_WAITING_IN_ALL = 32 * 1024 * 1024
 const PART_COST = 256
@@ -25,25 +29,37 @@ export type MirrorsParts = Pick<ProxyParts, "pick" | "connector" | "watchdog" | 
 export class Mirrors {
   readonly #parts: MirrorsParts
   readonly #open = new Set<Copy>()
-  /** The cost of all parts that wait. */
-  #waiting = 0
+  /** By the namespace of the route, so that slow endpoints of one do not cost the copies of others. */
+  readonly #places = new FairShare(MOST_AT_ONCE)
+  readonly #waiting = new FairShare(MOST_WAITING_IN_ALL)
 
   constructor(parts: MirrorsParts) {
     this.#parts = parts
   }
 
-  /** Begins the copies of a request, each with the probability that its mirror asks for. */
-  begin(mirrors: readonly Mirror[], request: OutgoingRequest, client: string): readonly Copy[] {
+  /**
+   * Begins the copies of a request, each with the probability that its mirror asks for. `namespace` is that of the
+   * route.
+   */
+  begin(
+    mirrors: readonly Mirror[],
+    { namespace, client }: { readonly namespace: string; readonly client: string },
+    request: OutgoingRequest,
+  ): readonly Copy[] {
     // What follows a change of the protocol is no request.
     if (request.upgrade !== undefined) return []
     return mirrors.flatMap(({ to, share }) => {
-      if (this.#open.size >= MOST_AT_ONCE || this.#parts.chance() >= share) return []
+      if (this.#parts.chance() >= share) return []
       const picked = this.#parts.pick(to, [], client)
-      if (picked === undefined) return []
+      if (picked === undefined || !this.#places.take(namespace)) return []
       const copy = new Copy(request, {
         ...this.#parts,
-        ended: (over) => void this.#open.delete(over),
-        waits: (cost) => (this.#waiting += cost) <= MOST_WAITING_IN_ALL,
+        ended: (over) => {
+          this.#open.delete(over)
+          this.#places.giveBack(namespace)
+        },
+        mayWait: (cost) => this.#waiting.take(namespace, cost),
+        waitsNoMore: (cost) => this.#waiting.giveBack(namespace, cost),
       })
       this.#open.add(copy)
       copy.connect(picked.endpoint, picked.protocol)
@@ -59,8 +75,9 @@ export class Mirrors {
 interface CopyParts extends Pick<MirrorsParts, "connector" | "watchdog"> {
   /** Called when the copy is over, whether it was answered or not. */
   readonly ended: (copy: Copy) => void
-  /** Counts what waits, in bytes; less than 0 for what waits no more. Returns whether that is not too much in all. */
-  readonly waits: (cost: number) => boolean
+  /** Counts bytes that are to wait. False when others wait that are too many with these; nothing is counted then. */
+  readonly mayWait: (cost: number) => boolean
+  readonly waitsNoMore: (cost: number) => void
 }
 
 /** A copy of one request on its way to an endpoint. */
@@ -87,6 +104,11 @@ export class Copy implements Watched {
     if (!hasBody(request.framing)) this.#trailers = []
   }
 
+  /** Whether it was answered or broken off. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   connect(endpoint: Endpoint, protocol: Parameters<MirrorsParts["connector"]["connect"]>[1]): void {
     const { watchdog, connector } = this.#parts
     watchdog.add(this, CONNECT_MS)
@@ -107,10 +129,10 @@ export class Copy implements Watched {
       this.#isBlocked = !this.#upstream!.write(chunk)
       return
     }
-    this.#waiting.push(chunk)
     const cost = chunk.length + PART_COST
+    if (this.#waitingCost + cost > MOST_WAITING || !this.#parts.mayWait(cost)) return this.abort()
+    this.#waiting.push(chunk)
     this.#waitingCost += cost
-    if (!this.#parts.waits(cost) || this.#waitingCost > MOST_WAITING) this.abort()
   }
 
   /** The request's body is complete. */
@@ -174,7 +196,7 @@ export class Copy implements Watched {
   #takeWaiting(): readonly Buffer[] {
     const waiting = this.#waiting
     this.#waiting = []
-    this.#parts.waits(-this.#waitingCost)
+    this.#parts.waitsNoMore(this.#waitingCost)
     this.#waitingCost = 0
     return waiting
   }
