@@ -1,5 +1,6 @@
 import { createServer } from "node:http"
 import { joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { beginListening } from "../../pkg/runtime/begin-listening.ts"
 
 const MOST_CONNECTIONS = 50
 
@@ -9,7 +10,7 @@ const MOST_CONNECTIONS = 50
  * plugin/health, plugin/ready.
  * @throws Error that names the address and port when the server cannot listen
  */
-export function serveMetrics(
+export async function serveMetrics(
   address: string,
   port: number,
   parts: { readonly text: () => string; readonly isReady: () => boolean },
@@ -24,20 +25,15 @@ export function serveMetrics(
     else answer.writeHead(404).end()
   })
   server.maxConnections = MOST_CONNECTIONS
-  return new Promise((resolve, reject) => {
-    server.once("error", (err) =>
-      reject(
-        new Error(`Cannot serve the metrics of DNS on ${joinHostPort(address, port)}: ${err.message}`, { cause: err }),
-      ),
-    )
-    server.listen(port, address, () =>
-      resolve(
-        () =>
-          new Promise((done) => {
-            server.close(() => done())
-            server.closeAllConnections()
-          }),
-      ),
-    )
-  })
+  try {
+    await beginListening(server, { port, host: address })
+  } catch (err) {
+    const why = (err as Error).message
+    throw new Error(`Cannot serve the metrics of DNS on ${joinHostPort(address, port)}: ${why}`, { cause: err })
+  }
+  return () =>
+    new Promise((done) => {
+      server.close(() => done())
+      server.closeAllConnections()
+    })
 }

@@ -11,6 +11,7 @@ import type { Origin } from "./proxy/fields.ts"
 import type { Downstream, IncomingRequest } from "./proxy/messages.ts"
 import type { Watchdog, Watched } from "./proxy/watchdog.ts"
 import { readClientHello } from "./tls/client-hello.ts"
+import { beginListening } from "../../pkg/runtime/begin-listening.ts"
 
 export interface FrontLimits extends ServerLimits {
   /** The most connections of clients. */
@@ -168,18 +169,13 @@ export class Front {
 
   async #listen(server: Server, port: number): Promise<Listening> {
     const { host } = this.#parts
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", (err: NodeJS.ErrnoException) => {
-        const why =
-          err.code === "EADDRINUSE"
-            ? "another program uses it"
-            : err.code === "EACCES"
-              ? "permission denied"
-              : err.message
-        reject(new Error(`Cannot listen on port ${port}: ${why}`, { cause: err }))
-      })
-      server.listen(host === undefined ? { port } : { port, host }, resolve)
-    })
+    try {
+      await beginListening(server, host === undefined ? { port } : { port, host })
+    } catch (err) {
+      const { code, message } = err as NodeJS.ErrnoException
+      const why = code === "EADDRINUSE" ? "another program uses it" : code === "EACCES" ? "permission denied" : message
+      throw new Error(`Cannot listen on port ${port}: ${why}`, { cause: err })
+    }
     const closed = new Promise<void>((resolve) => void server.once("close", resolve))
     this.#servers.set(server, closed)
     void closed.then(() => this.#servers.delete(server))

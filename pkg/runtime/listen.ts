@@ -24,6 +24,7 @@ import { createServer as createTls, type TLSSocket } from "node:tls"
 import { holdBack } from "./body-pressure.ts"
 import { type Connection, connectionOf, type ConnectionLimits, Connections, defaultLimits } from "./connections.ts"
 import { type PeerCertificate, verifiedPeer } from "./peer-certificate.ts"
+import { beginListening } from "./begin-listening.ts"
 
 /** A request of either protocol version. Header names are in lower case. */
 export interface ServerRequest extends Readable {
@@ -162,14 +163,13 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   server.on("connection", (socket) => connections.of(socket as TLSSocket))
   server.on("tlsClientError", (_err, socket) => socket.destroy())
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (err: NodeJS.ErrnoException) => {
-      const why =
-        err.code === "EADDRINUSE" ? "the address is in use" : err.code === "EACCES" ? "permission denied" : err.message
-      reject(new Error(`Cannot listen on ${host}:${port}: ${why}`, { cause: err }))
-    })
-    server.listen({ host, port }, resolve)
-  })
+  try {
+    await beginListening(server, { host, port })
+  } catch (err) {
+    const { code, message } = err as NodeJS.ErrnoException
+    const why = code === "EADDRINUSE" ? "the address is in use" : code === "EACCES" ? "permission denied" : message
+    throw new Error(`Cannot listen on ${host}:${port}: ${why}`, { cause: err })
+  }
 
   return {
     port: (server.address() as AddressInfo).port,

@@ -7,10 +7,11 @@
  * storage for it, and its work is bounded by how fast the client takes it.
  */
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from "node:fs"
-import { connect, createServer, type Server, type Socket } from "node:net"
+import { connect, createServer, type Socket } from "node:net"
 import { basename, dirname } from "node:path"
 import type { Clock } from "../clock/clock.ts"
 import type { SnapshotIndex } from "./format.ts"
+import { beginListening } from "../runtime/begin-listening.ts"
 
 /** What a client asks for. */
 export interface SnapshotRequest {
@@ -46,7 +47,7 @@ export async function serveSnapshots(path: string, pack: Pack, clock: Clock): Pr
   })
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   rmSync(path, { force: true }) // of a killed server
-  await throughFolder(path, (short) => listen(server, short))
+  await throughFolder(path, (short) => beginListening(server, { path: short }))
   chmodSync(path, 0o600)
   return {
     close: () =>
@@ -61,15 +62,6 @@ export async function serveSnapshots(path: string, pack: Pack, clock: Clock): Pr
 function refuse(): AsyncIterable<Uint8Array> {
   throw new Error(`${MOST_AT_ONCE} snapshots are being taken already; try again when one of them has ended`)
 }
-
-const listen = (server: Server, path: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once("error", reject)
-    server.listen(path, () => {
-      server.off("error", reject)
-      resolve()
-    })
-  })
 
 async function serve(socket: Socket, pack: Pack, clock: Clock): Promise<void> {
   const line = await withPatience(clock, socket, firstLine(socket))
@@ -130,13 +122,11 @@ export async function* askForSnapshot(path: string, request: SnapshotRequest): A
   }
 }
 
+/** The listener of errors stays: one that comes before the answer is read is told by "close" as well. */
 const connected = (path: string): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const socket = connect(path, () => {
-      socket.off("error", reject)
-      resolve(socket)
-    })
-    socket.once("error", reject)
+    const socket = connect(path, () => resolve(socket))
+    socket.on("error", reject)
   })
 
 /** Reads up to the first line feed; what came behind it is `rest`. */

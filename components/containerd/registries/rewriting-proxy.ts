@@ -8,6 +8,7 @@ import type { Logger } from "../../../pkg/log/log.ts"
 import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
 import type { RegistryTls } from "./registries.ts"
 import { renaming, rewritten } from "./repository-names.ts"
+import { beginListening } from "../../../pkg/runtime/begin-listening.ts"
 
 export interface RewritingProxyOptions {
   /** The endpoint that is asked, `https://registry.example.org:5000`, with or without a path. */
@@ -56,9 +57,7 @@ export class RewritingProxy {
 
   /** Resolves when it listens, on a free port of the loopback address. */
   start(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject).listen(0, "127.0.0.1", resolve)
-    })
+    return beginListening(this.#server, { port: 0, host: "127.0.0.1" })
   }
 
   stop(): Promise<void> {

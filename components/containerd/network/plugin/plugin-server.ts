@@ -22,6 +22,7 @@ import { addLoopback } from "./loopback.ts"
 import { networkOf } from "./network-config.ts"
 import { PluginProcess } from "./plugin-process.ts"
 import { addPod, checkPod, collect, releaseUnused, removePod } from "./pod-interface.ts"
+import { beginListening } from "../../../../pkg/runtime/begin-listening.ts"
 
 /** Does what our CNI plugins are asked for: each process of the plugin's program connects to this server's socket. */
 export class PluginServer {
@@ -55,10 +56,7 @@ export class PluginServer {
       void this.#serve(new PluginProcess(socket))
     })
     this.#server = server
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject)
-      server.listen(path, resolve)
-    })
+    await beginListening(server, { path })
     chmodSync(path, 0o600)
   }
 
