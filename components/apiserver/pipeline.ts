@@ -2,9 +2,8 @@ import { authorize, authorizedName, authorizedSelector } from "./authorization/a
 import { TurnedAway } from "./flowcontrol/too-many-requests.ts"
 import { DEFAULT_REQUEST_TIMEOUT_MS } from "./http/request-timeout.ts"
 import type { RegistryContext } from "./registry/context.ts"
-import { perform } from "./registry/registry.ts"
-import { watch } from "./registry/watch.ts"
 import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
+import { whenFresh } from "./when-fresh.ts"
 
 /**
  * Runs authorization → flow control → admission → registry → store. The verbs of the registry call admission, because
@@ -12,13 +11,14 @@ import type { ApiRequest, Pipeline, ResourceAttributes } from "./request.ts"
  */
 export function createPipeline(registry: RegistryContext): Pipeline {
   const { authorizer, flow } = registry
+  const { perform, watch } = whenFresh(registry)
   return {
     handle(request) {
-      if (request.authorized === true) return perform(registry, request)
+      if (request.authorized === true) return perform(request)
       const attributes = attributesOf(request)
       authorize(authorizer, attributes, request.annotate)
-      if (flow === undefined) return perform(registry, request)
-      return flow.run(request.user, attributes, () => perform(registry, request), {
+      if (flow === undefined) return perform(request)
+      return flow.run(request.user, attributes, () => perform(request), {
         mostMs: WAIT_MS,
         isPatient: true,
         limit: request.options.limit,
@@ -29,12 +29,12 @@ export function createPipeline(registry: RegistryContext): Pipeline {
       })
     },
     watch(request, sink) {
-      if (request.authorized === true) return watch(registry, request, sink)
+      if (request.authorized === true) return watch(request, sink)
       const attributes = attributesOf(request)
       authorize(authorizer, attributes, request.annotate)
-      if (flow === undefined) return watch(registry, request, sink)
+      if (flow === undefined) return watch(request, sink)
       // A watch begins in the same turn of the event loop, so it does not wait for a seat.
-      return flow.pass(request.user, attributes, () => watch(registry, request, sink))
+      return flow.pass(request.user, attributes, () => watch(request, sink))
     },
     authorize: (request) => authorizer.authorize(request),
   }

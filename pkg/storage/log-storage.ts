@@ -12,6 +12,7 @@
  */
 import type { KubeObject } from "../apimachinery/resource.ts"
 import type { Clock, Timer } from "../clock/clock.ts"
+import { checkWrite } from "./check-write.ts"
 import { RecentEvents } from "./recent-events.ts"
 import { LiveObjects } from "./live-objects.ts"
 import { StoredObject } from "./stored-object.ts"
@@ -196,7 +197,7 @@ export abstract class LogStorage implements Storage {
   #stage(write: Write): StagedWrite {
     const { key, object, time, author, highChurn = false, checkSize } = write
     const current = this.#pending.has(key) ? this.#pending.get(key) : this.live.get(key)
-    check(write, current)
+    checkWrite(write, current)
     // The row of the old revision may go with this write, so its JSON must stay in memory.
     if (current !== undefined) this.live.hold(current)
     const revision = this.#next
@@ -294,21 +295,4 @@ export abstract class LogStorage implements Storage {
     for (const { committed } of batch) committed()
     for (const listener of this.#listeners) listener(events)
   }
-}
-
-function check({ key, object, expected }: Write, current: Stored | undefined): void {
-  const action = object === null ? "delete" : expected === 0 ? "create" : "update"
-  if (current === undefined) {
-    if (object === null || (expected ?? 0) !== 0)
-      throw new StorageError("missing", `Cannot ${action} ${key}: it does not exist`)
-    return
-  }
-  if (expected === 0)
-    throw new StorageError("exists", `Cannot ${action} ${key}: it exists at revision ${current.revision}`, current)
-  if (expected !== undefined && current.revision !== expected)
-    throw new StorageError(
-      "conflict",
-      `Cannot ${action} ${key}: expected revision ${expected}, current revision is ${current.revision}`,
-      current,
-    )
 }

@@ -1,6 +1,6 @@
 import type { StorageEvent } from "./storage.ts"
 
-/** The newest events of the log in memory, oldest first. Their revisions have no gaps up to the last commit. */
+/** The newest events of the log in memory, oldest first: all of them from the oldest one on. */
 export class RecentEvents {
   #events: StorageEvent[] = []
 
@@ -34,7 +34,7 @@ export class RecentEvents {
 
   /** Returns the events after `revision`, which is `completeAfter` or newer. */
   after(revision: number): readonly StorageEvent[] {
-    return this.#events.slice(Math.max(0, revision - (this.completeAfter ?? revision)))
+    return this.#events.slice(1 + lastIndex(this.#events.length, (i) => this.#events[i]!.revision <= revision))
   }
 
   /** Returns the revision of the newest event that was written by `time`; undefined when every event here is newer. */

@@ -33,6 +33,8 @@ export interface Identity {
 
 type Content =
   | { readonly object: KubeObject }
+  /** Makes the value when it is first asked for. */
+  | { readonly make: () => KubeObject }
   | { readonly json: Uint8Array; readonly parse?: ParseObject | undefined }
   | { readonly elsewhere: Elsewhere }
 
@@ -49,6 +51,7 @@ export class StoredObject implements Stored, Identity {
   readonly #frozen: boolean
   #object: KubeObject | undefined
   #json: Uint8Array | undefined
+  #make: (() => KubeObject) | undefined
   #elsewhere: Elsewhere | undefined
   #held = false
   #parse: ParseObject = parsePlain
@@ -61,6 +64,7 @@ export class StoredObject implements Stored, Identity {
     this.seldomRead = seldomRead
     this.#frozen = frozen
     if ("object" in content) this.#object = frozen ? deepFreeze(content.object) : content.object
+    else if ("make" in content) this.#make = content.make
     else if ("elsewhere" in content) {
       this.#elsewhere = content.elsewhere
       this.#parse = content.elsewhere.parse ?? parsePlain
@@ -72,9 +76,10 @@ export class StoredObject implements Stored, Identity {
 
   get object(): KubeObject {
     if (this.#object !== undefined) return this.#object
-    const parsed = this.#parsed(this.json)
-    const object = this.#frozen ? deepFreeze(parsed) : parsed
+    const made = this.#make?.() ?? this.#parsed(this.json)
+    const object = this.#frozen ? deepFreeze(made) : made
     if (this.#elsewhere === undefined) this.#object = object
+    this.#make = undefined
     return object
   }
 
@@ -84,7 +89,7 @@ export class StoredObject implements Stored, Identity {
       if (this.#elsewhere.isReadOnce === true) [this.#json, this.#elsewhere] = [json, undefined]
       return json
     }
-    return (this.#json ??= encoder.encode(objectJson(this.#object!)))
+    return (this.#json ??= encoder.encode(objectJson(this.object)))
   }
 
   /** Whether a staged write supersedes this revision. */

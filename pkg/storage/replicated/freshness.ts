@@ -1,0 +1,55 @@
+import type { Clock } from "../../clock/clock.ts"
+import type { Replica } from "./replica.ts"
+import { SharedLogError, type SharedLog } from "./shared-log.ts"
+
+/** How long changes may take that the log has told of. */
+const ARRIVAL_MS = 5000
+
+/**
+ * Brings the memory to what every server has acknowledged: asks the log for its newest revision and waits until that
+ * has come. Callers that come while a round is under way share the next one, because the answer of the present round
+ * may be older than they are.
+ */
+export class Freshness {
+  readonly #log: Pick<SharedLog, "latest">
+  readonly #replica: Replica
+  readonly #clock: Clock
+  #round: Promise<void> | undefined
+  #next: Promise<void> | undefined
+
+  constructor(log: Pick<SharedLog, "latest">, replica: Replica, clock: Clock) {
+    this.#log = log
+    this.#replica = replica
+    this.#clock = clock
+  }
+
+  /** @throws SharedLogError unavailable */
+  freshen(): Promise<void> {
+    if (this.#round === undefined) return this.#begin()
+    const begin = () => {
+      this.#next = undefined
+      return this.#begin()
+    }
+    return (this.#next ??= this.#round.then(begin, begin))
+  }
+
+  #begin(): Promise<void> {
+    const round = this.#run().finally(() => {
+      if (this.#round === round) this.#round = undefined
+    })
+    return (this.#round = round)
+  }
+
+  async #run(): Promise<void> {
+    const revision = await this.#log.latest()
+    if (revision <= this.#replica.revision) return
+    const { promise, reject } = Promise.withResolvers<never>()
+    const late = () => reject(new SharedLogError("unavailable", `revision ${revision} does not arrive`))
+    const timer = this.#clock.setTimeout(late, ARRIVAL_MS, "watchdog")
+    try {
+      await Promise.race([this.#replica.reached(revision), promise])
+    } finally {
+      timer.cancel()
+    }
+  }
+}

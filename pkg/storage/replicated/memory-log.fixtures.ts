@@ -1,0 +1,99 @@
+import type { SharedChange, SharedEntry, SharedLog, SharedLogObserver, SharedWrite } from "./shared-log.ts"
+import { SharedLogError } from "./shared-log.ts"
+
+/** A log in memory, to which any number of servers connect. Each change reaches every watch in a turn of its own. */
+export class MemoryLog {
+  readonly entries = new Map<string, SharedEntry>()
+  readonly changes: SharedChange[] = []
+  readonly watches = new Set<{ sent: number; readonly observer: SharedLogObserver }>()
+  revision = 0
+  compacted = 0
+  /** Why nothing can reach the log now. */
+  lost: SharedLogError | undefined
+  /** What happens to the next commits, one after the other. */
+  readonly mishaps: ("before" | "after")[] = []
+
+  connect(): SharedLog {
+    const own = new Set<{ close(): void }>()
+    return {
+      read: async (page) => {
+        this.#refuseWhenLost()
+        const all = [...this.entries.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+        for (let i = 0; i < all.length; i += 2) page(all.slice(i, i + 2))
+        return Promise.resolve(this.revision)
+      },
+      watch: (after, observer) => {
+        const watch = { sent: after, observer }
+        const close = () => void this.watches.delete(watch)
+        own.add({ close })
+        queueMicrotask(() => {
+          if (this.lost !== undefined) return observer.ended(this.lost)
+          if (after < this.compacted) return observer.ended(new SharedLogError("compacted", "changes are gone"))
+          this.watches.add(watch)
+          this.#send()
+        })
+        return { close }
+      },
+      commit: async (writes) => {
+        await Promise.resolve()
+        this.#refuseWhenLost()
+        const mishap = this.mishaps.shift()
+        const revisions = mishap === "before" ? undefined : this.#commit(writes)
+        if (mishap !== undefined) throw new SharedLogError("unknown", "the connection was lost")
+        return revisions
+      },
+      latest: async () => {
+        this.#refuseWhenLost()
+        return Promise.resolve(this.revision)
+      },
+      compact: async (revision) => {
+        this.compacted = revision
+        return Promise.resolve()
+      },
+      close: () => {
+        for (const { close } of own) close()
+      },
+    }
+  }
+
+  /** Ends all watches, and lets nothing reach the log until `lost` is undefined again. */
+  lose(reason = new SharedLogError("unavailable", "no server answers")): void {
+    this.lost = reason
+    const watches = [...this.watches]
+    this.watches.clear()
+    for (const { observer } of watches) observer.ended(reason)
+  }
+
+  #refuseWhenLost(): void {
+    if (this.lost !== undefined) throw this.lost
+  }
+
+  #commit(writes: readonly SharedWrite[]): readonly number[] | undefined {
+    if (writes.some(({ key, expected }) => (this.entries.get(key)?.revision ?? 0) !== expected)) return undefined
+    const revisions = writes.map(({ key, value }) => {
+      const revision = ++this.revision
+      if (value === undefined) {
+        this.entries.delete(key)
+        this.changes.push({ key, revision, value })
+      } else {
+        const entry = { key, revision, created: this.entries.get(key)?.created ?? revision, value }
+        this.entries.set(key, entry)
+        this.changes.push(entry)
+      }
+      return revision
+    })
+    queueMicrotask(() => this.#send())
+    return revisions
+  }
+
+  #send(): void {
+    for (const watch of this.watches) {
+      const { sent } = watch
+      watch.sent = this.revision
+      watch.observer.advanced(
+        this.changes.filter(({ revision }) => revision > sent),
+        this.revision,
+      )
+    }
+  }
+}

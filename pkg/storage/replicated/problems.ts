@@ -1,0 +1,17 @@
+import { StorageError } from "../storage.ts"
+import type { SharedLogError } from "./shared-log.ts"
+
+/** Returns what the users of the store are told of an error of its log. */
+export function storageErrorOf(err: SharedLogError): StorageError {
+  const { message, code } = err
+  switch (code) {
+    case "full":
+      return new StorageError("full", `The store is full: ${message}`, undefined, { cause: err })
+    case "refused":
+      return new StorageError("readonly", `The store refuses the write: ${message}`, undefined, { cause: err })
+    case "compacted":
+    case "unknown":
+    case "unavailable":
+      return new StorageError("unavailable", `The store cannot be reached: ${message}`, undefined, { cause: err })
+  }
+}

@@ -1,0 +1,193 @@
+import type { Clock } from "../../clock/clock.ts"
+import { LiveObjects } from "../live-objects.ts"
+import { lastIndex, RecentEvents } from "../recent-events.ts"
+import { StorageError, type StorageEvent } from "../storage.ts"
+import type { StoredObject } from "../stored-object.ts"
+import type { Flights } from "./flights.ts"
+import type { SharedChange, SharedEntry } from "./shared-log.ts"
+import type { SharedObjects } from "./shared-object.ts"
+
+export interface ReplicaOptions {
+  readonly clock: Clock
+  readonly objects: SharedObjects
+  /** The writes of this process that are under way. */
+  readonly flights: Flights
+  /** Most bytes of JSON of the events in memory. */
+  readonly historyBytes: number
+  readonly frozen: boolean
+}
+
+/** Most events in memory for watches that resume. */
+const MOST_EVENTS = 100_000
+
+interface Waiting {
+  readonly revision: number
+  resolve(): void
+}
+
+/**
+ * What this process has of a shared log: all live objects, and the newest events. Changes arrive in the order of their
+ * revisions, from whichever server.
+ */
+export class Replica {
+  readonly live: LiveObjects
+  readonly #recent = new RecentEvents()
+  readonly #options: ReplicaOptions
+  #revision = 0
+  /** Events up to this revision are not in memory. */
+  #forgotten = 0
+  /** Bytes of the values of the events in memory, one number for each event, and their sum. */
+  #sizes: number[] = []
+  #bytes = 0
+  #waiting: Waiting[] = []
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+    this.live = new LiveObjects(options.frozen)
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+  get compactedRevision(): number {
+    return this.#forgotten
+  }
+
+  /** Takes one page of the first reading. */
+  load(entries: readonly SharedEntry[]): void {
+    for (const entry of entries) this.live.set(this.#read(entry))
+  }
+
+  /** The first reading is complete. */
+  loaded(revision: number): void {
+    this.#revision = this.#forgotten = revision
+  }
+
+  /** Takes the next changes of the log, all those up to `revision`. Returns their events. */
+  advance(changes: readonly SharedChange[], revision: number): readonly StorageEvent[] {
+    const events = changes.flatMap((change) => this.#apply(change) ?? [])
+    this.#revision = Math.max(this.#revision, revision)
+    // Trimmed only when half as much again is there, so that trimming costs next to nothing per change.
+    if (this.#bytes > 1.5 * this.#options.historyBytes || this.#sizes.length > 1.5 * MOST_EVENTS) this.#trim()
+    return events
+  }
+
+  /**
+   * Takes the whole state at a revision, where the changes up to there are gone from the log. Returns the differences
+   * as events; what has been deleted meanwhile is told with this revision. Nobody can resume from an earlier one.
+   */
+  jump(entries: readonly SharedEntry[], revision: number): readonly StorageEvent[] {
+    const present = new Set(entries.map(({ key }) => key))
+    const changed = entries.filter((entry) => this.live.get(entry.key)?.revision !== entry.revision)
+    const gone = this.live.all().filter(({ key }) => !present.has(key))
+    const events = this.advance(
+      [
+        ...changed.toSorted((a, b) => a.revision - b.revision),
+        ...gone.map(({ key }) => ({ key, revision, value: undefined })),
+      ],
+      revision,
+    )
+    this.forget(revision)
+    return events
+  }
+
+  /** Resolves when everything up to `revision` is in memory, after those have run whom the change was told. */
+  reached(revision: number): Promise<void> {
+    if (revision <= this.#revision) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push({ revision, resolve }))
+  }
+
+  /** Lets those go on who wait for a revision that has come. */
+  release(): void {
+    if (this.#waiting.length === 0) return
+    const due = this.#waiting.filter(({ revision }) => revision <= this.#revision)
+    if (due.length === 0) return
+    this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#revision)
+    for (const { resolve } of due) resolve()
+  }
+
+  /** Returns the events after `revision`. @throws StorageError compacted */
+  since(revision: number): readonly StorageEvent[] {
+    if (revision >= this.#forgotten) return this.#recent.after(revision)
+    const why = `revisions up to ${this.#forgotten} have been compacted`
+    throw new StorageError("compacted", `Cannot read the log after revision ${revision}: ${why}`)
+  }
+
+  /** Returns the newest revision that had come by `time`; `compactedRevision` where that is forgotten. */
+  revisionAt(time: number): number {
+    if (this.#recent.all.length === 0) return this.#revision
+    return this.#recent.revisionAt(time) ?? this.#forgotten
+  }
+
+  /** Returns the events of a key that are in memory, of the object that is there or of the last one that was. */
+  history(key: string): readonly StorageEvent[] {
+    const events = this.#recent.all.filter((event) => event.key === key)
+    return events.slice(
+      Math.max(
+        0,
+        events.findLastIndex(({ type }) => type === "create"),
+      ),
+    )
+  }
+
+  /** Drops the events up to `revision`. */
+  forget(revision: number): void {
+    if (revision <= this.#forgotten) return
+    const { all } = this.#recent
+    this.#keep(all.length - 1 - lastIndex(all.length, (i) => all[i]!.revision <= revision))
+    this.#forgotten = Math.min(revision, this.#revision)
+  }
+
+  /** Keeps the newest events, up to the limits of their number and size. */
+  #trim(): void {
+    let [kept, bytes] = [0, 0]
+    for (const size of this.#sizes.toReversed()) {
+      if (kept === MOST_EVENTS || bytes + size > this.#options.historyBytes) break
+      bytes += size
+      kept++
+    }
+    const last = this.#keep(kept)
+    if (last !== undefined) this.#forgotten = Math.max(this.#forgotten, last.revision)
+  }
+
+  /** Keeps the newest `count` events and returns the last one that was dropped. */
+  #keep(count: number): StorageEvent | undefined {
+    const dropped = this.#recent.keepNewest(count)
+    for (const size of this.#sizes.slice(0, dropped.length)) this.#bytes -= size
+    this.#sizes = this.#sizes.slice(dropped.length)
+    return dropped.at(-1)
+  }
+
+  #apply(change: SharedChange): StorageEvent | undefined {
+    const { key, revision, value } = change
+    const current = this.live.get(key)
+    const { clock, flights, objects } = this.#options
+    const own = flights.arrived(change)
+    const time = own?.time ?? clock.now()
+    const author = own?.author ?? ""
+    if (value === undefined) {
+      if (current === undefined) return undefined
+      const identity = { key, revision, created: current.created, time, seldomRead: false }
+      const stored = objects.deleted(identity, current)
+      this.live.delete(key)
+      return this.#noted({ type: "delete", revision, key, stored, previous: current, time, author }, 0)
+    }
+    const identity = { key, revision, created: change.created, time, seldomRead: false }
+    const stored = own === undefined ? objects.read(identity, value) : objects.own(identity, own.object)
+    this.live.set(stored)
+    const type = current === undefined ? "create" : "update"
+    return this.#noted({ type, revision, key, stored, previous: current, time, author }, value.length)
+  }
+
+  #noted(event: StorageEvent, bytes: number): StorageEvent {
+    this.#recent.push(event)
+    this.#sizes.push(bytes)
+    this.#bytes += bytes
+    return event
+  }
+
+  #read({ key, revision, created, value }: SharedEntry): StoredObject {
+    const identity = { key, revision, created, time: this.#options.clock.now(), seldomRead: false }
+    return this.#options.objects.read(identity, value)
+  }
+}
