@@ -3,7 +3,19 @@
  * linux/rtnetlink.h, linux/if_link.h, linux/if_addr.h, linux/veth.h.
  */
 import { addressNumber, bitsOf, familyOf, type Family } from "../apimachinery/addresses/cidr.ts"
-import { ACK, attribute, attributesIn, CREATE, DUMP, EXCL, message, nested, REQUEST, uint32 } from "./message.ts"
+import {
+  ACK,
+  attribute,
+  attributesIn,
+  CREATE,
+  DUMP,
+  EXCL,
+  message,
+  nested,
+  REPLACE,
+  REQUEST,
+  uint32,
+} from "./message.ts"
 import type { Reply } from "./message.ts"
 
 /** The protocol of the sockets. */
@@ -150,13 +162,18 @@ const IFA = { address: 1, local: 2, flags: 8 } as const
 const NODAD = 0x02
 
 /** Gives an interface an address, `<address>/<prefix length>`. Refused with EEXIST where it has it. */
-export function addAddress(index: number, cidr: string): Buffer {
+export const addAddress = (index: number, cidr: string): Buffer => newAddress(index, cidr, EXCL)
+
+/** Gives an interface an address, unless it has it. */
+export const keepAddress = (index: number, cidr: string): Buffer => newAddress(index, cidr, REPLACE)
+
+function newAddress(index: number, cidr: string, ifThere: number): Buffer {
   const [address = "", prefix] = cidr.split("/")
   const family = familyOf(address)
   const bytes = addressBytes(address)
   return message(
     NEWADDR,
-    REQUEST | ACK | CREATE | EXCL,
+    REQUEST | ACK | CREATE | ifThere,
     addressHeader(AF[family], Number(prefix), index),
     attribute(IFA.local, bytes),
     attribute(IFA.address, bytes),

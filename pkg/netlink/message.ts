@@ -7,6 +7,7 @@
 export const REQUEST = 0x1
 export const ACK = 0x4
 export const DUMP = 0x300
+export const REPLACE = 0x100
 export const EXCL = 0x200
 export const CREATE = 0x400
 /** A type of an attribute that has attributes. */

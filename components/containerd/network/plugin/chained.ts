@@ -5,7 +5,7 @@
  */
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
-import { join } from "node:path"
+import { isAbsolute, join } from "node:path"
 import { promisify } from "node:util"
 import { CODE, CniError, resultText, type CniCall, type CniResult } from "./cni.ts"
 import type { NetworkConfig } from "./network-config.ts"
@@ -32,29 +32,38 @@ function chainOf({ runtime: { portMappings, bandwidth } }: NetworkConfig): reado
   return chain
 }
 
+/** A call for the network of a pod. */
+interface PodCall {
+  readonly call: CniCall
+  readonly network: NetworkConfig
+  /** Ends the plugins that run. */
+  readonly signal: AbortSignal
+}
+
 /** Runs the plugins that the pod needs after its interface was made. @throws CniError of the plugin that failed */
-export async function addChained(call: CniCall, network: NetworkConfig, made: CniResult): Promise<void> {
-  const prevResult: unknown = JSON.parse(resultText(network.version, made))
-  for (const plugin of chainOf(network)) await start(plugin, call, network, prevResult)
+export async function addChained(pod: PodCall, made: CniResult): Promise<void> {
+  const prevResult: unknown = JSON.parse(resultText(pod.network.version, made))
+  for (const plugin of chainOf(pod.network)) await start(plugin, pod, prevResult)
 }
 
 /** Undoes `addChained`. */
-export async function removeChained(call: CniCall, network: NetworkConfig): Promise<void> {
-  for (const plugin of chainOf(network).toReversed()) await start(plugin, call, network, call.config["prevResult"])
+export async function removeChained(pod: PodCall): Promise<void> {
+  for (const plugin of chainOf(pod.network).toReversed()) await start(plugin, pod, pod.call.config["prevResult"])
 }
 
-async function start(plugin: Chained, call: CniCall, network: NetworkConfig, prevResult: unknown): Promise<void> {
+async function start(plugin: Chained, { call, network, signal }: PodCall, prevResult: unknown): Promise<void> {
   const { type, options, runtimeConfig } = plugin
-  const folders = (call.environment.get("CNI_PATH") ?? "").split(":")
+  // Only absolute paths: another would name a program in the folder that k3ts was started in.
+  const folders = (call.environment.get("CNI_PATH") ?? "").split(":").filter(isAbsolute)
   const program = folders.map((folder) => join(folder, type)).find((path) => existsSync(path))
   if (program === undefined)
     throw new CniError(
       CODE.failed,
-      `the CNI plugin ${type} is not in ${folders.join(", ")}, and the pod needs it: apt-get install ` +
+      `the CNI plugin ${type} is not in ${folders.join(", ") || "CNI_PATH, which has no absolute path"}, and the pod needs it: apt-get install ` +
         "containernetworking-plugins, and start k3ts again",
     )
   const config = { cniVersion: network.version, name: network.name, type, ...options, runtimeConfig, prevResult }
-  const running = run(program, [], { env: Object.fromEntries(call.environment), timeout: LIMIT_MS })
+  const running = run(program, [], { env: Object.fromEntries(call.environment), timeout: LIMIT_MS, signal })
   running.child.stdin?.on("error", () => undefined) // the exit code tells
   running.child.stdin?.end(JSON.stringify(config))
   try {

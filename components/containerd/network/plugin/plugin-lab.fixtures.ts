@@ -187,6 +187,16 @@ export class PluginLab implements AsyncDisposable {
     return folder
   }
 
+  /** Makes a plugin that writes to a pipe when it starts, and closes the pipe when it ends, which it never does. */
+  hangingPlugin(name: string): { readonly path: string; readonly pipe: string } {
+    const path = join(this.folder, "hanging")
+    const pipe = join(path, "pipe")
+    mkdirSync(path)
+    run("mkfifo", pipe)
+    writeFileSync(join(path, name), `#!/bin/sh\nexec 3>${pipe}\necho >&3\nexec sleep infinity\n`, { mode: 0o755 })
+    return { path, pipe }
+  }
+
   stopServer(): Promise<void> {
     return this.#server.stop()
   }

@@ -1,8 +1,9 @@
 /** With real network namespaces: root, ip and busybox are needed. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { existsSync, statSync } from "node:fs"
+import { once } from "node:events"
+import { createReadStream, existsSync, statSync } from "node:fs"
 import { connect } from "node:net"
-import { dirname, join } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { FRAME } from "./plugin-program.ts"
 import { portName } from "./pod-names.ts"
 import { BRIDGE, HOST_PLUGINS, LACKING, LOOPBACK, PluginLab, RANGES } from "./plugin-lab.fixtures.ts"
@@ -73,6 +74,20 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     expect([first, second, third]).toEqual(Array(3).fill({ code: 0, said: {} }))
     expect(lab.run(lab.machine, "ip", "-o", "link")).not.toContain(port)
     expect(lab.addresses().filter((address) => addresses.includes(address))).toEqual([])
+  })
+
+  test.each([
+    { title: "lost an address of IPv4", id: 1, command: ["address", "delete", "10.98.0.1/24", "dev", BRIDGE] },
+    { title: "lost an address of IPv6", id: 2, command: ["address", "delete", "fd98::1/64", "dev", BRIDGE] },
+    { title: "been set down", id: 3, command: ["link", "set", BRIDGE, "down"] },
+    { title: "been deleted", id: 4, command: ["link", "delete", BRIDGE] },
+  ])("gives a pod a gateway where the bridge has $title since the last pod", async ({ id, command }) => {
+    await lab.pod(`before-${id}`)
+    lab.run(lab.machine, "ip", ...command)
+    const { name } = await lab.pod(`after-${id}`)
+    // A bridge that learns anew who listens to a group may lose the first question for an address of IPv6.
+    const reaches = (gateway: string) => lab.reaches(name, gateway) || lab.reaches(name, gateway)
+    expect(["10.98.0.1", "fd98::1"].map(reaches)).toEqual([true, true])
   })
 
   test("gives pods that are added at the same time different addresses", async () => {
@@ -214,12 +229,16 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       expect(limits()).not.toContain("tbf")
     })
 
-    test("takes the pod back when a chained plugin fails", async () => {
+    test.each([
+      { path: () => "/nowhere", says: "portmap is not in /nowhere" },
+      { path: () => "", says: "portmap is not in CNI_PATH, which has no absolute path" },
+      { path: () => relative(process.cwd(), HOST_PLUGINS!), says: "portmap is not in CNI_PATH, which has no" },
+    ])("takes the pod back when a chained plugin fails: $says", async ({ path, says }) => {
       const container = lab.sandbox("no-ports")
       const before = lab.addresses().toSorted()
       const config = lab.config({ runtimeConfig: { portMappings: [{ hostPort: 1, containerPort: 80 }] } })
-      const answer = await lab.call("ADD", container, config, { environment: { CNI_PATH: "/nowhere" } })
-      expect(answer).toMatchObject({ code: 1, said: { msg: expect.stringContaining("portmap is not in /nowhere") } })
+      const answer = await lab.call("ADD", container, config, { environment: { CNI_PATH: path() } })
+      expect(answer).toMatchObject({ code: 1, said: { msg: expect.stringContaining(says) } })
       expect(lab.addresses().toSorted()).toEqual(before)
       expect(existsSync(`/run/netns/${container}`)).toBe(true)
       expect(lab.run(container, "ip", "-o", "link")).not.toContain("eth0")
@@ -248,8 +267,19 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     expect((await lab.call("VERSION", "", { cniVersion: "1.0.0" })).code).toBe(0)
   })
 
-  test("says that k3ts does not answer while it is stopped", async () => {
+  test("ends a chained plugin that runs when k3ts stops, and says then that k3ts does not answer", async () => {
+    // given a plugin that hangs, and holds a pipe open as long as it runs
+    const { path, pipe } = lab.hangingPlugin("portmap")
+    const hanging = createReadStream(pipe)
+    const started = once(hanging, "data")
+    const config = lab.config({ runtimeConfig: { portMappings: [{ hostPort: 1, containerPort: 80 }] } })
+    const call = lab.call("ADD", lab.sandbox("hanging"), config, { environment: { CNI_PATH: path } })
+    await started
+    // when k3ts stops
     await lab.stopServer()
+    // then the plugin has ended
+    await once(hanging, "end")
+    expect((await call).code).not.toBe(0)
     expect(await lab.call("ADD", "x")).toMatchObject({
       code: 1,
       said: { code: 11, msg: expect.stringContaining("k3ts does not answer") },

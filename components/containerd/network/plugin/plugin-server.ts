@@ -16,7 +16,6 @@ import type { ContainerdPaths } from "../../paths.ts"
 import { NETWORK } from "../cni.ts"
 import { NO_RULES, type SourceGuard } from "../sources/source-guard.ts"
 import { attachmentsOf, isPort } from "./attachments.ts"
-import { Bridges } from "./bridges.ts"
 import { addChained, removeChained } from "./chained.ts"
 import { addLoopback } from "./loopback.ts"
 import { networkOf } from "./network-config.ts"
@@ -29,8 +28,10 @@ export class PluginServer {
   readonly #paths: ContainerdPaths
   readonly #log: Logger
   readonly #guard: SourceGuard | undefined
-  readonly #bridges = new Bridges()
   readonly #sockets = new Set<Socket>()
+  readonly #calls = new Set<Promise<void>>()
+  /** Aborted by `stop`. */
+  #running = new AbortController()
   #server: Server | undefined
 
   /** With a guard pods are held to their addresses. */
@@ -53,9 +54,11 @@ export class PluginServer {
     const server = createServer((socket) => {
       this.#sockets.add(socket)
       socket.once("close", () => this.#sockets.delete(socket))
-      void this.#serve(new PluginProcess(socket))
+      const call = this.#serve(new PluginProcess(socket)).finally(() => this.#calls.delete(call))
+      this.#calls.add(call)
     })
     this.#server = server
+    this.#running = new AbortController()
     await beginListening(server, { path })
     chmodSync(path, 0o600)
   }
@@ -65,8 +68,10 @@ export class PluginServer {
     this.#server = undefined
     if (server === undefined) return
     const closed = new Promise((resolve) => server.close(resolve))
+    // Calls that end halfway leave to DEL, which the runtime calls for them, what they have made.
     for (const socket of this.#sockets) socket.destroy()
-    await closed
+    this.#running.abort()
+    await Promise.all([closed, ...this.#calls])
     await this.#guard?.stop()
     rmSync(this.#paths.cniSocket, { force: true })
   }
@@ -97,7 +102,7 @@ export class PluginServer {
     const isLoopback = call.config["type"] === "loopback"
     const result = await (isLoopback
       ? loopback(process, call)
-      : podNetwork(process, call, { guard: this.#guard, bridges: this.#bridges }))
+      : podNetwork(process, call, { guard: this.#guard, signal: this.#running.signal }))
     return result === undefined ? "" : resultText(version, result)
   }
 }
@@ -109,15 +114,16 @@ async function loopback(process: PluginProcess, call: CniCall): Promise<CniResul
 async function podNetwork(
   process: PluginProcess,
   call: CniCall,
-  { guard, bridges }: { readonly guard: SourceGuard | undefined; readonly bridges: Bridges },
+  { guard, signal }: { readonly guard: SourceGuard | undefined; readonly signal: AbortSignal },
 ): Promise<CniResult | undefined> {
   const network = networkOf(call)
   const rules = (await guard?.rules(process)) ?? NO_RULES
+  const pod = { call, network, signal }
   switch (call.command) {
     case "ADD":
-      return addPod(process, call, network, { rules, bridges, chain: (made) => addChained(call, network, made) })
+      return addPod(process, call, network, { rules, chain: (made) => addChained(pod, made) })
     case "DEL":
-      await removeChained(call, network)
+      await removeChained(pod)
       await removePod(process, call, network, rules)
       return undefined
     case "CHECK":

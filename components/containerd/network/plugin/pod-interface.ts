@@ -18,7 +18,7 @@ import { KernelError, list, request, type NetlinkFile } from "../../../../pkg/ne
 import type { SourceRules } from "../sources/source-guard.ts"
 import type { PodSource } from "../sources/source-table.ts"
 import { sourceIn, type Attachment } from "./attachments.ts"
-import { findInterface, gatewayOf, type Bridges } from "./bridges.ts"
+import { ensureBridge, findInterface, gatewayOf } from "./bridges.ts"
 import { CODE, CniError, type CniCall, type CniResult } from "./cni.ts"
 import type { NetworkConfig } from "./network-config.ts"
 import type { PluginProcess } from "./plugin-process.ts"
@@ -30,7 +30,6 @@ const ENODEV = 19
 
 interface AddTools {
   readonly rules: SourceRules
-  readonly bridges: Bridges
   /** Has other plugins do what the pod needs besides. */
   chain(made: CniResult): Promise<void>
 }
@@ -45,7 +44,7 @@ export async function addPod(
   process: PluginProcess,
   call: CniCall,
   network: NetworkConfig,
-  { rules, bridges, chain }: AddTools,
+  { rules, chain }: AddTools,
 ): Promise<CniResult> {
   const addresses = new PodAddresses(network.addresses)
   const owner = ownerOf(call)
@@ -53,7 +52,7 @@ export async function addPod(
   if (there.length > 0)
     throw new CniError(CODE.failed, `${call.containerId} has addresses of network ${network.name}: ${there.join(", ")}`)
   const host = await process.netlink(NETLINK_ROUTE)
-  const bridge = await bridges.ensure(host, network)
+  const bridge = await ensureBridge(host, network)
   const given = allocate(addresses, network, owner)
   const source = sourceOf(owner, given)
   const { port, mac } = source
@@ -78,10 +77,15 @@ export async function addPod(
     await chain(made)
     return made
   } catch (err) {
+    // Where this fails too, as when the process has ended, the first failure is the reason, and DEL does the rest.
+    await undo().catch(() => undefined)
+    throw err
+  }
+
+  async function undo(): Promise<void> {
     await removePort(host, port)
     await rules.forget(source)
     for (const address of given) addresses.release(address, owner)
-    throw err
   }
 }
 
@@ -165,7 +169,11 @@ export async function checkPod(process: PluginProcess, call: CniCall, network: N
   if (lacking.length > 0) throw new CniError(CODE.failed, `${call.interface} lacks ${lacking.join(", ")}`)
 }
 
-/** Removes everything of pods that the runtime does not name: what remains of those that it has forgotten. */
+/**
+ * Removes everything of pods that the runtime does not name: what remains of those that it has forgotten. A pod that
+ * cannot be removed does not keep the others. Source: CNI spec, GC.
+ * @throws Error of the first pod that could not be removed, after all others were
+ */
 export async function collect(
   process: PluginProcess,
   { config }: CniCall,
@@ -176,13 +184,19 @@ export async function collect(
   const kept = new Set(valid.map(({ containerID, ifname }) => `${containerID}/${ifname}`))
   const host = await process.netlink(NETLINK_ROUTE)
   const addresses = new PodAddresses(network.addresses)
+  const failures: unknown[] = []
   for (const owner of addresses.all().values()) {
     const own = addresses.of(owner)
     if (kept.has(`${owner.containerId}/${owner.interface}`) || own.length === 0) continue
-    await removePort(host, portName(owner))
-    await rules.forget(sourceOf(owner, own))
-    for (const address of own) addresses.release(address, owner)
+    try {
+      await removePort(host, portName(owner))
+      await rules.forget(sourceOf(owner, own))
+      for (const address of own) addresses.release(address, owner)
+    } catch (err) {
+      failures.push(err)
+    }
   }
+  if (failures.length > 0) throw failures[0]
 }
 
 /**
