@@ -127,10 +127,12 @@ describe.skipIf(problem !== undefined)("a pod that may do all with its network",
     expect(lab.reaches(attacker.name, "10.98.0.1")).toBe(true)
   })
 
-  test("uses its link-local address, and finds others by it", () => {
+  test("uses its link-local address, and finds others by it", async () => {
     const [address = ""] = /fe80::[0-9a-f:]+/.exec(lab.run(victim.name, "ip", "-6", "address", "show", "eth0")) ?? []
     // The kernel looks for a second whether another has its own.
-    while (inside("ip", "-6", "address", "show", "eth0").includes("tentative")) continue
+    const isTentative = () => inside("ip", "-6", "address", "show", "eth0").includes("tentative")
+    for (let left = 2000; left > 0 && isTentative(); left--) await new Promise((resolve) => setImmediate(resolve))
+    expect(isTentative()).toBe(false)
     expect(lab.reaches(attacker.name, `${address}%eth0`)).toBe(true)
   })
 
