@@ -12,8 +12,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RESOURCES, SUBRESOURCE_KINDS } from "../pkg/api/resources.ts"
 import { storageVersionHash } from "../pkg/api/scheme.ts"
-import type { FieldSpec, Type } from "../pkg/apimachinery/field-spec.ts"
-import type { Message } from "../pkg/apimachinery/fields.ts"
+import type { FieldSpec, Type, Message } from "../pkg/apimachinery/field-spec.ts"
 import type { Resource } from "../pkg/apimachinery/resource.ts"
 
 const SPEC = join(import.meta.dirname, "../../shared/spec")

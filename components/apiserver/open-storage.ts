@@ -1,4 +1,5 @@
-import type { EncryptionConfig, EncryptionTools } from "./encryption/load.ts"
+import type { EncryptionConfig } from "./encryption/load.ts"
+import type { EncryptionTools } from "./encryption/encryption-tools.ts"
 import { ownConfigurationFile } from "./encryption/credential-files.ts"
 import type { KmsPlugin } from "./encryption/kms/plugin.ts"
 import type { SecretsEncryption } from "./encryption/secrets-encryption.ts"

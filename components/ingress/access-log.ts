@@ -3,7 +3,7 @@ import { dirname } from "node:path"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { fileError } from "../../pkg/files/files.ts"
 import type { Logger } from "../../pkg/log/log.ts"
-import type { Finished } from "./proxy/exchange.ts"
+import type { Finished } from "./proxy/proxy-parts.ts"
 import { serviceOf } from "./routing/target.ts"
 
 /** Lines are collected and written together after this time. */

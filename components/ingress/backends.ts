@@ -4,7 +4,7 @@ import { EndpointSlice, portOf, serviceKeyOf } from "../../pkg/api/discovery/v1/
 import { isGlobalUnicast } from "../../pkg/apimachinery/addresses/global-unicast.ts"
 import type { Index, Informers, Key } from "../../pkg/client/informer.ts"
 import type { Random } from "../../pkg/clock/random.ts"
-import type { Picked } from "./proxy/exchange.ts"
+import type { Picked } from "./proxy/backend-parts.ts"
 import type { BackendProtocol, Endpoint } from "./proxy/messages.ts"
 import type { BackendRef } from "./routing/target.ts"
 import { stickyEndpoint } from "./sticky-endpoint.ts"

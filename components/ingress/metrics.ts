@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http"
 import { splitKey } from "../../pkg/client/informer.ts"
 import type { Distribution, Registry, Value } from "../../pkg/metrics/registry.ts"
-import type { Finished } from "./proxy/exchange.ts"
+import type { Finished } from "./proxy/proxy-parts.ts"
 import { serviceOf, type Backend, type Owner, type Target } from "./routing/target.ts"
 
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]

@@ -1,5 +1,4 @@
-import type { FieldSpec, Type } from "../../pkg/apimachinery/field-spec.ts"
-import type { Message } from "../../pkg/apimachinery/fields.ts"
+import type { FieldSpec, Type, Message } from "../../pkg/apimachinery/field-spec.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 
 /**

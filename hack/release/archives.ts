@@ -4,7 +4,8 @@ import { SCRIPTS } from "../../cmd/k3ts/commands/completion.ts"
 import { run } from "../../pkg/process/run.ts"
 import { manualPages } from "../reference/man.ts"
 import { LICENSES } from "./licenses.ts"
-import { ARCHITECTURES, type Architecture, type Maker, type Release } from "./release.ts"
+import type { Maker, Release } from "./release.ts"
+import { ARCHITECTURES, type Architecture } from "./architectures.ts"
 
 /** The name of the archive, without its suffix, and of the one folder in it. */
 const archiveName = ({ version }: Pick<Release, "version">, architecture: Architecture): string =>

@@ -5,7 +5,8 @@ import { bundledPackages, type BundledPackage } from "./bundle.ts"
 import { executableName } from "./executables.ts"
 import { BUSYBOX } from "./pinned.ts"
 import type { PinnedPackage } from "./debian-archive.ts"
-import { ARCHITECTURES, releaseDate, type Architecture, type Maker, type Release } from "./release.ts"
+import { releaseDate, type Maker, type Release } from "./release.ts"
+import { ARCHITECTURES, type Architecture } from "./architectures.ts"
 import { runtimePackage } from "./runtimes.ts"
 
 /** What the bill tells of an executable. */

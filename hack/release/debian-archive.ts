@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
-import { ARCHITECTURES, type Architecture } from "./release.ts"
+import { ARCHITECTURES, type Architecture } from "./architectures.ts"
 
 /** A package of Debian whose bytes are known: part of a release, so that the same commit gives the same bytes. */
 export interface PinnedPackage {

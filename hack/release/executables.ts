@@ -7,7 +7,8 @@ import { compressed, exampleArchive, hostBusybox, type Busybox } from "../images
 import { metafile } from "./bundle.ts"
 import type { DebianArchive } from "./debian-archive.ts"
 import { BUSYBOX } from "./pinned.ts"
-import { ARCHITECTURES, type Architecture, type Maker } from "./release.ts"
+import type { Maker } from "./release.ts"
+import { ARCHITECTURES, type Architecture } from "./architectures.ts"
 import { fetchRuntime } from "./runtimes.ts"
 
 const TARGETS: Readonly<Record<Architecture, string>> = { amd64: "bun-linux-x64", arm64: "bun-linux-arm64" }

@@ -7,7 +7,8 @@ import type { TarEntry } from "../../pkg/oci/tar.ts"
 import { file } from "../images.ts"
 import { LICENSES } from "./licenses.ts"
 import { LIBC } from "./pinned.ts"
-import { ARCHITECTURES, releaseDate, type Architecture, type Maker, type Release } from "./release.ts"
+import { releaseDate, type Maker, type Release } from "./release.ts"
+import { ARCHITECTURES, type Architecture } from "./architectures.ts"
 
 /** Where Debian has the C library of a processor, and by which path programs for it name their loader. */
 const LAYOUT: Readonly<Record<Architecture, { readonly folder: string; readonly loader: string }>> = {

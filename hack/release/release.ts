@@ -1,8 +1,5 @@
 import type { DebianArchive } from "./debian-archive.ts"
-
-/** The processors that a release is for, by Go's and Debian's names, which the files have. */
-export const ARCHITECTURES = ["amd64", "arm64"] as const
-export type Architecture = (typeof ARCHITECTURES)[number]
+import type { Architecture } from "./architectures.ts"
 
 /** What is released, and where its files go. */
 export interface Release {

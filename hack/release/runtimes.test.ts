@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { ARCHITECTURES } from "./release.ts"
+import { ARCHITECTURES } from "./architectures.ts"
 import { checkIntegrity, runtimePackage } from "./runtimes.ts"
 
 const root = join(import.meta.dir, "../..")

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
-import type { Architecture } from "./release.ts"
+import type { Architecture } from "./architectures.ts"
 
 /**
  * The npm packages of Bun's binaries. That for amd64 runs on every processor with SSE4.2 (2008) and finds out by itself

@@ -5,8 +5,8 @@
  * client, that below the controller library.
  */
 import { posix } from "node:path"
-import { importsOf, isTest } from "./source.ts"
-import type { SourceFile, Violation } from "./source.ts"
+import { ImportGraph } from "./circles.ts"
+import { importsOf, isTest, type SourceFile, type Violation } from "./source.ts"
 
 /**
  * What the folders of pkg/ above the foundation may import beside the foundation, which is every folder that is not
@@ -31,8 +31,7 @@ const COMPOSITION = "cluster"
 /** Every import that the rules forbid, and every circle among the folders of the foundation. */
 export function importViolations(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []
-  /** Of the foundation: folder → folder it imports → a place where it does. */
-  const edges = new Map<string, Map<string, { path: string; line: number }>>()
+  const foundation = new ImportGraph()
 
   for (const file of files) {
     const { path } = file
@@ -41,12 +40,10 @@ export function importViolations(files: readonly SourceFile[]): Violation[] {
       if (forbidden !== undefined) violations.push({ path, line, ...forbidden })
       const [from, to] = [foundationOf(path), foundationOf(resolve(path, specifier))]
       if (!specifier.startsWith(".") || from === undefined || to === undefined || from === to || isTest(path)) continue
-      const targets = edges.get(from) ?? new Map<string, { path: string; line: number }>()
-      if (!targets.has(to)) targets.set(to, { path, line })
-      edges.set(from, targets)
+      foundation.add(`pkg/${from}`, `pkg/${to}`, { path, line })
     }
   }
-  return [...violations, ...circles(edges)]
+  return [...violations, ...foundation.circles("move what both need into the lower folder, or into one of its own")]
 }
 
 const resolve = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier)
@@ -99,29 +96,4 @@ function judge(path: string, specifier: string): { message: string; mend: string
     }
   }
   return undefined
-}
-
-/** The imports that close a circle, found by following them depth first. */
-function circles(edges: ReadonlyMap<string, ReadonlyMap<string, { path: string; line: number }>>): Violation[] {
-  const violations: Violation[] = []
-  const done = new Set<string>()
-  const visit = (folder: string, way: readonly string[]) => {
-    if (done.has(folder)) return
-    for (const [to, place] of edges.get(folder) ?? []) {
-      const here = [...way, folder]
-      if (!here.includes(to)) {
-        visit(to, here)
-        continue
-      }
-      const circle = [...here.slice(here.indexOf(to)), to].map((name) => `pkg/${name}`).join(" → ")
-      violations.push({
-        ...place,
-        message: `this import closes a circle: ${circle}`,
-        mend: "move what both need into the lower folder, or into one of its own",
-      })
-    }
-    done.add(folder)
-  }
-  for (const folder of [...edges.keys()].sort()) visit(folder, [])
-  return violations
 }

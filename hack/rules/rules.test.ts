@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
 import { lineViolations } from "./lines.ts"
@@ -83,6 +84,33 @@ describe("importViolations", () => {
         message: "this import closes a circle: pkg/clock → pkg/metrics → pkg/log → pkg/clock",
       },
     ])
+  })
+})
+
+describe("circleViolations", () => {
+  const circles = (b: string) =>
+    circleViolations([
+      new SourceFile("pkg/log/a.ts", 'import { b } from "./b.ts"'),
+      new SourceFile("pkg/log/b.ts", `\n${b}`),
+      new SourceFile("pkg/log/c.ts", "export const c = 1"),
+    ])
+
+  test.each([
+    { title: "an import", b: 'import { a } from "./a.ts"' },
+    { title: "an import of a type", b: 'import type { A } from "./a.ts"' },
+    { title: "an import at run time", b: 'const { a } = await import("./a.ts")' },
+  ])("forbids $title that closes a circle of files", ({ b }) => {
+    expect(circles(b)).toMatchObject([
+      {
+        path: "pkg/log/b.ts",
+        line: 2,
+        message: "this import closes a circle: pkg/log/a.ts → pkg/log/b.ts → pkg/log/a.ts",
+      },
+    ])
+  })
+
+  test("allows a file that two others import", () => {
+    expect(circles('import { c } from "./c.ts"')).toEqual([])
   })
 })
 

@@ -3,6 +3,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { circleViolations } from "./circles.ts"
 import { globalViolations } from "./globals.ts"
 import { importViolations } from "./imports.ts"
 import { lineViolations } from "./lines.ts"
@@ -28,7 +29,13 @@ export function sourceFiles(): SourceFile[] {
 
 export function ruleViolations(files: readonly SourceFile[]): Violation[] {
   const code = files.filter(({ path }) => path.endsWith(".ts"))
-  return [...importViolations(code), ...globalViolations(code), ...memberViolations(code), ...lineViolations(files)]
+  return [
+    ...importViolations(code),
+    ...circleViolations(code),
+    ...globalViolations(code),
+    ...memberViolations(code),
+    ...lineViolations(files),
+  ]
 }
 
 export const describeViolation = ({ path, line, message, mend }: Violation): string =>
@@ -40,7 +47,7 @@ if (import.meta.main) {
   for (const violation of violations) console.error(describeViolation(violation))
   console.error(
     violations.length === 0
-      ? `The rules of import, time, chance, members and lines hold in ${files.length} files`
+      ? `The rules of imports, time, chance, members and lines hold in ${files.length} files`
       : `${violations.length} broken rules`,
   )
   if (violations.length > 0) process.exit(1)

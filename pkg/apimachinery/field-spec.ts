@@ -1,4 +1,6 @@
-import type { Message } from "./fields.ts"
+import type { Decode } from "./decoding/decoder-cursor.ts"
+import type { JsonSchema } from "./structural/json-schema.ts"
+
 import type { Check } from "./validation/names.ts"
 
 /**
@@ -95,3 +97,58 @@ export type Presence =
   | "required"
   /** May be absent in a request; decoding fills in the default. */
   | "defaulted"
+
+/**
+ * A struct: its fields, and its name in OpenAPI (`io.k8s.api.` is prepended to a name that does not start with `io.`).
+ */
+export interface Message<F extends Fields = Fields> {
+  readonly name: string
+  readonly doc: string
+  readonly fields: F
+  /** Rules and defaults that concern several fields. */
+  readonly rules: MessageRules
+}
+
+export interface MessageRules {
+  /**
+   * Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or
+   * a changed copy. `old` is the decoded value that this one was made from, if there is one: what both share has its
+   * defaults already.
+   */
+  readonly defaults?: (value: never, old?: never) => object
+  /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
+  readonly mapType?: "atomic"
+  /** Fields that the message does not declare are kept, not reported. */
+  readonly preserveUnknownFields?: boolean
+  /**
+   * The schema of a custom resource, which describes the fields beside the declared ones. Custom objects are held as
+   * they were sent and not as Go structs (null, zeros and empty lists are values, a wrong type is a fault of the
+   * object), so code of their own walks them, under `structural/`.
+   */
+  readonly structural?: { readonly schema: JsonSchema; readonly decode: Decode }
+  /**
+   * For a Go type that decodes its own JSON (JSONSchemaPropsOrBool): `takes` says which values other than objects are
+   * valid. Unknown fields are dropped without a fault, and OpenAPI shows no fields. In protobuf an object is in the
+   * field `number` of the message; true or false, where valid, in field 1; a list, where valid, in field 2, as messages
+   * of the same type or as texts.
+   */
+  readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2; readonly items?: "self" | "text" }
+  /**
+   * Nothing in the message is checked against its declarations, because upstream does not validate it: true of most
+   * status structs.
+   */
+  readonly unchecked?: boolean
+  /** Fields that exclude each other, in upstream's order: only the first one that is set is checked. */
+  readonly firstOf?: readonly string[]
+  /** Exactly-one unions, shown in OpenAPI as x-kubernetes-unions. */
+  readonly unions?: readonly { readonly discriminator?: string; readonly fields: readonly string[] }[]
+}
+
+export type Fields = Readonly<Record<string, AnyField>>
+/** A declared field of any type; `Field` in fields.ts is its only implementation. */
+export interface AnyField {
+  readonly "~out": unknown
+  readonly "~in": unknown
+  readonly "~presence": Presence
+  readonly spec: FieldSpec
+}

@@ -1,8 +1,6 @@
 import type { Check } from "./validation/names.ts"
-import type { Decode } from "./decoding/decoder.ts"
-import type { Type, Scalar, FieldSpec, Presence } from "./field-spec.ts"
+import type { Type, Scalar, FieldSpec, Presence, Message, MessageRules, Fields } from "./field-spec.ts"
 import type { RawJson } from "./json/raw-json.ts"
-import type { JsonSchema } from "./structural/json-schema.ts"
 
 /**
  * How the fields of a kind are declared: once, with all that any part of the program needs to know about them.
@@ -23,55 +21,6 @@ import type { JsonSchema } from "./structural/json-schema.ts"
  * `null` means absent, a wrong type is another error than a missing field, unknown fields are kept apart, and the
  * runtime form has to be the one that CRDs produce.
  */
-
-/**
- * A struct: its fields, and its name in OpenAPI (`io.k8s.api.` is prepended to a name that does not start with `io.`).
- */
-export interface Message<F extends Fields = Fields> {
-  readonly name: string
-  readonly doc: string
-  readonly fields: F
-  /** Rules and defaults that concern several fields. */
-  readonly rules: MessageRules
-}
-
-export interface MessageRules {
-  /**
-   * Sets defaults that depend on other fields; gets the decoded value with simple defaults in place and returns it, or
-   * a changed copy. `old` is the decoded value that this one was made from, if there is one: what both share has its
-   * defaults already.
-   */
-  readonly defaults?: (value: never, old?: never) => object
-  /** `atomic` structs are owned as a whole by server-side apply (for instance LabelSelector, ObjectReference). */
-  readonly mapType?: "atomic"
-  /** Fields that the message does not declare are kept, not reported. */
-  readonly preserveUnknownFields?: boolean
-  /**
-   * The schema of a custom resource, which describes the fields beside the declared ones. Custom objects are held as
-   * they were sent and not as Go structs (null, zeros and empty lists are values, a wrong type is a fault of the
-   * object), so code of their own walks them, under `structural/`.
-   */
-  readonly structural?: { readonly schema: JsonSchema; readonly decode: Decode }
-  /**
-   * For a Go type that decodes its own JSON (JSONSchemaPropsOrBool): `takes` says which values other than objects are
-   * valid. Unknown fields are dropped without a fault, and OpenAPI shows no fields. In protobuf an object is in the
-   * field `number` of the message; true or false, where valid, in field 1; a list, where valid, in field 2, as messages
-   * of the same type or as texts.
-   */
-  readonly ownJson?: { takes(value: unknown): boolean; readonly number: 1 | 2; readonly items?: "self" | "text" }
-  /**
-   * Nothing in the message is checked against its declarations, because upstream does not validate it: true of most
-   * status structs.
-   */
-  readonly unchecked?: boolean
-  /** Fields that exclude each other, in upstream's order: only the first one that is set is checked. */
-  readonly firstOf?: readonly string[]
-  /** Exactly-one unions, shown in OpenAPI as x-kubernetes-unions. */
-  readonly unions?: readonly { readonly discriminator?: string; readonly fields: readonly string[] }[]
-}
-
-export type Fields = Readonly<Record<string, AnyField>>
-export type AnyField = Field<unknown, unknown, Presence>
 
 /**
  * One declared field. `Out` is its decoded type, `In` the type that a client may send. Every method returns a changed

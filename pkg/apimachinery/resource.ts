@@ -1,5 +1,6 @@
 import type { Cause } from "./errors.ts"
-import { f, message, type Fields, type Input, type Message, type Output } from "./fields.ts"
+import { f, message, type Input, type Output } from "./fields.ts"
+import type { Fields, Message } from "./field-spec.ts"
 import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
 import type { Problem } from "./validation/names.ts"
 import type { UpstreamChecks } from "./validation/objectmeta.ts"

@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test"
 import { VirtualClock } from "../clock/virtual.ts"
 import { field, message } from "../protobuf/message.ts"
 import type { Channel } from "./channel.ts"
-import type { ContainerEvent } from "./container-events.ts"
+import type { ContainerEvent } from "./container-event.ts"
 import { containerdEvents, CRI_NAMESPACE } from "./containerd-events.ts"
 import type { RuntimeService } from "./service.ts"
 

@@ -2,7 +2,7 @@ import { field, map, message, repeated, type InitOf } from "../protobuf/message.
 import type { Channel } from "./channel.ts"
 import { Empty, service } from "./rpc.ts"
 import { Container, ContainerConfig, ContainerFilter, ContainerStatus } from "./container.ts"
-import type { ContainerEvent } from "./container-events.ts"
+import type { ContainerEvent } from "./container-event.ts"
 import { orUndefined } from "./errors.ts"
 import { LinuxContainerResources } from "./resources.ts"
 import { StatusResponse, VersionResponse } from "./runtime.ts"

@@ -1,6 +1,6 @@
 import type { CallOptions } from "./channel.ts"
 import type { Container, ContainerConfig, ContainerFilter, ContainerStatus } from "./container.ts"
-import type { ContainerEvent } from "./container-events.ts"
+import type { ContainerEvent } from "./container-event.ts"
 import type { AuthConfig, Image, ImageSpec } from "./image.ts"
 import type { LinuxContainerResources } from "./resources.ts"
 import type { StatusResponse, VersionResponse } from "./runtime.ts"

@@ -5,7 +5,8 @@ import { request as httpsRequest } from "node:https"
 import { openClusterPki } from "../pki/cluster-pki.ts"
 import { chunkedBody, chunkOf } from "./chunked-body.ts"
 import type { DirectSocket } from "./direct-socket.ts"
-import { listenTls, type ServerAnswer, type ServerRequest } from "./listen.ts"
+import { listenTls } from "./listen.ts"
+import type { ServerAnswer, ServerRequest } from "./server-request.ts"
 
 const pki = openClusterPki({ now: () => Date.now() })
 const { certPem, keyPem } = pki.issue({

@@ -1,7 +1,7 @@
 /** A way past the HTTP layers for bodies without end, so that one event can go to thousands of connections. */
 import type { ServerResponse } from "node:http"
 import { DirectSocket } from "./direct-socket.ts"
-import type { ServerAnswer, ServerRequest } from "./listen.ts"
+import type { ServerAnswer, ServerRequest } from "./server-request.ts"
 
 /** Bytes, given in parts, as a chunk of an HTTP/1.1 body. Source: RFC 9112, 7.1. */
 export function chunkOf(parts: readonly Uint8Array[]): Uint8Array {

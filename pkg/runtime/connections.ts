@@ -9,7 +9,7 @@
 import type { ServerHttp2Session } from "node:http2"
 import type { TLSSocket } from "node:tls"
 import { FairShare } from "../flow/fair-share.ts"
-import type { ServerAnswer } from "./listen.ts"
+import type { ServerAnswer } from "./server-request.ts"
 import { openFilesLimit } from "./open-files.ts"
 import type { PeerCertificate } from "./peer-certificate.ts"
 

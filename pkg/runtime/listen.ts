@@ -1,51 +1,23 @@
 /**
- * The TLS listener: HTTP/1.1 and HTTP/2 on one port, client certificates, upgrades, certificates exchanged while
- * running, an orderly end.
+ * The TLS listener: HTTP/1.1 and HTTP/2 on one port, client certificates, upgrades, certificates that are replaced
+ * while the server runs, a graceful stop.
  *
- *  Shape: one `tls.Server` that hands each connection, by what ALPN agreed on, to an HTTP/1.1 or an HTTP/2 server which
- *  never listen themselves.
- *  `http2.createSecureServer({ allowHTTP1: true })` would be shorter and is as fast (16 connections, 1 KB answers, load
- *  generator on the same two cores:
- *  57–61 k/s over HTTP/1.1 and 54–68 k/s over HTTP/2 either way), but Bun's has no `setSecureContext`, without which a
- *  renewed
- *  certificate would need a restart. Raw HTTP/2 streams in place of the request/response pair gave 80 k/s; not worth a
- * second code path.
+ * One `tls.Server` accepts the connections and passes each to an HTTP/1.1 or an HTTP/2 server, as ALPN has chosen; those
+ * two never listen. `http2.createSecureServer({ allowHTTP1: true })` would be shorter and as fast (57–61 k/s over
+ * HTTP/1.1 and 54–68 k/s over HTTP/2 either way: 16 connections, 1 KB responses, load generator on the same two cores),
+ * but Bun's has no `setSecureContext`, so a renewed certificate would need a restart. Raw HTTP/2 streams instead of the
+ * request and response objects gave 80 k/s, which is not worth a second code path.
  */
-import {
-  createServer as createHttp1,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  ServerResponse,
-} from "node:http"
+import { createServer as createHttp1, type OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { constants, createServer as createHttp2, Http2ServerRequest, Http2ServerResponse } from "node:http2"
 import type { AddressInfo } from "node:net"
-import type { Duplex, Readable, Writable } from "node:stream"
+import type { Duplex } from "node:stream"
 import { createServer as createTls, type TLSSocket } from "node:tls"
 import { holdBack } from "./body-pressure.ts"
 import { type Connection, connectionOf, type ConnectionLimits, Connections, defaultLimits } from "./connections.ts"
 import { type PeerCertificate, verifiedPeer } from "./peer-certificate.ts"
 import { beginListening } from "./begin-listening.ts"
-
-/** A request of either protocol version. Header names are in lower case. */
-export interface ServerRequest extends Readable {
-  readonly method?: string | undefined
-  readonly url?: string | undefined
-  readonly headers: IncomingHttpHeaders
-  /** Name and value in turn, as they came; headers that came several times are kept apart here. */
-  readonly rawHeaders: readonly string[]
-  readonly httpVersion: string
-  readonly httpVersionMajor: number
-  /** Whether all of the body has come. */
-  readonly complete: boolean
-}
-
-/** The answer to a `ServerRequest`. `close` is emitted when it is done with, also when the client goes away first. */
-export interface ServerAnswer extends Writable {
-  statusCode: number
-  readonly headersSent: boolean
-  setHeader(name: string, value: string | number | readonly string[]): unknown
-  writeHead(status: number, headers?: OutgoingHttpHeaders): unknown
-}
+import type { ServerRequest, ServerAnswer } from "./server-request.ts"
 
 export interface Certificates {
   /** PEM: the serving certificate, with intermediates, and its key. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type OutgoingHttpHeaders } from "node:http"
 import { Writable, type Duplex } from "node:stream"
-import type { ServerAnswer } from "./listen.ts"
+import type { ServerAnswer } from "./server-request.ts"
 
 /**
  * The answer to a request that asked to leave HTTP and does not get to: plain HTTP/1.1 on the raw socket, ended by

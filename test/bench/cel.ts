@@ -1,4 +1,5 @@
-import { compile, type Program } from "../../pkg/cel/compile.ts"
+import { compile } from "../../pkg/cel/compile.ts"
+import type { Program } from "../../pkg/cel/program.ts"
 import { typeOfSchema, type Schema } from "../../pkg/cel/schema-type.ts"
 import type { Benchmark } from "./figure.ts"
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 import { builtinScheme } from "../../pkg/api/scheme.ts"
-import type { FieldSpec, Type } from "../../pkg/apimachinery/field-spec.ts"
-import type { Message } from "../../pkg/apimachinery/fields.ts"
+import type { FieldSpec, Type, Message } from "../../pkg/apimachinery/field-spec.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { startTarget, type FuzzTarget } from "./target.ts"
 

@@ -1,7 +1,5 @@
-import {
-  CustomResourceDefinition,
-  type CustomResourceDefinitionCondition,
-} from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceDefinitionCondition } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionstatus.ts"
 import { trackUpdate } from "../../../pkg/apimachinery/patch/apply/track.ts"
 
 export type Condition = Omit<CustomResourceDefinitionCondition, "lastTransitionTime">

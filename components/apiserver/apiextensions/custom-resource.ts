@@ -1,11 +1,9 @@
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionVersion,
-} from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceDefinitionVersion } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionspec.ts"
 import { compareVersions } from "../../../pkg/apimachinery/scalars/compare-versions.ts"
 import { decodeMessage, typed } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { equalBeside } from "../../../pkg/apimachinery/json/equal.ts"
-import type { Message } from "../../../pkg/apimachinery/fields.ts"
+import type { Message } from "../../../pkg/apimachinery/field-spec.ts"
 import { parseJsonPath } from "../../../pkg/apimachinery/table/jsonpath.ts"
 import { defineResource, type KubeObject, type Resource } from "../../../pkg/apimachinery/resource.ts"
 import { coercerOf, prunedTo } from "../../../pkg/apimachinery/structural/coerce.ts"

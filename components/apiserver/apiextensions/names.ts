@@ -1,7 +1,5 @@
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionNames,
-} from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceDefinitionNames } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionspec.ts"
 import { approvalOf, isProtectedGroup } from "../../../pkg/api/apiextensions/v1/validation/approval.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { conditionOf, saysTheSame, withCondition, type Condition } from "./conditions.ts"

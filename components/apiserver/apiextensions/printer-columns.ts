@@ -1,4 +1,4 @@
-import type { CustomResourceColumnDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceColumnDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionspec.ts"
 import { ExactNumber } from "../../../pkg/apimachinery/json/exact-number.ts"
 import { parseJsonPath, type JsonPath } from "../../../pkg/apimachinery/table/jsonpath.ts"
 import type { Column, KubeObject } from "../../../pkg/apimachinery/resource.ts"

@@ -1,4 +1,4 @@
-import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionspec.ts"
 import { hasRules, ruleFaults } from "../../../pkg/api/apiextensions/v1/rules/rule-faults.ts"
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"

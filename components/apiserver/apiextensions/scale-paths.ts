@@ -1,4 +1,4 @@
-import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import type { CustomResourceSubresourceScale } from "../../../pkg/api/apiextensions/v1/customresourcedefinitionspec.ts"
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"

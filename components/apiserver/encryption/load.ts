@@ -1,7 +1,4 @@
-import type { Clock } from "../../../pkg/clock/clock.ts"
-import type { Random } from "../../../pkg/clock/random.ts"
 import { readIfExists } from "../../../pkg/files/files.ts"
-import type { Logger } from "../../../pkg/log/log.ts"
 import type { ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
 import { ownConfigurationFile } from "./credential-files.ts"
 import { parseEncryptionConfiguration, type EncryptionConfiguration } from "./configuration.ts"
@@ -16,6 +13,7 @@ import {
 } from "./own-configuration.ts"
 import type { OwnProvider } from "./own-providers.ts"
 import { transformerOf } from "./transformer.ts"
+import type { EncryptionTools } from "./encryption-tools.ts"
 
 export interface EncryptionConfig {
   /** Whether Secrets are to be encrypted with keys that k3ts makes. */
@@ -24,12 +22,6 @@ export interface EncryptionConfig {
   readonly provider: OwnProvider
   /** A file with an EncryptionConfiguration, instead of keys of our own. */
   readonly file?: string | undefined
-}
-
-export interface EncryptionTools {
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
 }
 
 /** What encrypts the values of the store, and the KMS plugins that hold its keys. */

@@ -6,7 +6,8 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { Reencryption } from "../../../pkg/storage/sqlite-reencrypt.ts"
 import type { SqliteStorage } from "../../../pkg/storage/sqlite.ts"
-import { ownTransformer, type EncryptionConfig, type EncryptionTools } from "./load.ts"
+import { ownTransformer, type EncryptionConfig } from "./load.ts"
+import type { EncryptionTools } from "./encryption-tools.ts"
 import {
   newOwnKey,
   readOwnConfiguration,

@@ -1,5 +1,4 @@
 import type { Distribution, Registry, Value } from "../../../pkg/metrics/registry.ts"
-import type { FlowControl } from "./flow-control.ts"
 import type { PriorityLevel } from "./priority-level.ts"
 
 /** Histogram buckets, in seconds. Sources: apiserver pkg/util/flowcontrol/metrics/metrics.go. */
@@ -23,10 +22,16 @@ export interface SchemaFigures {
   rejected(reason: string, seconds: number): void
 }
 
+/** The state of flow control that metrics show. */
+interface ShownLevels {
+  readonly levels: readonly PriorityLevel[]
+  readonly fairProportion: number
+}
+
 export interface FlowMetrics {
   of(level: string, schema: string): SchemaFigures
   /** Exposes the metrics of the priority levels, which are read at each scrape. */
-  show(flow: FlowControl): void
+  show(flow: ShownLevels): void
 }
 
 const LABELS = ["priority_level", "flow_schema"] as const
@@ -139,7 +144,7 @@ const OF_LEVELS: Readonly<Record<string, readonly [help: string, value: (level: 
   demand_seats_smoothed: ["Smoothed number of seats wanted", ({ demand }) => demand.figures.smoothed],
 }
 
-function showLevels(registry: Registry, flow: FlowControl): void {
+function showLevels(registry: Registry, flow: ShownLevels): void {
   for (const [name, [help, value]] of Object.entries(OF_LEVELS))
     registry.readEach("gauge", `apiserver_flowcontrol_${name}`, help, "priority_level", () =>
       Object.fromEntries(flow.levels.map((level) => [level.name, value(level)])),

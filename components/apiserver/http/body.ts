@@ -1,6 +1,6 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { FairShare } from "../../../pkg/flow/fair-share.ts"
-import type { ServerRequest } from "../../../pkg/runtime/listen.ts"
+import type { ServerRequest } from "../../../pkg/runtime/server-request.ts"
 import { shareUsedUp } from "../flowcontrol/too-many-requests.ts"
 
 /** Most bytes of a body. Source: apiserver pkg/server/config.go MaxRequestBodyBytes. */

@@ -1,4 +1,5 @@
-import { peerCertificate, type ServerRequest } from "../../../pkg/runtime/listen.ts"
+import { peerCertificate } from "../../../pkg/runtime/listen.ts"
+import type { ServerRequest } from "../../../pkg/runtime/server-request.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Credentials } from "../authentication/authenticator.ts"
 import type { Exchange } from "./exchange.ts"

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { type ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
-import type { Message } from "../../../pkg/apimachinery/fields.ts"
+import type { Message } from "../../../pkg/apimachinery/field-spec.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
 import { decodeProtobuf, isEnvelope, openEnvelope } from "../../../pkg/apimachinery/protobuf/envelope.ts"

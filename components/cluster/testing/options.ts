@@ -1,36 +1,14 @@
-import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { featuresOf, type FeatureName, type Features } from "../../../pkg/component/features.ts"
 import type { Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
-import { parseQuantity, unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { ImageBehaviour } from "../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { ExtensionServer } from "../../apiserver/aggregator/extension-server.ts"
-import type { SimulatedNodeSpec } from "../simulated-node.ts"
 import { TestClusterError } from "./caller.ts"
 import type { SnapshotInput } from "./snapshot.ts"
-import { SYNC_FREQUENCY_MS } from "../../kubelet/context.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { WebhookFunctions } from "./webhooks.ts"
-
-export interface NodeOptions {
-  /** `node-0`, `node-1` … by default. */
-  readonly name?: string
-  /** What the machine has. By default 8 CPUs, 32Gi of memory, 110 pods and 100Gi of disk. */
-  readonly capacity?: {
-    readonly cpu?: string | number
-    readonly memory?: string
-    readonly pods?: string | number
-    readonly "ephemeral-storage"?: string
-  }
-  readonly labels?: Readonly<Record<string, string>>
-  readonly taints?: readonly Taint[]
-  /**
-   * How long volumes of running pods may lag behind their ConfigMaps and Secrets, with up to half as much in addition
-   * at random; `1m` by default, 0 for no lag.
-   */
-  readonly syncFrequency?: Duration
-}
+import { type NodeSpec, nodeSpec, type NodeOptions } from "./node-spec.ts"
 
 export interface ClusterOptions {
   /**
@@ -102,12 +80,7 @@ export interface ClusterOptions {
   readonly log?: Logger
 }
 
-/** The settings of a node, from which its addresses follow by its index. */
-export type NodeSpec = Omit<SimulatedNodeSpec, "ips">
-
 const MOST_NODES = 10_000
-const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
-
 /**
  * Returns every node's settings with defaults. @throws TestClusterError with the option, its value and what to change
  */
@@ -126,41 +99,6 @@ export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec
       `Cannot start a cluster with nodes that have the same name ${JSON.stringify(twice.name)}`,
     )
   return specs
-}
-
-/**
- * Returns the settings of the node with this index, with defaults. @throws TestClusterError with the option, its value
- * and what to change
- */
-export function nodeSpec(
-  { name, capacity = {}, labels = {}, taints = [], syncFrequency = SYNC_FREQUENCY_MS }: NodeOptions,
-  index: number,
-): NodeSpec {
-  const own = name ?? `node-${index}`
-  if (!NAME.test(own))
-    throw new TestClusterError(
-      `Cannot name a node ${JSON.stringify(own)}: expected lower-case letters, digits, "-" and "."`,
-    )
-  return {
-    name: own,
-    labels,
-    taints,
-    syncFrequencyMs: milliseconds(syncFrequency),
-    cpus: amount(capacity.cpu ?? 8, "cpu", own),
-    memoryBytes: amount(capacity.memory ?? "32Gi", "memory", own),
-    diskBytes: amount(capacity["ephemeral-storage"] ?? "100Gi", "ephemeral-storage", own),
-    maxPods: amount(capacity.pods ?? 110, "pods", own),
-  }
-}
-
-function amount(value: string | number, resource: string, node: string): number {
-  const parsed = parseQuantity(String(value))
-  if (parsed === undefined || parsed.nano < 0n)
-    throw new TestClusterError(
-      `Cannot give node ${JSON.stringify(node)} ${resource} ${JSON.stringify(value)}: expected a quantity ` +
-        `such as "4" or "16Gi"`,
-    )
-  return unitsOf(String(value))
 }
 
 /** Returns the feature gates. @throws TestClusterError for an unknown gate */

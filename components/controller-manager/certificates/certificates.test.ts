@@ -1,9 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { X509Certificate } from "node:crypto"
-import {
-  CertificateSigningRequest,
-  type CertificateSigningRequestStatus,
-} from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import type { CertificateSigningRequestStatus } from "../../../pkg/api/certificates/v1/certificatesigningrequestspec.ts"
 import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { signedRequest } from "../../../pkg/pki/certificate-request.fixtures.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"

@@ -1,4 +1,4 @@
-import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import { canonicalJson, type RawJson } from "../../../pkg/apimachinery/json/raw-json.ts"
 
 /** Characters for names that spell no words. Source: apimachinery pkg/util/rand SafeEncodeString. */

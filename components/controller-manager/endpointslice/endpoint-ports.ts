@@ -1,7 +1,8 @@
 import { familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodReady, isPodTerminal } from "../../../pkg/pods/pod-state.ts"
-import type { Service, ServicePort } from "../../../pkg/api/core/v1/service/service.ts"
+import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
+import type { ServicePort } from "../../../pkg/api/core/v1/service/servicespec.ts"
 
 /**
  * What the endpoints and the endpointslice controllers read of pods and Services. Source:

@@ -1,5 +1,6 @@
 import { fromLabels } from "../../../pkg/apimachinery/selectors/labels.ts"
-import { EndpointSlice, MANAGED_BY, SERVICE_NAME, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice, MANAGED_BY, SERVICE_NAME } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import type { Endpoint } from "../../../pkg/api/discovery/v1/endpoint.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"

@@ -1,6 +1,7 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { EndpointSlice, type Endpoint } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
+import type { Endpoint } from "../../../pkg/api/discovery/v1/endpoint.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 import type { ResolvedPort } from "./endpoint-ports.ts"

@@ -1,4 +1,4 @@
-import type { HorizontalPodAutoscalerStatus } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import type { HorizontalPodAutoscalerStatus } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscalerspec.ts"
 import type { HorizontalPodAutoscalerCondition } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
 
 export type ConditionType = "AbleToScale" | "ScalingActive" | "ScalingLimited" | "ScaledToZero"

@@ -2,10 +2,8 @@ import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Scale } from "../../../pkg/api/autoscaling/v1/scale.ts"
-import {
-  HorizontalPodAutoscaler,
-  type HorizontalPodAutoscalerStatus,
-} from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import type { HorizontalPodAutoscalerStatus } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscalerspec.ts"
 import type { MetricStatus } from "../../../pkg/api/autoscaling/v2/metric-status.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"

@@ -1,7 +1,7 @@
 import { isNamespaceEnding, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerRef } from "../../../pkg/controller/owned.ts"
 

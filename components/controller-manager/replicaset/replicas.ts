@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts
 import type { ReplicaSetStatus } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isPodActive, isPodAvailable, untilAvailable } from "../../../pkg/pods/pod-state.ts"
-import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import { timestamp, type Clock } from "../../../pkg/clock/clock.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import {

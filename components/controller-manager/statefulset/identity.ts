@@ -1,6 +1,6 @@
 import type { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplate.ts"
+import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import { REVISION_LABEL } from "../revisions.ts"
 
 /** Names of a StatefulSet's pods and claims. Source: pkg/controller/statefulset/stateful_set_utils.go. */

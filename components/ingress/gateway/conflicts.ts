@@ -4,7 +4,7 @@ import { ClaimedHosts } from "./claimed-hosts.ts"
 import { fails, holds } from "./conditions.ts"
 import type { ListenerState } from "./listeners.ts"
 import type { SiteTable } from "./site-table.ts"
-import type { RouteState } from "./translate.ts"
+import type { RouteState } from "./route-state.ts"
 
 /** Causes that a condition names; a route may have thousands of hosts at its listeners. */
 const MOST_NAMED = 3

@@ -5,7 +5,7 @@ import { isServed, type GatewayState, type ListenerState } from "./listeners.ts"
 import type { AnyRoute } from "./objects.ts"
 import { GatewayRouter, type HostRoutes, type ListenerRoutes } from "./router.ts"
 import type { Rule } from "./rule-table.ts"
-import type { CompiledRoute } from "./translate.ts"
+import type { CompiledRoute } from "./route-state.ts"
 
 /** The routes of one Gateway for a host. `since` is the creation time of the oldest one. */
 interface Own {

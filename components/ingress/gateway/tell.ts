@@ -4,7 +4,8 @@ import type { PortsState } from "../source.ts"
 import { fails, holds, type Told } from "./conditions.ts"
 import { isServed, type GatewayState, type ListenerState } from "./listeners.ts"
 import type { ParentRef } from "./objects.ts"
-import type { RouteState, Translation } from "./translate.ts"
+import type { Translation } from "./translate.ts"
+import type { RouteState } from "./route-state.ts"
 
 /** The status of a Gateway, before times are added. */
 export interface GatewayTold {

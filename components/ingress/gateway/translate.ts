@@ -1,28 +1,17 @@
 import { keyFrom, type Key } from "../../../pkg/client/informer.ts"
 import type { Certificates } from "../certificates.ts"
 import { isRefusal } from "../routing/target.ts"
-import type { Passthrough, Site } from "../routing/site.ts"
-import { parentsOf, type Attachment, type ParentState } from "./attachments.ts"
+import type { Site } from "../routing/site.ts"
+import { parentsOf, type Attachment } from "./attachments.ts"
 import { resolve } from "./backend-refs.ts"
 import type { Told } from "./conditions.ts"
 import type { Ground } from "./ground.ts"
-import { grpcRules, httpRules, type RouteRules } from "./http-rules.ts"
+import { grpcRules, httpRules } from "./http-rules.ts"
 import { withoutKindConflicts, withoutLostHosts } from "./conflicts.ts"
 import { gatewayStates, type GatewayState, type ListenerState } from "./listeners.ts"
 import type { AnyRoute, Objects } from "./objects.ts"
 import { SiteTable } from "./site-table.ts"
-
-/** A route with its parents and compiled rules; its status is made from these. */
-export interface RouteState {
-  readonly of: AnyRoute
-  readonly parents: readonly ParentState[]
-  readonly rules: CompiledRoute
-}
-
-/** The compiled rules of a route, which are the same at every listener. */
-export interface CompiledRoute extends RouteRules {
-  readonly passthrough?: Passthrough
-}
+import type { RouteState, CompiledRoute } from "./route-state.ts"
 
 export interface Translation {
   readonly gateways: readonly GatewayState[]

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
-import { Exchange, type Finished } from "./exchange.ts"
+import { Exchange } from "./exchange.ts"
+import type { Finished } from "./proxy-parts.ts"
 import type { Downstream, IncomingRequest } from "./messages.ts"
 import { Mirrors } from "./mirrors.ts"
 import { Watchdog } from "./watchdog.ts"

@@ -4,7 +4,6 @@ import {
   chooseByWeight,
   isRefusal,
   type Backend,
-  type BackendRef,
   type Changes,
   type Redirect,
   type Refusal,
@@ -16,8 +15,6 @@ import type { Field, ResponseHead } from "../http1/head.ts"
 import { answerFields, fieldOf, requestFields, trailerFields } from "./fields.ts"
 import {
   hasBody,
-  type BackendProtocol,
-  type Connector,
   type Downstream,
   type Endpoint,
   type IncomingRequest,
@@ -25,46 +22,10 @@ import {
   type Upstream,
   type UpstreamHandlers,
 } from "./messages.ts"
-import type { Copy, Mirrors } from "./mirrors.ts"
-import { reasonOf } from "./reasons.ts"
-import type { Watchdog, Watched } from "./watchdog.ts"
-
-/** A finished exchange, for metrics and the access log. */
-export interface Finished {
-  readonly request: IncomingRequest
-  readonly target: Target | undefined
-  readonly backend: Backend | undefined
-  readonly endpoint: Endpoint | undefined
-  /** 499 when the client disconnected before there was a response. */
-  readonly status: number
-  /** Bytes of the bodies. */
-  readonly received: number
-  readonly sent: number
-  readonly ms: number
-}
-
-export interface ProxyParts {
-  /** Where a request goes at this moment. `path` is its path as `normalPath` gives it. */
-  readonly route: (request: IncomingRequest, path: string) => Target | Refusal
-  /** At least 0 and less than 1. */
-  readonly chance: () => number
-  /**
-   * Returns the next endpoint of a backend that is not in `tried`; undefined when there is none. `client` is the
-   * address of the client.
-   */
-  readonly pick: (to: BackendRef, tried: readonly Endpoint[], client: string) => Picked | undefined
-  readonly connector: Connector
-  readonly mirrors: Mirrors
-  readonly watchdog: Watchdog
-  /** The port to which requests without TLS are redirected. */
-  readonly httpsPort: number
-  readonly finished: (exchange: Finished) => void
-}
-
-export interface Picked {
-  readonly endpoint: Endpoint
-  readonly protocol: BackendProtocol
-}
+import type { Copy } from "./mirrors.ts"
+import { ownResponse } from "./own-response.ts"
+import type { Watched } from "./watchdog.ts"
+import type { ProxyParts } from "./proxy-parts.ts"
 
 /** Methods that have the same effect when they are sent twice. Source: RFC 9110, 9.2.2. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
@@ -350,20 +311,11 @@ export class Exchange implements Watched {
   /** Responds in place of a backend. */
   #refuse(status: number, reason: string, fields: readonly Field[] = []): void {
     this.#status = status
-    const body = Buffer.from(`${reason}\n`)
-    this.#client.respond({
-      status,
-      reason: reasonOf(status),
-      fields: [
-        ...changedFields(fields, this.#target?.redirect === undefined ? undefined : this.#target.answer),
-        fieldOf("Content-Type", "text/plain; charset=utf-8"),
-        fieldOf("X-Content-Type-Options", "nosniff"),
-        fieldOf("Content-Length", String(body.length)),
-      ],
-      framing: this.#request.method === "HEAD" ? { kind: "none" } : { kind: "length", length: body.length },
-    })
+    const changed = changedFields(fields, this.#target?.redirect === undefined ? undefined : this.#target.answer)
+    const { head, body } = ownResponse(this.#request.method, status, reason, changed)
+    this.#client.respond(head)
     if (this.#isOver) return // the client's stream was closed already
-    if (this.#request.method !== "HEAD") this.#client.write(body)
+    if (body !== undefined) this.#client.write(body)
     this.#client.end([])
     this.#finish()
   }

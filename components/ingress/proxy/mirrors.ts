@@ -1,7 +1,7 @@
 import { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { Field } from "../http1/head.ts"
 import type { Mirror } from "../routing/target.ts"
-import type { ProxyParts } from "./exchange.ts"
+import type { BackendParts } from "./backend-parts.ts"
 import { hasBody, type Endpoint, type OutgoingRequest, type Upstream, type UpstreamHandlers } from "./messages.ts"
 import type { Watched } from "./watchdog.ts"
 
@@ -20,20 +20,18 @@ const CONNECT_MS = 5000
 /** The longest time for an answer after the end of the request. */
 const ANSWER_MS = 30_000
 
-export type MirrorsParts = Pick<ProxyParts, "pick" | "connector" | "watchdog" | "chance">
-
 /**
  * Sends copies of requests to other Services. A copy never delays its request: it is tried once, its answer is dropped,
  * and it is broken off when its endpoint is slower than the client and the request's own endpoint.
  */
 export class Mirrors {
-  readonly #parts: MirrorsParts
+  readonly #parts: BackendParts
   readonly #open = new Set<Copy>()
   /** By the namespace of the route, so that slow endpoints of one do not cost the copies of others. */
   readonly #places = new FairShare(MOST_AT_ONCE)
   readonly #waiting = new FairShare(MOST_WAITING_IN_ALL)
 
-  constructor(parts: MirrorsParts) {
+  constructor(parts: BackendParts) {
     this.#parts = parts
   }
 
@@ -72,7 +70,7 @@ export class Mirrors {
   }
 }
 
-interface CopyParts extends Pick<MirrorsParts, "connector" | "watchdog"> {
+interface CopyParts extends Pick<BackendParts, "connector" | "watchdog"> {
   /** Called when the copy is over, whether it was answered or not. */
   readonly ended: (copy: Copy) => void
   /** Counts bytes that are to wait. False when others wait that are too many with these; nothing is counted then. */
@@ -109,7 +107,7 @@ export class Copy implements Watched {
     return this.#isOver
   }
 
-  connect(endpoint: Endpoint, protocol: Parameters<MirrorsParts["connector"]["connect"]>[1]): void {
+  connect(endpoint: Endpoint, protocol: Parameters<BackendParts["connector"]["connect"]>[1]): void {
     const { watchdog, connector } = this.#parts
     watchdog.add(this, CONNECT_MS)
     this.#stopConnecting = connector.connect(endpoint, protocol, true, (result) => {

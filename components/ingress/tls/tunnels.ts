@@ -1,15 +1,11 @@
 import { connect, type Socket } from "node:net"
-import type { ProxyParts } from "../proxy/exchange.ts"
+import type { BackendParts } from "../proxy/backend-parts.ts"
 import type { Endpoint } from "../proxy/messages.ts"
 import type { Watchdog, Watched } from "../proxy/watchdog.ts"
 import type { Passthrough } from "../routing/site.ts"
 import { chooseByWeight } from "../routing/target.ts"
 
-export interface TunnelParts {
-  readonly watchdog: Watchdog
-  readonly pick: ProxyParts["pick"]
-  readonly chance: () => number
-}
+export type TunnelParts = Pick<BackendParts, "watchdog" | "pick" | "chance">
 
 const CONNECT_MS = 5000
 /**

@@ -7,7 +7,7 @@ import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.t
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { formatQuantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import type { AllocatorInput } from "./allocator.ts"
+import type { AllocatorInput } from "./allocator-input.ts"
 import type { Consumption } from "./capacity.ts"
 import { alternativesOf, type Asked } from "./requests.ts"
 

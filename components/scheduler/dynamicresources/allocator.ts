@@ -1,17 +1,16 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
 import type { Device, DeviceTaint } from "../../../pkg/api/resource/v1/device.ts"
-import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
-import type { AllocatedDevices } from "./allocated-devices.ts"
 import { allocationOf, type Taken } from "./allocation.ts"
 import { consumptionOf, SharedCapacity, type Consumption } from "./capacity.ts"
 import { Constraint } from "./constraints.ts"
 import { Counters } from "./counters.ts"
-import { SelectorError, type DeviceSelectors } from "./device-selectors.ts"
+import { SelectorError } from "./device-selectors.ts"
 import { deviceId, isReachedBy, poolsFor, type Pool } from "./pools.ts"
 import { alternativesOf, type Asked } from "./requests.ts"
+import type { AllocatorInput } from "./allocator-input.ts"
 
 /** Devices that one claim can get. Source: resource/v1 AllocationResultsMaxSize. */
 const MOST_DEVICES = 32
@@ -21,18 +20,6 @@ const MOST_STEPS = 50_000
 /** Why no node can be looked at, or this one cannot: something is wrong with a claim, a class or a pool. */
 export class AllocationError extends Error {
   override readonly name = "AllocationError"
-}
-
-export interface AllocatorInput {
-  /** Claims without an allocation. */
-  readonly claims: readonly ResourceClaim[]
-  readonly slices: readonly ResourceSlice[]
-  /** Devices that claims have already. */
-  readonly allocated: AllocatedDevices
-  deviceClass(name: string): DeviceClass | undefined
-  readonly selectors: DeviceSelectors
-  /** Returns a new uid, which tells a share of a device from others. */
-  shareId(): string
 }
 
 /**

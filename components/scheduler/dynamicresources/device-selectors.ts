@@ -1,7 +1,8 @@
 import type { Device, DeviceAttribute } from "../../../pkg/api/resource/v1/device.ts"
 import type { DeviceSelector } from "../../../pkg/api/resource/v1/deviceclaim.ts"
 import { compileDeviceExpression } from "../../../pkg/api/resource/v1/device-expression.ts"
-import { compile, type Program } from "../../../pkg/cel/compile.ts"
+import { compile } from "../../../pkg/cel/compile.ts"
+import type { Program } from "../../../pkg/cel/program.ts"
 import { QUANTITY, SEMVER, STRING, type CelType } from "../../../pkg/cel/type.ts"
 import { CelError, MapValue, type Value } from "../../../pkg/cel/values.ts"
 

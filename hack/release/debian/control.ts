@@ -1,5 +1,6 @@
 import { LICENSES } from "../licenses.ts"
-import type { Architecture, Release } from "../release.ts"
+import type { Release } from "../release.ts"
+import type { Architecture } from "../architectures.ts"
 
 /** The revision of the package: a package that changes while the program does not gets the next one. */
 const REVISION = 1

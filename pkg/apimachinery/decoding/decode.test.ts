@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test"
 import { decodeObject } from "./decode.ts"
 import { ApiError } from "../errors.ts"
 import { ExactNumber } from "../json/exact-number.ts"
-import { e, f, message, type Message } from "../fields.ts"
+import { e, f, message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import { defineResource } from "../resource.ts"
 
 const Port = message("test.v1.Port", "", {

@@ -1,13 +1,16 @@
 import { ExactNumber } from "../json/exact-number.ts"
-import type { Type } from "../field-spec.ts"
-import type { Message } from "../fields.ts"
+
+/** A message, of which errors show the name. */
+interface Struct {
+  readonly name: string
+}
 
 /** The decoder's place in the JSON, kept as plain arrays, so that a path costs nothing until an error needs it. */
 export class Cursor {
   /** Field name or list index per depth. */
   readonly steps: (string | number)[] = []
   /** The struct that has the field named in `steps` at the same depth; undefined for steps into lists and maps. */
-  readonly structs: (Message | undefined)[] = []
+  readonly structs: (Struct | undefined)[] = []
   /** Paths of the fields that no message declares. */
   readonly unknown: string[] = []
   /** See `DecodeOptions.keepsNulls`. */
@@ -31,7 +34,7 @@ export class Cursor {
    * indices. Source: encoding/json UnmarshalTypeError.
    */
   mismatch(value: unknown, goType: string, depth: number): DecodeError {
-    let owner: Message | undefined
+    let owner: Struct | undefined
     const names: string[] = []
     for (let i = 0; i <= depth; i++) {
       const struct = this.structs[i]
@@ -50,42 +53,7 @@ export class DecodeError extends Error {
 }
 
 /** The last part of a message's OpenAPI name, which is the name of the Go type. */
-const shortName = (message: Message): string => message.name.slice(message.name.lastIndexOf(".") + 1)
-/** The Go type of a message: `v1.PodSpec`. */
-export const goTypeOf = (message: Message): string => message.name.split(".").slice(-2).join(".")
-
-/** The Go type of a field, as error messages show it: `[]v1.Container`. */
-export function goNameOf(type: Type): string {
-  switch (type.kind) {
-    case "message":
-      return goTypeOf(type.message())
-    case "list":
-      return `[]${goNameOf(type.of)}`
-    case "map":
-      return `map[string]${goNameOf(type.of)}`
-    case "double":
-      return "float64"
-    case "bytes":
-      return "[]uint8"
-    case "quantity":
-      return "resource.Quantity"
-    case "intOrString":
-      return "intstr.IntOrString"
-    case "time":
-      return "v1.Time"
-    case "microTime":
-      return "v1.MicroTime"
-    case "duration":
-      return "v1.Duration"
-    case "json":
-    case "rawExtension":
-      return "runtime.RawExtension"
-    case "fieldsV1":
-      return "v1.FieldsV1"
-    default:
-      return type.kind
-  }
-}
+const shortName = (message: Struct): string => message.name.slice(message.name.lastIndexOf(".") + 1)
 
 function jsonKind(value: unknown, goType: string): string {
   if (Array.isArray(value)) return "array"
@@ -95,3 +63,14 @@ function jsonKind(value: unknown, goType: string): string {
     return /^int|^float/.test(goType) ? `number ${value instanceof ExactNumber ? value.text : value}` : "number"
   return value === null ? "null" : typeof value
 }
+
+/**
+ * Turns plain JSON into the value of a message: drops nulls, checks types, drops and lists unknown fields, and fills in
+ * defaults. Each message is compiled once, at its first use, into closures over its fields.
+ *
+ * Invariant: a value that needs no change is returned as the same reference, down to each nested value, so an object
+ * that was decoded before costs a walk and no copy. The input is never changed. `old` is a decoded value of the same
+ * type that the input was made from; where the input holds the very same value at the same place, the value is
+ * canonical already and is not decoded again.
+ */
+export type Decode = (value: unknown, cursor: Cursor, depth: number, old?: unknown) => unknown

@@ -1,7 +1,6 @@
 /** Decoders of the scalar types. Errors have the words of Go's encoding/json. */
 import { Buffer } from "node:buffer"
-import { DecodeError, type Cursor } from "./decoder-cursor.ts"
-import type { Decode } from "./decoder.ts"
+import { DecodeError, type Cursor, type Decode } from "./decoder-cursor.ts"
 import { ExactNumber } from "../json/exact-number.ts"
 import type { Scalar } from "../field-spec.ts"
 import { canonicalQuantity, QUANTITY_FORM } from "../scalars/quantity.ts"

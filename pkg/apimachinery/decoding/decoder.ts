@@ -1,20 +1,9 @@
-import type { FieldSpec, Type } from "../field-spec.ts"
-import type { Message } from "../fields.ts"
-import { Cursor, goNameOf, goTypeOf } from "./decoder-cursor.ts"
+import type { FieldSpec, Type, Message } from "../field-spec.ts"
+import { Cursor, type Decode } from "./decoder-cursor.ts"
+import { goNameOf, goTypeOf } from "../go/go-type-name.ts"
 import { SCALARS } from "./decoder-scalars.ts"
 import { droppedZero, fillOf, isNoItems, NO_ITEMS, zeroOf, type Fill } from "./decoder-zeros.ts"
 import { isJsonObject } from "../json/json-value.ts"
-
-/**
- * Turns plain JSON into the value of a message: drops nulls, checks types, drops and lists unknown fields, and fills in
- * defaults. Each message is compiled once, at its first use, into closures over its fields.
- *
- * Invariant: a value that needs no change is returned as the same reference, down to each nested value, so an object
- * that was decoded before costs a walk and no copy. The input is never changed. `old` is a decoded value of the same
- * type that the input was made from; where the input holds the very same value at the same place, the value is
- * canonical already and is not decoded again.
- */
-export type Decode = (value: unknown, cursor: Cursor, depth: number, old?: unknown) => unknown
 
 const compiled = new WeakMap<Message, Decode>()
 

@@ -1,6 +1,5 @@
 import { basicZeroOf } from "../decoding/decoder-zeros.ts"
-import type { FieldSpec, Type } from "../field-spec.ts"
-import type { Message } from "../fields.ts"
+import type { FieldSpec, Type, Message } from "../field-spec.ts"
 import { ObjectMeta } from "../meta.ts"
 
 /**

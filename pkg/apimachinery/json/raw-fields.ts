@@ -1,4 +1,4 @@
-import type { Message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import { isJsonObject } from "./json-value.ts"
 import { memberTexts } from "./json-members.ts"
 import { RawJson } from "./raw-json.ts"

@@ -1,4 +1,5 @@
-import { e, f, message, type Message } from "../fields.ts"
+import { e, f, message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 
 /**
  * OpenAPI definitions of the discovery documents and of watch events, which are responses but not kinds of objects.

@@ -1,4 +1,4 @@
-import type { Message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import { DeleteOptions } from "../meta.ts"
 import type { Resource } from "../resource.ts"
 import { StatusMessage } from "../status.ts"

@@ -1,4 +1,5 @@
-import { e, f, message, type Message } from "../fields.ts"
+import { e, f, message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import { encodeRaw } from "../protobuf/envelope.ts"
 import type { Schema } from "./schema.ts"
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { e, f, message, type Message } from "../fields.ts"
+import { e, f, message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import type { decodeProtobuf } from "../protobuf/envelope.ts"
 import { Reader } from "../../protobuf/reader.ts"
 import { codecOf } from "../protobuf/codec.ts"

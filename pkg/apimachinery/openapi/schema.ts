@@ -1,6 +1,6 @@
 import { basicZeroOf } from "../decoding/decoder-zeros.ts"
-import type { FieldSpec, Type } from "../field-spec.ts"
-import { f, type Message } from "../fields.ts"
+import type { FieldSpec, Type, Message } from "../field-spec.ts"
+import { f } from "../fields.ts"
 import { ListMeta } from "../meta.ts"
 import { markersOf } from "./markers.ts"
 import { customDefinition } from "./structural.ts"

@@ -1,7 +1,6 @@
 import { deepEqual } from "../json/equal.ts"
 import { ApiError, badRequest } from "../errors.ts"
-import type { FieldSpec, Type } from "../field-spec.ts"
-import type { Message } from "../fields.ts"
+import type { FieldSpec, Type, Message } from "../field-spec.ts"
 import { goText, goType } from "../go/go-text.ts"
 import { isJsonObject as isObject } from "../json/json-value.ts"
 

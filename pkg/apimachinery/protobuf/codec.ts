@@ -1,7 +1,7 @@
 import type { Reader } from "../../protobuf/reader.ts"
 import { WIRE, type Writer } from "../../protobuf/writer.ts"
-import type { FieldSpec, Type } from "../field-spec.ts"
-import { Field, type Message } from "../fields.ts"
+import type { FieldSpec, Type, Message } from "../field-spec.ts"
+import { Field } from "../fields.ts"
 import { nested, SCALAR_CODECS, type ScalarCodec } from "./values.ts"
 
 /**

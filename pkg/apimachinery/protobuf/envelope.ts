@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer"
 import { Reader } from "../../protobuf/reader.ts"
 import { WIRE, Writer } from "../../protobuf/writer.ts"
-import { f, message, type Message } from "../fields.ts"
+import { f, message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import { ListMeta } from "../meta.ts"
 import { codecOf } from "./codec.ts"
 

@@ -1,5 +1,5 @@
-import { Cursor, DecodeError } from "../decoding/decoder-cursor.ts"
-import { decoderOf, type Decode } from "../decoding/decoder.ts"
+import { Cursor, DecodeError, type Decode } from "../decoding/decoder-cursor.ts"
+import { decoderOf } from "../decoding/decoder.ts"
 import { ExactNumber } from "../json/exact-number.ts"
 import { invalidValue } from "../validation/field-errors.ts"
 import { isJsonObject } from "../json/json-value.ts"

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { decodeObject } from "../decoding/decode.ts"
 import type { Cause } from "../errors.ts"
-import { e, f, message, type Message } from "../fields.ts"
+import { e, f, message } from "../fields.ts"
+import type { Message } from "../field-spec.ts"
 import { defineResource } from "../resource.ts"
 import { validateObject, validateObjectUpdate } from "./validate.ts"
 

@@ -1,6 +1,5 @@
 import { decodeMessage } from "../decoding/decode.ts"
-import type { FieldSpec, Type } from "../field-spec.ts"
-import type { Message } from "../fields.ts"
+import type { FieldSpec, Type, Message } from "../field-spec.ts"
 
 /**
  * Returns a copy of a value in which missing required fields have Go's zero values, so that rules that rely on the type

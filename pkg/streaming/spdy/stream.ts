@@ -1,15 +1,24 @@
 import { Duplex } from "node:stream"
-import type { SpdyConnection } from "./connection.ts"
 import { RST } from "./frames.ts"
 import type { SpdyHeaders } from "./headers.ts"
 
+/** The connection that carries a stream. */
+interface Carrier {
+  sendData(streamId: number, data: Buffer, fin: boolean, done: () => void): void
+  sendReset(streamId: number, status: number): void
+  /** Removes a stream that has ended on both sides. */
+  forget(stream: SpdyStream): void
+  /** Stops reading from the socket while the buffer of any stream is full. */
+  setFull(stream: SpdyStream, full: boolean): void
+}
+
 /**
  * One stream of a SPDY connection. `end()` closes this side only; reading ends when the peer closes its own.
- * `destroy()` resets.
+ * `destroy()` resets the stream.
  *
- *  It emits no errors: a reset by the peer and the end of the connection are ends of reading, and what is written
- *  afterwards is dropped. A sender that must know
- *  asks the connection's `closed`, or `gone`. */
+ * The stream emits no errors: after a reset by the peer and after the end of the connection, reading ends and what is
+ * written is dropped. A sender that must know awaits `gone`, or the connection's `closed`.
+ */
 export class SpdyStream extends Duplex {
   /**
    * Resolves when nobody will read what is written any more: the peer has reset the stream or the connection is over.
@@ -22,10 +31,10 @@ export class SpdyStream extends Duplex {
   #waiting: (() => void) | undefined
   #remoteEnded = false
 
-  readonly #connection: SpdyConnection
+  readonly #connection: Carrier
 
   constructor(
-    connection: SpdyConnection,
+    connection: Carrier,
     readonly id: number,
     readonly headers: SpdyHeaders,
   ) {

@@ -1,5 +1,4 @@
-import type { FieldSpec, Type } from "../../../pkg/apimachinery/field-spec.ts"
-import type { Message } from "../../../pkg/apimachinery/fields.ts"
+import type { FieldSpec, Type, Message } from "../../../pkg/apimachinery/field-spec.ts"
 
 /**
  * One change of an object: `path` is a JSON pointer, and `change` says what is there then. `-` takes it away, `+` adds

@@ -1,4 +1,5 @@
-import { LimitRange, type LimitRangeItem } from "../../../../pkg/api/core/v1/limitrange.ts"
+import { LimitRange } from "../../../../pkg/api/core/v1/limitrange.ts"
+import type { LimitRangeItem } from "../../../../pkg/api/core/v1/limitrangespec.ts"
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"

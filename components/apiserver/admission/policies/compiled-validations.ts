@@ -3,11 +3,11 @@ import {
   type CompiledExpression,
   type ExpressionScope,
 } from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
+import type { ValidatingAdmissionPolicy } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
 import type {
   AuditAnnotation,
   Validation,
-  ValidatingAdmissionPolicy,
-} from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
+} from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicyspec.ts"
 import { BOOL, NULL, STRING } from "../../../../pkg/cel/type.ts"
 import { compileVariables, type CompiledVariables } from "./evaluation.ts"
 

@@ -4,7 +4,7 @@ import {
   type CompiledExpression,
   type ExpressionScope,
 } from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
-import type { Variable } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicy.ts"
+import type { Variable } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicyspec.ts"
 import { DYN, type CelType } from "../../../../pkg/cel/type.ts"
 import { CelError, StructValue, type Value } from "../../../../pkg/cel/values.ts"
 

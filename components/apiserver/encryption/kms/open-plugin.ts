@@ -1,7 +1,7 @@
 import { openChannel } from "../../../../pkg/cri/channel.ts"
 import { parseDuration } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { KmsConfiguration } from "../configuration.ts"
-import type { EncryptionTools } from "../load.ts"
+import type { EncryptionTools } from "../encryption-tools.ts"
 import { building } from "../transformer.ts"
 import { KmsPlugin } from "./plugin.ts"
 

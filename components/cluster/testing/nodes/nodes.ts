@@ -12,7 +12,7 @@ import type { Driver } from "../time/driver.ts"
 import { SimulatedNode } from "./node.ts"
 import { PodsOfNodes } from "./node-informers.ts"
 import { nodeUser } from "../../clients.ts"
-import { nodeSpec, type NodeOptions, type NodeSpec } from "../options.ts"
+import { type NodeOptions, nodeSpec, type NodeSpec } from "../node-spec.ts"
 import type { Assembly } from "../assembly.ts"
 
 export interface NodesOptions {

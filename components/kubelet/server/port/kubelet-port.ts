@@ -14,9 +14,8 @@ import {
   peerCertificate,
   stopReceiving,
   type Certificates,
-  type ServerAnswer,
-  type ServerRequest,
 } from "../../../../pkg/runtime/listen.ts"
+import type { ServerAnswer, ServerRequest } from "../../../../pkg/runtime/server-request.ts"
 import { openFilesLimit } from "../../../../pkg/runtime/open-files.ts"
 import { passOn } from "../../../../pkg/runtime/pass-on.ts"
 import { UpgradeAnswer } from "../../../../pkg/runtime/upgrade-answer.ts"

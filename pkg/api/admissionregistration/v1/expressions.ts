@@ -1,6 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { internalFault, invalidValue } from "../../../apimachinery/validation/field-errors.ts"
-import { compile, type Program } from "../../../cel/compile.ts"
+import { compile } from "../../../cel/compile.ts"
+import type { Program } from "../../../cel/program.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import {
   AUTHORIZER,

@@ -5,7 +5,7 @@ import { JSON_PATCH_TYPE, OBJECT } from "../../../cel/mutation-types.ts"
 import { listOf, type CelType } from "../../../cel/type.ts"
 import { expressionFaults, VariableTypes, type ExpressionScope } from "./expressions.ts"
 import { paramKindFaults, type MatchResources } from "./matchresources.ts"
-import type { MutatingAdmissionPolicySpec, Mutation } from "./mutatingadmissionpolicy.ts"
+import type { MutatingAdmissionPolicySpec, Mutation } from "./mutatingadmissionpolicyspec.ts"
 import { constraintsFaults, failurePolicyFaults, variableFaults } from "./policy-validation.ts"
 import { conditionsFaults } from "./webhook.ts"
 

@@ -24,7 +24,7 @@ import type {
   Validation,
   ValidatingAdmissionPolicySpec,
   Variable,
-} from "./validatingadmissionpolicy.ts"
+} from "./validatingadmissionpolicyspec.ts"
 import { conditionsFaults } from "./webhook.ts"
 
 /** Source: validateValidatingAdmissionPolicySpec in pkg/apis/admissionregistration/validation. */

@@ -1,6 +1,6 @@
 import { isKnownFormat } from "../../../apimachinery/structural/formats.ts"
 import { someSchema } from "../../../apimachinery/structural/json-schema.ts"
-import type { CustomResourceDefinitionSpec } from "./customresourcedefinition.ts"
+import type { CustomResourceDefinitionSpec } from "./customresourcedefinitionspec.ts"
 import { hoisted } from "./validation/hoisted.ts"
 
 /**

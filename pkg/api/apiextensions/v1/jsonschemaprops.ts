@@ -1,4 +1,5 @@
-import { e, f, message, type Fields, type Message } from "../../../apimachinery/fields.ts"
+import { e, f, message } from "../../../apimachinery/fields.ts"
+import type { Fields, Message } from "../../../apimachinery/field-spec.ts"
 import type { JsonSchema } from "../../../apimachinery/structural/json-schema.ts"
 
 const PACKAGE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"

@@ -1,27 +1,12 @@
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
-import { DaemonSetUpdateStrategy } from "./strategies.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
 import { labelsText, selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
 import { firstTemplateGeneration, nextTemplateGeneration, withTemplateGeneration } from "./template-generation.ts"
 import { selectorIsFixed, validateDaemonSetSpec } from "./workload-validation.ts"
 import { collisionFaults } from "./status-validation.ts"
-
-export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is wanted on every node.", {
-  selector: f
-    .message(1, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
-    .required()
-    .pointer()
-    .ownRule(),
-  template: f.message(2, PodTemplateSpec, "What the pods look like.").required().ownRule(),
-  updateStrategy: f.message(3, DaemonSetUpdateStrategy, "How old pods are replaced.").always(),
-  minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
-  revisionHistoryLimit: f.int32(6, "How many old revisions are kept.").min(0).default(10).pointer(),
-})
-export interface DaemonSetSpec extends ObjectOf<typeof DaemonSetSpec> {}
+import { DaemonSetSpec } from "./daemonsetspec.ts"
 
 export const DaemonSetCondition = message("apps.v1.DaemonSetCondition", "One aspect of a daemon set's present state.", {
   type: f.string(1, "Name of the aspect.").printZero(),

@@ -1,41 +1,12 @@
 import { nameWarnings, templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
-import { DeploymentStrategy } from "./strategies.ts"
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabelSelector } from "../../../apimachinery/selectors/labels.ts"
-import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
 import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
 import { rollbackFaults, selectorIsFixed, validateDeploymentSpec } from "./workload-validation.ts"
 import { collisionFaults, replicaFaults } from "./status-validation.ts"
-
-export const DeploymentSpec = message(
-  "apps.v1.DeploymentSpec",
-  "Which pods are wanted, and how to get from one version to the next.",
-  {
-    replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
-    selector: f
-      .message(2, LabelSelector, "Which pods belong to it; must match the template's labels. Cannot be changed.")
-      .required()
-      .pointer()
-      .ownRule(),
-    template: f
-      .message(3, PodTemplateSpec, "What the pods look like; restartPolicy must be Always.")
-      .required()
-      .ownRule(),
-    strategy: f.message(4, DeploymentStrategy, "How old pods are replaced.").retainKeys().always(),
-    minReadySeconds: f.int32(5, "Seconds a pod must be ready to count as available.").min(0),
-    revisionHistoryLimit: f.int32(6, "How many old ReplicaSets are kept for a rollback.").min(0).default(10).pointer(),
-    paused: f.bool(7, "Whether changes of the template are held back."),
-    progressDeadlineSeconds: f
-      .int32(9, "Seconds without progress after which a rollout counts as failed.")
-      .min(0)
-      .default(600)
-      .pointer(),
-  },
-)
-export interface DeploymentSpec extends ObjectOf<typeof DeploymentSpec> {}
+import { DeploymentSpec } from "./deploymentspec.ts"
 
 export const DeploymentCondition = message(
   "apps.v1.DeploymentCondition",

@@ -1,24 +1,11 @@
 import { nameWarnings, templateWarnings } from "../../core/v1/podtemplate/template-warnings.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabelSelector } from "../../../apimachinery/selectors/labels.ts"
-import { LabelSelector } from "../../../apimachinery/meta.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
 import { selectorText, templateColumns } from "../../core/v1/podtemplate/template-columns.ts"
 import { selectorIsFixed, validateReplicaSetSpec } from "./workload-validation.ts"
 import { replicaFaults } from "./status-validation.ts"
-
-export const ReplicaSetSpec = message("apps.v1.ReplicaSetSpec", "How many pods of what kind to keep.", {
-  replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
-  minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
-  selector: f
-    .message(2, LabelSelector, "Which pods are counted; must match the template's labels. Cannot be changed.")
-    .required()
-    .pointer()
-    .ownRule(),
-  template: f.message(3, PodTemplateSpec, "What new pods look like.").always().ownRule(),
-})
-export interface ReplicaSetSpec extends ObjectOf<typeof ReplicaSetSpec> {}
+import { ReplicaSetSpec } from "./replicasetspec.ts"
 
 export const ReplicaSetCondition = message(
   "apps.v1.ReplicaSetCondition",

@@ -23,7 +23,7 @@ import {
   validateSelector,
   validateTemplate,
 } from "../../core/v1/podtemplate/template-validation.ts"
-import type { StatefulSetSpec } from "./statefulset.ts"
+import type { StatefulSetSpec } from "./statefulsetspec.ts"
 import { RollingUpdateStatefulSetStrategy, StatefulSetUpdateStrategy } from "./strategies.ts"
 
 /** Rules of stateful sets. Source: ValidateStatefulSetSpec in pkg/apis/apps/validation/validation.go. */

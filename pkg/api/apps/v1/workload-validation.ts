@@ -20,9 +20,9 @@ import {
   validateSelector,
   validateTemplate,
 } from "../../core/v1/podtemplate/template-validation.ts"
-import type { DaemonSetSpec } from "./daemonset.ts"
-import type { DeploymentSpec } from "./deployment.ts"
-import type { ReplicaSetSpec } from "./replicaset.ts"
+import type { DaemonSetSpec } from "./daemonsetspec.ts"
+import type { DeploymentSpec } from "./deploymentspec.ts"
+import type { ReplicaSetSpec } from "./replicasetspec.ts"
 import { DaemonSetUpdateStrategy, DeploymentStrategy } from "./strategies.ts"
 import { goForm, plainForm } from "../../../apimachinery/go/go-form.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"

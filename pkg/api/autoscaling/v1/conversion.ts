@@ -1,18 +1,19 @@
 import { decodeMessage } from "../../../apimachinery/decoding/decode.ts"
 import { DecodeError } from "../../../apimachinery/decoding/decoder-cursor.ts"
-import type { Message } from "../../../apimachinery/fields.ts"
+import type { Message } from "../../../apimachinery/field-spec.ts"
 import { plainForm } from "../../../apimachinery/go/go-form.ts"
 import { isJsonObject } from "../../../apimachinery/json/json-value.ts"
+import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { quantity } from "../../../apimachinery/scalars/quantity.ts"
 import {
   BEHAVIOR_ANNOTATION,
   CONDITIONS_ANNOTATION,
   CURRENT_METRICS_ANNOTATION,
-  DEFAULT_METRICS,
   METRICS_ANNOTATION,
   withoutConverted,
   type HorizontalPodAutoscaler as Autoscaler,
 } from "../v2/horizontalpodautoscaler.ts"
+import { DEFAULT_METRICS } from "../v2/horizontalpodautoscalerspec.ts"
 import { HorizontalPodAutoscalerCondition } from "../v2/metric-status.ts"
 import type * as V2Status from "../v2/metric-status.ts"
 import {
@@ -21,7 +22,7 @@ import {
   type MetricSpec as MetricSpecV2,
   type MetricTarget,
 } from "../v2/metrics.ts"
-import type { HorizontalPodAutoscaler } from "./horizontalpodautoscaler.ts"
+import type { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./horizontalpodautoscalerspec.ts"
 import { MetricSpec, MetricStatus } from "./metrics.ts"
 
 /**
@@ -29,8 +30,14 @@ import { MetricSpec, MetricStatus } from "./metrics.ts"
  * annotations there. Invalid annotations are ignored. Source: pkg/apis/autoscaling/v1/conversion.go.
  */
 
+/** An autoscaler in v1. */
+interface AutoscalerV1 extends KubeObject {
+  readonly spec: HorizontalPodAutoscalerSpec
+  readonly status: HorizontalPodAutoscalerStatus
+}
+
 /** Returns the autoscaler in v2. Without any metric it gets the default metric; its behavior gets no defaults here. */
-export function toV2(autoscaler: HorizontalPodAutoscaler): Autoscaler {
+export function toV2(autoscaler: AutoscalerV1): Autoscaler {
   const { metadata, spec, status } = autoscaler
   const annotations = metadata.annotations ?? {}
   const { targetCPUUtilizationPercentage: percentage, ...restOfSpec } = spec
@@ -62,7 +69,7 @@ export function toV2(autoscaler: HorizontalPodAutoscaler): Autoscaler {
 }
 
 /** Returns the autoscaler in v1. */
-export function fromV2({ metadata, spec, status }: Autoscaler): HorizontalPodAutoscaler {
+export function fromV2({ metadata, spec, status }: Autoscaler): AutoscalerV1 {
   const { metrics = [], behavior, ...restOfSpec } = spec
   const { currentMetrics, conditions = [], currentReplicas = 0, ...restOfStatus } = status
   const cpu = metrics.find(isCpu)?.resource?.target.averageUtilization

@@ -1,12 +1,16 @@
 import type { Column, KubeObject } from "../../../apimachinery/resource.ts"
-import type { HorizontalPodAutoscaler } from "./horizontalpodautoscaler.ts"
+import type { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./horizontalpodautoscalerspec.ts"
 import type { MetricStatus, MetricValueStatus } from "./metric-status.ts"
 import type { MetricSpec, MetricTarget } from "./metrics.ts"
 
+/** The parts of an autoscaler in v2 that its columns show. */
+interface AutoscalerView {
+  readonly spec: HorizontalPodAutoscalerSpec
+  readonly status: HorizontalPodAutoscalerStatus
+}
+
 /** The columns that every version shows. Source: printHorizontalPodAutoscaler in pkg/printers/internalversion. */
-export const autoscalerColumns = <T extends KubeObject>(
-  inV2: (object: T) => HorizontalPodAutoscaler,
-): readonly Column<T>[] => [
+export const autoscalerColumns = <T extends KubeObject>(inV2: (object: T) => AutoscalerView): readonly Column<T>[] => [
   {
     name: "Reference",
     type: "string",

@@ -12,7 +12,7 @@ import {
 import { isDNS1123Label, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { quantity } from "../../../apimachinery/scalars/quantity.ts"
 import { containerResourceNameFaults } from "../../core/v1/resource-names.ts"
-import type { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./horizontalpodautoscaler.ts"
+import type { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./horizontalpodautoscalerspec.ts"
 import {
   METRIC_TYPES,
   type ContainerResourceMetricSource,

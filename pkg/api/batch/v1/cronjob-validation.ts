@@ -3,7 +3,7 @@ import { invalidValue, notSupported } from "../../../apimachinery/validation/fie
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { parseZonedCron } from "../../../cron/schedule.ts"
 import { isTimeZone } from "../../../cron/zone.ts"
-import type { CronJobSpec } from "./cronjob.ts"
+import type { CronJobSpec } from "./cronjobspec.ts"
 import { validateJobSpec } from "./job-validation.ts"
 
 /** Rules of cron jobs. Source: validateCronJobSpec in pkg/apis/batch/validation/validation.go. */

@@ -4,7 +4,7 @@ import { invalidValue } from "../../../apimachinery/validation/field-errors.ts"
 import { goForm } from "../../../apimachinery/go/go-form.ts"
 import type { Container } from "../../core/v1/container/container.ts"
 import { PodSpec } from "../../core/v1/pod/podspec.ts"
-import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
+import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplatespec.ts"
 import { PodFailurePolicy, SuccessPolicy, type JobSpec, type JobStatus } from "./jobspec.ts"
 
 /** Checks which fields of a Job an update may change. Source: ValidateJobSpecUpdate in pkg/apis/batch/validation/validation.go. */

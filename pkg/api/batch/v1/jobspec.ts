@@ -1,6 +1,6 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { LabelSelector } from "../../../apimachinery/meta.ts"
-import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplate.ts"
+import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplatespec.ts"
 
 /** Source: k8s.io/api batch/v1/types.go. */
 

@@ -16,7 +16,11 @@ import { CertificateRequestError, readCertificateRequest } from "../../../pki/ce
 import { pemBlocks } from "../../../pki/pem.ts"
 import { KEY_USAGES } from "../../../pki/sign-request.ts"
 import { signerNameFaults } from "../../core/v1/signer-name.ts"
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from "./certificatesigningrequest.ts"
+import type {
+  CertificateSigningRequestCondition,
+  CertificateSigningRequestSpec,
+  CertificateSigningRequestStatus,
+} from "./certificatesigningrequestspec.ts"
 
 /** Source: pkg/apis/certificates/validation/validation.go. */
 
@@ -26,18 +30,21 @@ const DECISIONS = ["Approved", "Denied"]
 const FINAL = [...DECISIONS, "Failed"]
 const CONDITIONS = "status.conditions"
 
+/** The parts of a CertificateSigningRequest that its rules read. */
+interface RequestView {
+  readonly spec: CertificateSigningRequestSpec
+  readonly status: CertificateSigningRequestStatus
+}
+
 /** Rules of a request; of a changed one those that its spec, which cannot change, has passed before are left out. */
-export function requestFaults(
-  request: CertificateSigningRequest,
-  old: CertificateSigningRequest | undefined,
-): readonly Cause[] {
+export function requestFaults(request: RequestView, old: RequestView | undefined): readonly Cause[] {
   return [
     ...(request.spec === old?.spec ? NO_CAUSES : specFaults(request)),
     ...(request.status === old?.status ? NO_CAUSES : statusFaults(request)),
   ]
 }
 
-function specFaults({ spec }: CertificateSigningRequest): readonly Cause[] {
+function specFaults({ spec }: RequestView): readonly Cause[] {
   const { request = "", usages = [], signerName, expirationSeconds } = spec
   const causes: Cause[] = []
   const problem = requestProblem(request)
@@ -72,7 +79,7 @@ function requestProblem(request: string): string | undefined {
   }
 }
 
-function statusFaults({ status: { conditions = [], certificate = "" } }: CertificateSigningRequest): readonly Cause[] {
+function statusFaults({ status: { conditions = [], certificate = "" } }: RequestView): readonly Cause[] {
   const causes: Cause[] = []
   const again = repeated(conditions, ({ type }) => type)
   for (const [i, { type, status }] of conditions.entries()) {
@@ -107,8 +114,8 @@ function certificateProblem(certificate: string): string | undefined {
 
 /** Validates an update of the object, or of its `subresource`. */
 export function changeFaults(
-  { status }: CertificateSigningRequest,
-  { status: old }: CertificateSigningRequest,
+  { status }: RequestView,
+  { status: old }: RequestView,
   subresource: "status" | "approval" | undefined,
 ): readonly Cause[] {
   const causes: Cause[] = []

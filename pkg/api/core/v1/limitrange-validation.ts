@@ -11,7 +11,7 @@ import {
 } from "../../../apimachinery/validation/field-errors.ts"
 import { isQualifiedName } from "../../../apimachinery/validation/names.ts"
 import { compareQuantities, quantity, type Quantity } from "../../../apimachinery/scalars/quantity.ts"
-import type { LimitRangeItem } from "./limitrange.ts"
+import type { LimitRangeItem } from "./limitrangespec.ts"
 import { checked } from "./path-validation.ts"
 import { containerResourceNameFaults, mayOvercommit, resourceNameFaults } from "./resource-names.ts"
 

@@ -4,7 +4,7 @@ import { required } from "../../../apimachinery/validation/field-errors.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { fromLabels, type Labels } from "../../../apimachinery/selectors/labels.ts"
 import { defineResource, type KubeObject, type ObjectOfResource } from "../../../apimachinery/resource.ts"
-import { PodTemplateSpec } from "./podtemplate/podtemplate.ts"
+import { PodTemplateSpec } from "./podtemplate/podtemplatespec.ts"
 import { labelsText, templateColumns } from "./podtemplate/template-columns.ts"
 import {
   requiredSelector,

@@ -21,7 +21,7 @@ import {
 } from "../../../apimachinery/validation/names.ts"
 import { validateLabels } from "../../../apimachinery/validation/objectmeta.ts"
 import { endpointAddressFaults } from "../../core/v1/service/endpointaddress.ts"
-import type { Endpoint, EndpointPort, EndpointSlice } from "./endpointslice.ts"
+import type { Endpoint, EndpointPort } from "./endpoint.ts"
 
 /**
  * Rules of endpoint slices. Source: pkg/apis/discovery/validation/validation.go and
@@ -35,7 +35,11 @@ const MAX_HINTS = 8
 const MAX_TOPOLOGY = 16
 const HOSTNAME = "kubernetes.io/hostname"
 
-type Slice = Pick<EndpointSlice, "addressType" | "endpoints">
+/** The parts of an EndpointSlice that its rules read. */
+interface Slice {
+  readonly addressType: "IPv4" | "IPv6" | "FQDN"
+  readonly endpoints?: readonly Endpoint[] | null | undefined
+}
 
 /**
  * The v1 form has no labels of places to write; where these named the node before, the name of the node stays. Source:
@@ -62,7 +66,7 @@ export function endpointListFaults({ addressType, endpoints: given }: Slice): re
   return causes
 }
 
-function endpointFaults(endpoint: Endpoint, addressType: EndpointSlice["addressType"]): readonly Cause[] {
+function endpointFaults(endpoint: Endpoint, addressType: Slice["addressType"]): readonly Cause[] {
   const { addresses, hostname, nodeName, hints, deprecatedTopology: topology } = endpoint
   const causes: Cause[] = []
   if (addresses.length === 0) causes.push(required("addresses", "must contain at least 1 address"))

@@ -9,10 +9,10 @@ import {
   required,
   within,
 } from "../../../apimachinery/validation/field-errors.ts"
+import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { isDNS1123Label, isDNS1123Subdomain } from "../../../apimachinery/validation/names.ts"
 import { mandatorySchemaSpec } from "./bootstrap.ts"
-import type { FlowSchema } from "./flowschema.ts"
 import {
   FlowDistinguisherMethod,
   FlowSchemaSpec,
@@ -29,7 +29,13 @@ const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "
 const METHODS = ["ByNamespace", "ByUser"]
 const KINDS = ["Group", "ServiceAccount", "User"] as const
 
-export function flowSchemaFaults({ metadata: { name = "" }, spec }: FlowSchema): readonly Cause[] {
+/** The parts of a FlowSchema that its rules read. */
+interface SchemaView {
+  readonly metadata: ObjectMeta
+  readonly spec: FlowSchemaSpec
+}
+
+export function flowSchemaFaults({ metadata: { name = "" }, spec }: SchemaView): readonly Cause[] {
   const causes: Cause[] = []
   within(causes, specFaults(name, spec), "spec")
   const fixed = mandatorySchemaSpec(name)

@@ -7,9 +7,9 @@ import {
   required,
   within,
 } from "../../../apimachinery/validation/field-errors.ts"
+import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { mandatoryLevelSpec } from "./bootstrap.ts"
-import type { PriorityLevelConfiguration } from "./prioritylevelconfiguration.ts"
 import {
   PriorityLevelConfigurationSpec,
   type ExemptPriorityLevelConfiguration,
@@ -26,7 +26,13 @@ const MOST_QUEUES = 10_000_000
 /** Of the hash that deals the queues of a flow. Source: apiserver pkg/util/shufflesharding. */
 const MOST_HASH_BITS = 60
 
-export function priorityLevelFaults({ metadata, spec }: PriorityLevelConfiguration): readonly Cause[] {
+/** The parts of a PriorityLevelConfiguration that its rules read. */
+interface LevelView {
+  readonly metadata: ObjectMeta
+  readonly spec: PriorityLevelConfigurationSpec
+}
+
+export function priorityLevelFaults({ metadata, spec }: LevelView): readonly Cause[] {
   const { name = "", annotations = {} } = metadata
   const causes: Cause[] = []
   if (annotations[PRESERVE_ZERO] !== undefined)

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField, internalFault, invalidValue, tooLong } from "../../../apimachinery/validation/field-errors.ts"
-import { compile, type CompileOptions, type Program } from "../../../cel/compile.ts"
+import { compile } from "../../../cel/compile.ts"
+import type { CompileOptions, Program } from "../../../cel/program.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import { BOOL, DYN, formatType, mapOf, objectOf, QUANTITY, sameType, STRING, type CelType } from "../../../cel/type.ts"
 

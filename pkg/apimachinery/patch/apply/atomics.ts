@@ -1,5 +1,4 @@
-import type { FieldSpec, Type } from "../../field-spec.ts"
-import type { Message } from "../../fields.ts"
+import type { FieldSpec, Type, Message } from "../../field-spec.ts"
 import { isJsonObject } from "../../json/json-value.ts"
 import { itemsOf, membersOf, type JsonSchema } from "../../structural/json-schema.ts"
 

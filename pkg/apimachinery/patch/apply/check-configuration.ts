@@ -1,6 +1,5 @@
 import { ExactNumber } from "../../json/exact-number.ts"
-import type { FieldSpec, Scalar, Type } from "../../field-spec.ts"
-import type { Message } from "../../fields.ts"
+import type { FieldSpec, Scalar, Type, Message } from "../../field-spec.ts"
 import { GoValue } from "../../go/go-value.ts"
 import { goQuoted, goSyntax, goText, goType } from "../../go/go-text.ts"
 import { isJsonObject } from "../../json/json-value.ts"

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
+import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
+import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/servicespec.ts"
 import { IPAddress } from "../../../../../pkg/api/networking/v1/ipaddress.ts"
 import { ServiceCIDR } from "../../../../../pkg/api/networking/v1/servicecidr.ts"
 import type { Family } from "../../../../../pkg/apimachinery/addresses/cidr.ts"

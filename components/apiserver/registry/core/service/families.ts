@@ -2,7 +2,7 @@
  * The address families of a Service. Source: pkg/registry/core/service/storage/alloc.go initIPFamilyFields.
  */
 import { clusterIPFaults } from "../../../../../pkg/api/core/v1/service/service-validation.ts"
-import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
+import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/servicespec.ts"
 import { familyOf, type Family } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"

@@ -4,7 +4,8 @@
  * From the choice of a port to the commit of its Service a reservation holds it. Source:
  * pkg/registry/core/service/storage/alloc.go.
  */
-import { Service, type ServiceSpec } from "../../../../../pkg/api/core/v1/service/service.ts"
+import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
+import type { ServiceSpec } from "../../../../../pkg/api/core/v1/service/servicespec.ts"
 import type { Family } from "../../../../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError, invalid, type Cause } from "../../../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../../../pkg/apimachinery/validation/field-errors.ts"

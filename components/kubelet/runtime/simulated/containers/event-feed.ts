@@ -1,4 +1,4 @@
-import type { ContainerEvent } from "../../../../../pkg/cri/container-events.ts"
+import type { ContainerEvent } from "../../../../../pkg/cri/container-event.ts"
 import { Mailbox } from "../../../../../pkg/cri/mailbox.ts"
 
 /** Sends the events of containers to all that have subscribed to them. */

@@ -1,6 +1,7 @@
 import { fieldAt } from "../../../../apimachinery/structural/field-path.ts"
 import type { JsonSchema, ValidationRule } from "../../../../apimachinery/structural/json-schema.ts"
-import { compile, type Compiled, type Program, type Refused } from "../../../../cel/compile.ts"
+import { compile } from "../../../../cel/compile.ts"
+import type { Compiled, Program, Refused } from "../../../../cel/program.ts"
 import { typeOfSchema } from "../../../../cel/schema-type.ts"
 import { formatIssues } from "../../../../cel/syntax/issue.ts"
 import { BOOL, optionalOf, STRING, type CelType } from "../../../../cel/type.ts"

@@ -1,6 +1,6 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { atKey, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
-import type { CustomResourceDefinition } from "../customresourcedefinition.ts"
+import type { DefinitionView } from "./definition-view.ts"
 
 const ANNOTATION = "api-approved.kubernetes.io"
 
@@ -13,17 +13,14 @@ export type Approval = "missing" | "bypassed" | "approved" | "invalid"
  * Returns the state of a definition's approval according to its annotation. Source: apiextensions-apiserver
  * pkg/apihelpers.
  */
-export function approvalOf({ metadata }: CustomResourceDefinition): Approval {
+export function approvalOf({ metadata }: DefinitionView): Approval {
   const value = metadata.annotations?.[ANNOTATION] ?? ""
   if (value === "") return "missing"
   if (value.startsWith("unapproved")) return "bypassed"
   return /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#\s]+/.test(value) ? "approved" : "invalid"
 }
 
-export function approvalFaults(
-  definition: CustomResourceDefinition,
-  old: CustomResourceDefinition | undefined,
-): readonly Cause[] {
+export function approvalFaults(definition: DefinitionView, old: DefinitionView | undefined): readonly Cause[] {
   if (!isProtectedGroup(definition.spec.group)) return []
   const approval = approvalOf(definition)
   if (old !== undefined && approvalOf(old) === approval) return []

@@ -13,7 +13,7 @@ import {
 } from "../../../../apimachinery/validation/field-errors.ts"
 import { fieldAt } from "../../../../apimachinery/structural/field-path.ts"
 import { type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
-import type { CustomResourceColumnDefinition } from "../customresourcedefinition.ts"
+import type { CustomResourceColumnDefinition } from "../customresourcedefinitionspec.ts"
 import { simplePathFaults } from "./subresources.ts"
 
 const COLUMN_TYPES = ["boolean", "date", "integer", "number", "string"]

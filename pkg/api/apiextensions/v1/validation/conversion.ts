@@ -7,11 +7,8 @@ import {
   required,
 } from "../../../../apimachinery/validation/field-errors.ts"
 import { isDNS1035Label, isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionSpec,
-  WebhookClientConfig,
-} from "../customresourcedefinition.ts"
+import type { DefinitionView } from "./definition-view.ts"
+import type { CustomResourceDefinitionSpec, WebhookClientConfig } from "../customresourcedefinitionspec.ts"
 
 const UNDERSTOOD: readonly string[] = ["v1", "v1beta1"]
 const PATH = "spec.conversion"
@@ -19,7 +16,7 @@ const PATH = "spec.conversion"
 /** Returns the faults of the conversion between versions. */
 export function conversionFaults(
   { conversion }: CustomResourceDefinitionSpec,
-  old: CustomResourceDefinition | undefined,
+  old: DefinitionView | undefined,
 ): readonly Cause[] {
   if (conversion === undefined) return []
   const causes: Cause[] = []

@@ -3,11 +3,9 @@ import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, invalidValue, notSupported, required } from "../../../../apimachinery/validation/field-errors.ts"
 import { isDNS1035Label, isDNS1123Subdomain, oneProblem } from "../../../../apimachinery/validation/names.ts"
 import { someSchema, type JsonSchema } from "../../../../apimachinery/structural/json-schema.ts"
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionSpec,
-  CustomResourceDefinitionStatus,
-} from "../customresourcedefinition.ts"
+import type { DefinitionView } from "./definition-view.ts"
+import type { CustomResourceDefinitionStatus } from "../customresourcedefinitionstatus.ts"
+import type { CustomResourceDefinitionSpec } from "../customresourcedefinitionspec.ts"
 import { approvalFaults } from "./approval.ts"
 import { columnFaults, selectableFaults } from "./columns.ts"
 import { conversionFaults } from "./conversion.ts"
@@ -20,10 +18,7 @@ import { isUnchangedIn, validationFaults, versionFaults } from "./version.ts"
 /** Source of this file: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go. */
 
 /** Checks a definition; `old` is the one that an update replaces. */
-export function definitionFaults(
-  definition: CustomResourceDefinition,
-  old: CustomResourceDefinition | undefined,
-): readonly Cause[] {
+export function definitionFaults(definition: DefinitionView, old: DefinitionView | undefined): readonly Cause[] {
   // An unchanged spec is not validated again: most writes change the status only.
   if (old !== undefined && old.spec === definition.spec) return statusPart(definition)
   return [
@@ -43,7 +38,7 @@ export function definitionFaults(
   ]
 }
 
-const statusPart = (definition: CustomResourceDefinition): readonly Cause[] => [
+const statusPart = (definition: DefinitionView): readonly Cause[] => [
   ...statusFaults(definition.status),
   ...storedVersionFaults(definition),
 ]
@@ -51,7 +46,7 @@ const statusPart = (definition: CustomResourceDefinition): readonly Cause[] => [
 export const statusFaults = ({ acceptedNames }: CustomResourceDefinitionStatus): readonly Cause[] =>
   nameFaults(acceptedNames, "status.acceptedNames")
 
-function storedVersionFaults({ spec, status }: CustomResourceDefinition): readonly Cause[] {
+function storedVersionFaults({ spec, status }: DefinitionView): readonly Cause[] {
   const path = "status.storedVersions"
   const stored = status.storedVersions ?? []
   if (stored.length === 0) return [invalidValue(path, null, "must have at least one stored version")]
@@ -74,10 +69,10 @@ function storedVersionFaults({ spec, status }: CustomResourceDefinition): readon
   ]
 }
 
-export const isEstablished = ({ status }: CustomResourceDefinition): boolean =>
+export const isEstablished = ({ status }: DefinitionView): boolean =>
   status.conditions?.some((condition) => condition.type === "Established" && condition.status === "True") === true
 
-function immutableFaults({ spec }: CustomResourceDefinition, old: CustomResourceDefinition): readonly Cause[] {
+function immutableFaults({ spec }: DefinitionView, old: DefinitionView): readonly Cause[] {
   const causes: Cause[] = []
   const fixed = (field: string, value: string, before: string): void => {
     if (value !== before) causes.push(invalidValue(field, value, "field is immutable"))
@@ -91,7 +86,7 @@ function immutableFaults({ spec }: CustomResourceDefinition, old: CustomResource
   return causes
 }
 
-function specFaults(spec: CustomResourceDefinitionSpec, old: CustomResourceDefinition | undefined): readonly Cause[] {
+function specFaults(spec: CustomResourceDefinitionSpec, old: DefinitionView | undefined): readonly Cause[] {
   const causes: Cause[] = []
   const whole = hoisted(spec)
   const options = schemaOptions(old?.spec)

@@ -1,5 +1,5 @@
 import { deepEqual } from "../../../../apimachinery/json/equal.ts"
-import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from "../customresourcedefinition.ts"
+import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from "../customresourcedefinitionspec.ts"
 
 type Version = CustomResourceDefinitionVersion
 type PerVersion = Pick<Version, "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields">

@@ -5,10 +5,11 @@
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, invalidValue } from "../../../../apimachinery/validation/field-errors.ts"
 import { isDNS1035Label, oneProblem } from "../../../../apimachinery/validation/names.ts"
-import type { CustomResourceDefinition, CustomResourceDefinitionNames } from "../customresourcedefinition.ts"
+import type { DefinitionView } from "./definition-view.ts"
+import type { CustomResourceDefinitionNames } from "../customresourcedefinitionspec.ts"
 
 /** The name of a definition must be `<plural>.<group>`. */
-export function nameProblem({ metadata: { name = "" }, spec }: CustomResourceDefinition): readonly Cause[] {
+export function nameProblem({ metadata: { name = "" }, spec }: DefinitionView): readonly Cause[] {
   return name === `${spec.names.plural}.${spec.group}`
     ? []
     : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]

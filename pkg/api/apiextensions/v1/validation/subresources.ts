@@ -4,7 +4,7 @@
  */
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, invalidValue, required } from "../../../../apimachinery/validation/field-errors.ts"
-import type { CustomResourceDefinitionVersion } from "../customresourcedefinition.ts"
+import type { CustomResourceDefinitionVersion } from "../customresourcedefinitionspec.ts"
 
 export type Subresources = CustomResourceDefinitionVersion["subresources"]
 

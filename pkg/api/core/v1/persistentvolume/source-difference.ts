@@ -1,4 +1,4 @@
-import type { Message } from "../../../../apimachinery/fields.ts"
+import type { Message } from "../../../../apimachinery/field-spec.ts"
 import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import { unifiedDiff } from "../../../../apimachinery/go/unified-diff.ts"
 import { PersistentVolumeSpec, type PersistentVolumeSourceName } from "./persistentvolumespec.ts"

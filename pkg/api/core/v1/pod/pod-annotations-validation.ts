@@ -7,7 +7,7 @@ import {
   within,
 } from "../../../../apimachinery/validation/field-errors.ts"
 import type { PodSpec } from "./podspec.ts"
-import type { PodView } from "./pod-validation.ts"
+import type { PodView } from "./pod-view.ts"
 import { APPARMOR_PREFIX, apparmorFaults, SECCOMP_POD, SECCOMP_PREFIX, seccompFaults } from "./profile-annotations.ts"
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

@@ -5,7 +5,7 @@ import type { Container } from "../container/container.ts"
 import { MIRROR_ANNOTATION } from "./pod-annotations-validation.ts"
 import { isSidecar } from "./pod-columns.ts"
 import { qosClassOf } from "./pod-qos.ts"
-import type { PodView } from "./pod-validation.ts"
+import type { PodView } from "./pod-view.ts"
 import type { PodSpec } from "./podspec.ts"
 
 /**

@@ -1,26 +1,19 @@
 import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../../apimachinery/errors.ts"
 import { at, eachWithin, forbiddenField, within } from "../../../../apimachinery/validation/field-errors.ts"
-import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import type { Container } from "../container/container.ts"
 import { trimmedImage } from "../container/container-validation.ts"
 import { MIRROR_ANNOTATION } from "./pod-annotations-validation.ts"
-import type { PodSpec } from "./podspec.ts"
 import { validatePodSpec } from "./podspec-validation.ts"
-import type { PodStatus } from "./podstatus.ts"
 import { profileFaults } from "./profile-annotations.ts"
+import type { PodView } from "./pod-view.ts"
 
 /**
  * Rules of pods as such, and of their changes. Source: ValidatePodCreate, ValidatePodUpdate, ValidatePodStatusUpdate in
  * pkg/apis/core/validation/validation.go.
  */
-export interface PodView {
-  readonly metadata: ObjectMeta
-  readonly spec: PodSpec
-  readonly status: PodStatus
-}
 
-/** Rules of a pod's spec that hold at creation and at every change. */
+/** Returns the faults of a pod's spec, at its creation and at every change. */
 export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
   const { metadata, spec } = pod
   const causes: Cause[] = []

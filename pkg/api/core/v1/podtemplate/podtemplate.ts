@@ -1,16 +1,9 @@
 import { templateWarnings } from "./template-warnings.ts"
-import { f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
-import { ObjectMeta } from "../../../../apimachinery/meta.ts"
+import { f } from "../../../../apimachinery/fields.ts"
 import { defineResource, type ObjectOfResource } from "../../../../apimachinery/resource.ts"
-import { PodSpec } from "../pod/podspec.ts"
 import { containerImages, containerNames, labelsText } from "./template-columns.ts"
 import { validateTemplate } from "./template-validation.ts"
-
-export const PodTemplateSpec = message("core.v1.PodTemplateSpec", "What the pods of a controller look like.", {
-  metadata: f.message(1, ObjectMeta, "Labels and annotations of the pods.").always().ownRule(),
-  spec: f.message(2, PodSpec, "What the pods run.").always(),
-})
-export interface PodTemplateSpec extends ObjectOf<typeof PodTemplateSpec> {}
+import { PodTemplateSpec } from "./podtemplatespec.ts"
 
 export const PodTemplate = defineResource(
   {

@@ -17,7 +17,7 @@ import { validateAnnotations, validateLabels } from "../../../../apimachinery/va
 import { partFaults } from "../../../../apimachinery/validation/validate.ts"
 import { annotationFaults } from "../pod/pod-annotations-validation.ts"
 import { PodSpec } from "../pod/podspec.ts"
-import type { PodTemplateSpec } from "./podtemplate.ts"
+import type { PodTemplateSpec } from "./podtemplatespec.ts"
 import { validatePodSpec } from "../pod/podspec-validation.ts"
 import { profileFaults } from "../pod/profile-annotations.ts"
 

@@ -29,7 +29,8 @@ import {
 import { validateLabels } from "../../../../apimachinery/validation/objectmeta.ts"
 import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { endpointAddressFaults } from "./endpointaddress.ts"
-import type { LoadBalancerStatus, ServicePort, ServiceSpec } from "./service.ts"
+import type { LoadBalancerStatus } from "./loadbalancerstatus.ts"
+import { exposes, type ServicePort, type ServiceSpec } from "./servicespec.ts"
 
 export const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 export const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
@@ -39,7 +40,6 @@ const LONGEST_AFFINITY_SECONDS = 86400
 const DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"]
 const NO_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 
-export const exposes = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer"
 export const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean =>
   type === "LoadBalancer" && externalTrafficPolicy === "Local"
 const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.length === 1 && clusterIPs[0] === "None"

@@ -2,7 +2,7 @@ import { isIP } from "node:net"
 import { addressWarnings, rangeWarnings } from "../../../../apimachinery/addresses/address-warnings.ts"
 import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { TOPOLOGY_HINTS, TOPOLOGY_MODE } from "./service-validation.ts"
-import type { ServiceSpec } from "./service.ts"
+import type { ServiceSpec } from "./servicespec.ts"
 
 /** What is allowed, but does nothing. Source: pkg/api/service/warnings.go. */
 export function serviceWarnings({

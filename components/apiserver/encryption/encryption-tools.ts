@@ -1,0 +1,9 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+
+export interface EncryptionTools {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
