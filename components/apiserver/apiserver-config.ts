@@ -7,6 +7,7 @@ import type { Storage } from "../../pkg/storage/storage.ts"
 import type { FindExtensionServer, OwnExtension } from "./aggregator/extension-server.ts"
 import type { EncryptionConfig } from "./encryption/load.ts"
 import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
+import type { KubeletDialer } from "./kubelet-client/remote-kubelets.ts"
 import type { ListenAt } from "./listener.ts"
 import type { Pipeline } from "./request.ts"
 import type { ServingFiles } from "./serving.ts"
@@ -41,6 +42,11 @@ export interface ApiServerConfig {
   readonly auditLogPath?: string
   /** Connections to the kubelets, for logs, exec and the like. */
   readonly nodes: NodeConnectors
+  /**
+   * Returns the way to a kubelet on another machine through the tunnel that its agent has opened; undefined where there
+   * is none, and then the kubelet's address is dialled. Without it only kubelets in this process are reached.
+   */
+  readonly tunnelTo?: (node: string) => KubeletDialer | undefined
   /** The registry of metrics; one of its own unless given. */
   readonly metrics?: Registry
   /** Freezes objects, so that code that changes one in place throws. For tests. */

@@ -23,6 +23,7 @@ import { createAuthenticator } from "./authentication/authenticator.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
 import { keepLastUsed } from "./authentication/last-used.ts"
 import { createBootstrapTokens } from "./authentication/bootstrap-token.ts"
+import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
 import { createLegacyTokens } from "./authentication/legacy-token.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
@@ -48,7 +49,13 @@ import { secretsEncryptionPaths } from "./encryption/paths.ts"
 import { openStorage, type OpenedStorage } from "./open-storage.ts"
 import { keepCertificates } from "./renewal.ts"
 import { createServer, type Server } from "./server.ts"
-import { defaultAdvertiseAddress, frontProxyCertificates, openServingFiles, type ServingFiles } from "./serving.ts"
+import {
+  defaultAdvertiseAddress,
+  frontProxyCertificates,
+  kubeletClientCertificates,
+  openServingFiles,
+  type ServingFiles,
+} from "./serving.ts"
 import { inProcessTransport } from "./transport.ts"
 
 export interface ApiServer extends Component {
@@ -206,6 +213,15 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.disabledAdmission === undefined ? {} : { disabledAdmission: config.disabledAdmission }),
       ...(config.features === undefined ? {} : { features: config.features }),
     })
+    if (config.tunnelTo !== undefined)
+      config.nodes.findElsewhere(
+        remoteKubelets({
+          objects,
+          files: () => files ?? opened,
+          certificate: kubeletClientCertificates(() => clock.now()),
+          tunnelTo: config.tunnelTo,
+        }),
+      )
     const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
     const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })

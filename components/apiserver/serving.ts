@@ -13,12 +13,15 @@ import {
   type VerifyingKey,
 } from "../../pkg/jwt/signing-key.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
-import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import { openClusterPki, type ClusterPki, type LeafRequest } from "../../pkg/pki/cluster-pki.ts"
 import { renewalTime } from "../../pkg/pki/verify.ts"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 
 /** The common name in the certificates of the aggregator and other front proxies. */
 export const FRONT_PROXY = "system:auth-proxy"
+
+/** The user that the API server is for kubelets. A bootstrap binding gives it all of the kubelet's API. */
+export const KUBELET_CLIENT = "system:k3ts-kubelet-client"
 
 /** The server's own certificates, and the authorities it trusts. */
 export interface ServingFiles {
@@ -99,24 +102,39 @@ export function openServingFiles({
   }
 }
 
+/** Returns a certificate of a cluster's files. */
+export type CertificateIn = (files: Pick<ServingFiles, "pki">) => CertificatePair
+
 /**
- * Returns the front-proxy certificate for the files in use. It is made at its first use, and again when the files
- * change or less than a third of its life is left. `now` is in ms since 1970.
+ * Returns a certificate for the files in use. It is made at its first use, and again when the files change or less than
+ * a third of its life is left. `now` is in ms since 1970.
  */
-export function frontProxyCertificates(now: () => number): (files: Pick<ServingFiles, "pki">) => CertificatePair {
+function certificateInUse(now: () => number, request: LeafRequest): CertificateIn {
   let made: { readonly of: object; readonly pair: CertificatePair; readonly until: number } | undefined
   return (files) => {
     if (made?.of !== files || now() >= made.until) {
-      const pair = files.pki.leaf({
-        name: "client-auth-proxy",
-        authority: "request-header-ca",
-        subject: { commonName: FRONT_PROXY, organizations: [] },
-      })
+      const pair = files.pki.leaf(request)
       made = { of: files, pair, until: renewalTime(pair.certPem) }
     }
     return made.pair
   }
 }
+
+/** Returns the certificate by which extension API servers know that a request comes from the aggregator. */
+export const frontProxyCertificates = (now: () => number): CertificateIn =>
+  certificateInUse(now, {
+    name: "client-auth-proxy",
+    authority: "request-header-ca",
+    subject: { commonName: FRONT_PROXY, organizations: [] },
+  })
+
+/** Returns the certificate by which kubelets on other machines know the API server. */
+export const kubeletClientCertificates = (now: () => number): CertificateIn =>
+  certificateInUse(now, {
+    name: "client-kubelet",
+    authority: "client-ca",
+    subject: { commonName: KUBELET_CLIENT, organizations: [] },
+  })
 
 function tokenIn(path: string, random: Random): string {
   const known = readIfExists(path)?.trim()

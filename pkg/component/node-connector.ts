@@ -67,9 +67,10 @@ export interface NodeConnector {
 /** The connectors of the nodes that can be reached, by node name. */
 export class NodeConnectors {
   readonly #byNode = new Map<string, NodeConnector>()
+  #elsewhere: (node: string) => NodeConnector | undefined = () => undefined
 
   get(node: string): NodeConnector | undefined {
-    return this.#byNode.get(node)
+    return this.#byNode.get(node) ?? this.#elsewhere(node)
   }
 
   /** Gives what takes it away again, if it is still there. */
@@ -78,5 +79,10 @@ export class NodeConnectors {
     return () => {
       if (this.#byNode.get(node) === connector) this.#byNode.delete(node)
     }
+  }
+
+  /** `find` returns the way to a node whose kubelet is not in this process. */
+  findElsewhere(find: (node: string) => NodeConnector | undefined): void {
+    this.#elsewhere = find
   }
 }

@@ -3,6 +3,7 @@
  * serve it, and its half closes carry the
  *  end of stdin, which WebSocket v4 cannot. Source: apimachinery/pkg/util/httpstream/spdy/roundtripper.go. */
 import { connect as connectTcp, type Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import { connect as connectTls } from "node:tls"
 
 export interface DialOptions {
@@ -10,13 +11,15 @@ export interface DialOptions {
   readonly url: string
   /** Connect here instead of to the URL's host: the path of a unix socket. */
   readonly socketPath?: string
+  /** Opens the connection to speak over, instead of one to the URL's host. */
+  readonly connect?: () => Promise<Duplex>
   readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
 export interface Upgraded {
-  readonly socket: Socket
+  readonly socket: Duplex
   /** What came behind the answer. */
   readonly head: Buffer
   readonly protocol: string
@@ -41,19 +44,11 @@ const MAX_BODY = 64 * 1024
  * Asks `url` to speak SPDY with one of `protocols`, best first. Rejects with UpgradeRefused, or with the socket's
  * error.
  */
-export async function dialSpdy(
-  { url, socketPath, tls, headers = {}, signal }: DialOptions,
-  protocols: readonly string[],
-): Promise<Upgraded> {
+export async function dialSpdy(options: DialOptions, protocols: readonly string[]): Promise<Upgraded> {
+  const { url, headers = {}, signal } = options
   signal?.throwIfAborted()
-  const { protocol: scheme, hostname, host, port, pathname, search } = new URL(url)
-  const secure = scheme === "https:"
-  const target =
-    socketPath === undefined
-      ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) }
-      : { path: socketPath }
-  const socket: Socket = secure ? connectTls({ ...target, ...tls, ALPNProtocols: ["http/1.1"] }) : connectTcp(target)
-  socket.setNoDelay(true)
+  const { host, pathname, search } = new URL(url)
+  const socket = options.connect === undefined ? connectTo(options) : await options.connect()
   const onAbort = () => socket.destroy(signal?.reason as Error)
   signal?.addEventListener("abort", onAbort, { once: true })
   try {
@@ -70,7 +65,19 @@ export async function dialSpdy(
   }
 }
 
-function readAnswer(socket: Socket, oldest: string): Promise<Upgraded> {
+function connectTo({ url, socketPath, tls }: DialOptions): Socket {
+  const { protocol: scheme, hostname, port } = new URL(url)
+  const secure = scheme === "https:"
+  const target =
+    socketPath === undefined
+      ? { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) }
+      : { path: socketPath }
+  const socket: Socket = secure ? connectTls({ ...target, ...tls, ALPNProtocols: ["http/1.1"] }) : connectTcp(target)
+  socket.setNoDelay(true)
+  return socket
+}
+
+function readAnswer(socket: Duplex, oldest: string): Promise<Upgraded> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0)
     let answer: { status: number; headers: Map<string, string>; bodyAt: number } | undefined

@@ -339,6 +339,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
   { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
   { role: "system:k3ts-node-role", users: ["system:k3ts-node-role"] },
+  { role: "system:kubelet-api-admin", users: ["system:k3ts-kubelet-client"] },
   { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },

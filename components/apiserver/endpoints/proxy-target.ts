@@ -76,7 +76,7 @@ export async function nodeTarget(
 /** The order in which the addresses of a node are tried, which is that of k3s. */
 const ADDRESS_TYPES: readonly string[] = ["InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname"]
 
-function addressOf({ metadata, status: { addresses = [] } }: Node): string {
+export function addressOf({ metadata, status: { addresses = [] } }: Node): string {
   for (const type of ADDRESS_TYPES) {
     const found = addresses.find((one) => one.type === type)?.address
     if (found !== undefined && found !== "") return found
@@ -88,7 +88,7 @@ function addressOf({ metadata, status: { addresses = [] } }: Node): string {
  * Resolves an address and checks that the proxy may connect to it. A kubelet writes the addresses of its Node itself,
  * so they cannot be trusted.
  */
-async function proxyableAddress(host: string): Promise<string> {
+export async function proxyableAddress(host: string): Promise<string> {
   const addresses =
     parseAddress(host) === undefined
       ? await lookup(host, { all: true }).then(

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http"
 import { pipeline, type Duplex } from "node:stream"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { splice } from "../../../pkg/streaming/splice.ts"
 import type { Exchange, Upgrade } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
 import { headersToClient, headersToTarget } from "./proxy-headers.ts"
@@ -73,7 +74,7 @@ export function joinUpgrade(
       socket.write(headOf(incoming))
       if (first.length > 0) socket.write(first)
       if (head.length > 0) remote.write(head)
-      join(socket, remote, resolve)
+      void splice(socket, remote).then(resolve)
     })
     outgoing.end()
   })
@@ -84,19 +85,4 @@ function headOf({ rawHeaders }: IncomingMessage): string {
   const lines: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`)
   return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`
-}
-
-/** Copies both ways until one side ends; then the other side is ended too. */
-function join(socket: Duplex, remote: Duplex, done: () => void): void {
-  const over = () => {
-    remote.destroy()
-    socket.destroy()
-    done()
-  }
-  for (const side of [socket, remote]) {
-    side.once("close", over)
-    side.on("error", over)
-  }
-  socket.pipe(remote)
-  remote.pipe(socket)
 }

@@ -1,0 +1,173 @@
+/**
+ * A kubelet on another machine, as the API server reaches it: over the kubelet's own HTTPS paths, with the API server's
+ * certificate. Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …), pkg/kubelet/client.
+ */
+import { request, type IncomingMessage } from "node:http"
+import { Readable, type Duplex } from "node:stream"
+import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
+import type { LogOptions, NodeConnector, PodTarget } from "../../../pkg/component/node-connector.ts"
+import { UpgradeRefused } from "../../../pkg/streaming/dial.ts"
+import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.ts"
+import { connectPortForward } from "../../../pkg/streaming/port-forward-client.ts"
+import { connectRemoteCommand } from "../../../pkg/streaming/remote-command-client.ts"
+import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
+import { dialFailure } from "../http/dial-failure.ts"
+
+export interface KubeletClientOptions {
+  /** The kubelet's host and port, as they stand in URLs of error messages. */
+  readonly address: string
+  /** Opens a connection to the kubelet, which has shown that it is the right one. */
+  readonly connect: () => Promise<Duplex>
+}
+
+/** The longest error that is passed on, in bytes. Source: pkg/registry/core/pod/rest/log.go MaxTailLines … */
+const MOST_ERROR_BYTES = 64 * 1024
+
+/** Returns the connector of a kubelet on another machine. */
+export function kubeletClient({ address, connect }: KubeletClientOptions): NodeConnector {
+  const urlOf = (path: string, query: URLSearchParams): string => {
+    const text = query.toString()
+    return `https://${address}${path}${text === "" ? "" : `?${text}`}`
+  }
+
+  async function command(
+    kind: "exec" | "attach",
+    { namespace, name, uid }: PodTarget,
+    options: { readonly container: string; readonly command?: readonly string[]; readonly streams: CommandStreams },
+    accept: () => Promise<RemoteCommandSession | undefined>,
+  ): Promise<void> {
+    const { container, command: argv = [], streams } = options
+    const query = streamsQuery(streams)
+    for (const word of argv) query.append("command", word)
+    const url = urlOf(pathOf(kind, namespace, name, uid, container), query)
+    const client = await orDialError(connectRemoteCommand({ url, connect, streams }), address)
+    const session = await accept()
+    if (session === undefined) return client.close()
+    await joinRemoteCommand(session, client)
+  }
+
+  return {
+    async logs({ namespace, name }, options, signal) {
+      const url = urlOf(pathOf("containerLogs", namespace, name, options.container), logQuery(options))
+      const answer = await ask({ connect, url, method: "GET", signal }).catch((err: unknown) => {
+        throw new ApiError("InternalError", `Get ${JSON.stringify(url)}: ${reasonOf(err, address)}`)
+      })
+      if (answer.statusCode !== 200) throw await refusalOf(answer)
+      return answer
+    },
+    exec: (pod, options, accept) => command("exec", pod, options, accept),
+    attach: (pod, options, accept) => command("attach", pod, options, accept),
+    async portForward({ namespace, name, uid }, accept) {
+      const url = urlOf(pathOf("portForward", namespace, name, uid), new URLSearchParams())
+      const client = await orDialError(connectPortForward({ url, connect }), address)
+      const session = await accept()
+      if (session === undefined) return client.close()
+      await joinPortForward(session, client)
+    },
+    async proxy({ url, method, signal }) {
+      const { pathname, search } = new URL(url)
+      const answer = await ask({ connect, url: `https://${address}${pathname}${search}`, method, signal }).catch(
+        (err: unknown) => {
+          throw new ApiError("ServiceUnavailable", `error trying to reach service: ${reasonOf(err, address)}`)
+        },
+      )
+      return responseOf(answer)
+    },
+  }
+}
+
+const pathOf = (...segments: readonly string[]): string => segments.map((one) => `/${encodeURIComponent(one)}`).join("")
+
+/** Source: k8s.io/kubelet pkg/cri/streaming/remotecommand NewOptions. */
+function streamsQuery({ stdin, stdout, stderr, tty }: CommandStreams): URLSearchParams {
+  const on = Object.entries({ input: stdin, output: stdout, error: stderr, tty }).filter(([, is]) => is)
+  return new URLSearchParams(on.map(([name]) => [name, "1"]))
+}
+
+function logQuery({ container: _, follow, previous, timestamps, ...others }: LogOptions): URLSearchParams {
+  const on = Object.entries({ follow, previous, timestamps }).filter(([, is]) => is)
+  return new URLSearchParams([
+    ...on.map(([name]) => [name, "true"]),
+    ...Object.entries(others).map(([name, value]) => [name, String(value)]),
+  ])
+}
+
+interface Asked {
+  readonly connect: () => Promise<Duplex>
+  readonly url: string
+  readonly method: string
+  readonly signal: AbortSignal
+}
+
+async function ask({ connect, url, method, signal }: Asked): Promise<IncomingMessage> {
+  signal.throwIfAborted()
+  const socket = await connect()
+  const { host, pathname, search } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      asked.destroy()
+      socket.destroy()
+      reject(signal.reason as Error)
+    }
+    const asked = request({
+      method,
+      path: `${pathname}${search}`,
+      headers: { Host: host, Connection: "close" },
+      createConnection: () => socket,
+    })
+    asked.on("error", (err) => {
+      socket.destroy()
+      reject(err)
+    })
+    asked.once("response", (answer) => {
+      answer.once("close", () => {
+        signal.removeEventListener("abort", abort)
+        socket.destroy()
+      })
+      resolve(answer)
+    })
+    signal.addEventListener("abort", abort, { once: true })
+    asked.end()
+  })
+}
+
+function responseOf(answer: IncomingMessage): Response {
+  const fields = Object.entries(answer.headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  )
+  const body = Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>
+  return new Response(body, { status: answer.statusCode ?? 502, headers: fields })
+}
+
+/** The kubelet's refusal as the API server passes it on. Source: registry/generic/rest/response_checker.go. */
+async function refusalOf(answer: IncomingMessage): Promise<ApiError> {
+  const code = answer.statusCode ?? 500
+  let text = ""
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    text += chunk.toString("utf8")
+    if (text.length > MOST_ERROR_BYTES) break
+  }
+  return refused(code, text)
+}
+
+function refused(code: number, text: string): ApiError {
+  const message = text.slice(0, MOST_ERROR_BYTES).replace(/\n$/, "")
+  if (code === 400) return badRequest(message)
+  if (code === 404) return new ApiError("NotFound", message)
+  return new ApiError("InternalError", message, undefined, code < 400 || code === 500 ? {} : { code })
+}
+
+/** What keeps a stream from starting, in the words of upstream's proxy. */
+async function orDialError<T>(call: Promise<T>, address: string): Promise<T> {
+  try {
+    return await call
+  } catch (err) {
+    if (err instanceof UpgradeRefused) throw refused(err.status, err.body)
+    throw new ApiError("InternalError", `error dialing backend: ${reasonOf(err, address)}`, undefined, { cause: err })
+  }
+}
+
+function reasonOf(err: unknown, address: string): string {
+  const { code, message } = err as NodeJS.ErrnoException
+  return dialFailure(code, address) ?? message
+}

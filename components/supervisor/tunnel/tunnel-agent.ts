@@ -1,0 +1,131 @@
+/** The agent's end of a tunnel; see tunnels.ts for what is spoken on it. */
+import { connect } from "node:net"
+import type { Duplex } from "node:stream"
+import { sleep, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
+import type { Logger } from "../../../pkg/log/log.ts"
+import { splice } from "../../../pkg/streaming/splice.ts"
+import { readLines } from "./lines.ts"
+
+/** A connection that has left HTTP, and what came with it. */
+export interface UpgradedConnection {
+  readonly socket: Duplex
+  readonly head: Uint8Array
+}
+
+export interface TunnelAgentOptions {
+  /** Asks a server to turn a request for `path` into a raw connection, with the certificate of the node. */
+  readonly upgrade: (path: string, signal: AbortSignal) => Promise<UpgradedConnection>
+  /** The server, for the log. */
+  readonly server: string
+  /** The port of the kubelet on this machine. */
+  readonly kubeletPort: () => number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const TUNNEL_PATH = "/v1-k3ts/tunnel"
+/** The protocol that a request for a tunnel asks for. */
+export const TUNNEL_PROTOCOL = "k3ts-tunnel"
+
+const PING_MS = 20_000
+/** How long the server may be silent after a ping. */
+const SILENCE_MS = 10_000
+/** Waits between attempts: the first, doubled up to the last. */
+const FIRST_WAIT_MS = 250
+const LAST_WAIT_MS = 15_000
+/** Connections for the server at once. */
+const MOST_CONNECTIONS = 512
+
+/** Keeps a tunnel to one server open until it is stopped, whatever becomes of the server. */
+export class TunnelAgent {
+  readonly #options: TunnelAgentOptions
+  readonly #ending = new AbortController()
+  #connections = 0
+
+  constructor(options: TunnelAgentOptions) {
+    this.#options = options
+  }
+
+  /** Runs until `stop`. Never rejects. */
+  async run(): Promise<void> {
+    const { clock, log, server } = this.#options
+    const { signal } = this.#ending
+    let wait = FIRST_WAIT_MS
+    while (!signal.aborted) {
+      try {
+        const connection = await this.#options.upgrade(TUNNEL_PATH, signal)
+        log.debug("Opened the tunnel to a server", { server })
+        wait = FIRST_WAIT_MS
+        await this.#serve(connection)
+        if (!signal.aborted) log.info("The tunnel to a server has ended; opening another", { server })
+      } catch (err) {
+        if (!signal.aborted) log.debug("Cannot open the tunnel to a server; will retry", { server, err, waitMs: wait })
+      }
+      await sleep(clock, wait, signal).catch(() => undefined)
+      wait = Math.min(wait * 2, LAST_WAIT_MS)
+    }
+  }
+
+  stop(): void {
+    this.#ending.abort()
+  }
+
+  /** Resolves when the connection is closed, by either side. */
+  #serve({ socket, head }: UpgradedConnection): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#ending
+    const end = () => void socket.destroy()
+    signal.addEventListener("abort", end, { once: true })
+    let timer: Timer
+    const ping = (): void => {
+      socket.write("ping\n")
+      timer = clock.setTimeout(end, SILENCE_MS, "upkeep")
+    }
+    const pingLater = (): void => {
+      timer = clock.setTimeout(ping, PING_MS, "upkeep")
+    }
+    pingLater()
+    return new Promise((resolve) => {
+      socket.on("error", end)
+      socket.once("end", end)
+      socket.once("close", () => {
+        timer.cancel()
+        signal.removeEventListener("abort", end)
+        resolve()
+      })
+      readLines(socket, head, (line) => {
+        // Any line shows that the server is there.
+        timer.cancel()
+        pingLater()
+        const [, id] = /^dial ([0-9a-f]+)$/.exec(line) ?? []
+        if (id !== undefined) void this.#connect(id, socket)
+      })
+      if (signal.aborted) end()
+    })
+  }
+
+  /** Joins the kubelet with a connection to the server that has asked for it. */
+  async #connect(id: string, control: Duplex): Promise<void> {
+    const { upgrade, kubeletPort } = this.#options
+    const refuse = (reason: string) =>
+      void control.write(`failed ${id} ${reason.replaceAll(/\s+/g, " ").slice(0, 200)}\n`)
+    if (this.#connections >= MOST_CONNECTIONS) return refuse("the agent has too many connections")
+    this.#connections++
+    const kubelet = connect({ host: "127.0.0.1", port: kubeletPort(), allowHalfOpen: true })
+    kubelet.setNoDelay(true)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        kubelet.once("connect", resolve)
+        kubelet.once("error", reject)
+      })
+      const { socket, head } = await upgrade(`${TUNNEL_PATH}/${id}`, this.#ending.signal)
+      if (head.length > 0) kubelet.write(head)
+      await splice(kubelet, socket)
+    } catch (err) {
+      kubelet.destroy()
+      refuse(err instanceof Error ? err.message : String(err))
+    } finally {
+      this.#connections--
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, test } from "bun:test"
+import { once } from "node:events"
+import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { seededRandom } from "../../../pkg/clock/random.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import { silent } from "../../../pkg/log/log.ts"
+import { TUNNEL_PATH, TunnelAgent } from "./tunnel-agent.ts"
+import { Tunnels } from "./tunnels.ts"
+
+const servers: Server[] = []
+const agents: TunnelAgent[] = []
+afterEach(() => {
+  for (const agent of agents.splice(0)) agent.stop()
+  for (const server of servers.splice(0)) server.close()
+})
+
+async function listen(onConnection: (socket: Socket) => void): Promise<number> {
+  const server = createServer({ allowHalfOpen: true }, onConnection)
+  servers.push(server)
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  return (server.address() as AddressInfo).port
+}
+
+/** Two ends of one connection over loopback. */
+async function pair(): Promise<readonly [Socket, Socket]> {
+  const { promise, resolve } = Promise.withResolvers<Socket>()
+  const port = await listen(resolve)
+  const near = connect({ host: "127.0.0.1", port, allowHalfOpen: true })
+  return [near, await promise]
+}
+
+/** A server with the tunnel of the agent of `n1`, behind which is a kubelet that does `kubelet` with a connection. */
+async function startTunnel(kubelet: (socket: Socket) => void, { node = "n1" } = {}) {
+  const clock = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
+  const tunnels = new Tunnels({ clock, random: seededRandom(1) })
+  const kubeletPort = await listen(kubelet)
+  const opened: string[] = []
+  const ends: Socket[] = []
+  let reachable = true
+  const { promise: first, resolve: isOpen } = Promise.withResolvers<void>()
+  const agent = new TunnelAgent({
+    clock,
+    log: silent,
+    server: "test",
+    kubeletPort: () => kubeletPort,
+    async upgrade(path) {
+      if (!reachable) throw new Error("the server is away")
+      opened.push(path)
+      const [near, far] = await pair()
+      ends.push(far)
+      if (path === TUNNEL_PATH) {
+        tunnels.open(node, far, new Uint8Array())
+        isOpen()
+      } else if (!tunnels.connected(node, path.slice(TUNNEL_PATH.length + 1), far, new Uint8Array())) far.destroy()
+      return { socket: near, head: new Uint8Array() }
+    },
+  })
+  agents.push(agent)
+  void agent.run()
+  await first
+  return { tunnels, clock, opened, ends, agent, setReachable: (is: boolean) => void (reachable = is) }
+}
+
+/** Reads until the other side has ended. The socket stays open for writing. */
+function textOf(socket: Duplex): Promise<string> {
+  let text = ""
+  socket.on("data", (chunk: Buffer) => void (text += chunk.toString()))
+  return new Promise((resolve) => socket.once("end", () => resolve(text)))
+}
+
+describe("a connection through a tunnel", () => {
+  test("is one to the kubelet, half closes included, and many are open at once", async () => {
+    // given
+    const { tunnels } = await startTunnel((socket) => void textOf(socket).then((text) => socket.end(`got ${text}`)))
+    // when
+    const texts = await Promise.all(
+      ["one", "two", "three"].map(async (text) => {
+        const socket = await tunnels.to("n1")!()
+        socket.end(text)
+        return textOf(socket)
+      }),
+    )
+    // then
+    expect(texts).toEqual(["got one", "got two", "got three"])
+  })
+
+  test("that nobody reads holds up no other", async () => {
+    // given
+    const { tunnels } = await startTunnel((socket) => {
+      socket.on("error", () => undefined)
+      socket.once("data", (data) => {
+        if (data.toString() === "much") socket.write(Buffer.alloc(32 * 1024 * 1024))
+        else socket.end("little")
+      })
+    })
+    const stuck = await tunnels.to("n1")!()
+    stuck.pause()
+    stuck.write("much")
+    // when
+    const other = await tunnels.to("n1")!()
+    other.end("a")
+    // then
+    expect(await textOf(other)).toBe("little")
+    stuck.destroy()
+  })
+
+  test("ends with the side that is lost", async () => {
+    // given
+    const { promise: kubeletSide, resolve } = Promise.withResolvers<Socket>()
+    const { tunnels } = await startTunnel(resolve)
+    const socket = await tunnels.to("n1")!()
+    const ended = textOf(await kubeletSide)
+    // when
+    socket.destroy()
+    // then
+    await ended
+  })
+
+  test("is refused in the agent's words when the kubelet is away", async () => {
+    // given
+    const { tunnels } = await startTunnel(() => undefined)
+    servers[0]!.close()
+    // then
+    const opened = tunnels.to("n1")!()
+    expect(await opened.catch((err: Error) => err.message)).toMatch(/ECONNREFUSED|Failed to connect/i)
+  })
+
+  test("is given up after 10 s when the agent does not answer", async () => {
+    // given
+    const clock = new VirtualClock(0)
+    const tunnels = new Tunnels({ clock, random: seededRandom(1) })
+    const [near, far] = await pair()
+    tunnels.open("n1", far, new Uint8Array())
+    const opened = tunnels.to("n1")!().catch((err: Error) => err.message)
+    // when
+    await clock.advance(10_000)
+    // then
+    expect(await opened).toBe("the agent of n1 does not answer")
+    near.destroy()
+  })
+})
+
+describe("a tunnel", () => {
+  test("is of its node only: another node cannot take a connection that was asked of it", async () => {
+    // given
+    const clock = new VirtualClock(0)
+    const tunnels = new Tunnels({ clock, random: seededRandom(1) })
+    const [near, far] = await pair()
+    tunnels.open("n1", far, new Uint8Array())
+    const line = once(near, "data") as Promise<[Buffer]>
+    const opened = tunnels.to("n1")!()
+    const id = (await line)[0].toString().trim().replace("dial ", "")
+    const [, stolen] = await pair()
+    // then
+    expect(tunnels.connected("n2", id, stolen, new Uint8Array())).toBe(false)
+    expect(tunnels.connected("n1", "0".repeat(32), stolen, new Uint8Array())).toBe(false)
+    expect(tunnels.to("n2")).toBeUndefined()
+    // when
+    const [, right] = await pair()
+    expect(tunnels.connected("n1", id, right, new Uint8Array())).toBe(true)
+    // then
+    expect(await opened).toBe(right)
+    near.destroy()
+  })
+
+  test("is opened again after it was lost, and what waited for it is told", async () => {
+    // given
+    const { tunnels, clock, opened, ends, setReachable } = await startTunnel(() => undefined)
+    setReachable(false)
+    // when
+    ends[0]!.destroy()
+    await once(ends[0]!, "close")
+    // then
+    expect(tunnels.nodes).toEqual([])
+    // when
+    setReachable(true)
+    while (tunnels.nodes.length === 0) await clock.advance(15_000)
+    // then
+    expect(opened).toEqual([TUNNEL_PATH, TUNNEL_PATH])
+  })
+
+  test("that is silent for a minute counts as lost", async () => {
+    // given
+    const clock = new VirtualClock(0)
+    const tunnels = new Tunnels({ clock, random: seededRandom(1) })
+    const [near, far] = await pair()
+    tunnels.open("n1", far, new Uint8Array())
+    // when
+    await clock.advance(61_000)
+    // then
+    expect(tunnels.to("n1")).toBeUndefined()
+    near.destroy()
+  })
+
+  test("takes the place of the one that the agent had before", async () => {
+    // given
+    const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
+    const [[, first], [, second]] = [await pair(), await pair()]
+    tunnels.open("n1", first, new Uint8Array())
+    // when
+    tunnels.open("n1", second, new Uint8Array())
+    await once(first, "close")
+    // then
+    expect(tunnels.to("n1")).toBeDefined()
+    second.destroy()
+  })
+
+  test("ends at a line that has no end", async () => {
+    // given
+    const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
+    const [near, far] = await pair()
+    tunnels.open("n1", far, new Uint8Array())
+    near.on("error", () => undefined)
+    // when
+    near.write("x".repeat(100_000))
+    // then
+    await once(far, "close")
+    expect(tunnels.nodes).toEqual([])
+  })
+})

@@ -1,0 +1,131 @@
+/**
+ * The server's end of tunnels. An agent keeps one connection open, on which the server asks for connections to the
+ * agent's kubelet; for each one the agent opens another connection to the server, whose bytes are then the kubelet's.
+ * So nothing needs to reach the agent from outside, and a connection that nobody reads holds up no other. k3s does the
+ * same with rancher/remotedialer, over one WebSocket.
+ *
+ * The lines on the first connection: `dial <id>` from the server; `failed <id> <reason>` and `ping` from the agent,
+ * and `pong` in answer.
+ */
+import type { Duplex } from "node:stream"
+import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import { readLines } from "./lines.ts"
+
+/** How long an agent may take to open a connection. */
+const DIAL_MS = 10_000
+/** Connections to one agent that are being opened at once. */
+const MOST_PENDING = 256
+/** An agent sends a ping more often than this, or its tunnel is taken for lost. */
+const SILENCE_MS = 60_000
+
+interface Tunnel {
+  readonly socket: Duplex
+  /** When the agent was last heard, in milliseconds of the monotonic clock. */
+  heard: number
+}
+
+interface Pending {
+  readonly node: string
+  readonly timer: Timer
+  resolve(socket: Duplex): void
+  reject(err: Error): void
+}
+
+export class Tunnels {
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #byNode = new Map<string, Tunnel>()
+  readonly #pending = new Map<string, Pending>()
+
+  constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** The nodes whose agent has opened a tunnel to this server. */
+  get nodes(): readonly string[] {
+    return [...this.#byNode.keys()]
+  }
+
+  /** Takes the first connection of an agent, whose certificate has named the node. Ends the one it had before. */
+  open(node: string, socket: Duplex, head: Uint8Array): void {
+    this.#byNode.get(node)?.socket.destroy()
+    const tunnel: Tunnel = { socket, heard: this.#clock.monotonic() }
+    this.#byNode.set(node, tunnel)
+    socket.on("error", () => socket.destroy()) // the agent sees the same, and comes again
+    socket.once("close", () => this.#close(node, tunnel))
+    socket.once("end", () => socket.destroy())
+    readLines(socket, head, (line) => {
+      tunnel.heard = this.#clock.monotonic()
+      if (line === "ping") return void socket.write("pong\n")
+      const [, id = "", reason = ""] = /^failed (\S+) (.*)$/.exec(line) ?? []
+      const pending = this.#pending.get(id)
+      if (pending?.node === node) pending.reject(new Error(reason))
+    })
+  }
+
+  /** Takes a connection that the agent of a node has opened for `id`. Returns false when nobody waits for it. */
+  connected(node: string, id: string, socket: Duplex, head: Uint8Array): boolean {
+    const pending = this.#pending.get(id)
+    if (pending?.node !== node) return false
+    if (head.length > 0) socket.unshift(Buffer.from(head))
+    pending.resolve(socket)
+    return true
+  }
+
+  /** Returns how connections to the kubelet of a node are opened; undefined when it has no tunnel. */
+  to(node: string): (() => Promise<Duplex>) | undefined {
+    const tunnel = this.#byNode.get(node)
+    if (tunnel === undefined) return undefined
+    if (this.#clock.monotonic() - tunnel.heard > SILENCE_MS) {
+      tunnel.socket.destroy()
+      return undefined
+    }
+    return () => this.#dial(node, tunnel)
+  }
+
+  /** Ends all tunnels. */
+  stop(): void {
+    for (const { socket } of this.#byNode.values()) socket.destroy()
+  }
+
+  #dial(node: string, { socket }: Tunnel): Promise<Duplex> {
+    let underWay = 0
+    for (const pending of this.#pending.values()) if (pending.node === node) underWay++
+    if (underWay >= MOST_PENDING)
+      return Promise.reject(new Error(`${underWay} connections to the agent of ${node} are being opened already`))
+    const id = Buffer.from(this.#random.bytes(16)).toString("hex")
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        timer.cancel()
+        this.#pending.delete(id)
+      }
+      const fail = (err: Error): void => {
+        settle()
+        reject(err)
+      }
+      const timer = this.#clock.setTimeout(
+        () => fail(Object.assign(new Error(`the agent of ${node} does not answer`), { code: "ETIMEDOUT" })),
+        DIAL_MS,
+      )
+      this.#pending.set(id, {
+        node,
+        timer,
+        resolve(connection) {
+          settle()
+          resolve(connection)
+        },
+        reject: fail,
+      })
+      socket.write(`dial ${id}\n`)
+    })
+  }
+
+  #close(node: string, tunnel: Tunnel): void {
+    if (this.#byNode.get(node) !== tunnel) return
+    this.#byNode.delete(node)
+    for (const pending of [...this.#pending.values()])
+      if (pending.node === node) pending.reject(new Error(`the agent of ${node} has closed its tunnel`))
+  }
+}
