@@ -68,6 +68,8 @@ export class SqliteStorage extends LogStorage {
   readonly #history: SqliteHistory
   readonly #acknowledged: AcknowledgedFile
   readonly #values: SqliteValues
+  /** Whether some live object was not read as JSON at open: it is encrypted on the disk, or is to be. */
+  readonly #someUnopened: boolean
   /** Revision of the newest row that is part of the log's chain. */
   #linked: number
   /** The number of objects, and the sum of their revisions. Each row records both. */
@@ -99,6 +101,7 @@ export class SqliteStorage extends LogStorage {
       this.#objects = state.objects
       this.#revisions = state.revisions
       this.#live = new LiveList(db, state)
+      this.#someUnopened = state.rows.some(([, , , , , , , , value]) => !this.#values.isPlain(value))
       const objects = state.rows.map((row) => this.#stored(row))
       const seldomRead = objects.filter((stored) => stored.seldomRead)
       const others = objects.filter((stored) => !stored.seldomRead)
@@ -162,7 +165,9 @@ export class SqliteStorage extends LogStorage {
    * would now be written otherwise; what could not be decrypted is tried again whenever it is asked for.
    */
   openSealed(): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
-    return this.#values.openAll(this.live.startingWith("").filter((stored) => !stored.seldomRead))
+    // Listing all live keys sorts them, which a start without encryption need not pay for.
+    const unopened = this.#someUnopened ? this.live.startingWith("").filter((stored) => !stored.seldomRead) : []
+    return this.#values.openAll(unopened)
   }
 
   /** The encrypted values on the disk, in steps of a few. */
