@@ -56,7 +56,7 @@ export class Family<Child> {
   }
   /** The series with these label values, in the order of the labels. Hold on to it where it is used often. */
   with(...values: readonly string[]): Child {
-    const key = values.join("\0")
+    const key = keyOf(values)
     const known = this.children.get(key)
     if (known !== undefined) return known.child
     const child = this.make()
@@ -70,9 +70,12 @@ export class Family<Child> {
   }
   /** Forgets a series, for instance of an object that is gone. */
   remove(...values: readonly string[]): void {
-    this.children.delete(values.join("\0"))
+    this.children.delete(keyOf(values))
   }
 }
+
+/** Most families have one label, for which nothing has to be joined. */
+const keyOf = (values: readonly string[]): string => (values.length === 1 ? values[0]! : values.join("\0"))
 
 type Kind = "counter" | "gauge" | "histogram"
 

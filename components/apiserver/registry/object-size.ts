@@ -52,6 +52,10 @@ function roomBeside(value: unknown, room: number): number {
   let left = room - MOST_BYTES_AROUND
   if (typeof value === "string") return left - value.length * MOST_BYTES_A_CHARACTER
   if (typeof value !== "object" || value === null) return left
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && left >= 0; i++) left = roomBeside(value[i], left)
+    return left
+  }
   for (const key in value) {
     if (left < 0) break
     const member = (value as Readonly<Record<string, unknown>>)[key]

@@ -1,22 +1,23 @@
 import type { PodFiles } from "../../runtime.ts"
 import type { OpenFile } from "../../open-file.ts"
 
-/** A file. Another file that gets its name is another object. */
-interface MemoryFile {
+/** A file that was opened. Another file that gets its name is another object. */
+interface OpenedFile {
   text: string
 }
 
-/**
- * The entries of a folder: names, and at the same index what they name. These are lists, since there are very many
- * folders and most have two or three entries.
- */
-interface Folder {
-  readonly names: string[]
-  readonly entries: (Folder | MemoryFile)[]
-}
+/** What a name stands for. A file is only its text until it is opened, since there are very many. */
+type Entry = Folder | OpenedFile | string
 
-const isFolder = (entry: Folder | MemoryFile): entry is Folder => "names" in entry
-const newFolder = (): Folder => ({ names: [], entries: [] })
+/**
+ * A folder: each name, followed by its entry. It is one list, since there are very many folders and most have two or
+ * three entries.
+ */
+interface Folder extends Array<Entry> {}
+
+const isFolder = (entry: Entry | undefined): entry is Folder => Array.isArray(entry)
+const textOf = (file: OpenedFile | string): string => (typeof file === "string" ? file : file.text)
+const namesIn = (folder: Folder): readonly string[] => folder.filter((_, i) => i % 2 === 0) as string[]
 
 /**
  * Names of entries are shared, since the folders of most pods have the same names. The set is emptied when it is full.
@@ -25,7 +26,7 @@ const MOST_NAMES = 256
 
 /** The files of one simulated node, as a tree. A map by full path took a fifth of the memory that a pod needs. */
 export class MemoryFiles implements PodFiles {
-  readonly #root = newFolder()
+  readonly #root: Folder = []
   readonly #names = new Map<string, string>()
   readonly #watchers = new Map<string, Set<() => void>>()
 
@@ -45,7 +46,7 @@ export class MemoryFiles implements PodFiles {
   }
 
   async list(path: string): Promise<readonly string[]> {
-    return [...(this.#folder(path)?.names ?? [])]
+    return namesIn(this.#folder(path) ?? [])
   }
 
   async size(path: string): Promise<number | undefined> {
@@ -67,12 +68,12 @@ export class MemoryFiles implements PodFiles {
   }
 
   async open(path: string): Promise<OpenFile | undefined> {
-    const file = this.#file(path)
+    const file = this.#opened(path)
     if (file === undefined) return undefined
     return {
       read: async (offset, length) => Buffer.from(file.text).subarray(offset, offset + length),
       size: async () => Buffer.byteLength(file.text),
-      isCurrent: async () => this.#file(path) === file,
+      isCurrent: async () => this.#find(path) === file,
       close: async () => {},
     }
   }
@@ -93,13 +94,14 @@ export class MemoryFiles implements PodFiles {
   }
 
   get(path: string): string | undefined {
-    return this.#file(path)?.text
+    const found = this.#find(path)
+    return found === undefined || isFolder(found) ? undefined : textOf(found)
   }
 
   put(path: string, text: string): void {
-    const file = this.#file(path)
-    if (file !== undefined) file.text = text
-    else this.#enter(path, { text })
+    const found = this.#find(path)
+    if (found !== undefined && !isFolder(found) && typeof found !== "string") found.text = text
+    else this.#enter(path, text)
     this.#changed(path)
   }
 
@@ -117,35 +119,40 @@ export class MemoryFiles implements PodFiles {
 
   /** Returns the files below a folder, by their path relative to it. */
   below(folder: string): readonly string[] {
-    const filesIn = ({ names, entries }: Folder): readonly string[] =>
-      entries.flatMap((entry, i) =>
-        isFolder(entry) ? filesIn(entry).map((path) => `${names[i]!}/${path}`) : [names[i]!],
-      )
+    const filesIn = (folder: Folder): readonly string[] =>
+      namesIn(folder).flatMap((name, i) => {
+        const entry = folder[2 * i + 1]
+        return isFolder(entry) ? filesIn(entry).map((path) => `${name}/${path}`) : [name]
+      })
     const found = this.#folder(folder)
     return found === undefined ? [] : filesIn(found)
   }
 
-  #find(path: string): Folder | MemoryFile | undefined {
-    let found: Folder | MemoryFile = this.#root
+  #find(path: string): Entry | undefined {
+    let found: Entry = this.#root
     for (let start = path.startsWith("/") ? 1 : 0; ;) {
       if (!isFolder(found)) return undefined
       const end = path.indexOf("/", start)
       const at = placeOf(found, end < 0 ? path.slice(start) : path.slice(start, end))
       if (at < 0) return undefined
-      found = found.entries[at]!
+      found = found[at + 1]!
       if (end < 0) return found
       start = end + 1
     }
   }
 
-  #file(path: string): MemoryFile | undefined {
+  #opened(path: string): OpenedFile | undefined {
     const found = this.#find(path)
-    return found === undefined || isFolder(found) ? undefined : found
+    if (found === undefined || isFolder(found)) return undefined
+    if (typeof found !== "string") return found
+    const file = { text: found }
+    this.#enter(path, file)
+    return file
   }
 
   #folder(path: string): Folder | undefined {
     const found = this.#find(path)
-    return found !== undefined && isFolder(found) ? found : undefined
+    return isFolder(found) ? found : undefined
   }
 
   #rename(from: string, to: string): boolean {
@@ -153,7 +160,7 @@ export class MemoryFiles implements PodFiles {
     if (found === undefined) return false
     if (isFolder(found)) {
       this.#makeFolder(to)
-      for (const name of [...found.names]) this.#rename(`${from}/${name}`, `${to}/${name}`)
+      for (const name of namesIn(found)) this.#rename(`${from}/${name}`, `${to}/${name}`)
       this.#remove(from)
       return true
     }
@@ -172,9 +179,13 @@ export class MemoryFiles implements PodFiles {
       if (end > start) {
         const name = path.slice(start, end)
         const at = placeOf(folder, name)
-        const there = folder.entries[at]
-        if (there !== undefined && isFolder(there)) folder = there
-        else folder = put(folder, at, this.#kept(name), newFolder())
+        const there = folder[at + 1]
+        if (at >= 0 && isFolder(there)) folder = there
+        else {
+          const made: Folder = []
+          this.#put(folder, at, name, made)
+          folder = made
+        }
       }
       start = end + 1
     }
@@ -182,11 +193,17 @@ export class MemoryFiles implements PodFiles {
   }
 
   /** Puts a file into its folder, and replaces one that has its name. */
-  #enter(path: string, file: MemoryFile): void {
+  #enter(path: string, file: OpenedFile | string): void {
     const slash = path.lastIndexOf("/")
     const folder = this.#makeFolder(path.slice(0, Math.max(slash, 0)))
     const name = path.slice(slash + 1)
-    put(folder, placeOf(folder, name), this.#kept(name), file)
+    this.#put(folder, placeOf(folder, name), name, file)
+  }
+
+  /** Replaces the entry whose name is at index `at` of the folder; appends name and entry when that is -1. */
+  #put(folder: Folder, at: number, name: string, entry: Entry): void {
+    if (at >= 0) folder[at + 1] = entry
+    else folder.push(this.#kept(name), entry)
   }
 
   /** Returns a copy of the name: a slice of the path would keep the whole path in memory. */
@@ -204,17 +221,15 @@ export class MemoryFiles implements PodFiles {
     const found = this.#find(path)
     if (found === undefined) return
     const slash = path.lastIndexOf("/")
-    const { names, entries } = slash <= 0 ? this.#root : this.#folder(path.slice(0, slash))!
-    const at = names.indexOf(path.slice(slash + 1))
-    names.splice(at, 1)
-    entries.splice(at, 1)
+    const folder = slash <= 0 ? this.#root : this.#folder(path.slice(0, slash))!
+    folder.splice(placeOf(folder, path.slice(slash + 1)), 2)
     this.#gone(found, path)
   }
 
   /** Calls the watchers of a removed entry, after those of all entries below it. */
-  #gone(entry: Folder | MemoryFile, path: string): void {
+  #gone(entry: Entry, path: string): void {
     if (this.#watchers.size === 0) return
-    if (isFolder(entry)) entry.entries.forEach((inner, i) => this.#gone(inner, `${path}/${entry.names[i]!}`))
+    if (isFolder(entry)) namesIn(entry).forEach((name, i) => this.#gone(entry[2 * i + 1]!, `${path}/${name}`))
     this.#changed(path)
   }
 
@@ -224,14 +239,7 @@ export class MemoryFiles implements PodFiles {
 }
 
 /** Returns the index of a name in its folder, or -1. Searches from the end, since most calls are for the newest pod. */
-const placeOf = ({ names }: Folder, name: string): number => names.lastIndexOf(name)
-
-/** Replaces the entry at index `at`; appends it when that is -1. */
-function put<E extends Folder | MemoryFile>({ names, entries }: Folder, at: number, name: string, entry: E): E {
-  if (at >= 0) entries[at] = entry
-  else {
-    names.push(name)
-    entries.push(entry)
-  }
-  return entry
+function placeOf(folder: Folder, name: string): number {
+  for (let i = folder.length - 2; i >= 0; i -= 2) if (folder[i] === name) return i
+  return -1
 }
