@@ -124,12 +124,15 @@ export function keepAuthenticationConfig(options: KeepOptions): () => void {
     })
   }
 
-  const unsubscribe = storage.subscribe((events) => {
-    const change = events.findLast((event) => event.key === key)
-    if (change === undefined || timer !== undefined || isRight()) return
-    const wait = change.type === "delete" ? 0 : ENSURE_MS - ((clock.monotonic() - began) % ENSURE_MS)
-    timer = clock.setTimeout(ensure, wait)
-  })
+  const unsubscribe = storage.subscribe(
+    (events) => {
+      const change = events.findLast((event) => event.key === key)
+      if (change === undefined || timer !== undefined || isRight()) return
+      const wait = change.type === "delete" ? 0 : ENSURE_MS - ((clock.monotonic() - began) % ENSURE_MS)
+      timer = clock.setTimeout(ensure, wait)
+    },
+    [key],
+  )
   return () => {
     unsubscribe()
     timer?.cancel()

@@ -138,6 +138,31 @@ describe.each(Object.keys(stores))("%s store", (kind) => {
     store.close()
   })
 
+  test("tells a subscriber to prefixes only of the keys that begin with them, and refuses a part of a resource", async () => {
+    // given subscribers to two resources, to a namespace of one, and to all
+    const store = await open()
+    const told: string[] = []
+    const note = (name: string) => (events: readonly StorageEvent[]) =>
+      told.push(`${name}: ${events.map(({ key }) => key).join(" ")}`)
+    store.subscribe(note("resources"), ["/registry/core/pods/", "/registry/apps/jobs/"])
+    store.subscribe(note("namespace"), ["/registry/core/pods/b/"])
+    store.subscribe(note("all"))
+    // when
+    for (const key of ["/registry/core/pods/a/1", "/registry/core/podsets/b/1", "/registry/core/pods/b/1"])
+      await store.write(put(key, object("1"), 0))
+    // then
+    expect(told).toEqual([
+      "resources: /registry/core/pods/a/1",
+      "all: /registry/core/pods/a/1",
+      "all: /registry/core/podsets/b/1",
+      "resources: /registry/core/pods/b/1",
+      "namespace: /registry/core/pods/b/1",
+      "all: /registry/core/pods/b/1",
+    ])
+    expect(() => store.subscribe(note("part"), ["/registry/core/"])).toThrow("expected the prefix of a resource")
+    store.close()
+  })
+
   test("gives the log after a revision, and says when it is compacted", async () => {
     const store = await open()
     await store.write(put("/a/1", object("1"), 0))

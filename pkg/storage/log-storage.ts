@@ -16,6 +16,7 @@ import { checkWrite } from "./check-write.ts"
 import { RecentEvents } from "./recent-events.ts"
 import { LiveObjects } from "./live-objects.ts"
 import { StoredObject } from "./stored-object.ts"
+import { type StorageListener, Subscribers } from "./subscribers.ts"
 import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "./storage.ts"
 
 export interface LogStorageOptions {
@@ -62,7 +63,7 @@ export abstract class LogStorage implements Storage {
   #next = 1
   #batch: Waiting[] = []
   readonly #pending = new Map<string, StoredObject | undefined>()
-  readonly #listeners = new Set<(events: readonly StorageEvent[]) => void>()
+  readonly #subscribers = new Subscribers()
   #closed = false
   readonly #onProblem: LogStorageOptions["onProblem"]
   #problem: StorageError | undefined
@@ -123,9 +124,8 @@ export abstract class LogStorage implements Storage {
     return this.recent.revisionAt(time) ?? this.loggedRevisionAt(time, this.recent.completeAfter ?? this.#revision)
   }
 
-  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+  subscribe(listener: StorageListener, prefixes: readonly string[] = []): () => void {
+    return this.#subscribers.add(listener, prefixes)
   }
 
   image(): StoreImage {
@@ -144,7 +144,7 @@ export abstract class LogStorage implements Storage {
     this.commitNow()
     this.#closed = true
     this.#trial?.cancel()
-    this.#listeners.clear()
+    this.#subscribers.clear()
     this.closeMedium()
   }
 
@@ -293,6 +293,6 @@ export abstract class LogStorage implements Storage {
     this.afterCommit(writes)
     // The promises resolve in a microtask, so after the listeners; and they resolve even if a listener throws.
     for (const { committed } of batch) committed()
-    for (const listener of this.#listeners) listener(events)
+    this.#subscribers.tell(events)
   }
 }

@@ -37,7 +37,12 @@ export interface Storage {
   revisionAt(time: number): number
   /** Every kept revision of the object that is there, or of the last one that was, oldest first. */
   history(key: string): readonly StorageEvent[]
-  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void
+  /**
+   * Calls `listener` after each commit with its events; with `prefixes`, only with those whose keys begin with one of
+   * them, if there are any. Each prefix names a whole resource at least, such as `/registry/core/pods/`. Listeners are
+   * called in the order of their subscriptions. Returns what ends the calls.
+   */
+  subscribe(listener: (events: readonly StorageEvent[]) => void, prefixes?: readonly string[]): () => void
   /** Returns all live objects, in no order. Later writes do not change what was returned. */
   image(): StoreImage
   /**

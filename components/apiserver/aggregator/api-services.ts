@@ -26,17 +26,18 @@ export class ApiServices {
     const services = new StoredKind(storage, APIService)
     const { prefix } = services
     for (const { object } of services.list()) this.#put(object)
-    this.#unsubscribe = storage.subscribe((events) => {
-      const names = new Set<string>()
-      for (const { key } of events) if (key.startsWith(prefix)) names.add(key.slice(prefix.length))
-      if (names.size === 0) return
-      for (const name of names) {
-        const stored = services.get({ name })
-        if (stored === undefined) this.#drop(name)
-        else this.#put(stored.object)
-      }
-      for (const listener of this.#listeners) listener([...names])
-    })
+    this.#unsubscribe = storage.subscribe(
+      (events) => {
+        const names = new Set(events.map(({ key }) => key.slice(prefix.length)))
+        for (const name of names) {
+          const stored = services.get({ name })
+          if (stored === undefined) this.#drop(name)
+          else this.#put(stored.object)
+        }
+        for (const listener of this.#listeners) listener([...names])
+      },
+      [prefix],
+    )
   }
 
   close(): void {

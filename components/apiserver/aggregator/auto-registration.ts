@@ -68,10 +68,13 @@ export function keepRegistered(options: AutoRegistrationOptions): () => void {
 
   for (const { key } of storage.list(prefix)) take(key.slice(prefix.length))
   settle([...serving.keys(), ...spurious(services, scheme, serving)])
-  const unsubscribe = storage.subscribe((events) => {
-    const names = events.flatMap(({ key }) => (key.startsWith(prefix) ? take(key.slice(prefix.length)) : []))
-    if (names.length > 0) settle(names)
-  })
+  const unsubscribe = storage.subscribe(
+    (events) => {
+      const names = events.flatMap(({ key }) => take(key.slice(prefix.length)))
+      if (names.length > 0) settle(names)
+    },
+    [prefix],
+  )
   const unsubscribeServices = services.subscribe((names) =>
     settle(names.filter((name) => serving.has(name) || managedAlways(services.get(name)))),
   )

@@ -153,9 +153,8 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
     for (const { key, stored } of events) {
       const { namespace = "", name = "" } = stored.object.metadata
       if (key.startsWith(SERVICES)) places.add(`${namespace}/${name}`)
-      else if (key.startsWith(SLICES)) places.add(serviceKeyOf(stored.object))
+      else places.add(serviceKeyOf(stored.object))
     }
-    if (places.size === 0) return
     for (const { metadata, spec } of services.remotes.values())
       if (places.has(`${spec.service.namespace}/${spec.service.name}`)) queue.add(metadata.name ?? "")
   }
@@ -178,7 +177,7 @@ export function keepAvailability(options: AvailabilityOptions): () => void {
   }
 
   const offServices = services.subscribe((names) => names.forEach(take))
-  const unsubscribe = storage.subscribe(concerned)
+  const unsubscribe = storage.subscribe(concerned, [SERVICES, SLICES])
   for (const { metadata } of services.all) take(metadata.name ?? "")
   return () => {
     stopped = true

@@ -119,12 +119,14 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
       })
     if (storage.list(objects).length === 0) return
     await new Promise<void>((resolve) => {
-      const off = storage.subscribe((events) => {
-        if (!events.some(({ key, type }) => type === "delete" && key.startsWith(objects))) return
-        if (storage.list(objects).length > 0) return
-        off()
-        resolve()
-      })
+      const off = storage.subscribe(
+        (events) => {
+          if (!events.some(({ type }) => type === "delete") || storage.list(objects).length > 0) return
+          off()
+          resolve()
+        },
+        [objects],
+      )
       offs.add(off)
     })
   }
@@ -163,9 +165,12 @@ export function startFinalizer({ storage, scheme, client, clock, log }: Finalize
   }
 
   for (const { key } of storage.list(prefix)) look(key.slice(prefix.length))
-  const unsubscribe = storage.subscribe((events) => {
-    for (const { key, type } of events) if (type === "update" && key.startsWith(prefix)) look(key.slice(prefix.length))
-  })
+  const unsubscribe = storage.subscribe(
+    (events) => {
+      for (const { key, type } of events) if (type === "update") look(key.slice(prefix.length))
+    },
+    [prefix],
+  )
   return () => {
     stopped = true
     unsubscribe()

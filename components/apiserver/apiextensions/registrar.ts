@@ -62,11 +62,10 @@ export class Registrar {
     })
     for (const definition of all) this.#name(definition)
     const { prefix } = this.#stored
-    this.#unsubscribe = storage.subscribe((events) => {
-      const names = new Set<string>()
-      for (const { key } of events) if (key.startsWith(prefix)) names.add(key.slice(prefix.length))
-      if (names.size > 0) this.#take(names)
-    })
+    this.#unsubscribe = storage.subscribe(
+      (events) => this.#take(new Set(events.map(({ key }) => key.slice(prefix.length)))),
+      [prefix],
+    )
   }
 
   close(): void {

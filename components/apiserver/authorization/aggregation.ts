@@ -73,7 +73,5 @@ export function keepAggregated({
     }
   }
   settle()
-  return storage.subscribe((events) => {
-    if (events.some(({ key }) => key.startsWith(prefix))) settle()
-  })
+  return storage.subscribe(() => settle(), [prefix])
 }

@@ -8,6 +8,7 @@ import { ClusterRoleBinding } from "../../../pkg/api/rbac/v1/clusterrolebinding.
 import { Role } from "../../../pkg/api/rbac/v1/role.ts"
 import { RoleBinding } from "../../../pkg/api/rbac/v1/rolebinding.ts"
 import type { PolicyRule, RoleRef, Subject } from "../../../pkg/api/rbac/v1/rules.ts"
+import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { Objects } from "../cacher/objects.ts"
 import { storagePrefix } from "../cacher/view.ts"
@@ -43,7 +44,6 @@ interface Grant {
   readonly subject: Subject
 }
 
-const RBAC_PREFIX = "/registry/rbac.authorization.k8s.io/"
 const NO_GRANTS: readonly Grant[] = []
 /** Most cached pairs of user and namespace; the cache is emptied when it is full. */
 const MOST_KEPT = 10_000
@@ -61,14 +61,12 @@ export class RbacAuthorizer implements Authorizer {
 
   constructor({ storage, objects }: { readonly storage: Storage; readonly objects: Objects }) {
     this.#objects = objects
-    const bindings = [RoleBinding, ClusterRoleBinding].map((resource) => storagePrefix(resource, undefined))
-    storage.subscribe((events) => {
-      for (const { key } of events) {
-        if (!key.startsWith(RBAC_PREFIX)) continue
-        this.#forget()
-        if (bindings.some((prefix) => key.startsWith(prefix))) this.#grants = undefined
-      }
-    })
+    const prefixOf = (resource: Resource) => storagePrefix(resource, undefined)
+    storage.subscribe(() => this.#forget(), [Role, ClusterRole].map(prefixOf))
+    storage.subscribe(() => {
+      this.#forget()
+      this.#grants = undefined
+    }, [RoleBinding, ClusterRoleBinding].map(prefixOf))
   }
 
   authorize(request: ResourceAttributes | NonResourceRequest): AuthorizationDecision {

@@ -36,8 +36,11 @@ export class StoredKind<T extends KubeObject> {
 
   /** Calls `listener` with every change of an object of the kind. Returns the function that ends the calls. */
   subscribe(listener: (event: EventOf<T>) => void): () => void {
-    return this.#storage.subscribe((events) => {
-      for (const event of events) if (event.key.startsWith(this.prefix)) listener(event as EventOf<T>)
-    })
+    return this.#storage.subscribe(
+      (events) => {
+        for (const event of events) listener(event as EventOf<T>)
+      },
+      [this.prefix],
+    )
   }
 }

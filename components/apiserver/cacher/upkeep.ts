@@ -83,9 +83,9 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
         },
       )
   if (storage.list(prefix).length > 0) arm(0)
-  const unsubscribe = storage.subscribe((events) => {
-    if (timer === undefined && events.some(({ key }) => key.startsWith(prefix))) arm(0)
-  })
+  const unsubscribe = storage.subscribe(() => {
+    if (timer === undefined) arm(0)
+  }, [prefix])
   return () => {
     stopped = true
     unsubscribe()

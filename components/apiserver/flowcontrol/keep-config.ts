@@ -131,9 +131,7 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
     return true
   }
 
-  function follow(events: readonly StorageEvent[]): void {
-    const changes = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
-    if (changes.length === 0) return
+  function follow(changes: readonly StorageEvent[]): void {
     for (const { type, stored } of changes) if (type === "delete") written.delete(stored.object.metadata.name ?? "")
     if (changes.some(isOfSpec)) flow?.configure(levels(), schemas())
     tellDangling()
@@ -143,7 +141,7 @@ export function keepFlowConfig({ storage, objects, client, clock, log, flow }: K
   flow?.configure(levels(), schemas())
   tellDangling()
   ensure()
-  const unsubscribe = storage.subscribe(follow)
+  const unsubscribe = storage.subscribe(follow, prefixes)
   return () => {
     isClosed = true
     unsubscribe()

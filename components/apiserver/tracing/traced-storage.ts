@@ -59,8 +59,8 @@ export class TracedStorage implements Storage {
   history(key: string): readonly StorageEvent[] {
     return this.#storage.history(key)
   }
-  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
-    return this.#storage.subscribe(listener)
+  subscribe(listener: (events: readonly StorageEvent[]) => void, prefixes?: readonly string[]): () => void {
+    return this.#storage.subscribe(listener, prefixes)
   }
   image(): StoreImage {
     return this.#storage.image()

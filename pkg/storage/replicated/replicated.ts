@@ -12,6 +12,7 @@
 import type { Clock } from "../../clock/clock.ts"
 import type { LogStorageOptions } from "../log-storage.ts"
 import { StorageError, type Storage, type StorageEvent, type StoreImage, type Stored, type Write } from "../storage.ts"
+import { type StorageListener, Subscribers } from "../subscribers.ts"
 import { Committer } from "./committer.ts"
 import { Flights } from "./flights.ts"
 import { Follower } from "./follower.ts"
@@ -42,7 +43,7 @@ export class ReplicatedStorage implements Storage {
   readonly #committer: Committer
   readonly #follower: Follower
   readonly #objects: SharedObjects
-  readonly #listeners = new Set<(events: readonly StorageEvent[]) => void>()
+  readonly #subscribers = new Subscribers()
   #problem: StorageError | undefined
   #attempt: { cancel(): void } | undefined
   #closed = false
@@ -133,9 +134,8 @@ export class ReplicatedStorage implements Storage {
   history(key: string): readonly StorageEvent[] {
     return this.#replica.history(key)
   }
-  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+  subscribe(listener: StorageListener, prefixes: readonly string[] = []): () => void {
+    return this.#subscribers.add(listener, prefixes)
   }
   image(): StoreImage {
     const { revision, live } = this.#replica
@@ -160,12 +160,12 @@ export class ReplicatedStorage implements Storage {
     this.#closed = true
     this.#attempt?.cancel()
     this.#follower.close()
-    this.#listeners.clear()
+    this.#subscribers.clear()
     this.#log.close()
   }
 
   #tell(events: readonly StorageEvent[]): void {
-    if (events.length > 0) for (const listener of this.#listeners) listener(events)
+    if (events.length > 0) this.#subscribers.tell(events)
   }
 
   /** Notes what concerns the whole store, and returns what the caller is told. */

@@ -61,9 +61,12 @@ function whenThere({ storage, clock }: AdmissionContext, namespace: string, name
       resolve()
     }
     const timer = clock.setTimeout(done, WAIT_MS)
-    const unsubscribe = storage.subscribe((events) => {
-      if (events.some((event) => event.key === key)) done()
-    })
+    const unsubscribe = storage.subscribe(
+      (events) => {
+        if (events.some((event) => event.key === key)) done()
+      },
+      [key],
+    )
   })
 }
 

@@ -54,9 +54,7 @@ export class PolicySource<P extends Policy, B extends PolicyBinding, Compiled> {
     this.#bindings = bindings
     this.#compile = compile
     const prefixes = [policies, bindings].map((resource) => storagePrefix(resource as Resource, undefined))
-    storage.subscribe((events) => {
-      if (events.some(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))) this.#inForce = undefined
-    })
+    storage.subscribe(() => (this.#inForce = undefined), prefixes)
   }
 
   all(): readonly PolicyInForce<P, B, Compiled>[] {

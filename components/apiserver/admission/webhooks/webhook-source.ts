@@ -33,9 +33,7 @@ export class WebhookSource {
     this.#type = type
     const resource: Resource = type === "admit" ? MutatingWebhookConfiguration : ValidatingWebhookConfiguration
     const prefix = storagePrefix(resource, undefined)
-    storage.subscribe((events) => {
-      if (events.some(({ key }) => key.startsWith(prefix))) this.#webhooks = undefined
-    })
+    storage.subscribe(() => (this.#webhooks = undefined), [prefix])
   }
 
   all(): readonly ConfiguredWebhook[] {

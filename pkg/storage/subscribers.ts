@@ -1,0 +1,52 @@
+import { resourceOf } from "./sorted-keys.ts"
+import type { StorageEvent } from "./storage.ts"
+
+export type StorageListener = (events: readonly StorageEvent[]) => void
+
+interface Subscriber {
+  readonly listener: StorageListener
+  /** Empty for a listener to all events. */
+  readonly prefixes: readonly string[]
+  /** The resources of these prefixes. */
+  readonly resources: readonly string[]
+}
+
+/**
+ * The listeners to a store, which are called in the order of their subscriptions. There are some twenty, most of which
+ * concern kinds that seldom change, so the keys of a commit are read once for all of them.
+ */
+export class Subscribers {
+  readonly #subscribers = new Set<Subscriber>()
+
+  /** See Storage.subscribe. @throws RangeError for a prefix that does not name a whole resource */
+  add(listener: StorageListener, prefixes: readonly string[]): () => void {
+    const resources = prefixes.map((prefix) => {
+      const resource = resourceOf(prefix)
+      if (resource === undefined)
+        throw new RangeError(
+          `Cannot subscribe to ${JSON.stringify(prefix)}: expected the prefix of a resource, such as /registry/apps/jobs/`,
+        )
+      return resource
+    })
+    const subscriber = { listener, prefixes, resources }
+    this.#subscribers.add(subscriber)
+    return () => void this.#subscribers.delete(subscriber)
+  }
+
+  /** Calls the listeners with what concerns them of a commit. */
+  tell(events: readonly StorageEvent[]): void {
+    const changed = new Set<string | undefined>()
+    for (const { key } of events) changed.add(resourceOf(key))
+    for (const { listener, prefixes, resources } of this.#subscribers) {
+      if (prefixes.length === 0) listener(events)
+      else if (resources.some((resource) => changed.has(resource))) {
+        const concerned = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
+        if (concerned.length > 0) listener(concerned)
+      }
+    }
+  }
+
+  clear(): void {
+    this.#subscribers.clear()
+  }
+}
