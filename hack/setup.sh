@@ -116,6 +116,8 @@ missing_packages() {
   if [ "$with_test" = yes ]; then
     has_command docker-registry || echo docker-registry
     has_command curl || echo curl
+    has_command etcd || echo etcd-server
+    has_command etcdctl || echo etcd-client
     # The image of manifests/examples/database.yaml is made of it. Its server is not started.
     has_postgres || echo postgresql
   fi

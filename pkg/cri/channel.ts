@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import type { Clock } from "../clock/clock.ts"
 import type { Fields, Init, Decoded } from "../protobuf/message.ts"
 import { CriError } from "./errors.ts"
-import type { Rpc } from "./rpc.ts"
+import type { Rpc } from "../grpc/rpc.ts"
 
 export interface CallOptions {
   /**

@@ -1,10 +1,11 @@
 import { sleep, type Clock } from "../clock/clock.ts"
 import { enumeration, field, message, repeated } from "../protobuf/message.ts"
 import type { Channel } from "./channel.ts"
-import { Empty, service } from "./rpc.ts"
+import { Empty, service } from "../grpc/rpc.ts"
 import { ContainerStatus } from "./container.ts"
 import { containerdEvents } from "./containerd-events.ts"
-import { CriError, isCriError, type CriCode } from "./errors.ts"
+import type { GrpcCode } from "../grpc/codes.ts"
+import { CriError, isCriError } from "./errors.ts"
 import { Mailbox } from "./mailbox.ts"
 import { PodSandboxStatus } from "./sandbox.ts"
 import type { RuntimeService } from "./service.ts"
@@ -88,7 +89,7 @@ export async function* subscribeContainerEvents(
 }
 
 /** How a stream looks whose server has ended, by the state it was in. */
-const BROKEN = new Set<CriCode>(["Unavailable", "Internal", "Cancelled", "Unknown"])
+const BROKEN = new Set<GrpcCode>(["Unavailable", "Internal", "Cancelled", "Unknown"])
 
 const FIRST_DELAY_MS = 50
 const LAST_DELAY_MS = 1000

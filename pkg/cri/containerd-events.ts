@@ -1,7 +1,7 @@
 import { sleep, type Clock } from "../clock/clock.ts"
 import { field, message, repeated } from "../protobuf/message.ts"
 import type { Channel } from "./channel.ts"
-import { service } from "./rpc.ts"
+import { service } from "../grpc/rpc.ts"
 import type { ContainerEvent, EventSource } from "./container-event.ts"
 import { Mailbox } from "./mailbox.ts"
 import type { RuntimeService } from "./service.ts"

@@ -1,24 +1,4 @@
-/** gRPC's codes by number. Source: grpc doc/statuscodes.md. */
-const CODES = [
-  "OK",
-  "Cancelled",
-  "Unknown",
-  "InvalidArgument",
-  "DeadlineExceeded",
-  "NotFound",
-  "AlreadyExists",
-  "PermissionDenied",
-  "ResourceExhausted",
-  "FailedPrecondition",
-  "Aborted",
-  "OutOfRange",
-  "Unimplemented",
-  "Internal",
-  "Unavailable",
-  "DataLoss",
-  "Unauthenticated",
-] as const
-export type CriCode = (typeof CODES)[number]
+import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
 
 /**
  * A call to the container runtime failed. `message` is the runtime's own; `code` says what a caller may do:
@@ -27,11 +7,11 @@ export type CriCode = (typeof CODES)[number]
  */
 export class CriError extends Error {
   override readonly name = "CriError"
-  readonly code: CriCode
+  readonly code: GrpcCode
   /** The call, `RunPodSandbox` for one. */
   readonly method: string
 
-  constructor(code: CriCode, method: string, message: string, options?: ErrorOptions) {
+  constructor(code: GrpcCode, method: string, message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
     this.method = method
@@ -43,11 +23,11 @@ export class CriError extends Error {
     const number = "code" in err && typeof err.code === "number" ? err.code : -1
     const details =
       "details" in err && typeof err.details === "string" && err.details !== "" ? err.details : err.message
-    return new CriError(CODES[number] ?? "Unknown", method, details, { cause: err })
+    return new CriError(GRPC_CODES[number] ?? "Unknown", method, details, { cause: err })
   }
 }
 
-export const isCriError = (err: unknown, code: CriCode): boolean => err instanceof CriError && err.code === code
+export const isCriError = (err: unknown, code: GrpcCode): boolean => err instanceof CriError && err.code === code
 
 /** The result of `call`, or undefined when what it asks for does not exist. */
 export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 import { field, message, repeated } from "../protobuf/message.ts"
 import type { Channel } from "./channel.ts"
-import { Empty, service } from "./rpc.ts"
+import { Empty, service } from "../grpc/rpc.ts"
 import { orUndefined } from "./errors.ts"
 import { AuthConfig, Image, ImageFilter, ImageSpec } from "./image.ts"
 import { PodSandboxConfig } from "./sandbox.ts"

@@ -1,6 +1,6 @@
 import { field, map, message, repeated, type InitOf } from "../protobuf/message.ts"
 import type { Channel } from "./channel.ts"
-import { Empty, service } from "./rpc.ts"
+import { Empty, service } from "../grpc/rpc.ts"
 import { Container, ContainerConfig, ContainerFilter, ContainerStatus } from "./container.ts"
 import type { ContainerEvent } from "./container-event.ts"
 import { orUndefined } from "./errors.ts"

@@ -1,5 +1,5 @@
 import { field, map, message, repeated, type DecodedOf, type InitOf } from "../../../pkg/protobuf/message.ts"
-import { service } from "../../../pkg/cri/rpc.ts"
+import { service } from "../../../pkg/grpc/rpc.ts"
 
 /** How the kubelet has devices prepared. Source: k8s.io/kubelet pkg/apis/dra/{v1,v1beta1}/api.proto. */
 

@@ -1,7 +1,7 @@
 import type { Channel } from "../../../pkg/cri/channel.ts"
 import { CriError } from "../../../pkg/cri/errors.ts"
 import type { Decoded, Fields, Init } from "../../../pkg/protobuf/message.ts"
-import type { Rpc } from "../../../pkg/cri/rpc.ts"
+import type { Rpc } from "../../../pkg/grpc/rpc.ts"
 import type { PluginSockets } from "../runtime/runtime.ts"
 
 type Claim = { readonly uid?: string; readonly name?: string; readonly namespace?: string }

@@ -1,5 +1,5 @@
 import { field, message, repeated, type DecodedOf } from "../../../pkg/protobuf/message.ts"
-import { Empty, service } from "../../../pkg/cri/rpc.ts"
+import { Empty, service } from "../../../pkg/grpc/rpc.ts"
 
 /** How a plugin tells the kubelet about itself. Source: k8s.io/kubelet pkg/apis/pluginregistration/v1/api.proto. */
 

@@ -1,5 +1,5 @@
 /** The service of a KMS plugin. Source: k8s.io/kms apis/v2/api.proto. */
-import { service } from "../../../../pkg/cri/rpc.ts"
+import { service } from "../../../../pkg/grpc/rpc.ts"
 import { field, map, message } from "../../../../pkg/protobuf/message.ts"
 
 const rpc = service("v2.KeyManagementService")

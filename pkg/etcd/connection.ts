@@ -1,0 +1,167 @@
+import { Client, credentials, Metadata, type ChannelCredentials, type ChannelOptions } from "@grpc/grpc-js"
+import { Buffer } from "node:buffer"
+import type { Clock } from "../clock/clock.ts"
+import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
+import type { Rpc } from "../grpc/rpc.ts"
+import type { Decoded, Fields, Init } from "../protobuf/message.ts"
+import { RPC, type WatchAnswer } from "./messages.ts"
+
+/** PEM texts by which etcd and this client know each other. */
+export interface EtcdTls {
+  readonly caPem?: string | undefined
+  readonly certPem?: string | undefined
+  readonly keyPem?: string | undefined
+}
+
+export interface EtcdOptions {
+  /** `http://host:port` or `https://host:port`, one for each member. */
+  readonly endpoints: readonly string[]
+  readonly tls?: EtcdTls | undefined
+  readonly clock: Clock
+}
+
+/** A call failed. `message` is etcd's own where it has answered. */
+export class EtcdError extends Error {
+  override readonly name = "EtcdError"
+  constructor(
+    readonly code: GrpcCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+
+  static from(err: unknown): EtcdError {
+    if (err instanceof EtcdError) return err
+    if (!(err instanceof Error)) return new EtcdError("Unknown", String(err))
+    const number = "code" in err && typeof err.code === "number" ? err.code : -1
+    const details = "details" in err && typeof err.details === "string" ? err.details : ""
+    return new EtcdError(GRPC_CODES[number] ?? "Unknown", details === "" ? err.message : details, { cause: err })
+  }
+}
+
+const CHANNEL: ChannelOptions = {
+  "grpc.max_receive_message_length": -1,
+  "grpc.initial_reconnect_backoff_ms": 50,
+  "grpc.min_reconnect_backoff_ms": 50,
+  "grpc.max_reconnect_backoff_ms": 1000,
+  "grpc.enable_http_proxy": 0,
+  "grpc.use_local_subchannel_pool": 1,
+  // A member that has gone silent is noticed by the watch, which is always open.
+  "grpc.keepalive_time_ms": 5000,
+  "grpc.keepalive_timeout_ms": 3000,
+}
+
+/**
+ * Connections to the members of an etcd cluster. Calls go to one member until it fails, then to the next one. Source of
+ * the behaviour: etcd client/v3.
+ */
+export class EtcdConnection {
+  readonly #clients: readonly Client[]
+  readonly #clock: Clock
+  #at = 0
+  #closed = false
+
+  constructor({ endpoints, tls = {}, clock }: EtcdOptions) {
+    this.#clock = clock
+    this.#clients = endpoints.map((endpoint) => {
+      const { protocol, host } = new URL(endpoint)
+      return new Client(host, protocol === "https:" ? secured(tls) : credentials.createInsecure(), CHANNEL)
+    })
+  }
+
+  /** Calls one member. @throws EtcdError */
+  call<Req extends Fields, Res extends Fields>(
+    rpc: Rpc<Req, Res>,
+    request: Init<Req>,
+    timeoutMs: number,
+  ): Promise<Decoded<Res>> {
+    const at = this.#at
+    return new Promise((resolve, reject) => {
+      this.#clients[at]!.makeUnaryRequest(
+        rpc.path,
+        (value: typeof request) => asBuffer(rpc.request.encode(value)),
+        (data) => rpc.response.decode(data),
+        request,
+        NEEDS_LEADER,
+        { deadline: this.#clock.now() + timeoutMs },
+        (err, response) => {
+          if (err === null && response !== undefined) return resolve(response)
+          const error = EtcdError.from(err ?? new Error("the call ended without an answer"))
+          if (error.code === "Unavailable" || error.code === "DeadlineExceeded") this.#leave(at)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  /** Calls one member after the other until one answers, for calls that change nothing. @throws EtcdError */
+  async ask<Req extends Fields, Res extends Fields>(
+    rpc: Rpc<Req, Res>,
+    request: Init<Req>,
+    timeoutMs: number,
+  ): Promise<Decoded<Res>> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.call(rpc, request, timeoutMs)
+      } catch (err) {
+        const isElsewhere = err instanceof EtcdError && MAY_WORK_ELSEWHERE.has(err.code)
+        if (!isElsewhere || tries >= this.#clients.length || this.#closed) throw err
+      }
+    }
+  }
+
+  /** Follows the changes of a range from a revision on, at one member. `ended` is called once, unless it is closed. */
+  watch(
+    range: { readonly key: Uint8Array; readonly rangeEnd: Uint8Array; readonly startRevision: number },
+    observer: { readonly answered: (answer: WatchAnswer) => void; readonly ended: (reason: EtcdError) => void },
+  ): { close(): void } {
+    const at = this.#at
+    const stream = this.#clients[at]!.makeBidiStreamRequest(
+      RPC.watch.path,
+      (value: Parameters<typeof RPC.watch.request.encode>[0]) => asBuffer(RPC.watch.request.encode(value)),
+      (data) => RPC.watch.response.decode(data),
+      NEEDS_LEADER,
+    )
+    let isOver = false
+    const end = (err: unknown) => {
+      if (isOver) return
+      isOver = true
+      this.#leave(at)
+      observer.ended(EtcdError.from(err))
+    }
+    stream.on("data", (answer: WatchAnswer) => isOver || observer.answered(answer))
+    stream.on("error", end)
+    stream.on("end", () => end(new EtcdError("Unavailable", "etcd has ended the watch")))
+    stream.write({ create: { ...range, fragment: true } })
+    return {
+      close() {
+        isOver = true
+        stream.cancel()
+      },
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const client of this.#clients) client.close()
+  }
+
+  /** Lets the next calls go to the member after this one. */
+  #leave(at: number): void {
+    if (this.#at === at) this.#at = (at + 1) % this.#clients.length
+  }
+}
+
+const MAY_WORK_ELSEWHERE: ReadonlySet<GrpcCode> = new Set<GrpcCode>(["Unavailable", "DeadlineExceeded"])
+
+/** A member that has lost its leader fails calls and ends watches, instead of letting them wait. */
+const NEEDS_LEADER = new Metadata()
+NEEDS_LEADER.set("hasleader", "true")
+
+const secured = ({ caPem, certPem, keyPem }: EtcdTls): ChannelCredentials =>
+  credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem))
+
+const bufferOf = (pem: string | undefined): Buffer | null => (pem === undefined ? null : Buffer.from(pem))
+
+const asBuffer = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength)

@@ -1,0 +1,47 @@
+import { EtcdError, type EtcdConnection } from "../../../etcd/connection.ts"
+import { RPC, TARGET } from "../../../etcd/messages.ts"
+import { etcdRevisionOf } from "./numbering.ts"
+
+const TIMEOUT_MS = 10_000
+const KEY = new TextEncoder().encode("compact_rev_key")
+
+/**
+ * Compacts etcd. Every server tries from time to time; a key counts the compactions, and a server that finds that
+ * another one has compacted since its last attempt leaves it at that. The key is upstream's, so that a kube-apiserver
+ * on the same etcd takes part. Source: apiserver pkg/storage/etcd3/compact.go.
+ */
+export class Compactor {
+  readonly #etcd: EtcdConnection
+  /** The number of compactions, as far as this server knows. */
+  #count = 0
+
+  constructor(etcd: EtcdConnection) {
+    this.#etcd = etcd
+  }
+
+  /** Whether this server has compacted. @throws EtcdError */
+  async compact(revision: number): Promise<boolean> {
+    const upTo = etcdRevisionOf(revision)
+    const { succeeded, responses } = await this.#etcd.call(
+      RPC.txn,
+      {
+        compare: [{ target: TARGET.version, key: KEY, version: this.#count }],
+        success: [{ put: { key: KEY, value: new TextEncoder().encode(String(upTo)) } }],
+        failure: [{ range: { key: KEY } }],
+      },
+      TIMEOUT_MS,
+    )
+    if (!succeeded) {
+      this.#count = responses[0]?.range?.kvs[0]?.version ?? 0
+      return false
+    }
+    this.#count++
+    await this.#etcd.call(RPC.compact, { revision: upTo }, TIMEOUT_MS).catch(unlessCompacted)
+    return true
+  }
+}
+
+/** etcd may have been compacted further by somebody else: by itself, with --auto-compaction-retention. */
+function unlessCompacted(err: unknown): void {
+  if (!(err instanceof EtcdError && err.code === "OutOfRange")) throw err
+}

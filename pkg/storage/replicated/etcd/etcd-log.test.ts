@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { hasEtcd, startEtcd, type TestEtcd } from "../../../../test/harness/etcd.ts"
+import type { KubeObject } from "../../../apimachinery/resource.ts"
+import { realClock } from "../../../clock/real.ts"
+import { StorageError, type Storage, type StorageError as Problem } from "../../storage.ts"
+import { ReplicatedStorage } from "../replicated.ts"
+import { EtcdLog } from "./etcd-log.ts"
+
+let etcd: TestEtcd
+const problems: (Problem | undefined)[] = []
+
+const open = () =>
+  ReplicatedStorage.open({
+    clock: realClock,
+    log: new EtcdLog({ endpoints: [etcd.endpoint], clock: realClock }),
+    parse: (_, json) => JSON.parse(json) as KubeObject,
+    onProblem: (problem) => void problems.push(problem),
+  })
+const put = (store: Storage, key: string, data: unknown = 1, expected?: number) =>
+  store.write({
+    key,
+    object: { apiVersion: "v1", kind: "Thing", metadata: { name: key }, data } as KubeObject,
+    expected,
+    time: 1,
+    author: "tester",
+  })
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "ok",
+    (err: unknown) => (err instanceof StorageError ? err.code : String(err)),
+  )
+/** Resolves when the store has a problem of this code, or none. */
+async function hasProblem(store: Storage, code: string | undefined): Promise<void> {
+  while (store.problem?.code !== code) await Bun.sleep(20)
+}
+
+describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
+  beforeAll(async () => void (etcd = await startEtcd()))
+  afterAll(() => etcd?.[Symbol.asyncDispose]())
+
+  test("know what another server has written, also while somebody else uses the same etcd", async () => {
+    const [one, two] = [await open(), await open()]
+    for (let i = 0; i < 20; i++) {
+      await put(one, `/registry/things/${i}`)
+      if (i % 5 === 0) etcd.ctl("put", "/elsewhere", "value")
+      await two.freshen()
+      expect(two.get(`/registry/things/${i}`)).toBeDefined()
+    }
+    one.close()
+    two.close()
+  })
+
+  test("write objects that etcdctl shows as JSON below /registry", async () => {
+    const store = await open()
+    await Promise.all(["a", "b", "c"].map((name) => put(store, `/registry/shown/${name}`, name)))
+    expect(etcd.ctl("get", "--prefix", "/registry/shown/", "--keys-only").split("\n").filter(Boolean)).toEqual([
+      "/registry/shown/a",
+      "/registry/shown/b",
+      "/registry/shown/c",
+    ])
+    const json: unknown = JSON.parse(etcd.ctl("get", "/registry/shown/c", "--print-value-only"))
+    expect(json).toMatchObject({ data: "c", metadata: { name: "/registry/shown/c" } })
+    expect(json).not.toHaveProperty("metadata.resourceVersion")
+    store.close()
+  })
+
+  test("read what there is page by page, with the revisions that its writer knows", async () => {
+    const store = await open()
+    const written = await Promise.all(Array.from({ length: 2300 }, (_, i) => put(store, `/registry/many/${i}`)))
+    const later = await open()
+    const revisions = new Map(later.list("/registry/many/").map(({ key, revision }) => [key, revision]))
+    expect(revisions).toEqual(new Map(written.map(({ key, revision }) => [key, revision])))
+    store.close()
+    later.close()
+  })
+
+  test("compact it once, whoever tries", async () => {
+    const [one, two] = [1, 2].map(() => new EtcdLog({ endpoints: [etcd.endpoint], clock: realClock }))
+    const revision = await one!.latest()
+    // Each learns at first where the others are.
+    await one!.compact(revision)
+    await two!.compact(revision)
+    const before = Number(etcd.ctl("get", "compact_rev_key", "--write-out=fields").match(/"Version" : (\d+)/)![1])
+    await Promise.all([one!.compact(revision), two!.compact(revision)])
+    const after = Number(etcd.ctl("get", "compact_rev_key", "--write-out=fields").match(/"Version" : (\d+)/)![1])
+    expect(after).toBe(before + 1)
+    one!.close()
+    two!.close()
+  })
+
+  test("answer reads from memory while etcd is dead, refuse writes, and go on when it is back", async () => {
+    const store = await open()
+    const { revision } = await put(store, "/registry/dead/1", "before")
+    await etcd.kill()
+    await hasProblem(store, "unavailable")
+    expect(store.get("/registry/dead/1")?.revision).toBe(revision)
+    expect(await codeOf(store.freshen())).toBe("unavailable")
+    expect(["unavailable", "unknown"]).toContain(await codeOf(put(store, "/registry/dead/1", "after", revision)))
+    await etcd.restart()
+    await hasProblem(store, undefined)
+    await put(store, "/registry/dead/2")
+    expect(store.list("/registry/dead/").map(({ key }) => key)).toEqual(["/registry/dead/1", "/registry/dead/2"])
+    store.close()
+  }, 20_000)
+
+  test("notice within seconds that etcd hangs", async () => {
+    const store = await open()
+    etcd.signal("SIGSTOP")
+    try {
+      expect(await codeOf(store.freshen())).toBe("unavailable")
+      // While this is known, nothing waits.
+      expect(await codeOf(store.freshen())).toBe("unavailable")
+    } finally {
+      etcd.signal("SIGCONT")
+    }
+    await hasProblem(store, undefined)
+    store.close()
+  }, 20_000)
+})

@@ -1,0 +1,122 @@
+import type { Clock, Timer } from "../../../clock/clock.ts"
+import { EtcdConnection, type EtcdOptions } from "../../../etcd/connection.ts"
+import { RPC } from "../../../etcd/messages.ts"
+import type { SharedEntry, SharedLog, SharedLogObserver, SharedWrite } from "../shared-log.ts"
+import { CommitBatches } from "./batches.ts"
+import { Compactor } from "./compactor.ts"
+import { EtcdWatch } from "./etcd-watch.ts"
+import { readFailure } from "./failures.ts"
+import { Keys } from "./keys.ts"
+import { endOf } from "./numbering.ts"
+
+/** Objects read at once when a server starts. */
+const PAGE = 1000
+const PAGE_TIMEOUT_MS = 30_000
+/** How long one member may take to say how new the log is. After an election of a leader, etcd answers within this. */
+const LATEST_TIMEOUT_MS = 2000
+const PUT_TIMEOUT_MS = 2000
+/** How long the change of a revision may take before the watch is nudged, in milliseconds. */
+const NUDGE_MS = 20
+
+/**
+ * The log in etcd: each object is a key below /registry/, each change a revision of etcd.
+ *
+ * `latest` is a linearizable read, which tells etcd's newest revision. Where that is no change of an object (somebody
+ * else uses the same etcd), no event of the watch would ever reach it: then a key of our own is written, whose event
+ * comes after all others. etcd's progress notifications would say the same without a write, but until 3.4.31 and 3.5.13
+ * they may come before the events that they stand for. Source: etcd issue 15220.
+ */
+export class EtcdLog implements SharedLog {
+  readonly #etcd: EtcdConnection
+  readonly #clock: Clock
+  readonly #keys = new Keys()
+  readonly #batches: CommitBatches
+  readonly #compactor: Compactor
+  #watch: EtcdWatch | undefined
+  #nudge: Timer | undefined
+  /** The newest revision that somebody waits for. */
+  #wanted = 0
+  #closed = false
+
+  constructor(options: EtcdOptions) {
+    const { clock } = options
+    this.#etcd = new EtcdConnection(options)
+    this.#clock = clock
+    this.#batches = new CommitBatches(this.#etcd, clock)
+    this.#compactor = new Compactor(this.#etcd)
+  }
+
+  async read(page: (entries: readonly SharedEntry[]) => void): Promise<number> {
+    const { rangeEnd } = this.#keys.range
+    let { key } = this.#keys.range
+    let revision = 0
+    for (;;) {
+      const request = { key, rangeEnd, limit: PAGE, revision }
+      const { header, kvs, more } = await this.#etcd.ask(RPC.range, request, PAGE_TIMEOUT_MS).catch(failRead)
+      revision ||= header?.revision ?? 0
+      page(
+        kvs.flatMap((kv) => {
+          const text = this.#keys.text(kv.key)
+          return text === undefined ? [] : [this.#keys.entry(text, kv)]
+        }),
+      )
+      const last = kvs.at(-1)
+      if (!more || last === undefined) return endOf(revision)
+      key = keyAfter(last.key)
+    }
+  }
+
+  watch(after: number, observer: SharedLogObserver): { close(): void } {
+    const watch = new EtcdWatch(this.#etcd, this.#keys, after, observer)
+    this.#watch = watch
+    return watch
+  }
+
+  commit(writes: readonly SharedWrite[]): Promise<readonly number[] | undefined> {
+    return this.#batches.commit(writes)
+  }
+
+  async latest(): Promise<number> {
+    const request = { key: this.#keys.progress, keysOnly: true }
+    const { header } = await this.#etcd.ask(RPC.range, request, LATEST_TIMEOUT_MS).catch(failRead)
+    const revision = header?.revision ?? 0
+    this.#wanted = Math.max(this.#wanted, revision)
+    if (!this.#hasCome()) this.#nudgeLater()
+    return endOf(revision)
+  }
+
+  async compact(revision: number): Promise<void> {
+    await this.#compactor.compact(revision).catch(failRead)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#nudge?.cancel()
+    this.#watch?.close()
+    this.#etcd.close()
+  }
+
+  #hasCome(): boolean {
+    return this.#watch === undefined || this.#watch.reached >= this.#wanted
+  }
+
+  #nudgeLater(): void {
+    this.#nudge ??= this.#clock.setTimeout(() => {
+      this.#nudge = undefined
+      if (this.#closed || this.#hasCome()) return
+      // Where it fails, whoever waits for the revision gives up after a while.
+      this.#etcd.call(RPC.put, { key: this.#keys.progress }, PUT_TIMEOUT_MS).catch(() => undefined)
+    }, NUDGE_MS)
+  }
+}
+
+function failRead(err: unknown): never {
+  throw readFailure(err)
+}
+
+/** The first key that comes after this one. */
+function keyAfter(key: Uint8Array): Uint8Array<ArrayBuffer> {
+  const next = new Uint8Array(key.length + 1)
+  next.set(key)
+  return next
+}

@@ -1,0 +1,67 @@
+import { EtcdError, type EtcdConnection } from "../../../etcd/connection.ts"
+import { isDeletion, type EtcdEvent, type WatchAnswer } from "../../../etcd/messages.ts"
+import { SharedLogError, type SharedChange, type SharedLogObserver } from "../shared-log.ts"
+import { readFailure } from "./failures.ts"
+import type { Keys } from "./keys.ts"
+import { endOf, etcdRevisionOf, placeOf, revisionOf } from "./numbering.ts"
+
+/** Turns what a watch of etcd tells into changes of the log. */
+export class EtcdWatch {
+  readonly #observer: SharedLogObserver
+  readonly #keys: Keys
+  readonly #stream: { close(): void }
+  /** The parts of a long message that have come. */
+  #parts: EtcdEvent[] = []
+  /** The revision of etcd up to which everything has been told. */
+  reached: number
+
+  constructor(etcd: EtcdConnection, keys: Keys, after: number, observer: SharedLogObserver) {
+    this.#observer = observer
+    this.#keys = keys
+    this.reached = etcdRevisionOf(after)
+    this.#stream = etcd.watch(
+      { ...keys.range, startRevision: this.reached + 1 },
+      { answered: (answer) => this.#answered(answer), ended: (err) => observer.ended(readFailure(err)) },
+    )
+  }
+
+  close(): void {
+    this.#stream.close()
+  }
+
+  #answered({ canceled, compactRevision, cancelReason, fragment, events }: WatchAnswer): void {
+    if (canceled) {
+      this.close()
+      const reason = cancelReason === "" ? "etcd has cancelled the watch" : cancelReason
+      const error = new SharedLogError("compacted", `changes up to revision ${compactRevision} are gone`)
+      return this.#observer.ended(compactRevision > 0 ? error : readFailure(new EtcdError("Unavailable", reason)))
+    }
+    this.#parts.push(...events)
+    if (fragment || this.#parts.length === 0) return
+    const all = this.#parts
+    this.#parts = []
+    this.reached = all.at(-1)!.kv!.modRevision
+    this.#observer.advanced(changesOf(all, this.#keys), endOf(this.reached))
+  }
+}
+
+/** Returns the changes of whole transactions. */
+export function changesOf(events: readonly EtcdEvent[], keys: Keys): readonly SharedChange[] {
+  const changes: SharedChange[] = []
+  let [before, last] = [0, -1]
+  for (const event of events) {
+    const { modRevision } = event.kv!
+    if (modRevision !== before) last = -1
+    before = modRevision
+    const key = keys.text(event.kv!.key)
+    if (key === undefined) continue
+    if (isDeletion(event)) {
+      changes.push({ key, revision: revisionOf(modRevision, ++last), value: undefined })
+      continue
+    }
+    const entry = keys.entry(key, event.kv!)
+    last = placeOf(event.kv!.value).place
+    changes.push(entry)
+  }
+  return changes
+}

@@ -1,0 +1,32 @@
+import { EtcdError } from "../../../etcd/connection.ts"
+import { SharedLogError, type SharedLogErrorCode } from "../shared-log.ts"
+
+/** Errors after which it is certain that nothing was written. Source: etcd api/v3rpc/rpctypes/error.go. */
+const CERTAIN: readonly { readonly text: RegExp; readonly code: SharedLogErrorCode }[] = [
+  { text: /database space exceeded/, code: "full" },
+  { text: /required revision has been compacted/, code: "compacted" },
+  {
+    text: /no leader|too many requests|not capable|No connection established|Name resolution failed/,
+    code: "unavailable",
+  },
+]
+const REFUSALS: ReadonlySet<string> = new Set([
+  "InvalidArgument",
+  "PermissionDenied",
+  "Unauthenticated",
+  "FailedPrecondition",
+  "Unimplemented",
+])
+
+/** The error of a call that changes something. */
+export const commitFailure = (err: unknown): SharedLogError => failure(err, "unknown")
+/** The error of a call that changes nothing. */
+export const readFailure = (err: unknown): SharedLogError => failure(err, "unavailable")
+
+function failure(err: unknown, otherwise: SharedLogErrorCode): SharedLogError {
+  if (err instanceof SharedLogError) return err
+  if (!(err instanceof EtcdError)) throw err
+  const { code, message } = err
+  const certain = CERTAIN.find(({ text }) => text.test(message))?.code
+  return new SharedLogError(certain ?? (REFUSALS.has(code) ? "refused" : otherwise), message, { cause: err })
+}

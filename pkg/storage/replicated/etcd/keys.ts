@@ -1,0 +1,31 @@
+import { endOfPrefix, type EtcdKeyValue } from "../../../etcd/messages.ts"
+import type { SharedEntry } from "../shared-log.ts"
+import { placeOf, revisionOf } from "./numbering.ts"
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** Where the objects are in etcd: below this, as those of upstream. */
+const PREFIX = "/registry/"
+
+/** The keys of the log in etcd. */
+export class Keys {
+  readonly range = { key: encoder.encode(PREFIX), rangeEnd: endOfPrefix(encoder.encode(PREFIX)) }
+  /**
+   * A key without an object, which is written where nothing else lets the watch advance. It comes before all resources.
+   */
+  readonly progress = encoder.encode(`${PREFIX}.progress`)
+  readonly #progressText = `${PREFIX}.progress`
+
+  /** Returns the key of an object; undefined for `progress`. */
+  text(key: Uint8Array): string | undefined {
+    const text = decoder.decode(key)
+    return text === this.#progressText ? undefined : text
+  }
+
+  entry(key: string, { createRevision, modRevision, version, value: written }: EtcdKeyValue): SharedEntry {
+    const { value, place } = placeOf(written)
+    const revision = revisionOf(modRevision, place)
+    return { key, revision, created: version === 1 ? revision : revisionOf(createRevision, 0), value }
+  }
+}

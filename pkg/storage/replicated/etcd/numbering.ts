@@ -1,0 +1,50 @@
+/**
+ * How revisions of k3ts and of etcd belong together. In etcd all writes of a transaction share one revision; in k3ts
+ * each write has its own, since a client resumes a watch after the last one that it has seen. So a revision of k3ts is
+ * 1000 times that of etcd, plus the place of the write in its transaction.
+ *
+ * A watch and a range must find the same place, so a written value carries it: behind JSON as white space, which JSON
+ * allows, so what etcdctl prints stays JSON; behind anything else (encrypted) as one byte. A deletion has the place
+ * after the change before it.
+ */
+const PLACES = 1000
+
+export const revisionOf = (etcdRevision: number, place: number): number => etcdRevision * PLACES + place
+/** The revision up to which everything of this revision of etcd is known. */
+export const endOf = (etcdRevision: number): number => revisionOf(etcdRevision, PLACES - 1)
+/** The revision of etcd that a revision of k3ts is part of. */
+export const etcdRevisionOf = (revision: number): number => Math.floor(revision / PLACES)
+
+const OPENING_BRACE = "{".charCodeAt(0)
+const CLOSING_BRACE = "}".charCodeAt(0)
+/** The digits of places, to the base of their number. None of them ends JSON. */
+const DIGITS = Buffer.from(" \t\n\r")
+
+/** Returns the value with the place of its write behind it. The place 0 of JSON needs no byte. */
+export function withPlace(value: Uint8Array, place: number): Uint8Array {
+  if (value[0] !== OPENING_BRACE) return joined(value, [place])
+  if (place === 0) return value
+  const digits = place.toString(DIGITS.length).split("")
+  return joined(
+    value,
+    digits.map((digit) => DIGITS[Number(digit)]!),
+  )
+}
+
+/** The inverse of `withPlace`. What others have written as JSON, has the place 0 or one of white space. */
+export function placeOf(value: Uint8Array): { readonly value: Uint8Array; readonly place: number } {
+  const last = value.length - 1
+  if (value[0] !== OPENING_BRACE) return { value: value.subarray(0, Math.max(0, last)), place: value[last] ?? 0 }
+  let end = value.length
+  while (end > 0 && DIGITS.includes(value[end - 1]!)) end--
+  if (end === value.length || value[end - 1] !== CLOSING_BRACE) return { value, place: 0 }
+  const digits = Array.from(value.subarray(end), (byte) => DIGITS.indexOf(byte)).join("")
+  return { value: value.subarray(0, end), place: parseInt(digits, DIGITS.length) % PLACES }
+}
+
+function joined(value: Uint8Array, more: readonly number[]): Uint8Array {
+  const all = new Uint8Array(value.length + more.length)
+  all.set(value)
+  all.set(more, value.length)
+  return all
+}
