@@ -91,6 +91,12 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     ...(registries === undefined ? {} : { registries }),
     clusterCidrs: network.clusterCidrs,
     firstNodeRanges: network.firstNodeRanges,
+    betweenNodes: {
+      backend: flags["flannel-backend"],
+      interface: flags["flannel-iface"],
+      external: flags["flannel-external-ip"],
+      masqueradesIPv6: flags["flannel-ipv6-masq"],
+    },
     clusterDomain: flags["cluster-domain"],
     ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
     ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),

@@ -8,6 +8,7 @@ import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
 import { OWN_PROVIDERS } from "../../components/apiserver/encryption/own-providers.ts"
 import { snapshotFlags } from "./snapshot/flags.ts"
+import { BACKENDS } from "../../components/containerd/network/backend/backend-names.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
 import { kubeletArg } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "./k3s/parts.ts"
@@ -225,6 +226,24 @@ export const serverFlags = {
     placeholder: "IP",
     defaultText: "none",
   }),
+  "flannel-backend": oneOf(
+    BACKENDS,
+    "vxlan",
+    "How packets of pods reach other nodes; `none` for another program's way",
+    {
+      placeholder: "NAME",
+    },
+  ),
+  "flannel-iface": value(v.interfaceName.optional(), "Interface by which this node and others reach each other", {
+    placeholder: "NAME",
+    defaultText: "that of the node's address",
+  }),
+  "flannel-external-ip": boolean("Reach other nodes by their external addresses"),
+  "flannel-ipv6-masq": boolean(
+    "Give packets of pods that leave the cluster by IPv6 the node's address",
+    { defaultText: "true" },
+    true,
+  ),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
   "kubelet-port": value(v.portOrNone.optional(), "Port of the kubelet's own API on this node; 0 for none", {

@@ -12,7 +12,7 @@ import { detectCgroupDriver, findCniBinDir } from "../containerd/host.ts"
 import { BRIDGE } from "../containerd/network/cni.ts"
 import { installPlugins } from "../containerd/network/plugin/install-plugins.ts"
 import { withoutSourceGuard } from "../containerd/network/sources/source-guard.ts"
-import { createPodNetwork, presumeNetwork } from "../containerd/network/pod-network.ts"
+import { createPodNetwork, presumeNetwork, type BetweenNodes } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
 import type { Registries } from "../containerd/registries/registries.ts"
 import { RegistryHosts } from "../containerd/registries/registry-hosts.ts"
@@ -50,6 +50,8 @@ export interface HostNodeConfig {
   readonly clusterCidrs: readonly string[]
   /** The part of each of them that the first node is given. */
   readonly firstNodeRanges: readonly string[]
+  /** How pods of several nodes reach each other. */
+  readonly betweenNodes: BetweenNodes
   readonly clusterDomain: string
   /** The addresses of the cluster's DNS, which answers here, one of each family of Services; absent for none. */
   readonly dns?: Pick<DnsConfig, "addresses" | "upstreams" | "searches">
@@ -119,8 +121,16 @@ export function hostNode(
     add(
       new Part({
         name: "pod-network",
-        ...node,
-        create: (context) => createPodNetwork(context, { paths, nodeName, clusterCidrs }),
+        clients,
+        user: systemAccount("pod-network"),
+        create: (context) =>
+          createPodNetwork(context, {
+            paths,
+            nodeName,
+            clusterCidrs,
+            node: clients.clientFor(node.user),
+            betweenNodes: config.betweenNodes,
+          }),
       }),
       apiServer.name,
     )

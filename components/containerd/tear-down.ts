@@ -2,6 +2,10 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { basename, join } from "node:path"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
+import { NETLINK_ROUTE } from "../../pkg/netlink/links.ts"
+import { openNetlink } from "../../pkg/runtime/netlink.ts"
+import { DEVICES } from "./network/backend/backends.ts"
+import { removeWays } from "./network/backend/remove-ways.ts"
 import { BRIDGE } from "./network/cni.ts"
 import { removePodEgress } from "./network/egress.ts"
 import { CNI_RESULTS } from "./network/plugin/attachments.ts"
@@ -13,7 +17,7 @@ import { run } from "../../pkg/process/run.ts"
 export interface TearDownOptions {
   /** The bridge of the pod network; `false` when another program owns it. */
   readonly bridge?: string | false
-  /** Whether to remove the rules of `allowPodEgress` too: false when another k3ts on the host needs them. */
+  /** Whether to remove the rules of `allowPodEgress` and the ways to other nodes too: false when another k3ts on the host needs them. */
   readonly egress?: boolean
 }
 
@@ -36,7 +40,10 @@ export async function tearDown(
   // The interfaces of pods were removed with their network namespaces; only the bridge is left.
   if (bridge !== false && existsSync(`/sys/class/net/${bridge}`)) await run("ip", ["link", "delete", bridge])
   await removeHostPorts(new Set(sandboxes))
-  if (egress) await removePodEgress()
+  if (egress) {
+    await removePodEgress()
+    await removeNodeRoutes()
+  }
   const results = sandboxes.flatMap((id) =>
     entriesOf(CNI_RESULTS)
       .filter((name) => name.includes(id))
@@ -44,6 +51,15 @@ export async function tearDown(
   )
   for (const path of [paths.state, paths.cniAddresses, paths.cniSocket, ...sockets, ...results])
     rmSync(path, { recursive: true, force: true })
+}
+
+async function removeNodeRoutes(): Promise<void> {
+  const socket = openNetlink(NETLINK_ROUTE)
+  try {
+    await removeWays(socket, DEVICES)
+  } finally {
+    socket.close()
+  }
 }
 
 /**

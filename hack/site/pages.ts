@@ -29,6 +29,7 @@ export const PARTS: readonly Part[] = [
       docs("ingress", "Ingress"),
       docs("gateway", "Gateway API"),
       docs("dns", "DNS"),
+      docs("network", "Network of pods"),
       docs("backup", "Backup and recovery"),
       docs("upgrade", "Upgrades, certificates, keys"),
       docs("observability", "Metrics, traces, logs"),

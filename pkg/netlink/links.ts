@@ -1,8 +1,8 @@
 /**
- * Messages about interfaces, addresses and routes, for sockets of NETLINK_ROUTE. Source: rtnetlink(7),
+ * Messages about interfaces and their addresses, for sockets of NETLINK_ROUTE. Source: rtnetlink(7),
  * linux/rtnetlink.h, linux/if_link.h, linux/if_addr.h, linux/veth.h.
  */
-import { addressNumber, bitsOf, familyOf, type Family } from "../apimachinery/addresses/cidr.ts"
+import { addressNumber, addressText, bitsOf, familyOf, type Family } from "../apimachinery/addresses/cidr.ts"
 import {
   ACK,
   attribute,
@@ -21,20 +21,30 @@ import type { Reply } from "./message.ts"
 /** The protocol of the sockets. */
 export const NETLINK_ROUTE = 0
 
-const NEWLINK = 16
+export const NEWLINK = 16
 const DELLINK = 17
 const GETLINK = 18
 const NEWADDR = 20
+const DELADDR = 21
 const GETADDR = 22
-const NEWROUTE = 24
 
-const IFLA = { address: 1, name: 3, mtu: 4, master: 10, info: 18, alias: 20, namespaceFd: 28 } as const
-const INFO = { kind: 1, data: 2, slaveKind: 4, slaveData: 5 } as const
+/** Types of attributes of an interface, and of its kind. */
+export const IFLA = {
+  address: 1,
+  name: 3,
+  mtu: 4,
+  master: 10,
+  info: 18,
+  alias: 20,
+  families: 26,
+  namespaceFd: 28,
+} as const
+export const INFO = { kind: 1, data: 2, slaveKind: 4, slaveData: 5 } as const
 /** Of `struct ifinfomsg`: family, type, index, flags, changed flags. */
-const LINK_HEADER = 16
+export const LINK_HEADER = 16
 const UP = 1
 
-function linkHeader({ index = 0, isUp = false }: { index?: number; isUp?: boolean } = {}): Buffer {
+export function linkHeader({ index = 0, isUp = false }: { index?: number; isUp?: boolean } = {}): Buffer {
   const header = Buffer.alloc(LINK_HEADER)
   header.writeInt32LE(index, 4)
   if (isUp) {
@@ -46,6 +56,9 @@ function linkHeader({ index = 0, isUp = false }: { index?: number; isUp?: boolea
 
 /** Returns the bytes of a hardware address such as `0a:58:0a:2a:00:02`. */
 export const hardwareBytes = (mac: string): Buffer => Buffer.from(mac.replaceAll(":", ""), "hex")
+
+/** Returns the text of a hardware address. */
+export const hardwareText = (bytes: Buffer): string => bytes.toString("hex").replace(/..(?=.)/g, "$&:")
 
 /** Creates a bridge. It keeps the hardware address that it is given, whatever its ports have. */
 export const createBridge = (name: string, options: { mac: string; mtu: number; alias: string }): Buffer =>
@@ -125,26 +138,58 @@ export const deleteLink = (name: string): Buffer =>
 
 export const findLink = (name: string): Buffer => message(GETLINK, REQUEST, linkHeader(), attribute(IFLA.name, name))
 
+export const findLinkAt = (index: number): Buffer => message(GETLINK, REQUEST, linkHeader({ index }))
+
+/** Changes an interface's hardware address and MTU, and brings it up. */
+export const configureLink = (index: number, { mac, mtu }: { mac?: string; mtu: number }): Buffer =>
+  message(
+    NEWLINK,
+    REQUEST | ACK,
+    linkHeader({ index, isUp: true }),
+    attribute(IFLA.mtu, mtu),
+    ...(mac === undefined ? [] : [attribute(IFLA.address, hardwareBytes(mac))]),
+  )
+
+/** Has an interface without link-local addresses of IPv6: nobody asks for routers or neighbours by it. */
+export const withoutLinkLocal = (index: number): Buffer =>
+  message(
+    NEWLINK,
+    REQUEST | ACK,
+    linkHeader({ index }),
+    nested(IFLA.families, nested(AF.IPv6, attribute(ADDRESS_GENERATION, Uint8Array.of(GENERATE_NONE)))),
+  )
+/** Source: linux/if_link.h, IFLA_INET6_ADDR_GEN_MODE and IN6_ADDR_GEN_MODE_NONE. */
+const [ADDRESS_GENERATION, GENERATE_NONE] = [8, 1]
+
 export interface Link {
   readonly index: number
   readonly mac: string
+  readonly mtu: number
   readonly isUp: boolean
 }
 
 /** Returns the interface in the answer to `findLink`. */
-export const linkIn = ({ body }: Reply): Link => ({
-  index: body.readInt32LE(4),
-  mac: (attributesIn(body, LINK_HEADER).get(IFLA.address)?.toString("hex") ?? "").replace(/..(?=.)/g, "$&:"),
-  isUp: (body.readUInt32LE(8) & UP) !== 0,
-})
+export function linkIn({ body }: Reply): Link {
+  const attributes = attributesIn(body, LINK_HEADER)
+  return {
+    index: body.readInt32LE(4),
+    mac: hardwareText(attributes.get(IFLA.address) ?? Buffer.alloc(0)),
+    mtu: attributes.get(IFLA.mtu)?.readUInt32LE(0) ?? 0,
+    isUp: (body.readUInt32LE(8) & UP) !== 0,
+  }
+}
 
-const AF: Readonly<Record<Family, number>> = { IPv4: 2, IPv6: 10 }
+export const AF: Readonly<Record<Family, number>> = { IPv4: 2, IPv6: 10 }
 
 /** Returns the bytes of an address as they are on the wire. */
 export function addressBytes(address: string): Buffer {
   const digits = bitsOf(familyOf(address)) / 4
   return Buffer.from(addressNumber(address).toString(16).padStart(digits, "0"), "hex")
 }
+
+/** Returns the text of an address of 4 or 16 bytes. */
+export const addressOf = (bytes: Buffer): string =>
+  addressText({ family: bytes.length === 4 ? "IPv4" : "IPv6", number: BigInt(`0x${bytes.toString("hex")}`) })
 
 /** `struct ifaddrmsg`: family, prefix length, flags, scope, index. */
 function addressHeader(family: number, prefix: number, index: number): Buffer {
@@ -160,6 +205,17 @@ const IFA = { address: 1, local: 2, flags: 8 } as const
  * takes a second in which the address cannot be used.
  */
 const NODAD = 0x02
+
+/** Takes an address, `<address>/<prefix length>`, from an interface. */
+export function removeAddress(index: number, cidr: string): Buffer {
+  const [address = "", prefix] = cidr.split("/")
+  return message(
+    DELADDR,
+    REQUEST | ACK,
+    addressHeader(AF[familyOf(address)], Number(prefix), index),
+    attribute(IFA.local, addressBytes(address)),
+  )
+}
 
 /** Gives an interface an address, `<address>/<prefix length>`. Refused with EEXIST where it has it. */
 export const addAddress = (index: number, cidr: string): Buffer => newAddress(index, cidr, EXCL)
@@ -185,22 +241,8 @@ function newAddress(index: number, cidr: string, ifThere: number): Buffer {
 export const listAddresses = (): Buffer => message(GETADDR, REQUEST | DUMP, addressHeader(0, 0, 0))
 
 /** Returns the address in a reply to `listAddresses`, as its bytes in hexadecimal, with its interface. */
-export const addressIn = ({ body }: Reply): { index: number; bytes: string } => ({
+export const addressIn = ({ body }: Reply): { index: number; prefix: number; bytes: string } => ({
   index: body.readUInt32LE(4),
+  prefix: body[1]!,
   bytes: (attributesIn(body, 8).get(IFA.local) ?? attributesIn(body, 8).get(IFA.address))?.toString("hex") ?? "",
 })
-
-/** Makes a gateway the way to all addresses of its family. */
-export function addDefaultRoute(index: number, gateway: string): Buffer {
-  const header = Buffer.alloc(12) // struct rtmsg: family, two prefix lengths, tos, table, protocol, scope, type, flags
-  header.set([AF[familyOf(gateway)], 0, 0, 0, TABLE_MAIN, PROTOCOL_BOOT, 0, UNICAST])
-  return message(
-    NEWROUTE,
-    REQUEST | ACK | CREATE | EXCL,
-    header,
-    attribute(RTA.gateway, addressBytes(gateway)),
-    attribute(RTA.interface, index),
-  )
-}
-const RTA = { interface: 4, gateway: 5 } as const
-const [TABLE_MAIN, PROTOCOL_BOOT, UNICAST] = [254, 3, 1]

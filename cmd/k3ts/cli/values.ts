@@ -52,6 +52,11 @@ export const fileOrDash = reading(
 )
 /** An address in canonical form: `192.0.2.1`, `2001:db8::1`. */
 export const ipAddress = checkedBy(isCanonicalIPAddress)
+/** The kernel's rule: dev_valid_name in net/core/dev.c. */
+export const interfaceName = checked(
+  (text) => /^[^\s/:]{1,15}$/.test(text) && text !== "." && text !== "..",
+  "must be the name of an interface: up to 15 characters",
+)
 export const hostOrAddress = checked(
   (text) => isIP(text) !== 0 || isDNS1123Subdomain(text.replace(/^\*\./, "")) === undefined,
   "must be a host name or an IP address",

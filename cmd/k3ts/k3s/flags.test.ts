@@ -73,11 +73,14 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
         "database; leave the flag out",
     },
     {
-      argv: ["--flannel-backend=none"],
+      argv: ["--flannel-cni-conf=/etc/cni.json"],
       wants:
-        "--flannel-backend is a flag of k3s: all pods are on this machine's bridge, so there is no overlay to " +
-        "configure; leave the flag out. For another CNI plugin run a containerd that has it, and name its socket with " +
-        "--container-runtime-endpoint",
+        "--flannel-cni-conf is a flag of k3s: the pod network has no files to configure; leave the flag out. For " +
+        "another CNI plugin run a containerd that has it, and name its socket with --container-runtime-endpoint",
+    },
+    {
+      argv: ["--flannel-backend=ipsec"],
+      wants: 'invalid value "ipsec" for --flannel-backend: must be vxlan or host-gw or none',
     },
     {
       argv: ["-s", "https://192.0.2.1:6443"],

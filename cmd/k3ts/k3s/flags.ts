@@ -55,10 +55,6 @@ const withoutEtcd = (kind: "value" | "boolean", names: readonly (keyof typeof se
 
 const ONE_SERVER =
   "a k3ts cluster is one server with its node and keeps its data in its own database; leave the flag out"
-const NO_FLANNEL =
-  "all pods are on this machine's bridge, so there is no overlay to configure; leave the flag out. For another " +
-  "CNI plugin run a containerd that has it, and name its socket with --container-runtime-endpoint"
-
 export const k3sFlags: ForeignFlags = {
   "disable-scheduler": disables("scheduler"),
   "disable-kube-proxy": disables("kube-proxy"),
@@ -132,12 +128,14 @@ export const k3sFlags: ForeignFlags = {
     "the data are in k3ts's own SQLite database in --data-dir; leave the flag out",
   ),
   ...answers(
-    ["flannel-backend", "flannel-iface", "flannel-conf", "flannel-cni-conf", "flannel-ipv6-masq", "no-flannel"].concat(
-      "flannel-external-ip",
-      "vpn-auth",
-      "vpn-auth-file",
-    ),
-    NO_FLANNEL,
+    ["flannel-conf", "flannel-cni-conf"],
+    "the pod network has no files to configure; leave the flag out. For another CNI plugin run a containerd that has " +
+      "it, and name its socket with --container-runtime-endpoint",
+  ),
+  ...answers(["no-flannel"], "use --flannel-backend none"),
+  ...answers(
+    ["vpn-auth", "vpn-auth-file"],
+    "there is no VPN in it: name the interface of one that runs with --flannel-iface, and its address with --node-ip",
   ),
   ...answers(
     ["disable-cloud-controller", "kube-cloud-controller-manager-arg"],

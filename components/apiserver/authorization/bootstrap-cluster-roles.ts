@@ -189,6 +189,11 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
+    // Not in upstream: the account that makes the ways to pods of other nodes.
+    name: "system:pod-network",
+    rules: [on("list watch", "core", "nodes")],
+  },
+  {
     // Not in upstream: the account of the local-path provisioner.
     name: "system:local-path-provisioner",
     rules: [
@@ -335,6 +340,7 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:node-proxier", users: ["system:kube-proxy"] },
   { role: "system:kube-controller-manager", users: ["system:kube-controller-manager"] },
   { role: "system:network-policy", accounts: ["kube-system/network-policy"] },
+  { role: "system:pod-network", accounts: ["kube-system/pod-network"] },
   { role: "system:kube-dns", accounts: ["kube-system/kube-dns"] },
   { role: "system:metrics-server", accounts: ["kube-system/metrics-server"] },
   { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },

@@ -12,6 +12,8 @@ export interface PodNetwork {
   readonly podCidrs: readonly string[]
   /** The largest size of a packet in bytes: not more than the host's uplink supports. */
   readonly mtu: number
+  /** The largest size of a packet beyond the node, where it is smaller: on the way to other nodes. */
+  readonly routeMtu?: number | undefined
   /** At most 15 characters. */
   readonly bridge?: string
 }
@@ -30,7 +32,7 @@ export const BRIDGE = "cni0"
  * start time. One rule for all pods does the same, see egress.ts.
  */
 export function cniConfig(
-  { podCidrs, mtu, bridge = BRIDGE }: PodNetwork,
+  { podCidrs, mtu, routeMtu, bridge = BRIDGE }: PodNetwork,
   addresses: string,
   plugin: "k3ts" | "bridge",
 ): string {
@@ -38,7 +40,7 @@ export function cniConfig(
   const routes = podCidrs.map((subnet) => ({ dst: familyOf(subnet) === "IPv6" ? "::/0" : "0.0.0.0/0" }))
   const plugins =
     plugin === "k3ts"
-      ? [{ type: PLUGIN, capabilities: { portMappings: true, bandwidth: true }, bridge, mtu, ipam }]
+      ? [{ type: PLUGIN, capabilities: { portMappings: true, bandwidth: true }, bridge, mtu, routeMtu, ipam }]
       : [
           {
             type: "bridge",
@@ -48,7 +50,7 @@ export function cniConfig(
             // keeps the plugin from waiting a second for other pods with the same IPv6 address.
             hairpinMode: true,
             ipMasq: false,
-            mtu,
+            mtu: routeMtu ?? mtu,
             ipam: { type: "host-local", ...ipam, routes },
           },
           // `snat` lets a pod reach its own host port, and makes 127.0.0.1:hostPort work on the node.

@@ -12,9 +12,10 @@ const MULTICAST: Readonly<Record<Family, string>> = { IPv4: "224.0.0.0/4", IPv6:
 /**
  * Lets pods reach the world: enables forwarding, allows it for the pods' range, and gives packets that leave the
  * cluster the node's address, since no other host has a route to pods. Packets between pods keep their source, as
- * Kubernetes promises. May be called again. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
+ * Kubernetes promises. May be called again. Without `masquerades` pods keep their source everywhere, for networks that
+ * have routes to them. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
  */
-export async function allowPodEgress(clusterCidr: string): Promise<void> {
+export async function allowPodEgress(clusterCidr: string, masquerades = true): Promise<void> {
   const family = familyOf(clusterCidr)
   forward(family)
   await restore(family, [
@@ -23,7 +24,7 @@ export async function allowPodEgress(clusterCidr: string): Promise<void> {
     `-A ${NAT_CHAIN} ! -s ${clusterCidr} -j RETURN`,
     `-A ${NAT_CHAIN} -d ${clusterCidr} -j RETURN`,
     `-A ${NAT_CHAIN} -d ${MULTICAST[family]} -j RETURN`,
-    `-A ${NAT_CHAIN} -j MASQUERADE`,
+    ...(masquerades ? [`-A ${NAT_CHAIN} -j MASQUERADE`] : []),
     "COMMIT",
     "*filter",
     `:${FILTER_CHAIN} - [0:0]`,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
+import type { Client } from "../../../pkg/client/client.ts"
 import type { Component, ComponentContext } from "../../../pkg/component/component.ts"
 import { FAMILIES, familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { makeBridge } from "./bridge.ts"
@@ -8,48 +9,100 @@ import { CONFIG_NAME, uplinkMtu, writeCniConfig } from "./cni.ts"
 import { allowPodEgress, removePodEgress } from "./egress.ts"
 import { prepareKernel } from "../kernel.ts"
 import type { ContainerdPaths } from "../paths.ts"
+import type { BackendName } from "./backend/backend-names.ts"
+import type { NodeAddressesOptions } from "./backend/node-addresses.ts"
 
 export interface PodNetworkConfig {
   readonly paths: ContainerdPaths
   readonly nodeName: string
   /** The ranges of pod addresses of the whole cluster, one for each address family. */
   readonly clusterCidrs: readonly string[]
+  /** Acts as this node, which alone may write to its Node. */
+  readonly node: Client
+  readonly betweenNodes: BetweenNodes
+}
+
+/** How pods of several nodes reach each other. */
+export interface BetweenNodes extends NodeAddressesOptions {
+  readonly backend: BackendName
+  /** Whether packets of IPv6 that leave the cluster get the node's address: --flannel-ipv6-masq. */
+  readonly masqueradesIPv6: boolean
 }
 
 /**
  * Writes the network's configuration for the ranges that were allocated to this node, and lets pods reach the world.
+ * The way to other nodes is loaded and made when there is another node.
  */
-export function createPodNetwork(
-  { informers, log }: ComponentContext,
-  { paths, nodeName, clusterCidrs }: PodNetworkConfig,
-): Component {
+export function createPodNetwork(context: ComponentContext, config: PodNetworkConfig): Component {
+  const { informers, log } = context
+  const { paths, nodeName, clusterCidrs, betweenNodes } = config
   let unsubscribe = (): void => undefined
-  const configure = ({ metadata, spec }: Node): void => {
-    const { podCIDRs = [] } = spec
-    if (metadata.name !== nodeName || podCIDRs.length === 0) return
+  /** The largest packet between nodes in bytes, while there are others. */
+  let routeMtu: number | undefined
+  let others: Promise<Component> | undefined
+  let loaded: Component | undefined
+  const stopping = new AbortController()
+
+  function configure(): void {
+    const { podCIDRs = [] } = informers.of(Node).get(nodeName)?.spec ?? {}
+    if (podCIDRs.length === 0) return
     try {
-      writeCniConfig(paths, { podCidrs: podCIDRs, mtu: uplinkMtu() })
+      writeCniConfig(paths, { podCidrs: podCIDRs, mtu: uplinkMtu(), routeMtu })
     } catch (err) {
       log.error("Failed to write the configuration of the pod network", { path: paths.cniConfig, err })
     }
   }
+
+  async function reachOthers(name: Exclude<BackendName, "none">): Promise<Component> {
+    const [{ createOtherNodes }, { backendOf }] = await Promise.all([
+      import("./backend/other-nodes.ts"),
+      import("./backend/backends.ts"),
+    ])
+    const component = createOtherNodes(context, {
+      nodeName,
+      node: config.node,
+      backend: backendOf(name),
+      addressing: betweenNodes,
+      measured(mtu) {
+        if (routeMtu === mtu) return
+        routeMtu = mtu
+        configure()
+      },
+    })
+    loaded = component
+    await component.start(stopping.signal)
+    return component
+  }
+
+  function see({ metadata }: Node): void {
+    if (metadata.name === nodeName) return configure()
+    const { backend } = betweenNodes
+    if (others !== undefined || backend === "none") return
+    const starting = (others = reachOthers(backend))
+    context.spawn("other nodes", async () => void (await starting))
+  }
+
   return {
     name: "pod-network",
+    problem: () => loaded?.problem?.(),
     async start() {
       const families = clusterCidrs.map(familyOf)
       await Promise.all([
         prepareKernel(families, log),
         families.includes("IPv6") ? makeBridge() : undefined,
-        ...clusterCidrs.map(allowPodEgress),
+        ...clusterCidrs.map((cidr) => allowPodEgress(cidr, familyOf(cidr) === "IPv4" || betweenNodes.masqueradesIPv6)),
         // An earlier start may have used both address families.
         removePodEgress(FAMILIES.filter((family) => !families.includes(family))),
       ])
-      unsubscribe = informers.of(Node).on({ added: configure, updated: configure })
+      unsubscribe = informers.of(Node).on({ added: see, updated: see })
     },
-    /** The rules stay, since pods keep running. */
-    stop() {
+    /** The rules and the ways to other nodes stay, since pods keep running. */
+    async stop() {
       unsubscribe()
-      return Promise.resolve()
+      stopping.abort()
+      const starting = others
+      others = undefined
+      await (await starting)?.stop()
     },
   }
 }

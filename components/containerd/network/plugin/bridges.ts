@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs"
 import { addressAt, type Network } from "../../../../pkg/apimachinery/addresses/cidr.ts"
-import { createBridge, findLink, keepAddress, linkIn, setUp, type Link } from "../../../../pkg/netlink/links.ts"
+import { findInterface } from "../../../../pkg/netlink/find-link.ts"
+import { createBridge, keepAddress, setUp, type Link } from "../../../../pkg/netlink/links.ts"
 import { KernelError, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { ALIAS } from "../bridge.ts"
 import type { NetworkConfig } from "./network-config.ts"
 import { macOf } from "./pod-names.ts"
 
 /** Source: asm-generic/errno-base.h. */
-const [EEXIST, ENODEV] = [17, 19]
+const EEXIST = 17
 
 /** Returns the bridge's address in a range, which pods use as their gateway. */
 export const gatewayOf = (range: Network): string => addressAt(range, 1)
@@ -27,17 +28,6 @@ export async function ensureBridge(host: NetlinkFile, { bridge, mtu, ranges }: N
   const gateways = ranges.map((range) => `${gatewayOf(range)}/${range.prefix}`)
   await request(host, [setUp(found.index), ...gateways.map((gateway) => keepAddress(found.index, gateway))])
   return found
-}
-
-/** Returns an interface; undefined where there is none of the name. */
-export async function findInterface(socket: NetlinkFile, name: string): Promise<Link | undefined> {
-  try {
-    const [found] = await request(socket, [findLink(name)])
-    return linkIn(found!)
-  } catch (err) {
-    if (err instanceof KernelError && err.errno === ENODEV) return undefined
-    throw err
-  }
 }
 
 async function unlessThere(making: Promise<unknown>): Promise<void> {

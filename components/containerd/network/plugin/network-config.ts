@@ -8,6 +8,8 @@ export interface NetworkConfig {
   readonly name: string
   readonly bridge: string
   readonly mtu: number
+  /** The largest packet that a pod sends beyond the node, in bytes; `mtu` where it is absent. */
+  readonly routeMtu: number | undefined
   /** The ranges of pod addresses, one for each family; the first address of each is the bridge's. */
   readonly ranges: readonly Network[]
   /** The folder of the addresses that are in use. */
@@ -17,20 +19,24 @@ export interface NetworkConfig {
 }
 
 const MTU = { least: 68, most: 65_535 }
+const isMtu = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= MTU.least && (value as number) <= MTU.most
 
 /** Returns the network of a call. @throws CniError that names the field */
 export function networkOf({ config }: CniCall): NetworkConfig {
-  const { cniVersion, name, bridge, mtu, ipam, runtimeConfig } = config
+  const { cniVersion, name, bridge, mtu, routeMtu, ipam, runtimeConfig } = config
   if (typeof name !== "string" || !/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name)) throw wrong("name", name)
   if (typeof bridge !== "string" || !isInterfaceName(bridge)) throw wrong("bridge", bridge)
-  if (!Number.isInteger(mtu) || (mtu as number) < MTU.least || (mtu as number) > MTU.most) throw wrong("mtu", mtu)
+  if (!isMtu(mtu)) throw wrong("mtu", mtu)
+  if (routeMtu !== undefined && !isMtu(routeMtu)) throw wrong("routeMtu", routeMtu)
   const { ranges, dataDir } = recordOf(ipam)
   if (typeof dataDir !== "string" || !dataDir.startsWith("/")) throw wrong("ipam.dataDir", dataDir)
   return {
     version: typeof cniVersion === "string" ? cniVersion : "",
     name,
     bridge,
-    mtu: mtu as number,
+    mtu,
+    routeMtu,
     ranges: rangesOf(ranges),
     addresses: join(dataDir, name),
     runtime: recordOf(runtimeConfig),

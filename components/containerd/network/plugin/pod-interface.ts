@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
+import { findInterface } from "../../../../pkg/netlink/find-link.ts"
 import {
   addAddress,
-  addDefaultRoute,
   addressBytes,
   addressIn,
   createVeth,
@@ -14,11 +14,12 @@ import {
   setUp,
   setUpPort,
 } from "../../../../pkg/netlink/links.ts"
+import { addDefaultRoute } from "../../../../pkg/netlink/routes.ts"
 import { KernelError, list, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import type { SourceRules } from "../sources/source-guard.ts"
 import type { PodSource } from "../sources/source-table.ts"
 import { sourceIn, type Attachment } from "./attachments.ts"
-import { ensureBridge, findInterface, gatewayOf } from "./bridges.ts"
+import { ensureBridge, gatewayOf } from "./bridges.ts"
 import { CODE, CniError, type CniCall, type CniResult } from "./cni.ts"
 import type { NetworkConfig } from "./network-config.ts"
 import type { PluginProcess } from "./plugin-process.ts"
@@ -71,7 +72,7 @@ export async function addPod(
     await request(pod, [
       setUp(index),
       ...given.map((address, i) => addAddress(index, `${address}/${network.ranges[i]!.prefix}`)),
-      ...network.ranges.map((range) => addDefaultRoute(index, gatewayOf(range))),
+      ...network.ranges.map((range) => addDefaultRoute(index, gatewayOf(range), network.routeMtu)),
     ])
     const made = resultOf(call, network, bridge, source)
     await chain(made)

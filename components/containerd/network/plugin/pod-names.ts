@@ -10,8 +10,11 @@ const withColons = (hex: string): string => hex.replace(/..(?=.)/g, "$&:")
 export const portName = ({ containerId, interface: name }: AddressOwner): string =>
   `veth${hashOf(`${containerId}/${name}`).slice(0, 11)}`
 
-/** Returns the hardware address of a port, by which nobody reaches anything; 0e is for local use. */
-export const portMac = (port: string): string => withColons(`0e${hashOf(port).slice(0, 10)}`)
+/** Returns a hardware address that follows from a text; 0e is for local use. */
+export const hashedMac = (text: string): string => withColons(`0e${hashOf(text).slice(0, 10)}`)
+
+/** Returns the hardware address of a port, by which nobody reaches anything. */
+export const portMac = (port: string): string => hashedMac(port)
 
 /**
  * Returns the hardware address for a pod with these addresses. It follows from the address, so that who knows a former

@@ -1,0 +1,75 @@
+/** What nodes tell each other in annotations. The names are flannel's: pkg/subnet/kube/annotations.go. */
+import type { Node } from "../../../../pkg/api/core/v1/node/node.ts"
+import {
+  addressAt,
+  addressText,
+  familyOf,
+  parseAddress,
+  parseNetwork,
+  type Family,
+} from "../../../../pkg/apimachinery/addresses/cidr.ts"
+import type { Announcement, Peer } from "./backend.ts"
+
+const PREFIX = "flannel.alpha.coreos.com"
+const TYPE = `${PREFIX}/backend-type`
+const MANAGED = `${PREFIX}/kube-subnet-manager`
+const ADDRESS: Readonly<Record<Family, string>> = { IPv4: `${PREFIX}/public-ip`, IPv6: `${PREFIX}/public-ipv6` }
+const DATA: Readonly<Record<Family, string>> = { IPv4: `${PREFIX}/backend-data`, IPv6: `${PREFIX}/backend-v6-data` }
+/** The most characters of data that are read: another node has written them. */
+const MOST_DATA = 4096
+
+/** Returns the annotations for an announcement; null for those that must not be there. */
+export function annotationsOf({ type, addresses, data }: Announcement): Readonly<Record<string, string | null>> {
+  const primary = familyOf(addresses[0]!)
+  const other = primary === "IPv4" ? "IPv6" : "IPv4"
+  const of = (family: Family) => addresses.find((address) => familyOf(address) === family) ?? null
+  return {
+    [MANAGED]: "true",
+    [TYPE]: type,
+    [ADDRESS.IPv4]: of("IPv4"),
+    [ADDRESS.IPv6]: of("IPv6"),
+    [DATA[primary]]: JSON.stringify(data),
+    [DATA[other]]: null,
+  }
+}
+
+/** Whether a Node has these annotations already. */
+export const isAnnounced = ({ metadata }: Node, annotations: ReturnType<typeof annotationsOf>): boolean =>
+  Object.entries(annotations).every(([name, value]) => (metadata.annotations?.[name] ?? null) === value)
+
+/** Returns what a node has announced; undefined while it has announced nothing, or has no ranges of pods. */
+export function peerOf({ metadata, spec }: Node): Peer | undefined {
+  const { [TYPE]: type, ...annotations } = metadata.annotations ?? {}
+  const { podCIDRs: podCidrs = [] } = spec
+  if (type === undefined || podCidrs.length === 0) return undefined
+  const isFirst6 = annotations[DATA.IPv6] !== undefined && annotations[DATA.IPv4] === undefined
+  const families: readonly Family[] = isFirst6 ? ["IPv6", "IPv4"] : ["IPv4", "IPv6"]
+  const addresses = families.flatMap((family) => {
+    const address = parseAddress(annotations[ADDRESS[family]] ?? "")
+    return address?.family === family ? [addressText(address)] : []
+  })
+  return {
+    name: metadata.name!,
+    type,
+    addresses,
+    podCidrs: rangesOf(podCidrs),
+    data: dataIn(annotations[DATA[families[0]!]]),
+  }
+}
+
+/** Returns ranges as the kernel would print them. */
+export const rangesOf = (podCidrs: readonly string[]): readonly string[] =>
+  podCidrs.flatMap((cidr) => {
+    const range = parseNetwork(cidr)
+    return range === undefined ? [] : [`${addressAt(range, 0)}/${range.prefix}`]
+  })
+
+function dataIn(text: string | undefined): Readonly<Record<string, unknown>> {
+  if (text === undefined || text.length > MOST_DATA) return {}
+  try {
+    const data: unknown = JSON.parse(text)
+    return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

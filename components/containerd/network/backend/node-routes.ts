@@ -1,0 +1,122 @@
+import { familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { SyncRunner } from "../../../../pkg/component/sync-runner.ts"
+import type { Logger } from "../../../../pkg/log/log.ts"
+import { NETLINK_ROUTE } from "../../../../pkg/netlink/links.ts"
+import { request } from "../../../../pkg/netlink/socket.ts"
+import { openNetlink } from "../../../../pkg/runtime/netlink.ts"
+import type { Backend, Peer, Self, Ways } from "./backend.ts"
+import { changesBetween, NO_WAYS, waysIn } from "./kernel-ways.ts"
+import { removeWays } from "./remove-ways.ts"
+import { uplinkOf } from "./uplink.ts"
+
+/** Milliseconds until the kernel is looked at again: another program may have removed what is ours. */
+const CHECK_MS = 30_000
+/** Milliseconds until what has failed is tried again. */
+const RETRY_MS = 2000
+
+export interface NodeRoutesOptions {
+  readonly backend: Backend
+  readonly clock: Clock
+  readonly log: Logger
+  /** Returns what the kernel is to have now; undefined while that is not known. */
+  readonly wanted: () => Wanted | undefined
+  /** Called with the largest packet in bytes that goes from node to node. */
+  readonly measured?: ((mtu: number) => void) | undefined
+  /** The network namespace instead of the process's own. */
+  readonly netns?: string | undefined
+}
+
+/** What the kernel is to be told. */
+export interface Wanted {
+  readonly podCidrs: readonly string[]
+  /** See `Self`. */
+  readonly local: string
+  readonly peers: readonly Peer[]
+}
+
+/**
+ * Keeps the ways to the pods of other nodes in the kernel. Each run compares what the kernel has with what it should
+ * have, and changes what differs, so it mends what others have changed, and what an earlier start has left.
+ */
+export class NodeRoutes {
+  readonly #options: NodeRoutesOptions
+  readonly #runner: SyncRunner
+  #socket: ReturnType<typeof openNetlink> | undefined
+  /** What was last said in the log about peers that cannot be reached. */
+  #told = ""
+
+  constructor(options: NodeRoutesOptions) {
+    const { clock, log } = options
+    this.#options = options
+    this.#runner = new SyncRunner({
+      clock,
+      sync: () => this.#sync(),
+      failed: (err) => {
+        const text = String(err)
+        if (text !== this.#told) log.warn("Pods of other nodes cannot be reached; will retry", { err })
+        this.#told = text
+        return RETRY_MS
+      },
+    })
+  }
+
+  /** Why pods of some other node cannot be reached; undefined where all can be. */
+  get problem(): string | undefined {
+    return this.#runner.problem
+  }
+
+  /** Resolves when the kernel was told, or has refused. */
+  async start(): Promise<void> {
+    this.#runner.request()
+    await this.#runner.start()
+  }
+
+  /** Called when something else may be wanted. */
+  changed(): void {
+    this.#runner.request()
+  }
+
+  /** Ends the work; what the kernel has stays, since pods keep running. */
+  async stop(): Promise<void> {
+    await this.#runner.stop()
+    this.#socket?.close()
+    this.#socket = undefined
+  }
+
+  async #sync(): Promise<void> {
+    const { backend, netns, log } = this.#options
+    const wanted = this.#options.wanted()
+    if (wanted === undefined) return
+    const { peers, podCidrs, local } = wanted
+    const socket = (this.#socket ??= openNetlink(NETLINK_ROUTE, netns))
+    if (peers.length === 0) return removeWays(socket, backend.device === undefined ? [] : [backend.device])
+    const self: Self = { podCidrs, local, uplink: await uplinkOf(socket, local) }
+    this.#options.measured?.(self.uplink.mtu - backend.overhead(familyOf(local)))
+    const index = await backend.ensure(socket, self)
+    const problems: string[] = []
+    const ways = peers.map((peer) => {
+      try {
+        if (peer.type !== backend.type) throw new Error(`it has the backend ${peer.type}, this node ${backend.type}`)
+        return backend.waysTo(peer, self, index)
+      } catch (err) {
+        problems.push(`node ${peer.name}: ${(err as Error).message}`)
+        return NO_WAYS
+      }
+    })
+    const found = await waysIn(socket, backend.device === undefined ? undefined : index)
+    const changes = changesBetween(found, joined(ways))
+    for (const { what, message } of changes)
+      await request(socket, [message]).catch((err: Error) => problems.push(`${what}: ${err.message}`))
+    if (problems.length > 0) throw new Error(problems.join("; "))
+    if (changes.length > 0) log.info("Told the kernel how to reach the pods of other nodes", { nodes: peers.length })
+    this.#told = ""
+    this.#runner.requestIn(CHECK_MS)
+  }
+}
+
+const joined = (ways: readonly Ways[]): Ways => ({
+  routes: ways.flatMap(({ routes }) => routes),
+  neighbors: ways.flatMap(({ neighbors }) => neighbors),
+  forwarding: ways.flatMap(({ forwarding }) => forwarding),
+})

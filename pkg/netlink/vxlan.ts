@@ -1,0 +1,56 @@
+/** Messages about VXLAN interfaces, for sockets of NETLINK_ROUTE. Source: linux/if_link.h, RFC 7348. */
+import { familyOf } from "../apimachinery/addresses/cidr.ts"
+import { addressBytes, addressOf, hardwareBytes, IFLA, INFO, LINK_HEADER, linkHeader, NEWLINK } from "./links.ts"
+import { ACK, attribute, attributesIn, CREATE, EXCL, message, nested, REQUEST, type Reply } from "./message.ts"
+
+const VXLAN = { id: 1, link: 3, local: 4, learning: 7, port: 15, local6: 17 } as const
+const KIND = "vxlan"
+
+/** What cannot be changed while the interface exists. */
+export interface Vxlan {
+  /** The number of the network, which is in each packet (VNI). */
+  readonly id: number
+  /** The UDP port of all machines. */
+  readonly port: number
+  /** The address of this machine from which packets are sent. */
+  readonly local: string
+  /** The index of the interface that has it. */
+  readonly link: number
+}
+
+/** Creates a VXLAN interface, down. It learns nothing from packets: where others are is told by `setForwarding`. */
+export const createVxlan = (name: string, mac: string, { id, port, local, link }: Vxlan): Buffer =>
+  message(
+    NEWLINK,
+    REQUEST | ACK | CREATE | EXCL,
+    linkHeader(),
+    attribute(IFLA.name, name),
+    attribute(IFLA.address, hardwareBytes(mac)),
+    nested(
+      IFLA.info,
+      attribute(INFO.kind, KIND),
+      nested(
+        INFO.data,
+        attribute(VXLAN.id, id),
+        attribute(VXLAN.link, link),
+        attribute(familyOf(local) === "IPv4" ? VXLAN.local : VXLAN.local6, addressBytes(local)),
+        attribute(VXLAN.learning, Uint8Array.of(0)),
+        attribute(VXLAN.port, Uint8Array.of(port >> 8, port & 0xff)),
+      ),
+    ),
+  )
+
+/** Returns the VXLAN interface in the answer to `findLink`; undefined when the interface is of another kind. */
+export function vxlanIn({ body }: Reply): Vxlan | undefined {
+  const info = attributesIn(attributesIn(body, LINK_HEADER).get(IFLA.info) ?? Buffer.alloc(0), 0)
+  const data = info.get(INFO.data)
+  if (data === undefined || info.get(INFO.kind)?.toString().replace(/\0$/, "") !== KIND) return undefined
+  const attributes = attributesIn(data, 0)
+  const local = attributes.get(VXLAN.local) ?? attributes.get(VXLAN.local6)
+  return {
+    id: attributes.get(VXLAN.id)?.readUInt32LE(0) ?? 0,
+    port: attributes.get(VXLAN.port)?.readUInt16BE(0) ?? 0,
+    local: local === undefined ? "" : addressOf(local),
+    link: attributes.get(VXLAN.link)?.readUInt32LE(0) ?? 0,
+  }
+}

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { backendOf } from "../../components/containerd/network/backend/backends.ts"
+import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { addressOf, NodesLab, nodesLabLacks, type LabNode, type NodesLabMember } from "./nodes-lab.fixtures.ts"
+import { networkBetween } from "./nodes.fixtures.ts"
+
+const lacks = nodesLabLacks()
+if (lacks !== undefined) console.warn(`SKIPPED: pods of several nodes need ${lacks}`)
+
+const backends = [
+  { backend: "vxlan", families: ["IPv4"] },
+  { backend: "vxlan", families: ["IPv6"] },
+  { backend: "vxlan", families: ["IPv4", "IPv6"] },
+  { backend: "host-gw", families: ["IPv4", "IPv6"] },
+] as const
+
+/** Looks until it is so. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) continue
+}
+
+describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
+  let lab: NodesLab
+  beforeAll(async () => {
+    lab = await NodesLab.start()
+  })
+  afterAll(() => lab?.[Symbol.asyncDispose]())
+
+  const ask = (from: NodesLabMember, to: NodesLabMember, family: Family) =>
+    lab.ask(from, addressOf(to, family), ANSWER_PORT)
+
+  /** What a node has in its kernel for others. */
+  const traces = async (node: LabNode): Promise<readonly string[]> =>
+    [
+      await lab.run(node, "ip", "route", "show", "proto", "107"),
+      await lab.run(node, "ip", "-6", "route", "show", "proto", "107"),
+      await lab.run(node, "ip", "-o", "link"),
+    ]
+      .flatMap((text) => text.split("\n"))
+      .filter((line) => / (via|dev) |: k3ts-/.test(line))
+
+  test.each(backends)("reach each other by $backend with their own addresses of $families", async (given) => {
+    // given two nodes that know nothing of each other
+    for (const family of given.families) expect(await ask("one-a", "two-a", family)).not.toStartWith("two-a")
+    // when
+    await using network = await networkBetween(lab, backendOf(given.backend), given.families)
+    // then
+    for (const family of given.families) {
+      await lab.reach("one-a", addressOf("two-a", family), ANSWER_PORT)
+      expect(await ask("one-a", "two-a", family)).toBe(`two-a as ${addressOf("one-a", family)}`)
+      expect(await ask("two-b", "one-b", family)).toBe(`one-b as ${addressOf("two-b", family)}`)
+      // and a node itself reaches pods of the other, which answer by the same way
+      expect(await ask("one", "two-a", family)).toStartWith("two-a as ")
+    }
+    expect([network.problem("one"), network.problem("two")]).toEqual([undefined, undefined])
+    // and when the other node leaves, nothing of it is left
+    await network.client.delete(Node, { name: "two" })
+    await until(async () => (await traces("one")).length === 0)
+    // and when it comes again, its pods are reached again
+    await network.add("two")
+    for (const family of given.families) await lab.reach("one-a", addressOf("two-a", family), ANSWER_PORT)
+  })
+})

@@ -1,0 +1,29 @@
+import { expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { nodesLabLacks } from "./nodes-lab.fixtures.ts"
+import type { Seen } from "./one-node.fixtures.ts"
+
+const lacks = nodesLabLacks()
+if (lacks !== undefined) console.warn(`SKIPPED: the pod network of one node needs ${lacks}`)
+
+test.skipIf(lacks !== undefined)(
+  "a node alone has no way to others and no work for it; the second node brings both",
+  () => {
+    // given a node in a network namespace of its own, then another Node
+    const program = join(import.meta.dirname, "one-node.fixtures.ts")
+    const { stdout, stderr } = spawnSync("unshare", ["--net", process.execPath, program], { encoding: "utf8" })
+    if (stdout === "") console.error(stderr)
+    const { alone, together } = JSON.parse(stdout) as { alone: Seen; together: Seen }
+    // then
+    expect(alone).toEqual({ links: ["lo", "eth0"], annotations: undefined, timers: 0, loaded: [], routeMtu: undefined })
+    expect(together.links).toEqual(["lo", "eth0", "k3ts-vxlan"])
+    expect(together.routeMtu).toBe(1450)
+    expect(together.annotations).toEqual({
+      "flannel.alpha.coreos.com/backend-data": expect.stringMatching(/^{"VNI":1,"VtepMAC":"0e(:[0-9a-f]{2}){5}"}$/),
+      "flannel.alpha.coreos.com/backend-type": "vxlan",
+      "flannel.alpha.coreos.com/kube-subnet-manager": "true",
+      "flannel.alpha.coreos.com/public-ip": "192.0.2.11",
+    })
+  },
+)
