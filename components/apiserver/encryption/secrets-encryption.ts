@@ -57,6 +57,8 @@ export class SecretsEncryption {
   #last: Reencryption | undefined
   /** The run under way. */
   #running: Promise<void> | undefined
+  /** Whether a change loads its keys, in which it must be the only one: the next would not know its new key. */
+  #isChanging = false
 
   constructor(options: SecretsEncryptionOptions) {
     this.#options = options
@@ -134,14 +136,15 @@ export class SecretsEncryption {
   }
 
   #refuseWhileRunning(): void {
-    if (this.#running !== undefined)
+    if (this.#isChanging || this.#running !== undefined)
       throw refused("the last change is still being written; wait until k3ts secrets-encrypt status shows its end")
   }
 
   /** The stage comes first: a kill in between makes the next start look through everything, which harms nothing. */
   async #change(wanted: OwnConfiguration): Promise<void> {
-    const transformer = await ownTransformer(wanted, this.#options)
-    this.#refuseWhileRunning() // another request may have come during the load
+    this.#isChanging = true
+    const transformer = await ownTransformer(wanted, this.#options).finally(() => (this.#isChanging = false))
+    if (this.#ending.signal.aborted) throw refused("the server stops; nothing was changed")
     this.#setStage("reencrypt_active")
     writeOwnConfiguration(this.#options.dir, wanted)
     this.#options.store.useTransformer(transformer)
