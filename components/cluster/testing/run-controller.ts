@@ -19,13 +19,13 @@ export async function runController<T extends KubeObject>(
 ): Promise<void> {
   const starting = startController(controller, context)
   // A controller that becomes ready only after the cluster has ended must be stopped too.
-  void starting.then(
-    (running) => {
-      if (ending.signal.aborted) return running.stop()
-      stops.push(() => running.stop())
-    },
-    () => undefined,
-  )
+  starting
+    .catch(() => undefined) // told by `driver.ended` below
+    .then((running) => {
+      if (ending.signal.aborted) return running?.stop()
+      if (running !== undefined) stops.push(() => running.stop())
+    })
+    .catch((err: unknown) => context.log.warn("Failed to stop a controller", { controller: controller.name, err }))
   await driver.ended(
     () =>
       `run waits for ${controller.name} to start; as ${user} it cannot list ` +

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { ConfigMap, Deployment, Job, Namespace, Node, startCluster, type Cluster } from "../testing.ts"
+import { ConfigMap, Deployment, Job, Namespace, Node, Pod, startCluster, type Cluster } from "../testing.ts"
 import { matchers } from "./cluster-matchers.ts"
 
 const web = (image: string, replicas = 2) => ({
@@ -49,6 +49,26 @@ describe("toBecomeReady", () => {
   test("tells that the object does not exist", async () => {
     await using cluster = await startCluster()
     expect((await ready(cluster, "1s")).message()).toContain("Deployment default/web is not ready: it does not exist")
+  })
+
+  test("does not wait for what can never become ready", async () => {
+    await using cluster = await startCluster({ nodes: 1, images })
+    const spec = { restartPolicy: "Never", containers: [{ name: "work", image: "crashing" }] }
+    const template = { spec }
+    await cluster.apply([
+      { apiVersion: "batch/v1", kind: "Job", metadata: { name: "once" }, spec: { backoffLimit: 0, template } },
+      { apiVersion: "v1", kind: "Pod", metadata: { name: "alone" }, spec },
+    ])
+    const began = cluster.now.getTime()
+    for (const { resource, name, says } of [
+      { resource: Job, name: "once", says: "Job default/once is not ready: it has failed (BackoffLimitExceeded: " },
+      { resource: Pod, name: "alone", says: "Pod default/alone is not ready: it has ended, and its phase is Failed" },
+    ]) {
+      const { pass, message } = await matchers.toBecomeReady(cluster, resource, name, { within: "1h" })
+      expect(pass).toBe(false)
+      expect(message()).toContain(says)
+    }
+    expect(cluster.now.getTime() - began).toBeLessThan(60_000)
   })
 
   test("knows objects by their conditions and phases too", async () => {

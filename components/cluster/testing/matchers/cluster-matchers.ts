@@ -6,7 +6,7 @@ import type { EventuallyOptions } from "../verbs/eventually.ts"
 import { refOf, type Reference } from "../verbs/selection.ts"
 import { eventsOf, lastEvents, matchInWords, wantedEvent, type EventMatch } from "./events.ts"
 import { podsOf } from "./pods-of.ts"
-import { whyNotReady } from "./readiness.ts"
+import { whyNeverReady, whyNotReady } from "./readiness.ts"
 
 /** What a matcher tells the runner. */
 export interface MatcherResult {
@@ -19,7 +19,9 @@ export interface ClusterMatchers {
   /**
    * Waits until an object is ready, in the cluster's time, 60s unless `within` says otherwise. A workload is ready when
    * its rollout is complete, a Job when it is, a claim when it is bound, any other object by its condition Ready,
-   * Available, Complete or Established. With `.not` it must not become ready in that time.
+   * Available, Complete or Established. With `.not` it must not become ready in that time. What can never become ready,
+   * a Job that has failed or a pod of no
+   * controller that has ended, is not waited for.
    */
   toBecomeReady(resource: Resource, ref: Reference, options?: EventuallyOptions): Promise<void>
   /** Looks for an Event; for as long as `within` says, and only now unless given. */
@@ -35,14 +37,19 @@ async function toBecomeReady(
   const cluster = clusterOf(received, "toBecomeReady")
   const { name, namespace } = refOf(resource, ref)
   const what = `${resource.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
-  const failure = await unlessHolds(cluster, options, async () => {
+  let never: string | undefined
+  const isReady = async () => {
     const object = await cluster.find(resource, ref)
-    const why = object === undefined ? "it does not exist" : whyNotReady(object)
+    never = object === undefined ? undefined : whyNeverReady(object)
+    const why = never ?? (object === undefined ? "it does not exist" : whyNotReady(object))
     if (why === undefined) return true
     // So that the message explains the pods that are in the way.
     if (object !== undefined) await podsOf(cluster, object)
     throw new TestClusterError(`${what} is not ready: ${why}`)
-  })
+  }
+  const isDecided = () => isReady().catch((err: unknown) => (never === undefined ? Promise.reject(err as Error) : true))
+  const late = await unlessHolds(cluster, options, isDecided)
+  const failure = never === undefined ? late : await unlessHolds(cluster, { within: 0 }, isReady)
   return {
     pass: failure === undefined,
     message: () => failure ?? `Expected ${what} not to become ready, and it is at ${cluster.now.toISOString()}`,

@@ -1,8 +1,19 @@
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 
+interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason?: string
+  readonly message?: string
+}
+
 /** The fields by which objects of any kind tell how far they are. */
 interface Telling {
-  readonly metadata: { readonly generation?: number | undefined; readonly deletionTimestamp?: string | undefined }
+  readonly metadata: {
+    readonly generation?: number | undefined
+    readonly deletionTimestamp?: string | undefined
+    readonly ownerReferences?: readonly unknown[] | undefined
+  }
   readonly spec?: {
     readonly replicas?: number
     readonly updateStrategy?: { readonly rollingUpdate?: { readonly partition?: number } }
@@ -17,12 +28,7 @@ interface Telling {
     readonly desiredNumberScheduled?: number
     readonly updatedNumberScheduled?: number
     readonly numberAvailable?: number
-    readonly conditions?: readonly {
-      readonly type: string
-      readonly status: string
-      readonly reason?: string
-      readonly message?: string
-    }[]
+    readonly conditions?: readonly Condition[]
   }
 }
 
@@ -74,19 +80,40 @@ export function whyNotReady(object: KubeObject): string | undefined {
   return (RULES[`${object.apiVersion} ${object.kind}`] ?? byCondition)(telling)
 }
 
+/**
+ * Returns why an object can never become ready: a Job that has failed, or a pod that has ended and that no controller
+ * may replace by another of its name. Undefined while it can.
+ */
+export function whyNeverReady(object: KubeObject): string | undefined {
+  const { metadata, status } = object as Telling
+  const kind = `${object.apiVersion} ${object.kind}`
+  const failed = kind === "batch/v1 Job" ? status?.conditions?.find(isFailure) : undefined
+  if (failed !== undefined) return `it has failed${inBrackets(failed)}`
+  const isAlone = (metadata.ownerReferences ?? []).length === 0
+  return kind === "v1 Pod" && isAlone && (status?.phase === "Failed" || status?.phase === "Succeeded")
+    ? `it has ended, and its phase is ${status.phase}`
+    : undefined
+}
+
+const isFailure = ({ type, status }: Condition): boolean => type === "Failed" && status === "True"
+
 const missing = (there: number, wanted: number, what: string): string | undefined =>
   there < wanted ? `${there} of ${wanted} replicas are ${what}` : undefined
 
 const unlessPhase = (wanted: string, phase = "absent"): string | undefined =>
   phase === wanted ? undefined : `its phase is ${phase}`
 
+function inBrackets({ reason, message }: Condition): string {
+  const why = [reason, message].filter((part) => part !== undefined && part !== "").join(": ")
+  return why === "" ? "" : ` (${why})`
+}
+
 function byCondition({ status }: Telling): string | undefined {
   for (const type of CONDITIONS) {
     const condition = status?.conditions?.find((one) => one.type === type)
     if (condition?.status === "True") return undefined
     if (condition !== undefined) {
-      const why = [condition.reason, condition.message].filter((part) => part !== undefined && part !== "").join(": ")
-      return `its condition ${type} is ${condition.status}${why === "" ? "" : ` (${why})`}`
+      return `its condition ${type} is ${condition.status}${inBrackets(condition)}`
     }
   }
   return `it has none of the conditions ${CONDITIONS.join(", ")}`
