@@ -60,7 +60,7 @@ test("what was acknowledged before a snapshot is restored with its UID, though w
   // given a server, and clients that write all the time
   const dataDir = join(root, "busy")
   mkdirSync(dataDir)
-  const server = await start(dataDir)
+  await using server = await start(dataDir)
   const acknowledged: Item[] = []
   let writing = true
   const writers = Array.from({ length: 8 }, async (_, writer) => {
