@@ -1,4 +1,5 @@
 /** Turns the flags of `k3ts server` into the configuration of the cluster and its node, for components/cluster. */
+import type { AuditLogOptions } from "../../components/apiserver/audit/audit-log.ts"
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
@@ -35,7 +36,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       nodePorts: flags["service-node-port-range"],
       clusterDomain,
       kubeconfig: { path: flags["write-kubeconfig"], mode: flags["write-kubeconfig-mode"] },
-      ...(flags["audit-log-path"] === undefined ? {} : { auditLogPath: flags["audit-log-path"] }),
+      ...(flags["audit-log-path"] === undefined ? {} : { auditLog: auditLogOf(flags["audit-log-path"], flags) }),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       acceptDataLoss: flags["accept-data-loss"],
@@ -210,3 +211,10 @@ const nodeIps = (flags: ServerFlags): readonly string[] =>
 /** Returns the address on which the API server listens. A socket of `::` takes connections of IPv4 too. */
 export const bindAddress = (flags: Pick<ServerFlags, "bind-address" | "cluster-cidr">): string =>
   flags["bind-address"] ?? (hasIPv6(flags) ? "::" : "0.0.0.0")
+
+const auditLogOf = (path: string, flags: ServerFlags): AuditLogOptions => ({
+  path,
+  mostBytes: flags["audit-log-maxsize"] * 2 ** 20,
+  mostFiles: flags["audit-log-maxbackup"],
+  mostAgeMs: flags["audit-log-maxage"] * 24 * 3_600_000,
+})

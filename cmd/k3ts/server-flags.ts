@@ -127,6 +127,18 @@ export const serverFlags = {
     placeholder: "FILE",
     path: true,
   }),
+  "audit-log-maxsize": value(v.count.prefault("100"), "Size in MiB at which that file is put aside; 0 for any size", {
+    placeholder: "MIB",
+    defaultText: "100",
+  }),
+  "audit-log-maxbackup": value(v.count.prefault("10"), "How many such files are kept; 0 for any number", {
+    placeholder: "COUNT",
+    defaultText: "10",
+  }),
+  "audit-log-maxage": value(v.count.prefault("0"), "How many days they are kept; 0 for ever", {
+    placeholder: "DAYS",
+    defaultText: "0",
+  }),
   profiling: boolean(
     "Serve profiles of this program below /debug/pprof, to administrators",
     { defaultText: "true" },

@@ -1,3 +1,4 @@
+import type { AuditLogOptions } from "./audit/audit-log.ts"
 import type { Features } from "../../pkg/component/features.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -39,7 +40,7 @@ export interface ApiServerConfig {
   readonly clusterDomain: string
   /** The file for the administrator's kubeconfig. */
   readonly kubeconfig?: { readonly path: string; readonly mode: number }
-  readonly auditLogPath?: string
+  readonly auditLog?: AuditLogOptions
   /** Connections to the kubelets, for logs, exec and the like. */
   readonly nodes: NodeConnectors
   /**

@@ -224,7 +224,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       )
     const ownClient = newClient(plane.transportFor(OWN_USER))
     const pipeline = config.intercept?.(plane.pipeline) ?? plane.pipeline
-    const audit = config.auditLogPath === undefined ? undefined : createAuditLog(config.auditLogPath, { clock, log })
+    const audit = config.auditLog === undefined ? undefined : createAuditLog(config.auditLog, { clock, log })
     serving.server = createServer({
       pipeline,
       scheme,

@@ -77,6 +77,9 @@ export const k3sFlags: ForeignFlags = {
 
   "kube-apiserver-arg": passes("kube-apiserver", {
     "advertise-address": "advertise-address",
+    "audit-log-maxage": "audit-log-maxage",
+    "audit-log-maxbackup": "audit-log-maxbackup",
+    "audit-log-maxsize": "audit-log-maxsize",
     "audit-log-path": "audit-log-path",
     "bind-address": "bind-address",
     "enable-priority-and-fairness": "enable-priority-and-fairness",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { request } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,7 +7,11 @@ import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { createApiServer } from "../apiserver.ts"
+import type { Exchange } from "../http/exchange.ts"
+import type { RequestInfo } from "../http/request-info.ts"
+import { createAuditLog } from "./audit-log.ts"
 
 /** A server with an audit log; `end` stops it and gives what it has written. */
 async function start() {
@@ -21,7 +25,7 @@ async function start() {
       nodePorts: { first: 30000, last: 32767 },
       clusterDomain: "cluster.local",
       nodes: new NodeConnectors(),
-      auditLogPath,
+      auditLog: { path: auditLogPath, mostBytes: 0, mostFiles: 0, mostAgeMs: 0 },
     },
   )
   await server.start(new AbortController().signal)
@@ -138,6 +142,27 @@ test("the audit log has the reason of an allowed request, and the name of the ob
   })
   expect(log!["annotations"]).toEqual(allowed)
   expect(endpoints!["annotations"]).toEqual({ ...allowed, "k8s.io/deprecated": "true" })
+})
+
+test("the audit log is put aside when it is large, and the oldest of many is removed", () => {
+  // given a log of which two old files are kept, and no event fits beside another
+  const dir = mkdtempSync(join(tmpdir(), "audit-"))
+  const clock = new VirtualClock(0)
+  const limits = { mostBytes: 1, mostFiles: 2, mostAgeMs: 0 }
+  const audit = createAuditLog({ path: join(dir, "audit.log"), ...limits }, { clock, log: silent })
+  // when events come
+  for (let i = 0; i < 5; i++) {
+    const exchange = { auditId: `id-${i}`, req: { url: "/", headers: {}, socket: {} }, header: () => undefined }
+    const info = { verb: "get", isResource: false }
+    audit.ended(exchange as unknown as Exchange, info as RequestInfo, audit.began(), { code: 200, seconds: 0 })
+    audit.close()
+  }
+  // then the newest is in the log, and the two before it are beside the log
+  const ids = readdirSync(dir)
+    .toSorted()
+    .map((name) => /id-\d/.exec(readFileSync(join(dir, name), "utf8"))?.[0])
+  expect(ids).toEqual(["id-2", "id-3", "id-4"])
+  rmSync(dir, { recursive: true })
 })
 
 test("the audit log has the ids of issued tokens", async () => {

@@ -1,10 +1,11 @@
-import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, mkdirSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 import { type Clock, microTimestamp } from "../../../pkg/clock/clock.ts"
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import { formatDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { fileError } from "../../../pkg/files/files.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
+import { RotatingFile, type RotationLimits } from "../../../pkg/log/rotating-file.ts"
 import { remoteAddress } from "../../../pkg/runtime/listen.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
@@ -47,23 +48,30 @@ function ensureFile(path: string): void {
   }
 }
 
+/** Where events are written. */
+export interface AuditLogOptions extends RotationLimits {
+  readonly path: string
+}
+
 /**
  * Creates the audit log of `--audit-log-path`: one Event of audit.k8s.io/v1 as a line of JSON for each request, at
  * level Metadata, written when the request ends. Source: apiserver pkg/apis/audit/v1/types.go.
  * @throws Error when the file cannot be written
  */
 export function createAuditLog(
-  path: string,
+  { path, ...limits }: AuditLogOptions,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): AuditSink {
   ensureFile(path)
+  const file = new RotatingFile(path, limits, clock)
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
     const text = lines.join("")
     lines = []
     try {
-      appendFileSync(path, text, { mode: 0o600 })
+      file.append(text)
+      file.close() // so that others may put the file aside, too
     } catch (err) {
       // A full disk must not end the server, so the number of lost events is logged instead.
       log.error("Failed to write the audit log", { path, lost: text.split("\n").length - 1, error: err })
