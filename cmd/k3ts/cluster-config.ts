@@ -16,6 +16,7 @@ import { DNS_PORT } from "../../components/dns/dns.ts"
 import { kubeletSettings } from "./kubelet-args.ts"
 import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName, defaultResolvConf, readResolvConf } from "./host.ts"
+import { datastoreOf } from "./datastore/flags.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
 import { inFlightOf, PRIMARY_ADDRESSES, SIMULATED, type ServerFlags } from "./server-flags.ts"
 
@@ -40,6 +41,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       acceptDataLoss: flags["accept-data-loss"],
+      datastore: datastoreOf(flags),
       encryption: {
         secrets: flags["secrets-encryption"],
         provider: flags["secrets-encryption-provider"],

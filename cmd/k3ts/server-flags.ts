@@ -7,6 +7,7 @@ import { boolean, list, oneOf, value, type FlagsOf } from "./cli/flags.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import * as v from "./cli/values.ts"
 import { OWN_PROVIDERS } from "../../components/apiserver/encryption/own-providers.ts"
+import { datastoreFlags } from "./datastore/flags.ts"
 import { snapshotFlags } from "./snapshot/flags.ts"
 import { BACKENDS } from "../../components/containerd/network/backend/backend-names.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
@@ -157,6 +158,7 @@ export const serverFlags = {
     placeholder: "SIZE",
     defaultText: "128Mi",
   }),
+  ...datastoreFlags,
   ...snapshotFlags,
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
   "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),

@@ -120,9 +120,17 @@ export interface ApiCore {
 }
 
 const HOUR_MS = 3_600_000
+/**
+ * How long the history of a store that servers share is kept: it is in memory, and only serves watches that resume and
+ * lists that continue. Upstream compacts etcd after five to ten minutes.
+ */
+const SHARED_HISTORY_MS = 10 * 60_000
 
 /** The user as whom the server itself acts. */
 export const OWN_USER: UserInfo = { name: "system:apiserver", groups: ["system:masters"] }
+
+const keptHistoryMs = ({ freshen }: Storage, historyMs: number): number =>
+  freshen === undefined ? historyMs : Math.min(historyMs, SHARED_HISTORY_MS)
 
 /** Creates the objects that every cluster starts with, in one transaction, and connects the stages of a request. */
 export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
@@ -245,7 +253,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     () => aggregator.close(),
     keepAggregated({ storage, objects, clock, log }),
     keepAddresses({ storage, clock, random, log }),
-    startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs }),
+    startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs: keptHistoryMs(storage, historyMs) }),
     startFinalizer({ storage, scheme, client: ownClient, clock, log }),
     keepAuthenticationConfig({ ...options, client: ownClient }),
     keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),

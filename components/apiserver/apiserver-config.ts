@@ -6,6 +6,7 @@ import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import type { Profiler } from "../../pkg/runtime/profiler.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import type { FindExtensionServer, OwnExtension } from "./aggregator/extension-server.ts"
+import type { DatastoreConfig } from "./storage-config.ts"
 import type { EncryptionConfig } from "./encryption/load.ts"
 import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import type { KubeletDialer } from "./kubelet-client/remote-kubelets.ts"
@@ -62,7 +63,9 @@ export interface ApiServerConfig {
   readonly historyBytes?: number
   /** Starts even if acknowledged writes, or the whole database, are missing below `dataDir`. */
   readonly acceptDataLoss?: boolean
-  /** What is encrypted below `dataDir`. */
+  /** The store that several servers share, instead of one below `dataDir`. */
+  readonly datastore?: DatastoreConfig | undefined
+  /** What is encrypted below `dataDir`, or in the store that is shared. */
   readonly encryption?: EncryptionConfig
   /**
    * Most requests served at once; upstream's 400 reads and 200 writes unless given. Priority and fairness divides their

@@ -1,9 +1,10 @@
 /**
- * Creates the objects that every cluster starts with, in one transaction: namespaces, roles and bindings, priority
- * classes, FlowSchemas and their priority levels, the Service by which pods reach the API server, and the APIServices
- * of the built-in groups. Later starts write only objects that are missing or have changed. Sources:
- * pkg/controlplane/controller/{systemnamespaces,kubernetesservice}, pkg/controlplane/controller/legacytokentracking,
- * plugin/pkg/auth/authorizer/rbac/bootstrappolicy, pkg/registry/{rbac,scheduling}/rest.
+ * Creates the objects that every cluster starts with, in one transaction unless servers share the store: namespaces,
+ * roles and bindings, priority classes, FlowSchemas and their priority levels, the Service by which pods reach the API
+ * server, and the APIServices of the built-in groups. Later starts write only objects that are missing or have changed.
+ * Sources: pkg/controlplane/controller/{systemnamespaces,kubernetesservice},
+ * pkg/controlplane/controller/legacytokentracking, plugin/pkg/auth/authorizer/rbac/bootstrappolicy,
+ * pkg/registry/{rbac,scheduling}/rest.
  */
 import { CustomResourceDefinition } from "../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
@@ -29,7 +30,7 @@ import { trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
 import { asKind, type KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
-import type { Storage, Write } from "../../pkg/storage/storage.ts"
+import { StorageError, type Storage, type Write } from "../../pkg/storage/storage.ts"
 import type { OwnExtension } from "./aggregator/extension-server.ts"
 import { PASSED } from "./aggregator/availability-check.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
@@ -77,7 +78,25 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
       : writeOf(options, wanted, kept, current.revision)
   }
   const all = [...wantedObjects(options), ...(await gatewayDefinitions(options))]
-  await storage.writeAll(all.flatMap((wanted) => missing(wanted) ?? []))
+  if (storage.freshen === undefined) await storage.writeAll(all.flatMap((wanted) => missing(wanted) ?? []))
+  else await Promise.all(all.map((wanted) => writeShared(storage, () => missing(wanted))))
+}
+
+/** Servers that start at the same time may race for one object; then the next attempt finds what another has written. */
+const ATTEMPTS = 10
+
+/** Writes one object of a store that servers share, whose log takes few objects at once. */
+async function writeShared(storage: Storage, missing: () => Write | undefined): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const write = missing()
+    if (write === undefined) return
+    try {
+      return void (await storage.write(write))
+    } catch (err) {
+      const isRace = err instanceof StorageError && ["exists", "conflict", "missing"].includes(err.code)
+      if (!isRace || attempt === ATTEMPTS) throw err
+    }
+  }
 }
 
 /**

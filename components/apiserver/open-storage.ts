@@ -7,57 +7,37 @@ import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { MemoryStorage } from "../../pkg/storage/memory.ts"
 import type { SqliteStorage } from "../../pkg/storage/sqlite.ts"
+import { problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
-import type { Storage, StorageError } from "../../pkg/storage/storage.ts"
+import type { OpenedStorage, StorageConfig } from "./storage-config.ts"
 
 const DATABASE = join("db", "state.db")
 
 /** Returns the database file of a data directory. */
 export const databaseFile = (dataDir: string): string => join(dataDir, "server", DATABASE)
 
-export interface StorageConfig {
-  /** Most bytes of history on disk; 128 MiB unless given. */
-  readonly historyBytes?: number
-  /** Starts even if acknowledged writes, or the whole database, are missing. */
-  readonly acceptDataLoss?: boolean
-  /** Freezes objects, so that code that changes one in place throws. For tests. */
-  readonly frozen?: boolean
-  /** What is encrypted on the disk; what was encrypted before, unless given. */
-  readonly encryption?: EncryptionConfig
-}
-
-export interface OpenedStorage {
-  readonly storage: Storage
-  /** Turns encryption on and off and changes its keys; undefined for a store in memory. */
-  readonly encryption: (() => Promise<SecretsEncryption>) | undefined
-  /** Why a KMS plugin is not healthy; absent where none is configured. */
-  readonly kmsProblem?: () => string | undefined
-  /** Ends what goes on in the background. The store is closed by its owner, afterwards. */
-  stop(): Promise<void>
-}
-
 const NOTHING_ENCRYPTED: EncryptionConfig = { secrets: false, provider: "secretbox" }
 
 /**
- * Opens the store below `dir` (`<data-dir>/server`), or one in memory without it. SQLite is loaded only when it is
- * used, because test clusters do not need it.
- * @throws StorageError as SqliteStorage does
+ * Opens the store that servers share, or else the one below `dir` (`<data-dir>/server`), or one in memory without it.
+ * SQLite is loaded only when it is used, because test clusters do not need it.
+ * @throws StorageError as SqliteStorage does, or unavailable for a store that is shared
  */
 export async function openStorage(
   dir: string | undefined,
   tools: EncryptionTools,
-  { frozen = false, historyBytes, acceptDataLoss, encryption: config = NOTHING_ENCRYPTED }: StorageConfig,
+  storageConfig: StorageConfig,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
+  const { frozen = false, historyBytes, acceptDataLoss, encryption: config = NOTHING_ENCRYPTED } = storageConfig
+  if (storageConfig.datastore !== undefined)
+    return (await import("./open-shared-storage.ts")).openSharedStorage(storageConfig.datastore, tools, storageConfig)
   if (dir === undefined)
     return { storage: new MemoryStorage({ clock, frozen }), encryption: undefined, stop: () => Promise.resolve() }
   const { SqliteStorage } = await import("../../pkg/storage/sqlite.ts")
   const file = join(dir, DATABASE)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const onProblem = (problem: StorageError | undefined) => {
-    if (problem === undefined) log.info("The store takes writes again")
-    else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
-  }
+  const onProblem = problemLog(log)
   const isEncrypted = config.secrets || config.file !== undefined || existsSync(ownConfigurationFile(dir))
   const loaded = isEncrypted
     ? await (await import("./encryption/load.ts")).loadEncryption(dir, config, tools)

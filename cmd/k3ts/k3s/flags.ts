@@ -8,8 +8,6 @@ import { didYouMean } from "../cli/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { OptionalPart, serverFlags } from "../server-flags.ts"
 
-const flagsOf = (prefix: string, names: readonly string[]): readonly string[] => names.map((name) => `${prefix}${name}`)
-
 const answers = (names: readonly string[], answer: string): ForeignFlags =>
   Object.fromEntries(names.map((name) => [name, { answer }]))
 
@@ -127,8 +125,8 @@ export const k3sFlags: ForeignFlags = {
     "there are no other servers to forget; to bring data back, use `k3ts snapshot restore`",
   ),
   ...answers(
-    flagsOf("datastore-", ["endpoint", "cafile", "certfile", "keyfile"]).concat("kine-tls"),
-    "the data are in k3ts's own SQLite database in --data-dir; leave the flag out",
+    ["kine-tls"],
+    "there is no kine: several servers share an etcd, which --datastore-endpoint names; leave the flag out",
   ),
   ...answers(
     ["flannel-conf", "flannel-cni-conf"],

@@ -57,6 +57,18 @@ export async function loadEncryption(
   return { transformer: await ownTransformer(made, tools), plugins: [] }
 }
 
+/**
+ * Returns what encrypts the values of a store that several servers share, which all have this file.
+ * @throws Error that names the file
+ */
+export const loadSharedEncryption = (file: string, { random }: EncryptionTools): Promise<ValueTransformer> =>
+  transformerOf(parseEncryptionConfiguration(readConfiguration(file), file), { random, kms: refuseSharedKms(file) })
+
+/** A plugin is asked for a key before a value is read; a value that another server has just written cannot wait. */
+const refuseSharedKms = (file: string) => (): never => {
+  throw new Error(`Cannot use the KMS plugin in ${file} with --datastore-endpoint: use secretbox, aesgcm or aescbc`)
+}
+
 export const ownTransformer = (own: OwnConfiguration, tools: EncryptionTools): Promise<ValueTransformer> =>
   transformerOf(encryptionConfigurationOf(own), { random: tools.random, kms: refuseKms })
 

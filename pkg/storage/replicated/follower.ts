@@ -34,8 +34,11 @@ export class Follower {
     this.#watch = log.watch(replica.revision, {
       advanced: (changes, revision) => {
         this.#pauseMs = FIRST_PAUSE_MS
-        tell(replica.advance(changes, revision))
-        replica.release()
+        try {
+          tell(replica.advance(changes, revision))
+        } finally {
+          replica.release()
+        }
       },
       ended: (reason) => this.#ended(reason),
     })

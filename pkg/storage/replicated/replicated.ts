@@ -139,11 +139,7 @@ export class ReplicatedStorage implements Storage {
   }
   image(): StoreImage {
     const { revision, live } = this.#replica
-    return {
-      revision,
-      objects: live.all(),
-      valueOf: ({ key, object }) => this.#objects.seal(key, this.#objects.json(object)),
-    }
+    return { revision, objects: live.all(), valueOf: (stored) => this.#objects.imageOf(stored) }
   }
 
   /** Forgets what is older here, and has the log drop what was superseded by then. */

@@ -1,7 +1,7 @@
 /** Objects as a shared log has them: JSON without a resourceVersion, which is the revision of the log, or encrypted. */
 import { objectJson } from "../../apimachinery/json/object-json.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
-import { StorageError } from "../storage.ts"
+import { StorageError, type Stored } from "../storage.ts"
 import { StoredObject, type Identity, type ParseObject } from "../stored-object.ts"
 import { IDENTITY, opened, sealed, type ValueTransformer } from "../value-transformer.ts"
 
@@ -52,6 +52,11 @@ export class SharedObjects {
   /** The last state of an object, as it is told at its deletion. */
   deleted(identity: Identity, last: StoredObject): StoredObject {
     return new StoredObject(identity, { make: () => versioned(last.object, identity.revision) }, this.#frozen)
+  }
+
+  /** Returns the content of an object for a snapshot, as a store on disk has it. @throws StorageError encryption */
+  imageOf(stored: Stored): Uint8Array {
+    return sealed(this.#transformer, stored.json, stored)
   }
 
   #open({ key, revision }: Identity, value: Uint8Array): KubeObject {

@@ -1,0 +1,58 @@
+import type { DatastoreConfig } from "../../../components/apiserver/storage-config.ts"
+import { value } from "../cli/flags.ts"
+import { UsageError } from "../cli/usage-error.ts"
+import { filePath, reading } from "../cli/values.ts"
+
+/** `https://192.0.2.1:2379,https://192.0.2.2:2379`: as URLs. */
+const endpoints = reading((text): readonly string[] | undefined => {
+  const all = text.split(",").map((one) => one.trim())
+  return all.every(isEndpoint) ? all : undefined
+}, "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379")
+
+function isEndpoint(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, search, username } = new URL(text)
+  const isPlain = (pathname === "" || pathname === "/") && search === "" && username === ""
+  return (protocol === "https:" || protocol === "http:") && hostname !== "" && isPlain
+}
+
+const fileFlag = (summary: string) => value(filePath.optional(), summary, { placeholder: "FILE", path: true })
+
+/** Names as in k3s. */
+export const datastoreFlags = {
+  "datastore-endpoint": value(endpoints.optional(), "An etcd for several servers: URLs of its members, with commas", {
+    placeholder: "URL",
+    defaultText: "a database in data-dir",
+  }),
+  "datastore-cafile": fileFlag("Authority that has signed the certificates of the etcd"),
+  "datastore-certfile": fileFlag("Certificate by which the etcd knows this server"),
+  "datastore-keyfile": fileFlag("Key of that certificate"),
+}
+
+interface DatastoreFlags {
+  readonly "datastore-endpoint": readonly string[] | undefined
+  readonly "datastore-cafile": string | undefined
+  readonly "datastore-certfile": string | undefined
+  readonly "datastore-keyfile": string | undefined
+}
+
+/** Returns where the store is that servers share; undefined for one of its own. @throws UsageError */
+export function datastoreOf(flags: DatastoreFlags): DatastoreConfig | undefined {
+  const [caFile, certFile, keyFile] = (["cafile", "certfile", "keyfile"] as const).map(
+    (name) => flags[`datastore-${name}`],
+  )
+  const given = Object.entries({ caFile, certFile, keyFile }).flatMap(([name, file]) =>
+    file === undefined ? [] : [name],
+  )
+  const list = flags["datastore-endpoint"]
+  if (list === undefined) {
+    if (given.length > 0)
+      throw new UsageError(`--datastore-${given[0]!.toLowerCase()} needs --datastore-endpoint, which names the etcd`)
+    return undefined
+  }
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new UsageError("--datastore-certfile and --datastore-keyfile are given together")
+  if (given.length > 0 && list.some((endpoint) => endpoint.startsWith("http:")))
+    throw new UsageError("--datastore-endpoint with http: uses no certificates; write https:, or leave the files out")
+  return { endpoints: list, caFile, certFile, keyFile }
+}
