@@ -121,6 +121,8 @@ export interface ResourceDeclaration<T extends KubeObject> {
      * change no version themselves.
      */
     convert?(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]>
+    /** Returns a custom resource in another version of its definition, whether that is served or not. */
+    atVersion?(apiVersion: string): Resource | undefined
   }
   /** Only the name of the kind is known here: the declaration of the server that serves it counts. */
   readonly namedOnly?: true

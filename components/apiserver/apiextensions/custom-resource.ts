@@ -40,10 +40,21 @@ export function customResourcesOf(
   const stored = versions.find(({ storage }) => storage)
   if (stored === undefined) return []
   const convert = conversion?.strategy === "Webhook" ? converterOf(definition) : undefined
-  return versions
-    .filter(({ served }) => served)
-    .map((version) => customResource(definition, version, { stored, era, convert }))
+  const unserved = new Map<string, CustomResource | undefined>()
+  const atVersion = (apiVersion: string): CustomResource | undefined => {
+    const found = served.find((resource) => resource.apiVersion === apiVersion)
+    if (found !== undefined || unserved.has(apiVersion)) return found ?? unserved.get(apiVersion)
+    const version = versions.find(({ name }) => `${definition.spec.group}/${name}` === apiVersion)
+    const made = version && customResource(definition, version, keeping)
+    unserved.set(apiVersion, made)
+    return made
+  }
+  const keeping: Keeping = { stored, era, convert, atVersion }
+  const served = versions
+    .filter((version) => version.served)
+    .map((version) => customResource(definition, version, keeping))
     .sort((a, b) => compareVersions(a.version, b.version))
+  return served
 }
 
 /** How objects of a definition are stored. */
@@ -52,12 +63,14 @@ interface Keeping {
   readonly era: Era
   /** Calls the conversion webhook; undefined when the definition has none. */
   readonly convert: Convert | undefined
+  /** Returns the resource of any version of the definition. */
+  readonly atVersion: (apiVersion: string) => CustomResource | undefined
 }
 
 function customResource(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { stored, era, convert }: Keeping,
+  { stored, era, convert, atVersion }: Keeping,
 ): CustomResource {
   const { metadata, spec, status } = definition
   const { group } = spec
@@ -119,6 +132,7 @@ function customResource(
       toStored: (object) =>
         isStored ? object : (prunedTo(storedSchema, { ...object, apiVersion: storedApiVersion }) as KubeObject),
       fromStored: (object) => decoded(object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
+      atVersion,
       ...(convert === undefined ? {} : { convert }),
     },
   }

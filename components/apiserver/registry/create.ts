@@ -13,7 +13,7 @@ import { strategyContext, type RegistryContext } from "./context.ts"
 import { decodeBody, emptyStatus, inNamespace } from "./decode.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { firstGeneration } from "./generation.ts"
-import { recordUpdate } from "./managed-fields.ts"
+import { recordCreate } from "./managed-fields.ts"
 import { withDistinctOwners } from "./owner-references.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { dryRunOf } from "./unstored.ts"
@@ -70,7 +70,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   const { resource, user, options } = request
   const { admission, storage, clock } = context
   const hooks = context.hooks(resource)
-  let object = recordUpdate(context, request, withoutSystemFields(sent), undefined)
+  let object = recordCreate(context, request, withoutSystemFields(sent))
   const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
   const admitted = admission.admit(attributes)
   const left = admitted instanceof Promise ? await admitted : admitted

@@ -57,7 +57,7 @@ function checkReplicas(resource: Resource, object: KubeObject): void {
 }
 
 /** The workload as the request wants it. */
-function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject): KubeObject {
+async function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject): Promise<KubeObject> {
   const { resource, name = "" } = request
   const { metadata } = old
   const { specReplicas } = resource.subresources!.scale!
@@ -68,7 +68,7 @@ function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject):
     isMissing ? { ...shown, spec: { replicas: NO_REPLICAS } } : shown,
     entriesOfScale(metadata.managedFields, steps),
   )
-  const wanted = wantedScale(context, { ...request, resource: Scale }, before)
+  const wanted = await wantedScale(context, { ...request, resource: Scale }, before)
   const replicas = wanted.spec.replicas ?? 0
   if (replicas === NO_REPLICAS && isMissing)
     throw badRequest(`the spec replicas field ${JSON.stringify(specReplicas)} cannot be empty`)
@@ -93,14 +93,14 @@ function scaled(context: RegistryContext, request: ApiRequest, old: KubeObject):
 /**
  * The Scale as the request makes it from the present one, with the fields of who wrote. `request` is about the Scale.
  */
-function wantedScale(context: RegistryContext, request: ApiRequest, before: Scale): Scale {
+async function wantedScale(context: RegistryContext, request: ApiRequest, before: Scale): Promise<Scale> {
   const { patch, body } = request
-  if (patch?.type === "apply") return applyFields(context, request, patch.body, before) as Scale
+  if (patch?.type === "apply") return (await applyFields(context, request, patch.body, before)) as Scale
   let sent: Scale
   if (patch !== undefined) sent = patched(request, Scale, { ...patch, type: patch.type }, before)
   else sent = decodeSent(Scale, body, request)
   checkName(sent, request)
-  return recordUpdate(context, request, inNamespace(sent, request), before) as Scale
+  return (await recordUpdate(context, request, inNamespace(sent, request), before)) as Scale
 }
 
 function scaleOf({ subresources }: Resource, object: KubeObject): Scale {

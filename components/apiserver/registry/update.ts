@@ -54,15 +54,16 @@ const WHOLE: AdmissionView = { show: (object) => object, take: (shown) => shown 
 export async function changeObject(
   context: RegistryContext,
   request: ApiRequest,
-  change: (old: Stored | undefined) => KubeObject,
+  change: (old: Stored | undefined) => KubeObject | Promise<KubeObject>,
   mayCreate: boolean,
   view: AdmissionView = WHOLE,
 ): Promise<ApiResult> {
   const { resource, namespace, name = "" } = request
   let created: Stored | undefined
-  const attempt = (current: Stored | undefined): Promise<Attempt> => {
+  const attempt = async (current: Stored | undefined): Promise<Attempt> => {
     if (current === undefined && !mayCreate) throw notFound(resource, name)
-    const wanted = change(current)
+    const changed = change(current)
+    const wanted = changed instanceof Promise ? await changed : changed
     return current === undefined ? attemptCreate(wanted) : attemptUpdate(context, request, wanted, current, view)
   }
   const attemptCreate = async (wanted: KubeObject): Promise<Attempt> => {

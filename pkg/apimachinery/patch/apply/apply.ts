@@ -5,13 +5,26 @@ import { ApiError, badRequest } from "../../errors.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { canonicalSet } from "./canonical-set.ts"
 import { configurationFault } from "./check-configuration.ts"
-import { compare, fieldSetOf } from "./compare.ts"
-import { difference, intersection, isEmpty, NOTHING, pathsOf, union, type FieldSet } from "./fieldset.ts"
+import { compare, fieldSetOf, type Comparison } from "./compare.ts"
+import { difference, intersection, isEmpty, NOTHING, pathsOf } from "./fieldset.ts"
 import { lastAppliedFields, withLastApplied } from "./last-applied.ts"
 import { entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
-import { mergeInto, removeFields, withNamedFields } from "./merge.ts"
+import { mergeInto } from "./merge.ts"
 import { shapeOf, type Shape } from "./shape.ts"
-import { recorded, withEntries, withoutIdentity, withoutReset, type ChangedBy } from "./track.ts"
+import { pruned } from "./prune.ts"
+import { withoutReset } from "./reset-fields.ts"
+import { recorded, withEntries, withoutIdentity, type ChangedBy } from "./track.ts"
+import {
+  changesIn,
+  hasOtherVersions,
+  liveIn,
+  run,
+  runAlone,
+  type Changes,
+  type ConvertVersion,
+  type LiveVersions,
+  type Steps,
+} from "./versions.ts"
 
 export interface AppliedBy extends ChangedBy {
   /** Takes over fields that other managers own. */
@@ -25,12 +38,28 @@ export interface AppliedBy extends ChangedBy {
  * @throws ApiError Conflict with every field that another manager owns with another value; BadRequest for an invalid
  * configuration. Source: structured-merge-diff merge/update.go Apply; apimachinery pkg/util/managedfields/internal.
  */
-export function applyConfiguration<T extends KubeObject>(
+export const applyConfiguration = <T extends KubeObject>(
   resource: Resource<T>,
   live: T | undefined,
   config: unknown,
   by: AppliedBy,
-): Decoded<T> {
+): Decoded<T> => runAlone(applied(resource, live, config, by))
+
+/** Does the same where managers may have written the object in other versions. @throws ApiError of conversions too */
+export const applyConfigurationIn = <T extends KubeObject>(
+  resource: Resource<T>,
+  live: T | undefined,
+  config: unknown,
+  by: AppliedBy,
+  convert: ConvertVersion,
+): Decoded<T> | Promise<Decoded<T>> => run(applied(resource, live, config, by), convert)
+
+function* applied<T extends KubeObject>(
+  resource: Resource<T>,
+  live: T | undefined,
+  config: unknown,
+  by: AppliedBy,
+): Steps<Decoded<T>> {
   const shape = shapeOf(resource.schema)
   const wanted = checkedConfiguration(resource, config)
   const self: ManagedBy = {
@@ -39,29 +68,34 @@ export function applyConfiguration<T extends KubeObject>(
     apiVersion: resource.apiVersion,
     subresource: by.subresource,
   }
-  const entries = entriesBefore(resource, live, by)
+  const before = entriesBefore(resource, live, by)
+  const shown: LiveVersions | undefined =
+    live !== undefined && hasOtherVersions(before, resource)
+      ? yield* liveIn(resource as Resource, live, before)
+      : undefined
+  const entries = shown === undefined ? before : before.filter(({ apiVersion = "" }) => shown.has(apiVersion))
   const own = entries.find((entry) => isBy(entry, self))
   const set = withoutReset(resource, fieldSetOf(shape, wanted), by.subresource)
   const mine = withoutIdentity(set)
 
   const base: object = live ?? { apiVersion: resource.apiVersion, kind: resource.kind, metadata: {} }
   const others = entries.filter((entry) => entry !== own)
-  const merged = pruned(
-    shape,
-    mergeInto(shape, base, wanted),
-    own?.fieldsV1 ?? NOTHING,
-    union(
-      set,
-      others.reduce((all, entry) => union(all, entry.fieldsV1), NOTHING),
-    ),
-    set,
-  )
+  const merged = yield* pruned(resource as Resource, mergeInto(shape, base, wanted), { own, others, set })
   const comparison = compare(shape, live ?? {}, merged)
-  const changed = withoutReset(resource, comparison.changed, by.subresource)
-  const removed = withoutReset(resource, comparison.removed, by.subresource)
-  if (by.force !== true) refuseConflicts(resource, shape, live, others, changed, by.manager)
+  const change = {
+    changed: withoutReset(resource, comparison.changed, by.subresource),
+    removed: withoutReset(resource, comparison.removed, by.subresource),
+  }
+  const foreign: Changes =
+    shown === undefined ? NO_CHANGES : yield* changesIn(shown, merged as object, resource, by.subresource)
+  const changeOf = ({ apiVersion = "" }: Entry): Comparison =>
+    apiVersion === resource.apiVersion ? change : (foreign.get(apiVersion) ?? change)
+  if (by.force !== true) refuseConflicts(resource, shape, live, others, changeOf, by.manager)
 
-  const kept = others.flatMap((entry) => withSet(entry, difference(difference(entry.fieldsV1, changed), removed)) ?? [])
+  const kept = others.flatMap((entry) => {
+    const { changed, removed } = changeOf(entry)
+    return withSet(entry, difference(difference(entry.fieldsV1, changed), removed)) ?? []
+  })
   const same = live !== undefined && deepEqualWithNulls(live, merged)
   if (!isEmpty(mine))
     kept.push(
@@ -143,37 +177,19 @@ function shownType(apiVersion: unknown, kind: unknown): string {
   return `${group}/${version}, Kind=${typeof kind === "string" ? kind : ""}`
 }
 
-/**
- * Removes the fields that this manager applied before and does not name now, except those that any manager owns, and
- * those that the manager did not own. `owned` is what all managers own, including the new configuration. Source:
- * merge/update.go prune.
- */
-function pruned(shape: Shape, merged: unknown, last: FieldSet, owned: FieldSet, set: FieldSet): unknown {
-  // The manager dropped no field, so there is nothing to remove.
-  if (isEmpty(difference(last, set))) return merged
-  const named = (fields: FieldSet): FieldSet => withNamedFields(shape, fields)
-  const all = named(fieldSetOf(shape, merged))
-  const without = removeFields(shape, merged, named(last))
-  const ownedKept = removeFields(
-    shape,
-    merged,
-    difference(all, union(named(fieldSetOf(shape, without ?? {})), named(owned))),
-  )
-  const left = named(fieldSetOf(shape, ownedKept ?? {}))
-  return removeFields(shape, merged, intersection(difference(all, left), named(last))) ?? {}
-}
+const NO_CHANGES: Changes = new Map()
 
 function refuseConflicts<T extends KubeObject>(
   resource: Resource<T>,
   shape: Shape,
   live: T | undefined,
   others: readonly Entry[],
-  changed: FieldSet,
+  changeOf: (entry: Entry) => Comparison,
   manager: string,
 ): void {
-  if (isEmpty(changed) || live === undefined) return
+  if (live === undefined) return
   let conflicts = others
-    .map((entry) => ({ entry, fields: intersection(entry.fieldsV1, changed) }))
+    .map((entry) => ({ entry, fields: intersection(entry.fieldsV1, changeOf(entry).changed) }))
     .filter(({ fields }) => !isEmpty(fields))
   // When kubectl moves from client-side to server-side apply, it owns the fields of its last client-side apply that
   // nobody has changed since.

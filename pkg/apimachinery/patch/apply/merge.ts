@@ -104,7 +104,10 @@ function mergeLists(
   return out
 }
 
-/** Returns `value` without the paths in `set`; undefined when nothing is left. */
+/**
+ * Returns `value` without the paths in `set`; undefined when nothing is left. What is inside of it stays, emptied, unless
+ * it is in the set itself. Source: typed/remove.go.
+ */
 export function removeFields(shape: Shape, value: unknown, set: FieldSet): unknown {
   if (shape.kind === "list" || shape.kind === "set") {
     if (!Array.isArray(value)) return undefined
@@ -112,7 +115,7 @@ export function removeFields(shape: Shape, value: unknown, set: FieldSet): unkno
       const node = set[elementOf(shape, item) ?? `i:${i}`]
       if (node === undefined) return [item]
       if (isMember(node)) return []
-      return [shape.kind === "list" ? (removeFields(shape.of(), item, node) ?? {}) : item]
+      return [shape.kind === "list" ? (removeFields(shape.of(), item, node) ?? emptied(item)) : item]
     })
     return kept.length === 0 ? undefined : kept
   }
@@ -121,12 +124,13 @@ export function removeFields(shape: Shape, value: unknown, set: FieldSet): unkno
   for (const [name, inner] of Object.entries(value)) {
     const node = set[`f:${name}`]
     if (node !== undefined && isMember(node)) continue
-    const kept = node === undefined ? inner : removeFields(childOf(shape, name), inner, node)
-    if (kept !== undefined)
-      Object.defineProperty(out, name, { value: kept, enumerable: true, writable: true, configurable: true })
+    const kept = node === undefined ? inner : (removeFields(childOf(shape, name), inner, node) ?? emptied(inner))
+    Object.defineProperty(out, name, { value: kept, enumerable: true, writable: true, configurable: true })
   }
   return Object.keys(out).length === 0 ? undefined : out
 }
+
+const emptied = (value: unknown): unknown => (Array.isArray(value) ? [] : isObject(value) ? {} : value)
 
 /**
  * Adds every declared field on the way to a member to the set, so that a struct is removed when all its fields are.

@@ -2,10 +2,12 @@ import { equalBeside } from "../../json/equal.ts"
 import type { ManagedFieldsEntry } from "../../meta.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { compare } from "./compare.ts"
-import { difference, isEmpty, matching, nodeOf, NOTHING, SELF, union, without, type FieldSet } from "./fieldset.ts"
+import { difference, isEmpty, nodeOf, NOTHING, SELF, union, type FieldSet } from "./fieldset.ts"
 import { capped, entriesFrom, entryOf, isBy, sorted, withSet, type Entry, type ManagedBy } from "./managers.ts"
 import { fieldsOfNew, haveSameFields } from "./new-fields.ts"
+import { withoutReset } from "./reset-fields.ts"
 import { shapeOf } from "./shape.ts"
+import type { Changes } from "./versions.ts"
 
 export interface ChangedBy {
   readonly manager: string
@@ -23,20 +25,22 @@ export function trackUpdate<T extends KubeObject>(
   resource: Resource<T>,
   old: T | undefined,
   object: T,
-  { manager, subresource, now }: ChangedBy,
+  by: ChangedBy,
 ): T {
-  const entries = startingEntries(old, object, subresource)
+  const entries = startingEntries(old, object, by.subresource)
   if (old !== undefined && entries.length === 0) return withEntries(object, undefined)
-  const by: ManagedBy = {
-    manager: manager === "" ? "unknown" : manager,
-    operation: "Update",
-    apiVersion: resource.apiVersion,
-    subresource,
-  }
-  return withEntries(object, recorded(resource, old, object, entries, by, now))
+  return withEntries(object, recorded(resource, old, object, entries, managedBy(resource, by), by.now))
 }
 
-/** Returns the entries after a change by `by`. */
+export const managedBy = (
+  { apiVersion }: { readonly apiVersion: string },
+  { manager, subresource }: ChangedBy,
+): ManagedBy => ({ manager: manager === "" ? "unknown" : manager, operation: "Update", apiVersion, subresource })
+
+/**
+ * Returns the entries after a change by `by`. `others` are the changes in other versions, where managers have some; the
+ * managers of versions that are missing there are forgotten.
+ */
 export function recorded<T extends KubeObject>(
   resource: Resource<T>,
   old: T | undefined,
@@ -44,10 +48,11 @@ export function recorded<T extends KubeObject>(
   entries: readonly Entry[],
   by: ManagedBy,
   now: string,
+  others?: Changes,
 ): readonly Entry[] {
   const { changed, removed, mine } =
     old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
-  if (isEmpty(changed) && isEmpty(removed)) return entries
+  if (isEmpty(changed) && isEmpty(removed) && others === undefined) return entries
   const kept: Entry[] = []
   let own: Entry | undefined
   for (const entry of entries) {
@@ -55,7 +60,9 @@ export function recorded<T extends KubeObject>(
       own = entry
       continue
     }
-    const left = withSet(entry, difference(difference(entry.fieldsV1, changed), removed))
+    const isOther = others !== undefined && entry.apiVersion !== by.apiVersion
+    const change = isOther ? others.get(entry.apiVersion ?? "") : { changed, removed }
+    const left = change && withSet(entry, difference(difference(entry.fieldsV1, change.changed), change.removed))
     if (left !== undefined) kept.push(left)
   }
   if (own === undefined) {
@@ -127,7 +134,7 @@ const familyOf = (manager: string): string => manager.slice(0, manager.indexOf("
  * so that a client that does not know managedFields does not remove them. An empty list, or a list of one empty entry,
  * clears them. Writes to a subresource cannot set them.
  */
-function startingEntries(
+export function startingEntries(
   old: KubeObject | undefined,
   object: KubeObject,
   subresource: string | undefined,
@@ -192,30 +199,6 @@ function withoutElements(set: FieldSet, names: ReadonlySet<string>): FieldSet {
   }
   return some ? kept : set
 }
-
-/**
- * Removes the fields that a write to this endpoint leaves unchanged: status for the main resource, everything but
- * status for `/status`.
- */
-export function withoutReset(
-  { subresources }: Pick<Resource, "subresources">,
-  set: FieldSet,
-  subresource: string | undefined,
-): FieldSet {
-  if (subresource === undefined || subresource === "")
-    return subresources?.status === undefined || set["f:status"] === undefined ? set : without(set, STATUS)
-  const { status, other } = subresources ?? {}
-  const strategy = subresource === "status" ? status : other?.[subresource]?.strategy
-  const { resets = subresource === "status" ? SPEC : NONE, changes } = strategy === true ? {} : (strategy ?? {})
-  if (changes !== undefined) return matching(set, changes)
-  return resets.length === 0 ? set : without(set, elementsOf(resets))
-}
-const STATUS = [["f:status"]]
-const SPEC = [["spec"]]
-const NONE: readonly (readonly string[])[] = []
-
-const elementsOf = (paths: readonly (readonly string[])[]): readonly (readonly string[])[] =>
-  paths.map((path) => path.map((step) => `f:${step}`))
 
 const METADATA: readonly string[] = ["metadata"]
 const MANAGED_FIELDS: readonly string[] = ["managedFields"]

@@ -1,0 +1,26 @@
+import type { Resource } from "../../resource.ts"
+import { matching, without, type FieldSet } from "./fieldset.ts"
+
+/**
+ * Removes the fields that a write to this endpoint leaves unchanged: status for the main resource, everything but
+ * status for `/status`.
+ */
+export function withoutReset(
+  { subresources }: Pick<Resource, "subresources">,
+  set: FieldSet,
+  subresource: string | undefined,
+): FieldSet {
+  if (subresource === undefined || subresource === "")
+    return subresources?.status === undefined || set["f:status"] === undefined ? set : without(set, STATUS)
+  const { status, other } = subresources ?? {}
+  const strategy = subresource === "status" ? status : other?.[subresource]?.strategy
+  const { resets = subresource === "status" ? SPEC : NONE, changes } = strategy === true ? {} : (strategy ?? {})
+  if (changes !== undefined) return matching(set, changes)
+  return resets.length === 0 ? set : without(set, elementsOf(resets))
+}
+const STATUS = [["f:status"]]
+const SPEC = [["spec"]]
+const NONE: readonly (readonly string[])[] = []
+
+const elementsOf = (paths: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  paths.map((path) => path.map((step) => `f:${step}`))

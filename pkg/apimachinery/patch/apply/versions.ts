@@ -1,0 +1,129 @@
+import { ApiError } from "../../errors.ts"
+import type { KubeObject, Resource } from "../../resource.ts"
+import { compare, type Comparison } from "./compare.ts"
+import type { Entry } from "./managers.ts"
+import { withoutReset } from "./reset-fields.ts"
+import { shapeOf } from "./shape.ts"
+
+/**
+ * Managers may have written an object in different versions of its kind. The fields that each of them owns are those of
+ * its own version, so changes are compared in the version of each manager, and objects are converted for it. Source:
+ * structured-merge-diff merge/update.go; apimachinery pkg/util/managedfields/internal/versionconverter.go.
+ */
+
+/** An object in one version, and the declaration of that version. */
+export interface Versioned {
+  readonly resource: Resource
+  readonly object: KubeObject
+}
+
+/** An object that is needed in the version `apiVersion`. */
+export interface Wanted {
+  readonly object: object
+  readonly apiVersion: string
+}
+
+/**
+ * Converts an object; undefined when the version is not known, whose managers are forgotten then. Returns a promise
+ * where a webhook converts. May throw or reject with an ApiError.
+ */
+export type ConvertVersion = (wanted: Wanted) => Versioned | undefined | Promise<Versioned | undefined>
+
+/** A computation that stops where it needs an object in another version, and goes on with it. */
+export type Steps<T> = Generator<Wanted, T, Versioned | undefined>
+
+/** Runs a computation; a promise only where a conversion returned one. */
+export function run<T>(steps: Steps<T>, convert: ConvertVersion): T | Promise<T> {
+  let step = steps.next()
+  while (step.done !== true) {
+    const converted = attempt(convert, step.value)
+    if (converted instanceof Promise) return runAfter(steps, converted, convert)
+    step = "error" in converted ? steps.throw(converted.error) : steps.next(converted.value)
+  }
+  return step.value
+}
+
+async function runAfter<T>(
+  steps: Steps<T>,
+  first: Promise<Versioned | undefined>,
+  convert: ConvertVersion,
+): Promise<T> {
+  let pending = first
+  for (;;) {
+    const step = await pending.then(
+      (converted) => steps.next(converted),
+      (error: unknown) => steps.throw(error),
+    )
+    if (step.done === true) return step.value
+    pending = Promise.resolve(step.value).then(convert)
+  }
+}
+
+/** Errors go into the computation, which may say what it was doing. */
+function attempt(
+  convert: ConvertVersion,
+  wanted: Wanted,
+): Promise<Versioned | undefined> | { readonly value: Versioned | undefined } | { readonly error: unknown } {
+  try {
+    const converted = convert(wanted)
+    return converted instanceof Promise ? converted : { value: converted }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Runs a computation in which no manager has another version that is known. */
+export function runAlone<T>(steps: Steps<T>): T {
+  let step = steps.next()
+  while (step.done !== true) step = steps.next(undefined)
+  return step.value
+}
+
+export const hasOtherVersions = (entries: readonly Entry[], { apiVersion }: { readonly apiVersion: string }): boolean =>
+  entries.some((entry) => entry.apiVersion !== apiVersion)
+
+/** The live object in the version of each manager. Versions that are not known have no entry. */
+export type LiveVersions = ReadonlyMap<string, Versioned>
+
+export function* liveIn(resource: Resource, live: KubeObject, entries: readonly Entry[]): Steps<LiveVersions> {
+  const found = new Map<string, Versioned>([[resource.apiVersion, { resource, object: live }]])
+  for (const apiVersion of new Set(entries.map((entry) => entry.apiVersion ?? ""))) {
+    if (found.has(apiVersion)) continue
+    const shown = yield { object: live, apiVersion }
+    if (shown !== undefined) found.set(apiVersion, shown)
+  }
+  return found
+}
+
+/** What a change means in versions other than that of the request: see `Comparison`. */
+export type Changes = ReadonlyMap<string, Comparison>
+
+/** Compares the live object with the one that is to be stored, in each version but `own`. */
+export function* changesIn(
+  live: LiveVersions,
+  next: object,
+  { apiVersion: own }: { readonly apiVersion: string },
+  subresource: string | undefined,
+): Steps<Changes> {
+  const found = new Map<string, Comparison>()
+  for (const [apiVersion, { resource, object }] of live) {
+    if (apiVersion === own) continue
+    const after = yield* saying("failed to convert new object", { object: next, apiVersion })
+    if (after === undefined) continue
+    const { changed, removed } = compare(shapeOf(resource.schema), object, after.object)
+    found.set(apiVersion, {
+      changed: withoutReset(resource, changed, subresource),
+      removed: withoutReset(resource, removed, subresource),
+    })
+  }
+  return found
+}
+
+/** Says what an object was converted for when that failed. */
+export function* saying(what: string, wanted: Wanted): Steps<Versioned | undefined> {
+  try {
+    return yield wanted
+  } catch (error) {
+    throw error instanceof ApiError ? new ApiError("Unknown", `${what}: ${error.message}`) : error
+  }
+}

@@ -1,0 +1,104 @@
+import { Buffer } from "node:buffer"
+import { PartialObjectMetadata } from "../../../components/apiserver/http/encode.ts"
+import { builtinScheme } from "../../../pkg/api/scheme.ts"
+import { f, message, type Message } from "../../../pkg/apimachinery/fields.ts"
+import { decodeProtobuf, isEnvelope, listMessage, openEnvelope } from "../../../pkg/apimachinery/protobuf/envelope.ts"
+import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
+import type { Base, Json } from "../validation/base.ts"
+import { verdictOf, type Leaves } from "../validation/verdict.ts"
+import type { Got } from "./exchanges.ts"
+
+/** An answer, or an event of a watch, with its object as JSON. */
+export interface Read {
+  readonly code: number
+  /** The media type; of an event its type. */
+  readonly type: string
+  readonly object: Json
+}
+
+const scheme = builtinScheme()
+const OWN: Readonly<Record<string, Message>> = {
+  Status: StatusMessage,
+  PartialObjectMetadata,
+  PartialObjectMetadataList: listMessage(PartialObjectMetadata),
+}
+
+export function readAnswer({ code, type, bytes }: Got): Read {
+  return { code, type, object: isEnvelope(bytes) ? opened(bytes) : textOf(bytes) }
+}
+
+const textOf = (bytes: Uint8Array): Json => {
+  const text = Buffer.from(bytes).toString()
+  return text.startsWith("{") ? (JSON.parse(text) as Json) : { kind: "Text", message: text }
+}
+
+/** The object of an envelope, as JSON. Throws for kinds that no declaration is known of. */
+function opened(bytes: Uint8Array): Json {
+  const { apiVersion, kind, raw } = openEnvelope(bytes)
+  const known = OWN[kind] ?? scheme.of(apiVersion, kind)?.schema ?? listOf(apiVersion, kind)
+  if (known === undefined) throw new Error(`Cannot read ${apiVersion} ${kind}: no such kind is declared`)
+  // By way of JSON, since some values have classes of their own.
+  return JSON.parse(JSON.stringify({ kind, apiVersion, ...decodeProtobuf(known, raw) })) as Json
+}
+
+function listOf(apiVersion: string, kind: string): Message | undefined {
+  const schema = scheme.of(apiVersion, kind.replace(/List$/, ""))?.schema
+  return schema === undefined ? undefined : listMessage(schema)
+}
+
+const WatchEvent = message("meta.v1.WatchEvent", "", {
+  type: f.string(1, ""),
+  object: f.message(2, message("meta.v1.RawObject", "", { raw: f.bytes(1, "") }), ""),
+})
+
+/** Reads one frame of a watch, without its length. */
+export function readFrame(frame: Uint8Array): Read {
+  const { type, object } = decodeProtobuf(WatchEvent, frame) as { type: string; object: { raw: string } }
+  return { code: 200, type, object: opened(Buffer.from(object.raw, "base64")) }
+}
+
+/** The objects of a list; another answer is its only one. */
+export function rootsOf(object: Json): readonly Json[] {
+  const { items } = object as { items?: readonly Json[] }
+  return items ?? [object]
+}
+
+/**
+ * Says in text what an answer is, and in what its object differs from the one that was created. Who wrote which fields
+ * is part of it, without the times.
+ */
+export function judged({ code, type, object }: Read, created: Leaves | undefined, base: Base): string {
+  const heading = `${code} ${type} ${String(object["apiVersion"])} ${String(object["kind"])}`
+  const { reason, message: told, details } = object as { reason?: string; message?: string; details?: Json }
+  if (object["kind"] === "Status" || object["kind"] === "Text")
+    return [heading, reason, masked(told ?? ""), masked(JSON.stringify(details ?? {}))].join("\t")
+  const isPartial = String(object["kind"]).startsWith("PartialObjectMetadata")
+  const expected = isPartial ? metadataOf(created) : created
+  return [
+    heading,
+    ...rootsOf(object).map((root) =>
+      [verdictOf({ code: 200, object: isPartial ? root : typed(root, base) }, expected, base), managersOf(root)].join(
+        "\t",
+      ),
+    ),
+  ].join("\n")
+}
+
+const metadataOf = (leaves: Leaves | undefined): Leaves =>
+  new Map([...(leaves ?? [])].filter(([path]) => path.startsWith("/metadata/")))
+
+/** A hash of who owns which fields. */
+const managersOf = (root: Json): string => {
+  const { managedFields = [] } = (root["metadata"] ?? {}) as { readonly managedFields?: readonly Json[] }
+  const entries = managedFields.map(({ time: _time, ...entry }) => JSON.stringify(Object.entries(entry).sort()))
+  return Bun.hash.crc32(entries.join("\n")).toString(16)
+}
+
+/** The items of lists have no type of their own. */
+function typed(root: Json, { kind: text }: Base): Json {
+  const [apiVersion, kind] = text.split(" ")
+  return { apiVersion, kind, ...root }
+}
+
+const masked = (text: string): string =>
+  text.replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID")
