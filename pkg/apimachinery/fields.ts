@@ -95,6 +95,10 @@ export class Field<Out, In, P extends Presence> {
     const { kind } = this.spec.type
     return this.with(kind === "list" || kind === "bytes" ? { listType: "atomic" } : { mapType: "atomic" })
   }
+  /** Server-side apply merges the struct field by field, though its type is atomic elsewhere. */
+  granular(): Field<Out, In, P> {
+    return this.with({ mapType: "granular" })
+  }
   /** Strategic merge patch merges the list; by `key` when its items are objects. */
   merge(key?: string): Field<Out, In, P> {
     return this.with({

@@ -50,7 +50,7 @@ export function keepAggregated({
     const all = objects.list(ClusterRole)
     for (const role of all) {
       const rules = aggregatedRules(role, all)
-      if (rules === undefined || deepEqual(rules, role.rules)) continue
+      if (rules === undefined || deepEqual(rules, role.rules ?? [])) continue
       const { apiVersion, kind } = ClusterRole
       const config = { apiVersion, kind, metadata: { name: role.metadata.name }, rules }
       storage

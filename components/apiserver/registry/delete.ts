@@ -192,26 +192,48 @@ export function checkOptions({ resource, options, warn }: ApiRequest): void {
  * messages name the resource.
  */
 export function checkPreconditions(
-  { group, kind: plural }: Resource,
+  resource: Resource,
   name: string,
   { metadata }: KubeObject,
   { preconditions }: RequestOptions,
 ): void {
   const { uid, resourceVersion } = preconditions ?? {}
+  if (resource.upstreamChecks?.ownPreconditions === true)
+    return checkOwnPreconditions(resource, name, metadata, { uid, resourceVersion })
+  const kind = { group: resource.storedAs?.group ?? resource.group, plural: resource.kind }
   if (uid !== undefined && uid !== metadata.uid)
     throw conflict(
-      { group, plural },
+      kind,
       name,
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid ?? ""}). The ` +
         "object might have been deleted and then recreated",
     )
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
     throw conflict(
-      { group, plural },
+      kind,
       name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in ` +
         `record (${metadata.resourceVersion ?? ""}). The object might have been modified`,
     )
+}
+
+/** Source: pkg/registry/core/namespace/storage/storage.go Delete, which the storage of definitions repeats. */
+function checkOwnPreconditions(
+  resource: Resource,
+  name: string,
+  metadata: KubeObject["metadata"],
+  wanted: { readonly uid: string | undefined; readonly resourceVersion: string | undefined },
+): void {
+  for (const [field, shown] of [
+    ["uid", "UID"],
+    ["resourceVersion", "ResourceVersion"],
+  ] as const)
+    if (wanted[field] !== undefined && wanted[field] !== metadata[field])
+      throw conflict(
+        resource,
+        name,
+        `Precondition failed: ${shown} in precondition: ${wanted[field]}, ${shown} in object meta: ${metadata[field] ?? ""}`,
+      )
 }
 
 const deletedStatus = ({ group, plural }: Resource, { metadata }: KubeObject): Status => ({

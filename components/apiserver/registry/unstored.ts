@@ -21,7 +21,7 @@ export const unstored = (key: string, object: KubeObject): Stored => ({
  * as for a write, and what it refuses fails the dry run. Source: apiserver pkg/registry/generic/registry/dryrun.go.
  */
 export async function dryRunOf(resource: Resource, key: string, object: KubeObject): Promise<Stored> {
-  if (resource.storedAs?.convert === undefined) return unstored(key, object)
+  if (resource.storedAs === undefined) return unstored(key, object)
   const view = viewOf(resource)
   return view.shown(unstored(key, await view.toStored(object)))
 }

@@ -111,7 +111,6 @@ const MARKERS: Readonly<Record<string, Markers>> = {
     },
     mapTypes: { allocatedResourceStatuses: "granular" },
   },
-  "core.v1.PersistentVolumeSpec": { mapTypes: { claimRef: "granular" } },
   "core.v1.PodCertificateProjection": { defaults: { keyType: false, signerName: false } },
   "core.v1.PodSecurityContext": { enums: { seLinuxChangePolicy: NONE } },
   "core.v1.PodSpec": { defaults: { securityContext: false } },

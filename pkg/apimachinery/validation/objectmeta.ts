@@ -48,6 +48,8 @@ export interface UpstreamChecks {
   readonly generateName?: false
   /** True: the kind accepts finalizers without a domain prefix, whatever their names are. */
   readonly plainFinalizers?: true
+  /** True: the kind checks the preconditions of a deletion by itself, in words of its own. */
+  readonly ownPreconditions?: true
 }
 
 /** The part of a Resource that these rules need. */

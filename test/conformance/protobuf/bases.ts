@@ -32,7 +32,7 @@ const schema = {
 
 const webhook: Json = {
   name: "hook.example.com",
-  clientConfig: { service: { namespace: "n", name: "s", path: "/p", port: 8443 }, caBundle: "" },
+  clientConfig: { service: { namespace: "n", name: "s", path: "/p", port: 8443 } },
   rules: [
     {
       operations: ["CREATE", "DELETE"],
@@ -192,8 +192,11 @@ const EXTENSION_BASES: readonly Base[] = [
   },
 ]
 
-/** An object of each stored kind, and of the large kinds one for each part that they may have. */
-export const ALL_BASES: readonly Base[] = [...BASES.map(withoutToken), ...EXTENSION_BASES]
+/** Certificates are made anew each time. */
+const withoutChance = (base: Base): Base =>
+  base.kind === "certificates.k8s.io/v1 CertificateSigningRequest"
+    ? { ...base, volatile: [...(base.volatile ?? []), "request", "certificate"] }
+    : base
 
 /** Builds of the server that OpenShift makes put a ConfigMap of their own beside a pod's token. */
 function withoutToken(base: Base): Base {
@@ -201,3 +204,6 @@ function withoutToken(base: Base): Base {
   const spec = { ...(base.body["spec"] as object), automountServiceAccountToken: false }
   return { ...base, body: { ...base.body, spec } }
 }
+
+/** An object of each stored kind, and of the large kinds one for each part that they may have. */
+export const ALL_BASES: readonly Base[] = [...BASES.map(withoutToken).map(withoutChance), ...EXTENSION_BASES]

@@ -33,6 +33,7 @@ export const ValidatingAdmissionPolicyBindingSpec = message(
       .list(4, e.string, "What follows where a condition is not met: Deny, Warn, Audit.")
       .required()
       .ownRule()
+      .pointer()
       .listSet(),
   },
 )

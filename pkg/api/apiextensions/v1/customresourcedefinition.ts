@@ -26,6 +26,7 @@ export const CustomResourceDefinition = defineResource(
     schemaName: named("CustomResourceDefinition"),
     doc: "A kind of objects that is added to the API.",
     allowUnconditionalUpdate: false,
+    upstreamChecks: { ownPreconditions: true },
     generation: { counts: (definition, old) => !deepEqual(definition.spec, old.spec) },
     subresources: { status: { validateUpdate: (definition) => statusFaults(definition.status) } },
     defaults: withStoredVersion,

@@ -61,7 +61,7 @@ export const Namespace = defineResource(
     plural: "namespaces",
     shortNames: ["ns"],
     scope: "Cluster",
-    upstreamChecks: { wholeMetadata: 1 },
+    upstreamChecks: { wholeMetadata: 1, ownPreconditions: true },
     doc: "A scope for names: objects in different namespaces may have the same name.",
     returnsDeletedObject: true,
     verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],

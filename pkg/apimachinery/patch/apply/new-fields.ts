@@ -17,12 +17,13 @@ export function emptyLike(value: unknown): unknown {
 }
 const NO_ITEMS: readonly unknown[] = []
 const NO_FIELDS: Values = {}
+/** Whether a value is the zero of its Go type. The zero of a list is null, not a list without items. */
 const isNothing = (value: unknown): boolean =>
   value === null ||
   value === "" ||
   value === 0 ||
   value === false ||
-  (typeof value === "object" && deepEqual(value, emptyLike(value)))
+  (typeof value === "object" && !Array.isArray(value) && deepEqual(value, emptyLike(value)))
 
 /**
  * Returns every field of a new object. When the result, or a part of it, equals `previous`, the set of another object,

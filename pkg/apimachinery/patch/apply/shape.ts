@@ -90,6 +90,7 @@ function isByValue({ type, presence, pointer, printZero, orNull, default: fallba
 /** Returns the shape of a field, with the list or map type that it declares. */
 export function shapeOfField(spec: FieldSpec): Shape {
   if (spec.mapType === "atomic") return LEAF_SHAPE
+  if (spec.mapType === "granular" && spec.type.kind === "message") return structShape(spec.type.message())
   return shapeOfType(spec.type, spec)
 }
 

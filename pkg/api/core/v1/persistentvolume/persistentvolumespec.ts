@@ -96,7 +96,7 @@ export const PersistentVolumeSpec = message(
       .atomic()
       .enum("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
       .ownRule(),
-    claimRef: f.message(4, ObjectReference, "The claim it is bound to."),
+    claimRef: f.message(4, ObjectReference, "The claim it is bound to.").granular(),
     persistentVolumeReclaimPolicy: f
       .string(5, "What becomes of it when its claim is gone.")
       .enum("Retain", "Delete", "Recycle")

@@ -1,0 +1,18 @@
+import { expect, test } from "bun:test"
+import { ClusterRole } from "../../../pkg/api/rbac/v1/clusterrole.ts"
+import { startCluster } from "../../cluster/testing/testing.ts"
+
+test.each([
+  { title: "an empty list of rules", rules: [] },
+  { title: "null for its rules", rules: null },
+])("a role that aggregates no other and was made with $title is left as it is", async ({ rules }) => {
+  // given
+  await using cluster = await startCluster({ components: { controllers: false, scheduler: false } })
+  const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { no: "role" } }] }
+  const made = await cluster.client.create(ClusterRole, { metadata: { name: "empty" }, aggregationRule, rules } as never)
+  // when
+  await cluster.client.create(ClusterRole, { metadata: { name: "another" }, rules: [] })
+  // then
+  const { metadata } = await cluster.client.get(ClusterRole, { name: "empty" })
+  expect(metadata.resourceVersion).toBe(made.metadata.resourceVersion!)
+})
