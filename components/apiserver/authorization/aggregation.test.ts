@@ -9,7 +9,8 @@ test.each([
   // given
   await using cluster = await startCluster({ components: { controllers: false, scheduler: false } })
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { no: "role" } }] }
-  const made = await cluster.client.create(ClusterRole, { metadata: { name: "empty" }, aggregationRule, rules } as never)
+  const role = { metadata: { name: "empty" }, aggregationRule, rules }
+  const made = await cluster.client.create(ClusterRole, role as never)
   // when
   await cluster.client.create(ClusterRole, { metadata: { name: "another" }, rules: [] })
   // then

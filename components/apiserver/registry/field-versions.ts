@@ -1,5 +1,5 @@
 import { RESOURCES } from "../../../pkg/api/resources.ts"
-import { decodeMessage, typed } from "../../../pkg/apimachinery/decode.ts"
+import { decodeMessage, typed } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { configurationFault } from "../../../pkg/apimachinery/patch/apply/check-configuration.ts"
 import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"

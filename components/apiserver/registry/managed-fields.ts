@@ -1,6 +1,6 @@
 import { badRequest, invalid } from "../../../pkg/apimachinery/errors.ts"
 import { required } from "../../../pkg/apimachinery/validation/field-errors.ts"
-import type { Decoded } from "../../../pkg/apimachinery/decode.ts"
+import type { Decoded } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { applyConfigurationIn } from "../../../pkg/apimachinery/patch/apply/apply.ts"
 import { managerOf, trackUpdate, type ChangedBy } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import { trackUpdateIn } from "../../../pkg/apimachinery/patch/apply/track-versions.ts"

@@ -1,12 +1,13 @@
 import { Buffer } from "node:buffer"
 import { PartialObjectMetadata } from "../../../components/apiserver/http/encode.ts"
 import { builtinScheme } from "../../../pkg/api/scheme.ts"
-import { f, message, type Message } from "../../../pkg/apimachinery/fields.ts"
+import type { Message } from "../../../pkg/apimachinery/field-spec.ts"
+import { f, message } from "../../../pkg/apimachinery/fields.ts"
 import { decodeProtobuf, isEnvelope, listMessage, openEnvelope } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
 import type { Base, Json } from "../validation/base.ts"
 import { verdictOf, type Leaves } from "../validation/verdict.ts"
-import type { Got } from "./exchanges.ts"
+import type { Got } from "./server.ts"
 
 /** An answer, or an event of a watch, with its object as JSON. */
 export interface Read {

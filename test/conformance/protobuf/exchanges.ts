@@ -1,34 +1,12 @@
 import { Buffer } from "node:buffer"
-import { decodeObject } from "../../../pkg/apimachinery/decode.ts"
+import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
 import { encodeProtobuf } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import type { Base, Json } from "../validation/base.ts"
 import { NAMESPACE, objectOf, resourceOf } from "../validation/cases.ts"
 import { judged, readAnswer, readFrame, rootsOf } from "./answers.ts"
+import type { Got, Sent, Server } from "./server.ts"
 import { leavesOf, type Leaves } from "../validation/verdict.ts"
-
-/** A server, spoken to over HTTP. */
-export interface Server {
-  send(request: Sent): Promise<Got>
-  /** The frames of a watch, until `enough` of them are there; then the watch is closed. */
-  frames(
-    path: string,
-    accept: string,
-    enough: (frames: readonly Uint8Array[]) => boolean,
-  ): Promise<readonly Uint8Array[]>
-}
-export interface Sent {
-  readonly method: string
-  readonly path: string
-  readonly accept?: string
-  readonly type?: string
-  readonly body?: Uint8Array | string
-}
-export interface Got {
-  readonly code: number
-  readonly type: string
-  readonly bytes: Uint8Array
-}
 
 export const PROTOBUF = "application/vnd.kubernetes.protobuf"
 const METADATA = `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`
