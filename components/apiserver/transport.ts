@@ -29,8 +29,10 @@ export function inProcessTransport(
   { resourceOf, remote }: TransportOptions = {},
 ): Transport {
   const warn = () => undefined
-  // Components are named in managedFields without the prefix of their user: kube-scheduler, deployment-controller.
-  const userAgent = user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
+  // Components are named in managedFields without the prefix of their user: kube-scheduler, deployment-controller. The
+  // server itself is known there by the name of its program.
+  const userAgent =
+    user.name === "system:apiserver" ? "kube-apiserver" : user.name.replace(/^system:(serviceaccount:[^:]+:)?/, "")
   return {
     async call(call, signal) {
       if (call.resource.remote === true) return authorized(call, signal).call(call, signal)

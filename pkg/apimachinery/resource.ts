@@ -138,6 +138,11 @@ export interface ResourceDeclaration<T extends KubeObject> {
    */
   defaults?(obj: T, old?: T): T
   /**
+   * Fields, besides the status, that a write to the object itself does not own: its strategy resets them on updates.
+   * Source: the GetResetFields of strategies.
+   */
+  readonly resets?: readonly (readonly string[])[]
+  /**
    * A status sent at creation is stored, although there is a status subresource: kubelets create their Node with one.
    */
   readonly keepsStatusOnCreate?: boolean

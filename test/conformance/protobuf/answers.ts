@@ -6,6 +6,7 @@ import { f, message } from "../../../pkg/apimachinery/fields.ts"
 import { decodeProtobuf, isEnvelope, listMessage, openEnvelope } from "../../../pkg/apimachinery/protobuf/envelope.ts"
 import { StatusMessage } from "../../../pkg/apimachinery/status.ts"
 import type { Base, Json } from "../validation/base.ts"
+import { canonicalJson } from "../../../pkg/apimachinery/json/raw-json.ts"
 import { verdictOf, type Leaves } from "../validation/verdict.ts"
 import type { Got } from "./server.ts"
 
@@ -72,7 +73,7 @@ export function judged({ code, type, object }: Read, created: Leaves | undefined
   const heading = `${code} ${type} ${String(object["apiVersion"])} ${String(object["kind"])}`
   const { reason, message: told, details } = object as { reason?: string; message?: string; details?: Json }
   if (object["kind"] === "Status" || object["kind"] === "Text")
-    return [heading, reason, masked(told ?? ""), masked(JSON.stringify(details ?? {}))].join("\t")
+    return [heading, reason, masked(told ?? ""), masked(canonicalJson(details ?? {}))].join("\t")
   const isPartial = String(object["kind"]).startsWith("PartialObjectMetadata")
   const expected = isPartial ? metadataOf(created) : created
   return [
@@ -91,7 +92,7 @@ const metadataOf = (leaves: Leaves | undefined): Leaves =>
 /** A hash of who owns which fields. */
 const managersOf = (root: Json): string => {
   const { managedFields = [] } = (root["metadata"] ?? {}) as { readonly managedFields?: readonly Json[] }
-  const entries = managedFields.map(({ time: _time, ...entry }) => JSON.stringify(Object.entries(entry).sort()))
+  const entries = managedFields.map(({ time: _time, ...entry }) => canonicalJson(entry))
   return Bun.hash.crc32(entries.join("\n")).toString(16)
 }
 

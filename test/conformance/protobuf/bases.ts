@@ -192,10 +192,10 @@ const EXTENSION_BASES: readonly Base[] = [
   },
 ]
 
-/** Certificates are made anew each time. */
-const withoutChance = (base: Base): Base =>
+/** The administrators of two servers have different names. */
+const withoutUser = (base: Base): Base =>
   base.kind === "certificates.k8s.io/v1 CertificateSigningRequest"
-    ? { ...base, volatile: [...(base.volatile ?? []), "request", "certificate"] }
+    ? { ...base, volatile: [...(base.volatile ?? []), "username", "uid", "groups", "extra"] }
     : base
 
 /** Builds of the server that OpenShift makes put a ConfigMap of their own beside a pod's token. */
@@ -206,4 +206,6 @@ function withoutToken(base: Base): Base {
 }
 
 /** An object of each stored kind, and of the large kinds one for each part that they may have. */
-export const ALL_BASES: readonly Base[] = [...BASES.map(withoutToken).map(withoutChance), ...EXTENSION_BASES]
+export const ALL_BASES: readonly Base[] = [...BASES.map(withoutToken).map(withoutUser), ...EXTENSION_BASES]
+
+export const nameOf = ({ kind, name }: Base): string => `${kind} ${name}`

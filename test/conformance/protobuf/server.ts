@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { NAMESPACE } from "../validation/cases.ts"
 
 /** A server, spoken to over HTTP. */
 export interface Server {
@@ -74,4 +75,14 @@ export function serverAt(url: string, token: string): Server {
       }
     },
   }
+}
+
+/** Makes what the exchanges need to be there already, and removes what would change the claims. */
+export async function prepared(server: Server): Promise<Server> {
+  const make = (path: string, name: string) =>
+    server.send({ method: "POST", path, body: JSON.stringify({ metadata: { name } }) })
+  await make("/api/v1/namespaces", NAMESPACE)
+  await make(`/api/v1/namespaces/${NAMESPACE}/serviceaccounts`, "default")
+  await server.send({ method: "DELETE", path: "/apis/storage.k8s.io/v1/storageclasses/local-path" })
+  return server
 }

@@ -60,6 +60,7 @@ export const CertificateSigningRequest = defineResource(
       { name: "Condition", type: "string", doc: "Whether it is approved and issued.", value: conditionText },
     ],
     fieldSelectors: { "spec.signerName": ({ spec }) => spec.signerName },
+    resets: [["spec"]],
     subresources: {
       status: {
         resets: [["spec"], ["status", "conditions"]],

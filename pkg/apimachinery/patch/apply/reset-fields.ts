@@ -6,12 +6,14 @@ import { matching, without, type FieldSet } from "./fieldset.ts"
  * status for `/status`.
  */
 export function withoutReset(
-  { subresources }: Pick<Resource, "subresources">,
+  { subresources, resets: kept }: Pick<Resource, "subresources" | "resets">,
   set: FieldSet,
   subresource: string | undefined,
 ): FieldSet {
-  if (subresource === undefined || subresource === "")
-    return subresources?.status === undefined || set["f:status"] === undefined ? set : without(set, STATUS)
+  if (subresource === undefined || subresource === "") {
+    const left = subresources?.status === undefined || set["f:status"] === undefined ? set : without(set, STATUS)
+    return kept === undefined ? left : without(left, elementsOf(kept))
+  }
   const { status, other } = subresources ?? {}
   const strategy = subresource === "status" ? status : other?.[subresource]?.strategy
   const { resets = subresource === "status" ? SPEC : NONE, changes } = strategy === true ? {} : (strategy ?? {})

@@ -103,7 +103,7 @@ function shapeOfType(type: Type, spec?: FieldSpec): Shape {
     case "list":
       return listShape(type.of, spec)
     case "json":
-      return ANY
+      return type.shownAs === "rawExtension" ? LEAF_SHAPE : ANY
     default:
       return LEAF_SHAPE
   }
