@@ -5,6 +5,7 @@ import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
 import { bitsOf, familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { realClock } from "../../pkg/clock/real.ts"
+import type { KubeletNames } from "../../components/cluster/kubelet-serving.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
 import type { LoneSimulatedNodeConfig } from "../../components/cluster/simulated-node.ts"
 import { readRegistries } from "../../components/containerd/registries/registries.ts"
@@ -18,7 +19,7 @@ import { embeddedManifests } from "./embedded-manifests.ts"
 import { defaultNodeIps, defaultNodeName, defaultResolvConf, readResolvConf } from "./host.ts"
 import { datastoreOf } from "./datastore/flags.ts"
 import { hasIPv6, type ClusterNetwork } from "./network.ts"
-import { inFlightOf, PRIMARY_ADDRESSES, SIMULATED, type ServerFlags } from "./server-flags.ts"
+import { inFlightOf, PRIMARY_ADDRESSES, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
 const DISK_BYTES = 100 * 2 ** 30
 
@@ -68,6 +69,19 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
           occupiedPorts: occupiedPorts(flags),
         },
     scheduler: !disable.includes("scheduler"),
+    door: {
+      dir: join(dataDir, "server"),
+      clusterCidrs: [...network.clusterCidrs],
+      serviceCidrs: [...network.serviceCidrs],
+      clusterDns: [...network.clusterDns],
+      clusterDomain,
+      betweenNodes: {
+        backend: flags["flannel-backend"],
+        external: flags["flannel-external-ip"],
+        masqueradesIPv6: flags["flannel-ipv6-masq"],
+      },
+      disabled: [...disable],
+    },
     metricsServer: !disable.includes("metrics-server"),
     ...(disable.includes("manifests")
       ? {}
@@ -80,12 +94,26 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
   }
 }
 
-export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): HostNodeConfig {
+/** Returns the configuration of the node beside a control plane. */
+export const serverNodeConfig = (flags: ServerFlags, network: ClusterNetwork): HostNodeConfig => ({
+  ...hostNodeConfig(flags, network),
+  ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: ingressConfig(flags) } : {}),
+})
+
+/** The flags of a node, and those that hold for its whole cluster. */
+export type NodeInClusterFlags = NodeFlags &
+  Pick<
+    ServerFlags,
+    "cluster-cidr" | "cluster-domain" | "disable" | "flannel-backend" | "flannel-external-ip" | "flannel-ipv6-masq"
+  >
+
+/** Returns the configuration of a node without Ingress. */
+export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): HostNodeConfig {
   const { disable, "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
   const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
   const registries = endpoint === undefined ? readRegistries(flags["private-registry"]) : undefined
   return {
-    nodeName: flags["node-name"] ?? defaultNodeName(),
+    nodeName: nodeNameOf(flags),
     nodeIps: nodeIps(flags),
     externalIps: flags["node-external-ip"],
     dataDir: flags["data-dir"],
@@ -108,16 +136,24 @@ export function hostNodeConfig(flags: ServerFlags, network: ClusterNetwork): Hos
     ...(disable.includes("local-storage")
       ? {}
       : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
-    ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: ingressConfig(flags) } : {}),
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
-    kubeletPort: flags["kubelet-port"] ?? KUBELET_PORT,
     ...kubeletSettings(flags["kubelet-arg"]),
   }
 }
 
-function kubeProxyConfig(flags: ServerFlags): NonNullable<HostNodeConfig["kubeProxy"]> {
+export const nodeNameOf = (flags: Pick<NodeFlags, "node-name">): string => flags["node-name"] ?? defaultNodeName()
+
+/** The names and the port of this node's kubelet. */
+export const kubeletNames = (flags: NodeFlags & Pick<ServerFlags, "cluster-cidr">): KubeletNames => ({
+  nodeName: nodeNameOf(flags),
+  nodeIps: nodeIps(flags),
+  // Several simulated nodes may run beside each other, and beside a real node.
+  kubeletPort: flags["kubelet-port"] ?? (flags["container-runtime-endpoint"] === SIMULATED ? 0 : KUBELET_PORT),
+})
+
+function kubeProxyConfig(flags: NodeInClusterFlags): NonNullable<HostNodeConfig["kubeProxy"]> {
   const { "proxy-mode": mode, "nodeport-addresses": ranges } = flags
   const nodePortCidrs = ranges.includes(PRIMARY_ADDRESSES)
     ? nodeIps(flags).map((ip) => `${ip}/${bitsOf(familyOf(ip))}`)
@@ -133,10 +169,10 @@ function dnsConfig({ clusterDns }: ClusterNetwork, resolvConf: string): NonNulla
 /**
  * The configuration for `--container-runtime-endpoint simulated`: a simulated node with the resources of this machine.
  */
-export function simulatedNodeConfig(flags: ServerFlags, network: ClusterNetwork): LoneSimulatedNodeConfig {
+export function simulatedNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): LoneSimulatedNodeConfig {
   return {
     spec: {
-      name: flags["node-name"] ?? defaultNodeName(),
+      name: nodeNameOf(flags),
       ips: nodeIps(flags),
       externalIps: flags["node-external-ip"],
       cpus: availableParallelism(),
@@ -149,8 +185,6 @@ export function simulatedNodeConfig(flags: ServerFlags, network: ClusterNetwork)
     dataDir: flags["data-dir"],
     clusterCidrs: network.clusterCidrs,
     clusterDomain: flags["cluster-domain"],
-    // Several simulated nodes may run beside each other, and beside a real node.
-    kubeletPort: flags["kubelet-port"] ?? 0,
   }
 }
 
@@ -207,7 +241,7 @@ function reservedFor(port: number, flags: ServerFlags): string | undefined {
   return port >= first && port <= last ? "node ports of Services" : NODE_PORTS.get(port)
 }
 
-const nodeIps = (flags: ServerFlags): readonly string[] =>
+const nodeIps = (flags: Pick<ServerFlags, "node-ip" | "cluster-cidr">): readonly string[] =>
   flags["node-ip"].length > 0 ? flags["node-ip"] : defaultNodeIps(flags["cluster-cidr"].map(familyOf))
 
 /** Returns the address on which the API server listens. A socket of `::` takes connections of IPv4 too. */

@@ -1,14 +1,14 @@
 import { realClock } from "../../pkg/clock/real.ts"
 import { logFile } from "../../pkg/log/log-file.ts"
 import { createLogger, type Logger } from "../../pkg/log/log.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import type { NodeFlags } from "./server-flags.ts"
 
 /** The `-v` from which Kubernetes logs what helps to find faults. Source: community, logging conventions. */
 const DEBUG_VERBOSITY = 4
 const DAY_MS = 86_400_000
 
 /** Returns the logger that the flags ask for: to standard error, or to a file that is put aside when it is large. */
-export function loggerOf(flags: ServerFlags): Logger {
+export function loggerOf(flags: NodeFlags): Logger {
   const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)
   const { debug, v, log: path } = flags
   const file =

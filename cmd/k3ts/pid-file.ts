@@ -27,11 +27,24 @@ const pidFile = (dataDir: string): string => join(dataDir, "server", PID_FILE)
  */
 export const NODE_PID_FILE = "/run/k3ts/k3ts.pid"
 
+const agentPidFile = (dataDir: string): string => join(dataDir, "agent", PID_FILE)
+
 /** Locks the data directory for this process. @throws Error that names the holder */
 export const lockDataDir = (dataDir: string, pid = process.pid): Lock =>
   lock(pidFile(dataDir), pid, 0o700, (holder) => {
     throw serverRuns(dataDir, holder)
   })
+
+/** Locks the data directory for this process, an agent. @throws Error that names the holder */
+export const lockAgent = (dataDir: string, pid = process.pid): Lock =>
+  lock(agentPidFile(dataDir), pid, 0o755, ({ pid: other }) => {
+    throw new Error(
+      `cannot use ${dataDir}: another k3ts agent runs on it (pid ${other}); stop that one, or choose another --data-dir`,
+    )
+  })
+
+/** Returns the agent that runs on a data directory, if there is one. */
+export const findAgent = (dataDir: string): RunningServer | undefined => holderOf(agentPidFile(dataDir))
 
 /** Locks a folder that is to become the `server` folder of a data directory, for this process. */
 export const lockRestore = (folder: string, pid = process.pid): Lock =>

@@ -330,6 +330,36 @@ export const serverFlags = {
 }
 export type ServerFlags = FlagsOf<typeof serverFlags>
 
+/** The flags that concern a node, and which `k3ts agent` has too. */
+export const NODE_FLAG_NAMES = [
+  "config",
+  "debug",
+  "v",
+  "log-format",
+  "log",
+  "alsologtostderr",
+  "log-max-size",
+  "log-max-files",
+  "log-max-age",
+  "data-dir",
+  "node-name",
+  "node-ip",
+  "node-external-ip",
+  "node-label",
+  "node-taint",
+  "flannel-iface",
+  "kubelet-port",
+  "kubelet-arg",
+  "container-runtime-endpoint",
+  "default-local-storage-path",
+  "pause-image",
+  "private-registry",
+  "resolv-conf",
+  "proxy-mode",
+  "nodeport-addresses",
+] as const satisfies readonly (keyof typeof serverFlags)[]
+export type NodeFlags = Pick<ServerFlags, (typeof NODE_FLAG_NAMES)[number]>
+
 /** Returns the most requests served at once. @throws UsageError when priority and fairness would have no seats */
 export function inFlightOf(flags: ServerFlags): { readonly reads: number; readonly writes: number } {
   const [reads, writes] = [flags["max-requests-inflight"], flags["max-mutating-requests-inflight"]]

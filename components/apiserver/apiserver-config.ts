@@ -10,7 +10,7 @@ import type { DatastoreConfig } from "./storage-config.ts"
 import type { EncryptionConfig } from "./encryption/load.ts"
 import type { InFlightLimits } from "./flowcontrol/max-in-flight.ts"
 import type { KubeletDialer } from "./kubelet-client/remote-kubelets.ts"
-import type { ListenAt } from "./listener.ts"
+import type { BesideApi, ListenAt } from "./listener.ts"
 import type { Pipeline } from "./request.ts"
 import type { ServingFiles } from "./serving.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
@@ -23,6 +23,8 @@ export interface ApiServerConfig {
   readonly dataDir?: string
   /** The address to listen on. Without it the server can only be reached from this process. */
   readonly listen?: ListenAt
+  /** What the port serves for other machines of the cluster; nothing unless given. */
+  readonly beside?: BesideApi
   /** The address under which other machines reach this one; the first address of this machine unless given. */
   readonly advertiseAddress?: string
   readonly tlsSans?: readonly string[]

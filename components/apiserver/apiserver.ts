@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
+import type { BootstrapToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
@@ -22,8 +23,8 @@ import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
 import { keepLastUsed } from "./authentication/last-used.ts"
-import { createBootstrapTokens } from "./authentication/bootstrap-token.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
+import { createBootstrapTokens, validBootstrapToken } from "./authentication/bootstrap-token.ts"
 import { createLegacyTokens } from "./authentication/legacy-token.ts"
 import { createServiceAccountTokens } from "./authentication/service-account.ts"
 import { createStaticTokens } from "./authentication/static-token.ts"
@@ -78,6 +79,8 @@ export interface ApiServer extends Component {
   readonly health: Health
   /** Certificates and tokens; undefined before `start`. */
   readonly files: ServingFiles | undefined
+  /** Returns the valid bootstrap token of a text, if it is one. @throws ApiError before `start` */
+  bootstrapToken(text: string): BootstrapToken | undefined
   /** The port of the server; undefined before `start` or without `listen`. */
   readonly port: number | undefined
   /** Returns the stored objects as they are now, for a snapshot. @throws ApiError before `start` */
@@ -90,6 +93,7 @@ type Context = Pick<ComponentContext, "clock" | "random" | "log" | "tracing">
 
 /** What exists between `start` and `stop`. */
 interface Running {
+  readonly objects: Objects
   readonly pipeline: Pipeline
   readonly aggregator: Aggregator
   listen(at: ApiServerConfig["listen"]): Promise<void>
@@ -152,7 +156,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before
     // the bootstrap is complete get 503 with Retry-After.
     const serving: { server?: Server } = {}
-    listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
+    listener = await listenOn(config.listen, config.connectionLimits, opened, serving, config.beside)
     const port = listener?.port ?? 6443
 
     const frontProxy = frontProxyCertificates(() => clock.now())
@@ -282,10 +286,11 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     opening = undefined
     health.shuttingDown = false
     running = {
+      objects,
       pipeline,
       aggregator: plane.aggregator,
       async listen(at) {
-        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving)
+        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving, config.beside)
       },
       async stop() {
         endRenewal?.()
@@ -311,6 +316,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     get port() {
       return listener?.port
     },
+    bootstrapToken: (text) => validBootstrapToken({ objects: current().objects, now: () => clock.now() }, text),
     async listen(at) {
       const { listen } = current()
       if (listener === undefined) await listen(at)

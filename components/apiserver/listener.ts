@@ -1,6 +1,7 @@
 import { chainOf } from "../../pkg/pki/cluster-pki.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
+import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/server-request.ts"
 import type { Server } from "./server.ts"
 import type { ServingFiles } from "./serving.ts"
 
@@ -12,10 +13,16 @@ export interface ListenAt {
 
 /** The certificate of the listener, and the authorities whose client certificates it accepts. */
 export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
-  cert: chainOf(serving, pki.authorities["server-ca"]),
+  cert: chainOf(serving.certPem, pki.authorities["server-ca"]),
   key: serving.keyPem,
   clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
 })
+
+/** What the port serves beside the API, before any stage of a request. */
+export interface BesideApi {
+  /** Serves the request if its path is none of the API; false otherwise. */
+  onRequest(req: ServerRequest, res: ServerAnswer): boolean
+}
 
 /**
  * Listens over TLS; undefined where there is nowhere to listen. Until `serving.server` is set, requests are answered
@@ -26,6 +33,7 @@ export async function listenOn(
   limits: Partial<ConnectionLimits> | undefined,
   files: ServingFiles,
   serving: { readonly server?: Server },
+  beside?: BesideApi,
 ): Promise<Listener | undefined> {
   if (listen === undefined) return undefined
   return listenTls({
@@ -33,8 +41,9 @@ export async function listenOn(
     ...(limits === undefined ? {} : { limits }),
     ...certificatesOf(files),
     onRequest(req, res) {
-      if (serving.server !== undefined) serving.server.onRequest(req, res)
-      else
+      if (serving.server !== undefined) {
+        if (beside?.onRequest(req, res) !== true) serving.server.onRequest(req, res)
+      } else
         answer(
           res,
           503,

@@ -21,6 +21,7 @@ import { METRICS_API_SERVICE } from "../metrics-server/api-service.ts"
 import { createMetricsServer } from "../metrics-server/metrics-server.ts"
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
 import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
+import { clusterDoor, type DoorConfig } from "./door.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 import { Part } from "./part.ts"
@@ -30,7 +31,7 @@ export interface ClusterConfig {
    * Storage, addresses, limits and other settings that concern the API server only; those shared with other components
    * are below.
    */
-  readonly apiServer: Omit<ApiServerConfig, "nodes" | "features" | "ownExtensions">
+  readonly apiServer: Omit<ApiServerConfig, "nodes" | "features" | "ownExtensions" | "beside">
   /** Feature gates. */
   readonly features: Features
   /** CIDR of the addresses of pods, or one of each family with the primary one first. */
@@ -46,6 +47,8 @@ export interface ClusterConfig {
   readonly metricsServer: boolean
   /** Applies the manifests of a folder; undefined for none. */
   readonly deployer?: Omit<DeployerConfig, "resourceOf">
+  /** Lets other machines join; undefined where none may. */
+  readonly door?: DoorConfig
   /** Wraps the transport of each component; test clusters count what is left open. */
   readonly around?: (transport: Transport, user: string) => Transport
 }
@@ -69,11 +72,12 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
   const { clusterCidrs, nodeMasks, controllers, features, around = (transport) => transport } = config
   const connectors = new NodeConnectors()
   const metrics: OwnExtension = { apiService: METRICS_API_SERVICE, answer: (request) => metricsServer(request) }
-  const apiServer = createApiServer(tools, {
+  const apiServer: ApiServer = createApiServer(tools, {
     ...config.apiServer,
     nodes: connectors,
     features,
     ownExtensions: config.metricsServer ? [metrics] : [],
+    ...(config.door === undefined ? {} : { beside: clusterDoor(tools, () => ({ apiServer, clients }), config.door) }),
   })
   const clients = new Clients(tools, (user) => around(apiServer.transportFor(user), user.name))
   const metricsServer = createMetricsServer({

@@ -27,11 +27,9 @@ import {
 import { createLocalStorage } from "../local-storage/local-storage.ts"
 import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
 import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
-import type { AssembledCluster } from "./assemble.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts"
-import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
-import { controlPlaneRole } from "./node-role.ts"
+import type { NodePlace } from "./node-place.ts"
 import { Part } from "./part.ts"
 
 export interface HostNodeConfig {
@@ -48,7 +46,7 @@ export interface HostNodeConfig {
   readonly registries?: Registries
   /** CIDR of the addresses of pods, or one of each family with the primary one first. */
   readonly clusterCidrs: readonly string[]
-  /** The part of each of them that the first node is given. */
+  /** The part of each of them that the first node is given; empty where this is not the first node. */
   readonly firstNodeRanges: readonly string[]
   /** How pods of several nodes reach each other. */
   readonly betweenNodes: BetweenNodes
@@ -72,8 +70,6 @@ export interface HostNodeConfig {
   /** See KubeletConfig. */
   readonly maxPods: number
   readonly syncFrequencyMs: number
-  /** Port of the kubelet's API; 0 for none. */
-  readonly kubeletPort: number
 }
 
 /**
@@ -81,11 +77,10 @@ export interface HostNodeConfig {
  */
 export function hostNode(
   tools: Tools,
-  { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
+  { clients, connectors, metrics, serving, after, more }: NodePlace,
   config: HostNodeConfig,
 ): readonly OrderedComponent[] {
   const { clock, log, tracing } = tools
-  const { metrics } = apiServer
   const { nodeName, clusterCidrs, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
   const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
   const cgroupDriver = detectCgroupDriver()
@@ -109,13 +104,13 @@ export function hostNode(
         })
       : undefined
   const cri = containerd?.cri ?? connectCri(endpoint!, clock, tracing)
-  const parts: OrderedComponent[] = []
-  const add = (component: Component, ...after: string[]) => parts.push({ component, after })
+  const parts: OrderedComponent[] = [...more]
+  const add = (component: Component, ...needed: readonly string[]) => parts.push({ component, after: needed })
 
   if (containerd !== undefined) {
     mkdirSync(paths.cniConfig, { recursive: true })
     installPlugins(paths, findCniBinDir())
-    presumeNetwork(paths, config.firstNodeRanges)
+    if (config.firstNodeRanges.length > 0) presumeNetwork(paths, config.firstNodeRanges)
     add(containerd)
     if (!config.sourceGuard) add(withoutSourceGuard(log))
     add(
@@ -132,7 +127,7 @@ export function hostNode(
             betweenNodes: config.betweenNodes,
           }),
       }),
-      apiServer.name,
+      ...after,
     )
   }
   const policies = new Part({
@@ -148,7 +143,7 @@ export function hostNode(
       }),
   })
   // The kubelet reports pods that run already to it, and pods that start wait for it.
-  if (config.networkPolicy) add(policies, apiServer.name)
+  if (config.networkPolicy) add(policies, ...after)
   else add(removeNetworkPolicies(log))
   add(
     new Part({
@@ -171,16 +166,15 @@ export function hostNode(
           syncFrequencyMs: config.syncFrequencyMs,
           runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
           nodes: connectors,
-          serving: config.kubeletPort === 0 ? "nowhere" : kubeletServing(apiServer, config),
+          serving: serving ?? "nowhere",
           metrics,
           networkReady: config.networkPolicy ? (pod, ips) => admitted(policies.component, pod, ips) : undefined,
         }),
     }),
-    apiServer.name,
+    ...after,
     ...(config.networkPolicy ? [policies.name] : []),
     ...(containerd === undefined ? [] : [containerd.name]),
   )
-  add(controlPlaneRole(clients, nodeName), apiServer.name)
   const { localStoragePath: root } = config
   if (root !== undefined)
     add(
@@ -190,7 +184,7 @@ export function hostNode(
         user: systemAccount("local-path-provisioner"),
         create: (context) => createLocalStorage(context, { nodeName, root }),
       }),
-      apiServer.name,
+      ...after,
     )
   const { kubeProxy } = config
   if (kubeProxy !== undefined)
@@ -202,7 +196,7 @@ export function hostNode(
         following: followingNode(nodeName),
         create: (context) => createKubeProxy(context, { ...kubeProxy, nodeName, clusterCidrs, metrics }),
       }),
-      apiServer.name,
+      ...after,
     )
   const { ingress, nodeIps } = config
   if (ingress !== undefined)
@@ -215,7 +209,7 @@ export function hostNode(
         following: { fieldSelectors: new Map([[Secret as Resource, "type=kubernetes.io/tls"]]) },
         create: (context) => createIngress(context, { ...ingress, nodeIps, metrics }),
       }),
-      apiServer.name,
+      ...after,
     )
   if (dns !== undefined)
     add(
@@ -232,7 +226,7 @@ export function hostNode(
             holdAddresses: true,
           }),
       }),
-      apiServer.name,
+      ...after,
     )
   return parts
 }

@@ -7,11 +7,9 @@ import { createKubelet, kubeletFolders, type KubeletOptions } from "../kubelet/k
 import { ImageBehaviours } from "../kubelet/runtime/simulated/containers/behaviour.ts"
 import { SimulatedNetwork } from "../kubelet/runtime/simulated/machine/network.ts"
 import { createSimulatedRuntime, type SimulatedRuntime } from "../kubelet/runtime/simulated/simulated-runtime.ts"
-import type { AssembledCluster } from "./assemble.ts"
 import { followingNode, nodeUser, type Tools } from "./clients.ts"
-import { kubeletServing } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
-import { controlPlaneRole } from "./node-role.ts"
+import type { NodePlace } from "./node-place.ts"
 import { Part } from "./part.ts"
 
 /** What a simulated machine has, and what its Node shows of it. */
@@ -99,8 +97,6 @@ export function simulatedKubelet(
 }
 
 export interface LoneSimulatedNodeConfig {
-  /** The host's port for the API of the simulated kubelet; 0 for none. */
-  readonly kubeletPort: number
   readonly spec: SimulatedNodeSpec
   /** Gives the paths of the kubelet's files, which are also in memory. */
   readonly dataDir: string
@@ -114,8 +110,8 @@ export interface LoneSimulatedNodeConfig {
  */
 export function loneSimulatedNode(
   tools: Tools,
-  { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
-  { spec, dataDir, clusterCidrs, clusterDomain, kubeletPort }: LoneSimulatedNodeConfig,
+  { clients, connectors, serving, after, more }: NodePlace,
+  { spec, dataDir, clusterCidrs, clusterDomain }: LoneSimulatedNodeConfig,
 ): readonly OrderedComponent[] {
   const [behaviours, network] = [new ImageBehaviours(), new SimulatedNetwork(tools.clock)]
   const create = (context: ComponentContext): Component => {
@@ -129,9 +125,7 @@ export function loneSimulatedNode(
       clusterDns: [],
       clusterDomain,
       ...folders,
-      ...(kubeletPort === 0
-        ? {}
-        : { serving: kubeletServing(apiServer, { ...spec, nodeIps: spec.ips, nodeName: spec.name, kubeletPort }) }),
+      ...(serving === undefined ? {} : { serving }),
     })
     return {
       name: kubelet.name,
@@ -152,6 +146,5 @@ export function loneSimulatedNode(
     following: followingNode(spec.name),
     create,
   })
-  const role = controlPlaneRole(clients, spec.name)
-  return [kubelet, role].map((component) => ({ component, after: [apiServer.name] }))
+  return [{ component: kubelet, after }, ...more]
 }

@@ -21,6 +21,11 @@ export interface HttpsTransportOptions {
   readonly config: ClientConfig
   /** The User-Agent; its first part is the manager in managedFields. */
   readonly userAgent: string
+  /**
+   * After how many milliseconds of silence the kernel begins to ask whether the server is still there: a connection to
+   * a machine without power ends some ten seconds later. Never unless given.
+   */
+  readonly keepAliveMs?: number
 }
 
 /** A transport that can be closed, because its idle connections would keep the process alive. */
@@ -28,7 +33,19 @@ export interface HttpsTransport extends Transport {
   close(): void
 }
 
-export function createHttpsTransport({ config, userAgent }: HttpsTransportOptions): HttpsTransport {
+export function createHttpsTransport(options: HttpsTransportOptions): HttpsTransport {
+  const { send, close } = createHttpsSender(options)
+  return { ...jsonTransport({ server: options.config.server, send }), close }
+}
+
+/** What sends the requests of a transport, over connections of its own. */
+export interface HttpsSender {
+  send(call: HttpCall): Sent
+  /** Ends all connections, with the requests that they carry. */
+  close(): void
+}
+
+export function createHttpsSender({ config, userAgent, keepAliveMs }: HttpsTransportOptions): HttpsSender {
   const base = new URL(config.server)
   const secure = base.protocol === "https:"
   const tls = {
@@ -63,6 +80,7 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
       ...(signal === undefined ? {} : { signal }),
     }
     const request = secure ? httpsRequest({ ...options, ...tls }) : httpRequest(options)
+    if (keepAliveMs !== undefined) request.once("socket", (socket) => void socket.setKeepAlive(true, keepAliveMs))
     const answer = new Promise<HttpAnswer>((resolve, reject) => {
       request.once("response", (incoming: IncomingMessage) => {
         // An abort can cause an error after the reader has left, when no listener is there any more.
@@ -77,5 +95,5 @@ export function createHttpsTransport({ config, userAgent }: HttpsTransportOption
     return { answer, abort: () => request.destroy() }
   }
 
-  return { ...jsonTransport({ server: config.server, send }), close: () => agent.destroy() }
+  return { send, close: () => agent.destroy() }
 }

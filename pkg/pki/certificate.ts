@@ -136,11 +136,19 @@ export function createCa({ commonName, validity, keyPem = newPrivateKey(), issue
 /** A certificate for a server, a client or both, signed by `ca`. Its life never exceeds the authority's.
  *  Throws TypeError when an entry of `ipAddresses` is no IP address. */
 export function issueCertificate(ca: CertificatePair, options: LeafOptions): CertificatePair {
-  const { subject, usages, dnsNames = [], ipAddresses = [], keyPem = newPrivateKey() } = options
+  const { keyPem = newPrivateKey() } = options
+  return { certPem: certifyKey(ca, publicKeyDer(createPrivateKey(keyPem)), options), keyPem }
+}
+
+/** The same for a public key (SubjectPublicKeyInfo as DER) whose private key is elsewhere. Returns PEM. */
+export function certifyKey(
+  ca: CertificatePair,
+  spki: Buffer,
+  { subject, usages, dnsNames = [], ipAddresses = [], validity }: Omit<LeafOptions, "keyPem">,
+): string {
   const authority = new X509Certificate(ca.certPem)
-  const spki = publicKeyDer(createPrivateKey(keyPem))
   const authorityEnd = new Date(authority.validTo)
-  const notAfter = options.validity.notAfter < authorityEnd ? options.validity.notAfter : authorityEnd
+  const notAfter = validity.notAfter < authorityEnd ? validity.notAfter : authorityEnd
   const extensions = [
     // digitalSignature, keyEncipherment: bits 0 and 2
     extension(EXTENSION.keyUsage, bitString(Buffer.from([0b10100000]), 5), true),
@@ -153,15 +161,14 @@ export function issueCertificate(ca: CertificatePair, options: LeafOptions): Cer
     ...ipAddresses.map((ip) => implicit(7, addressBytes(ip))),
   ]
   if (names.length > 0) extensions.push(extension(EXTENSION.subjectAltName, sequence(...names)))
-  const certPem = encodeCertificate({
+  return encodeCertificate({
     subject: name(subject),
     issuer: subjectDer(authority),
     spki,
-    validity: { notBefore: options.validity.notBefore, notAfter },
+    validity: { notBefore: validity.notBefore, notAfter },
     extensions,
     signer: createPrivateKey(ca.keyPem),
   })
-  return { certPem, keyPem }
 }
 
 /** Whether `keyPem` is the private key of `certPem`. False when either cannot be read. */

@@ -13,6 +13,7 @@ import type { Random } from "../clock/random.ts"
 import {
   belongTogether,
   type CertificatePair,
+  certifyKey,
   createCa,
   issueCertificate,
   newPrivateKey,
@@ -55,6 +56,11 @@ export interface ClusterPki {
   leaf(request: LeafRequest): CertificatePair
   /** A leaf that is not written anywhere: for components in this process, for nodes that join. */
   issue(request: LeafRequest): CertificatePair
+  /**
+   * Certifies a public key (SubjectPublicKeyInfo as DER) whose private key is on another machine, and which nothing is
+   * named after. Returns the certificate and those of its authority that are no roots, as PEM.
+   */
+  certify(request: Omit<LeafRequest, "name">, spki: Buffer): string
 }
 
 export interface ClusterPkiOptions {
@@ -76,19 +82,23 @@ export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): Cluster
     AUTHORITIES.map((name) => [name, loadOrCreateCa(dir, name, now(), newKey)]),
   ) as Record<AuthorityName, CertificatePair>
 
+  const termsOf = (request: Omit<LeafRequest, "name">) => ({
+    subject: request.subject,
+    usages: usagesOf(request),
+    dnsNames: request.dnsNames ?? [],
+    ipAddresses: request.ipAddresses ?? [],
+    validity: validity(now(), LEAF_LIFE),
+  })
   const issue = (request: LeafRequest): CertificatePair =>
-    issueCertificate(authorities[request.authority], {
-      subject: request.subject,
-      usages: usagesOf(request),
-      dnsNames: request.dnsNames ?? [],
-      ipAddresses: request.ipAddresses ?? [],
-      validity: validity(now(), LEAF_LIFE),
-      keyPem: newKey(),
-    })
+    issueCertificate(authorities[request.authority], { ...termsOf(request), keyPem: newKey() })
 
   return {
     authorities,
     issue,
+    certify(request, spki) {
+      const authority = authorities[request.authority]
+      return chainOf(certifyKey(authority, spki, termsOf(request)), authority)
+    },
     leaf(request) {
       if (dir === undefined) return issue(request)
       const found = readPair(dir, request.name)
@@ -104,9 +114,9 @@ export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): Cluster
  * What a server shows: its certificate, and those of its authority that are no roots, so that a client which trusts an
  * earlier root finds a way to it.
  */
-export const chainOf = (leaf: CertificatePair, authority: CertificatePair): string =>
+export const chainOf = (certPem: string, authority: CertificatePair): string =>
   [
-    leaf.certPem,
+    certPem,
     ...splitPem(authority.certPem)
       .filter((pem) => !isSelfIssued(pem))
       .map((pem) => `${pem}\n`),
@@ -162,7 +172,7 @@ function renewedCa({ certPem, keyPem }: CertificatePair, now: number): Certifica
 const isComplete = (pair: { certPem: string | undefined; keyPem: string | undefined }): pair is CertificatePair =>
   pair.certPem !== undefined && pair.keyPem !== undefined
 
-const usagesOf = ({ usages, authority }: LeafRequest): readonly ("server" | "client")[] =>
+const usagesOf = ({ usages, authority }: Omit<LeafRequest, "name">): readonly ("server" | "client")[] =>
   usages ?? [authority === "server-ca" ? "server" : "client"]
 
 function stillServes(pair: CertificatePair, request: LeafRequest, authority: CertificatePair, now: number): boolean {

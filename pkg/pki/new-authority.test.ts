@@ -105,14 +105,6 @@ test.each([
   expect(found.untrusted.map((text) => untrusted.find((part) => text.includes(part)) ?? text)).toEqual([...untrusted])
 })
 
-test("an authority whose old certificate cannot be read is not known to be trusted, which --force may overrule", () => {
-  const broken = "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n"
-  const next = createCa({ commonName: "new", validity: TEN_YEARS, keyPem, issuer: old })
-  const found = authorityProblems("server-ca", broken, { certPem: next.certPem + root.certPem, keyPem }, NOW)
-  expect(found.unusable).toEqual([])
-  expect(found.untrusted).toEqual([expect.stringContaining("the old authority cannot be read")])
-})
-
 test("an authority with an RSA key signs certificates that are verified", () => {
   const authority = createCa({ commonName: "rsa", validity: TEN_YEARS, keyPem: rsa })
   const subject = { commonName: "a", organizations: [] }

@@ -21,8 +21,6 @@ const LEFT_FREE_PART = 0.05
 /** Bytes after which the free space is looked at again. */
 const LOOK_AGAIN = 64 * 2 ** 20
 
-const EXISTS = "it exists already; delete it, or choose another name"
-
 /** A folder of snapshots, which only its owner may read: a snapshot has all keys and Secrets of the cluster. */
 export class SnapshotFolder implements SnapshotStore {
   readonly #path: string
@@ -46,11 +44,12 @@ export class SnapshotFolder implements SnapshotStore {
     try {
       await mkdir(this.#path, { recursive: true, mode: 0o700 })
       this.#removeAbandoned()
-      if ((await statIfExists(target)) !== undefined) throw new SnapshotError(EXISTS)
+      if ((await statIfExists(target)) !== undefined)
+        throw new SnapshotError(`it exists already; delete it, or choose another name`)
       await this.#write(aside, parts)
       const content = await withFile(aside, verifySnapshot)
       const { size } = await lstat(aside)
-      await place(aside, target)
+      await rename(aside, target)
       await syncFolder(this.#path)
       return { name, location: pathToFileURL(target).href, size, content }
     } catch (err) {
@@ -62,10 +61,10 @@ export class SnapshotFolder implements SnapshotStore {
   }
 
   /** Lists the regular files whose names snapshots can have, and reads each to check it. */
-  async list(isWanted: (name: string) => boolean = () => true): Promise<readonly ListedSnapshot[]> {
+  async list(): Promise<readonly ListedSnapshot[]> {
     const found: { readonly listed: ListedSnapshot; readonly time: number }[] = []
     for (const entry of await this.#entries()) {
-      if (!entry.isFile() || !isSnapshotName(entry.name) || !isWanted(entry.name)) continue
+      if (!entry.isFile() || !isSnapshotName(entry.name)) continue
       const path = join(this.#path, entry.name)
       const stat = await statIfExists(path)
       if (stat === undefined) continue // it has just been deleted
@@ -150,24 +149,6 @@ export class SnapshotFolder implements SnapshotStore {
       const isAbandoned = pid === process.pid ? !this.#writing.has(name) : pid > 0 && !isAlive(pid)
       if (isAbandoned) rmSync(join(this.#path, name), { force: true })
     }
-  }
-}
-
-/**
- * Gives a file its name, unless another has it. An empty file takes the name first, so that one of two saves that end
- * together gets it; a hard link would do it in one step, but not every file system has them.
- */
-async function place(aside: string, target: string): Promise<void> {
-  try {
-    await (await open(target, "wx", 0o600)).close()
-  } catch (err) {
-    throw (err as NodeJS.ErrnoException).code === "EEXIST" ? new SnapshotError(EXISTS) : err
-  }
-  try {
-    await rename(aside, target)
-  } catch (err) {
-    removeIfPossible(target)
-    throw err
   }
 }
 

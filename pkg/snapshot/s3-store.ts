@@ -43,10 +43,9 @@ export class S3Store implements SnapshotStore {
   }
 
   /** Lists what has the name of a snapshot. Of each only the index is read, not the blocks. */
-  async list(isWanted: (name: string) => boolean = () => true): Promise<readonly ListedSnapshot[]> {
+  async list(): Promise<readonly ListedSnapshot[]> {
     const found: { readonly listed: ListedSnapshot; readonly time: number }[] = []
     for (const { name, size, time } of await this.#objects()) {
-      if (!isWanted(name)) continue
       const content = await readIndex(this.#source(name, size, END_BYTES)).catch((err: unknown) =>
         err instanceof Error ? err : new Error(String(err)),
       )
@@ -66,11 +65,7 @@ export class S3Store implements SnapshotStore {
 
   /** Reads a snapshot, part by part. @throws Error when there is none of this name */
   async open<T>(name: string, use: (source: SnapshotSource) => Promise<T>): Promise<T> {
-    const { status, headers } = await this.#client.expect({ method: "HEAD", key: this.#key(name) }, 200, 404)
-    if (status === 404)
-      throw new SnapshotError(
-        `Cannot read ${this.#location(name)}: there is none of this name; k3ts snapshot list --s3 shows those there are`,
-      )
+    const { headers } = await this.#client.expect({ method: "HEAD", key: this.#key(name) }, 200)
     return use(this.#source(name, Number(headers["content-length"] ?? 0), 0))
   }
 

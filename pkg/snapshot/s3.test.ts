@@ -143,12 +143,7 @@ describe("snapshots in S3", () => {
       Array.fromAsync((await openSnapshot(source)).records()),
     )
     expect(records).toEqual([{ path: "token", content: Buffer.from("secret") }])
-    // when all but one are removed, only those of this name and node are read
-    objects.set("a b/c/daily-other-1800000001.zst", Buffer.from("of another node"))
-    seen.length = 0
     expect(await prune(store, { base: "daily", node: "n", keep: 1 })).toHaveLength(2)
-    expect(seen.filter((line) => line.startsWith("GET") && line.includes("other"))).toEqual([])
-    objects.delete("a b/c/daily-other-1800000001.zst")
     expect([...objects.keys()].filter((key) => key.includes("daily")).sort()).toEqual([
       "a b/c/daily-n-1800000003.zst",
       "a b/c/daily-n-1800000009.zst",
@@ -157,11 +152,6 @@ describe("snapshots in S3", () => {
       true,
       false,
     ])
-    // then one that is gone is told as such
-    await expect(store.open("daily-n-1800000003.zst", async () => undefined)).rejects.toThrow(
-      "Cannot read s3://bucket/a b/c/daily-n-1800000003.zst: there is none of this name; k3ts snapshot list --s3 shows " +
-        "those there are",
-    )
   })
 
   test("fail in the storage's own words, which have no keys in them", async () => {

@@ -14,8 +14,8 @@ export interface ListedSnapshot {
 
 /** Where snapshots are kept. */
 export interface SnapshotStore {
-  /** Reads the snapshots whose names are wanted, or all. The newest is the last. */
-  list(isWanted?: (name: string) => boolean): Promise<readonly ListedSnapshot[]>
+  /** The newest is the last. */
+  list(): Promise<readonly ListedSnapshot[]>
   /** Returns whether there was one of this name. */
   delete(name: string): Promise<boolean>
 }
@@ -30,9 +30,11 @@ export async function prune(
   { base, node, keep }: { readonly base: string; readonly node: string; readonly keep: number },
 ): Promise<readonly string[]> {
   if (keep === 0) return []
-  const timeOf = (name: string) => timeInName(name, base, node)
-  const own = (await store.list((name) => timeOf(name) !== undefined))
-    .map(({ name, content }) => ({ name, time: timeOf(name)!, whole: !(content instanceof Error) }))
+  const own = (await store.list())
+    .flatMap(({ name, content }) => {
+      const time = timeInName(name, base, node)
+      return time === undefined ? [] : [{ name, time, whole: !(content instanceof Error) }]
+    })
     .sort((a, b) => b.time - a.time)
   let kept = 0
   const old = own.filter(({ whole }) => (kept += whole ? 1 : 0) > keep || (kept === keep && !whole))

@@ -69,12 +69,13 @@ export class SqliteValues {
     }
   }
 
-  /** The encrypted values on the disk, of which one is in memory at a time: each may have megabytes. */
+  /** The encrypted values on the disk, in steps of a few. */
   *sealed(): Iterable<Uint8Array> {
-    const next = this.#db.prepare<readonly [rev: number, value: Uint8Array]>(
-      `SELECT rev, value FROM log WHERE rev > ? AND substr(value, 1, 1) = x'6b' ORDER BY rev LIMIT 1`,
+    const some = this.#db.prepare<readonly [rev: number, value: Uint8Array]>(
+      `SELECT rev, value FROM log WHERE rev > ? AND substr(value, 1, 1) = x'6b' ORDER BY rev LIMIT 100`,
     )
-    for (let [row] = next.rows(-1); row !== undefined; [row] = next.rows(row[0])) yield row[1]
+    for (let rows = some.rows(-1); rows.length > 0; rows = some.rows(rows.at(-1)![0]))
+      for (const [, value] of rows) yield value
   }
 }
 

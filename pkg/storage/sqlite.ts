@@ -170,7 +170,7 @@ export class SqliteStorage extends LogStorage {
     return this.#values.openAll(unopened)
   }
 
-  /** The encrypted values on the disk, one by one. */
+  /** The encrypted values on the disk, in steps of a few. */
   sealedValues(): Iterable<Uint8Array> {
     return this.#values.sealed()
   }

@@ -102,10 +102,10 @@ export class StoredObject implements Stored, Identity {
    * What is staged waits a few turns for its commit, in which the content must not be left to elsewhere.
    */
   hold(): void {
-    // A read that throws lets the write fail, so that nothing supersedes the object.
-    if (this.#elsewhere !== undefined) this.#json = this.#elsewhere.read(this.revision)
-    this.#elsewhere = undefined
     this.#held = true
+    if (this.#elsewhere === undefined) return
+    this.#json = this.#elsewhere.read(this.revision)
+    this.#elsewhere = undefined
   }
 
   #parsed(json: Uint8Array): KubeObject {

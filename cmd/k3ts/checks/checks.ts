@@ -28,19 +28,24 @@ export type Needs = Pick<
 
 /** Checks in a few milliseconds what would keep the server from running. Called before anything starts. */
 export async function preflight(needs: Needs, pid?: number): Promise<Finding[]> {
-  const node = hasNoRealNode(needs)
-    ? []
-    : [
-        judgeRoot(process.getuid?.()),
-        ...checkCgroups(),
-        ...checkIPv6(needs["cluster-cidr"].map(familyOf)),
-        ...findPrograms(needs["container-runtime-endpoint"] === undefined),
-        ...runtimeEndpoint(needs),
-      ]
+  const node = hasNoRealNode(needs) ? [] : [...realNode(needs), ...checkIPv6(needs["cluster-cidr"].map(familyOf))]
   return [...folders(needs), await checkPort(bindAddress(needs), needs["https-listen-port"], pid), ...node].filter(
     ({ status }) => status === "missing",
   )
 }
+
+/** The same for an agent. */
+export function preflightNode(needs: Pick<Needs, "data-dir" | "container-runtime-endpoint">): Finding[] {
+  const node = needs["container-runtime-endpoint"] === SIMULATED ? [] : realNode(needs)
+  return [dataFolder(needs), ...node].filter(({ status }) => status === "missing")
+}
+
+const realNode = (needs: Pick<Needs, "container-runtime-endpoint">): Finding[] => [
+  judgeRoot(process.getuid?.()),
+  ...checkCgroups(),
+  ...findPrograms(needs["container-runtime-endpoint"] === undefined),
+  ...runtimeEndpoint(needs),
+]
 
 /** Returns a finding for every requirement of the host. Changes nothing. */
 export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
@@ -74,12 +79,17 @@ export async function checkHost(needs: Needs, now: number): Promise<Finding[]> {
 const hasNoRealNode = (needs: Needs): boolean =>
   needs["disable-agent"] || needs["container-runtime-endpoint"] === SIMULATED
 
+const dataFolder = (needs: Pick<Needs, "data-dir">): Finding =>
+  checkFolder("data directory", needs["data-dir"], "data-dir")
+
 const folders = (needs: Needs): Finding[] => [
-  checkFolder("data directory", needs["data-dir"], "data-dir"),
+  dataFolder(needs),
   checkFolder("kubeconfig directory", dirname(needs["write-kubeconfig"]), "write-kubeconfig"),
 ]
 
-function runtimeEndpoint({ "container-runtime-endpoint": endpoint }: Needs): Finding[] {
+function runtimeEndpoint({
+  "container-runtime-endpoint": endpoint,
+}: Pick<Needs, "container-runtime-endpoint">): Finding[] {
   if (endpoint === undefined) return []
   return [
     existsSync(endpoint)

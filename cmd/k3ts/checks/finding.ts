@@ -9,6 +9,16 @@ export interface Finding {
   readonly mend?: string
 }
 
+/** @throws Error that lists what is missing, and how to fix it */
+export function refuseLacking(findings: readonly Finding[]): void {
+  const lacking = findings.filter(({ status }) => status === "missing")
+  if (lacking.length > 0)
+    throw new Error(
+      "this machine lacks what k3ts needs:\n" +
+        `${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`,
+    )
+}
+
 export const found = (name: string, detail: string): Finding => ({ name, status: "found", detail })
 export const missing = (name: string, detail: string, mend: string): Finding => ({
   name,

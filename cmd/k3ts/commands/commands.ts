@@ -15,6 +15,7 @@ export const WHERE_OTHERS_ARE: string = ""
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Entry[] = [
   { name: "server", summary: "Run a cluster", load: () => import("./server.ts") },
+  { name: "agent", summary: "Run a node of a cluster of other machines", load: () => import("./agent.ts") },
   {
     name: "test-cluster",
     summary: "Run a command beside a cluster in memory",

@@ -3,6 +3,7 @@ import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
 import { runComponents } from "../../../components/cluster/lifecycle.ts"
+import { besideControlPlane } from "../../../components/cluster/node-place.ts"
 import { writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Component } from "../../../pkg/component/component.ts"
@@ -12,7 +13,8 @@ import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
-import { bindAddress, clusterConfig, hostNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
+import { refuseLacking } from "../checks/finding.ts"
+import { bindAddress, clusterConfig, kubeletNames, serverNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
 import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
@@ -20,6 +22,7 @@ import { createContext, withTracing, type Context } from "../context.ts"
 import { loggerOf } from "../logger.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { ServiceManager } from "../service-manager.ts"
+import { failOn, untilSignal } from "../process-life.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
 import { tokenOf } from "../token/flags.ts"
@@ -37,12 +40,7 @@ export default defineCommand({
     completeRestore(dataDir, realClock.now())
     const ownsNode = !flags["disable-agent"] && flags["container-runtime-endpoint"] !== SIMULATED
     if (ownsNode) refuseSecondNode()
-    const lacking = await preflight(flags)
-    if (lacking.length > 0)
-      throw new Error(
-        "this machine lacks what k3ts needs:\n" +
-          `${lacking.map(({ name, detail, mend }) => `  ${name}: ${detail}; ${mend}`).join("\n")}`,
-      )
+    refuseLacking(await preflight(flags))
     const lock = lockDataDir(dataDir)
     const nodeLock = ownsNode ? lockNode() : undefined
     try {
@@ -107,19 +105,20 @@ async function run(
   const { log } = context
   const cluster = assemble(context, clusterConfig(flags, network))
   const { apiServer, clients } = cluster
+  const place = besideControlPlane(cluster, kubeletNames(flags))
   // A server without a node does not load the code of a node.
   const node = flags["disable-agent"]
     ? []
     : flags["container-runtime-endpoint"] === SIMULATED
       ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
           context,
-          cluster,
+          place,
           simulatedNodeConfig(flags, network),
         )
       : (await import("../../../components/cluster/host-node.ts")).hostNode(
           context,
-          cluster,
-          hostNodeConfig(flags, network),
+          place,
+          serverNodeConfig(flags, network),
         )
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })
@@ -168,25 +167,3 @@ const writeTokens = (flags: ServerFlags, { files }: Pick<ApiServer, "files">, ra
 
 const notSynced = (kinds: readonly string[]): string | undefined =>
   kinds.length === 0 ? undefined : `${kinds.length} informers not started yet: [${kinds.join(" ")}]`
-
-/** Returns a signal that aborts at the first SIGTERM or SIGINT, after `onStop`. A second one ends the program at once. */
-function untilSignal(log: Logger, onStop: () => void): AbortSignal {
-  const ending = new AbortController()
-  for (const name of ["SIGTERM", "SIGINT"] as const) {
-    process.on(name, () => {
-      if (ending.signal.aborted) process.exit(name === "SIGINT" ? 130 : 143)
-      log.info("Stopping; pods go on", { signal: name })
-      onStop()
-      ending.abort(new Error(`got ${name}`))
-    })
-  }
-  return ending.signal
-}
-
-/** An uncaught error is a bug: the program logs it and ends, instead of continuing in an unknown state. */
-function failOn(spawn: (name: string, run: () => Promise<void>) => void): void {
-  const fail = (kind: string) => (err: unknown) =>
-    spawn(kind, () => Promise.reject(err instanceof Error ? err : new Error(String(err))))
-  process.on("unhandledRejection", fail("unhandled rejection"))
-  process.on("uncaughtException", fail("uncaught exception"))
-}

@@ -4,7 +4,6 @@ import { containerdPaths } from "../../../components/containerd/paths.ts"
 const SOCKET = containerdPaths("").socket
 
 export const COMMANDS_OF_K3S: ReadonlyMap<string, string> = new Map([
-  ["agent", "a k3ts cluster is one server with its node: there is no agent to run"],
   ["crictl", `install crictl and run: crictl --runtime-endpoint unix://${SOCKET} ps`],
   ["ctr", `ctr comes with containerd: ctr --address ${SOCKET} --namespace k8s.io containers list`],
   ["etcd-snapshot", "the command is k3ts snapshot"],

@@ -235,6 +235,16 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     rules: [on("list watch patch", "core", "nodes")],
   },
   {
+    // Not in upstream: the part that lets machines join.
+    name: "system:k3ts-supervisor",
+    rules: [on("get", "core", "nodes"), on("get", "discovery.k8s.io", "endpointslices", "kubernetes")],
+  },
+  {
+    // Not in upstream: agents learn where the API servers are.
+    name: "system:k3ts-agent",
+    rules: [on("list watch", "discovery.k8s.io", "endpointslices", "kubernetes")],
+  },
+  {
     name: "system:persistent-volume-provisioner",
     rules: [
       on("get list watch create delete", "core", "persistentvolumes"),
@@ -346,6 +356,8 @@ export const CLUSTER_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   { role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
   { role: "system:k3ts-node-role", users: ["system:k3ts-node-role"] },
   { role: "system:kubelet-api-admin", users: ["system:k3ts-kubelet-client"] },
+  { role: "system:k3ts-supervisor", users: ["system:k3ts-supervisor"] },
+  { role: "system:k3ts-agent", users: ["system:k3ts-agent"] },
   { role: "system:local-path-provisioner", accounts: ["kube-system/local-path-provisioner"] },
   { role: "system:kube-scheduler", users: ["system:kube-scheduler"] },
   { role: "system:volume-scheduler", users: ["system:kube-scheduler"] },

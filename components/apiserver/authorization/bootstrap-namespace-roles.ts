@@ -31,6 +31,12 @@ export const ROLES: readonly BootstrapRole[] = [
     name: "system:controller:token-cleaner",
     rules: [on("get list watch delete", "core", "secrets"), EVENTS],
   },
+  {
+    // Not in upstream: the part that lets machines join keeps the hashes of their passwords.
+    namespace: "kube-system",
+    name: "system:k3ts-supervisor",
+    rules: [on("get list create delete", "core", "secrets")],
+  },
   { namespace: "kube-system", name: "system::leader-locking-kube-controller-manager", rules: [LEADER_LOCKING] },
   { namespace: "kube-system", name: "system::leader-locking-kube-scheduler", rules: [LEADER_LOCKING] },
   {
@@ -65,5 +71,6 @@ export const ROLE_BINDINGS: readonly (BootstrapBinding & {
   { namespace: "kube-system", role: "system:controller:bootstrap-signer", accounts: ["kube-system/bootstrap-signer"] },
   { namespace: "kube-system", role: "system:controller:cloud-provider", accounts: ["kube-system/cloud-provider"] },
   { namespace: "kube-system", role: "system:controller:token-cleaner", accounts: ["kube-system/token-cleaner"] },
+  { namespace: "kube-system", role: "system:k3ts-supervisor", users: ["system:k3ts-supervisor"] },
   { namespace: "kube-public", role: "system:controller:bootstrap-signer", accounts: ["kube-system/bootstrap-signer"] },
 ]

@@ -53,15 +53,6 @@ const REWRITTEN = "Wrote the values on the disk anew"
 const change = async (opened: OpenedStorage, what: "enable" | "disable" | "rotateKeys") =>
   (await opened.encryption!())[what]()
 
-/** A store whose Secrets are encrypted, in which nothing is being written anew. */
-async function openEncrypted() {
-  const store = await open()
-  const done = store.logged(REWRITTEN)
-  await change(store, "enable")
-  await done
-  return store
-}
-
 const write = (key: string, data: string | null, more: Partial<Write> = {}): Write => {
   const [, , group, , namespace, name = ""] = key.split("/")
   const object = {
@@ -172,32 +163,6 @@ describe("encryption at rest", () => {
       expect(dataOf(store.storage, "a")).toBe(NEEDLE)
     }
     await store.close()
-  })
-
-  test("is changed by one request at a time, from the moment on at which it is asked for", async () => {
-    const store = await openEncrypted()
-    const encryption = await store.encryption!()
-    // when a change and another request come in the same turn
-    const done = store.logged(REWRITTEN)
-    const rotated = encryption.rotateKeys()
-    expect(() => encryption.reencrypt()).toThrow("the last change is still being written")
-    // then the first is done
-    await rotated
-    await done
-    await store.close()
-  })
-
-  test("is not changed any more when the server stops while the keys are being loaded", async () => {
-    const store = await openEncrypted()
-    const encryption = await store.encryption!()
-    const before = readFileSync(keyFile(), "utf8")
-    // when
-    const rotated = encryption.rotateKeys()
-    const closed = store.close()
-    // then
-    await expect(rotated).rejects.toThrow("the server stops; nothing was changed")
-    await closed
-    expect(readFileSync(keyFile(), "utf8")).toBe(before)
   })
 
   test("changes to another provider with the next key", async () => {

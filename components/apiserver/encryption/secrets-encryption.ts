@@ -57,8 +57,6 @@ export class SecretsEncryption {
   #last: Reencryption | undefined
   /** The run under way. */
   #running: Promise<void> | undefined
-  /** Whether a change loads its keys, in which it must be the only one: the next would not know its new key. */
-  #isChanging = false
 
   constructor(options: SecretsEncryptionOptions) {
     this.#options = options
@@ -136,15 +134,14 @@ export class SecretsEncryption {
   }
 
   #refuseWhileRunning(): void {
-    if (this.#isChanging || this.#running !== undefined)
+    if (this.#running !== undefined)
       throw refused("the last change is still being written; wait until k3ts secrets-encrypt status shows its end")
   }
 
   /** The stage comes first: a kill in between makes the next start look through everything, which harms nothing. */
   async #change(wanted: OwnConfiguration): Promise<void> {
-    this.#isChanging = true
-    const transformer = await ownTransformer(wanted, this.#options).finally(() => (this.#isChanging = false))
-    if (this.#ending.signal.aborted) throw refused("the server stops; nothing was changed")
+    const transformer = await ownTransformer(wanted, this.#options)
+    this.#refuseWhileRunning() // another request may have come during the load
     this.#setStage("reencrypt_active")
     writeOwnConfiguration(this.#options.dir, wanted)
     this.#options.store.useTransformer(transformer)

@@ -1,7 +1,13 @@
 import type { ServingFiles } from "../../apiserver/serving.ts"
 import { seededRandom, systemRandom } from "../../../pkg/clock/random.ts"
 import { seededSigningKey, type SigningKey } from "../../../pkg/jwt/signing-key.ts"
-import { createCa, issueCertificate, seededPrivateKey, type CertificatePair } from "../../../pkg/pki/certificate.ts"
+import {
+  certifyKey,
+  createCa,
+  issueCertificate,
+  seededPrivateKey,
+  type CertificatePair,
+} from "../../../pkg/pki/certificate.ts"
 import type { AuthorityName, ClusterPki } from "../../../pkg/pki/cluster-pki.ts"
 
 const AUTHORITIES: readonly AuthorityName[] = ["server-ca", "client-ca", "request-header-ca"]
@@ -50,7 +56,15 @@ export function testServingFiles(): ServingFiles {
   let admin: CertificatePair | undefined
   const adminToken = Buffer.from(systemRandom.bytes(24)).toString("base64url")
   return {
-    pki: { authorities, issue, leaf: issue },
+    pki: {
+      authorities,
+      issue,
+      leaf: issue,
+      certify({ authority, ...request }, spki) {
+        const usages = request.usages ?? [authority === "server-ca" ? "server" : "client"]
+        return certifyKey(authorities[authority], spki, { ...request, usages, validity: VALIDITY })
+      },
+    },
     get serving() {
       return (serving ??= issueCertificate(authorities["server-ca"], { ...SERVING, validity: VALIDITY }))
     },

@@ -1,0 +1,119 @@
+import { besideServers, serverList } from "../../../components/cluster/agent.ts"
+import { runComponents } from "../../../components/cluster/lifecycle.ts"
+import { AgentFiles } from "../../../components/supervisor/agent/agent-files.ts"
+import { joinCluster } from "../../../components/supervisor/agent/join.ts"
+import { Membership } from "../../../components/supervisor/agent/membership.ts"
+import type { AgentConfig } from "../../../components/supervisor/agent-config.ts"
+import { realClock } from "../../../pkg/clock/real.ts"
+import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
+import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
+import { agentNodeConfig, agentSimulatedNodeConfig } from "../agent-config.ts"
+import { agentFlags, type AgentFlags } from "../agent-flags.ts"
+import { preflightNode } from "../checks/checks.ts"
+import { refuseLacking } from "../checks/finding.ts"
+import { defineCommand } from "../cli/command.ts"
+import { kubeletNames, nodeNameOf } from "../cluster-config.ts"
+import { createContext, type Context } from "../context.ts"
+import { k3sFlags } from "../k3s/flags.ts"
+import { loggerOf } from "../logger.ts"
+import { lockAgent, lockNode, refuseSecondNode } from "../pid-file.ts"
+import { failOn, untilSignal } from "../process-life.ts"
+import { SIMULATED } from "../server-flags.ts"
+import { ServiceManager } from "../service-manager.ts"
+import { tokenOf } from "../token/flags.ts"
+
+/** The machine's password for joining, which outlives its data directory. */
+const PASSWORD_FILE = "/etc/k3ts/node/password"
+
+export default defineCommand({
+  summary: "Run a node of a cluster whose servers are on other machines",
+  flags: agentFlags,
+  foreign: k3sFlags,
+  async run({ flags }) {
+    const log = loggerOf(flags)
+    const ownsNode = flags["container-runtime-endpoint"] !== SIMULATED
+    if (ownsNode) refuseSecondNode()
+    refuseLacking(preflightNode(flags))
+    const lock = lockAgent(flags["data-dir"])
+    const nodeLock = ownsNode ? lockNode() : undefined
+    const serviceManager = new ServiceManager({ env: process.env, clock: realClock, log })
+    const signal = untilSignal(log, () => void serviceManager.stopping())
+    const context = createContext(log)
+    failOn(context.spawn)
+    log.info("Starting a k3ts agent", {
+      version,
+      commit: gitCommit,
+      kubernetes: GIT_VERSION,
+      dataDir: flags["data-dir"],
+      pid: process.pid,
+    })
+    try {
+      await run(flags, context, serviceManager, signal)
+    } finally {
+      nodeLock?.release()
+      lock.release()
+    }
+    log.info("k3ts has stopped")
+  },
+})
+
+/** Joins the cluster, then runs the node until `signal` aborts or a component fails. */
+async function run(
+  flags: AgentFlags,
+  context: Context,
+  serviceManager: ServiceManager,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, log } = context
+  const from = clock.monotonic()
+  const sinceStart = () => Math.round(clock.monotonic() - from)
+  const namesIn = ({ clusterCidrs }: Pick<AgentConfig, "clusterCidrs">) =>
+    kubeletNames({ ...flags, "cluster-cidr": [...clusterCidrs] })
+  const nodeName = nodeNameOf(flags)
+  const membership = new Membership({
+    files: new AgentFiles(flags["data-dir"], PASSWORD_FILE),
+    token: tokenOf("token", flags.token, flags["token-file"]),
+    nodeName,
+    nodeIps: (config) => namesIn(config).nodeIps,
+    clock,
+    random,
+    log,
+  })
+  const servers = serverList(flags.server, clock)
+  servers.set((membership.remembered?.config.servers ?? []).map((server) => `https://${server}`))
+  const isInformed = await joinCluster({ membership, servers, clock, random, log, signal }).catch((err: unknown) => {
+    if (signal.aborted) return undefined
+    throw err
+  })
+  if (isInformed === undefined) return
+  const { config } = membership.remembered!
+  log.info("The machine is a member of the cluster", { node: nodeName, server: servers.current, ms: sinceStart() })
+  const place = besideServers(context, { membership, servers, isUninformed: !isInformed, names: namesIn(config) })
+  const node = !ownsNode(flags)
+    ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
+        context,
+        place,
+        agentSimulatedNodeConfig(flags, config),
+      )
+    : (await import("../../../components/cluster/host-node.ts")).hostNode(
+        context,
+        place,
+        agentNodeConfig(flags, config),
+      )
+  await runComponents(node, {
+    signal,
+    clock,
+    log,
+    failed: context.failed,
+    ready() {
+      log.info("The node runs", { ms: sinceStart() })
+      giveMemoryBackWhenIdle(clock)
+      context.spawn("service manager", async () => {
+        await serviceManager.ready()
+        await serviceManager.keepAlive(() => undefined, signal)
+      })
+    },
+  })
+}
+
+const ownsNode = (flags: AgentFlags): boolean => flags["container-runtime-endpoint"] !== SIMULATED

@@ -1,0 +1,162 @@
+/**
+ * What an agent has in place of a control plane: the API servers over HTTPS, by a certificate for each component, and
+ * the part that keeps the machine a member of the cluster.
+ */
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import type { Resource } from "../../pkg/apimachinery/resource.ts"
+import { createFailoverTransport, type FailoverTransport } from "../../pkg/client/failover.ts"
+import { createHttpsSender } from "../../pkg/client/https.ts"
+import { ServerList } from "../../pkg/client/server-list.ts"
+import type { Clock, Timer } from "../../pkg/clock/clock.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import { Registry } from "../../pkg/metrics/registry.ts"
+import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
+import { DOOR, SERVING } from "../supervisor/agent-config.ts"
+import { askDoor, SERVER_NAME } from "../supervisor/agent/ask-door.ts"
+import type { Membership } from "../supervisor/agent/membership.ts"
+import { serversIn } from "../supervisor/servers-in.ts"
+import { AGENT_IDENTITIES, kindOf } from "./agent-identities.ts"
+import { Clients, type Tools } from "./clients.ts"
+import { listenHost, type KubeletNames } from "./kubelet-serving.ts"
+import type { NodePlace } from "./node-place.ts"
+import { Part } from "./part.ts"
+
+export interface AgentOptions {
+  readonly membership: Membership
+  readonly servers: ServerList
+  /** Whether the servers could not be asked at the start, so that what the agent knows of the cluster may be old. */
+  readonly isUninformed: boolean
+  readonly names: KubeletNames
+}
+
+/** How long a connection is silent before the kernel asks whether the server is still there. */
+const KEEP_ALIVE_MS = 1000
+/** How often certificates are looked at, and how long a refresh that failed waits. */
+const LOOK_MS = 12 * 3_600_000
+const RETRY_MS = 30_000
+
+/** Returns the list of a cluster's servers that begins with the address that the user gave. */
+export const serverList = (given: string, clock: Clock): ServerList =>
+  new ServerList(
+    given,
+    async (server, timeoutMs) =>
+      void (await askDoor({ clock, server, method: "GET", path: DOOR.authorities, timeoutMs })),
+  )
+
+/** Returns the place of a node on a machine without a control plane. */
+export function besideServers(tools: Tools, { membership, servers, isUninformed, names }: AgentOptions): NodePlace {
+  const { clock } = tools
+  const transports = new Map<string, FailoverTransport>()
+  const transportOf = (kind: string, userAgent: string): FailoverTransport =>
+    createFailoverTransport({
+      servers,
+      clock,
+      connect(server) {
+        const { certPem: cert, keyPem: key } = membership.certificate(kind)
+        const { serverCa: ca } = membership.remembered!
+        const config = { server, ca, certificate: { cert, key }, tlsServerName: SERVER_NAME }
+        return createHttpsSender({ config, userAgent, keepAliveMs: KEEP_ALIVE_MS })
+      },
+    })
+  const clients = new Clients(tools, ({ name }) => {
+    const kind = kindOf(name, names.nodeName)
+    let transport = transports.get(kind)
+    if (transport === undefined) transports.set(kind, (transport = transportOf(kind, userAgentOf(name))))
+    return transport
+  })
+  const agent = new Part({
+    name: "agent",
+    clients,
+    user: AGENT_IDENTITIES["agent"]!(names.nodeName),
+    following: { fieldSelectors: new Map([[EndpointSlice as Resource, "metadata.name=kubernetes"]]) },
+    create: (context) =>
+      staying(context, {
+        membership,
+        servers,
+        isUninformed,
+        renewed: () => transports.forEach((transport) => transport.reconnect()),
+        stopped: () => transports.forEach((transport) => transport.close()),
+      }),
+  })
+  const metrics = new Registry()
+  registerProcessMetrics(metrics, clock.now())
+  return {
+    clients,
+    connectors: new NodeConnectors(),
+    metrics,
+    ...(names.kubeletPort === 0
+      ? {}
+      : {
+          serving: {
+            host: listenHost(names.nodeIps),
+            port: names.kubeletPort,
+            certificates() {
+              const { certPem: cert, keyPem: key } = membership.certificate(SERVING)
+              return { cert, key, clientCa: membership.remembered!.config.clientCa }
+            },
+          },
+        }),
+    // The kubelet and the others do not wait for a server: what runs here goes on.
+    after: [],
+    more: [{ component: agent, after: [] }],
+  }
+}
+
+/** The name of a component in managedFields, as the API server derives it from its user in its own process. */
+const userAgentOf = (user: string): string =>
+  user.startsWith("system:node:") ? "kubelet" : user.replace(/^system:(serviceaccount:[^:]+:)?/, "")
+
+interface Staying extends Pick<AgentOptions, "membership" | "servers" | "isUninformed"> {
+  /** Called when certificates are new. */
+  renewed(): void
+  stopped(): void
+}
+
+/** Follows where the servers are, and renews certificates. */
+function staying(
+  { informers, clock, log, spawn }: ComponentContext,
+  { membership, servers, isUninformed, renewed, stopped }: Staying,
+): Component {
+  let unsubscribe = (): void => undefined
+  let timer: Timer | undefined
+  let isStopped = false
+  const refreshAfter = (ms: number): void => {
+    timer = clock.setTimeout(() => spawn("membership", refresh), ms, "upkeep")
+  }
+  async function refresh(): Promise<void> {
+    const before = membership.shape
+    let wait = LOOK_MS
+    try {
+      if (await membership.refresh(servers.current)) renewed()
+      if (membership.shape !== before)
+        log.warn("The configuration of the cluster has changed: restart this agent to follow it")
+    } catch (err) {
+      wait = RETRY_MS
+      log.warn("Cannot refresh the certificates and the configuration of this node; will retry", { err, waitMs: wait })
+    }
+    if (!isStopped) refreshAfter(wait)
+  }
+  const follow = (slice: EndpointSlice): void => {
+    if (slice.metadata.namespace !== "default") return
+    const found = serversIn(slice)
+    if (found.length === 0) return
+    servers.set(found.map((server) => `https://${server}`))
+    membership.rememberServers(found)
+  }
+  return {
+    name: "agent",
+    start() {
+      unsubscribe = informers.of(EndpointSlice).on({ added: follow, updated: follow })
+      refreshAfter(isUninformed ? RETRY_MS : LOOK_MS)
+      return Promise.resolve()
+    },
+    stop() {
+      isStopped = true
+      unsubscribe()
+      timer?.cancel()
+      stopped()
+      return Promise.resolve()
+    },
+  }
+}

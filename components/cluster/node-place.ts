@@ -1,0 +1,37 @@
+import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
+import type { Registry } from "../../pkg/metrics/registry.ts"
+import type { KubeletServing } from "../kubelet/server/port/kubelet-port.ts"
+import type { AssembledCluster } from "./assemble.ts"
+import type { Clients } from "./clients.ts"
+import { kubeletServing, type KubeletNames } from "./kubelet-serving.ts"
+import type { OrderedComponent } from "./lifecycle.ts"
+import { controlPlaneRole } from "./node-role.ts"
+
+/** What the components of a node get from the program that runs them: a server, or an agent. */
+export interface NodePlace {
+  readonly clients: Clients
+  /** Where the kubelet registers how its pods can be reached. */
+  readonly connectors: NodeConnectors
+  readonly metrics: Registry
+  /** Where the kubelet's API is served; without it no port is opened. */
+  readonly serving?: KubeletServing
+  /** The components of the program that must be ready before those that need the API. */
+  readonly after: readonly string[]
+  /** Components that only a node in such a place has. */
+  readonly more: readonly OrderedComponent[]
+}
+
+/** Returns the place of a node that runs in the process of a control plane. */
+export function besideControlPlane(
+  { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
+  names: KubeletNames,
+): NodePlace {
+  return {
+    clients,
+    connectors,
+    metrics: apiServer.metrics,
+    ...(names.kubeletPort === 0 ? {} : { serving: kubeletServing(apiServer, names) }),
+    after: [apiServer.name],
+    more: [{ component: controlPlaneRole(clients, names.nodeName), after: [apiServer.name] }],
+  }
+}

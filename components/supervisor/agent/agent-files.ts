@@ -1,0 +1,76 @@
+import { join } from "node:path"
+import { mkdirSync } from "node:fs"
+import { readIfExists, replaceFile } from "../../../pkg/files/files.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
+import { belongTogether, type CertificatePair } from "../../../pkg/pki/certificate.ts"
+import { readPair, writePair } from "../../../pkg/pki/pair-files.ts"
+import { AgentConfig, SERVING } from "../agent-config.ts"
+
+/** What an agent has learned, as it is kept for a start without a server. */
+export interface Remembered {
+  /** PEM of the authority of the API servers. */
+  readonly serverCa: string
+  readonly config: AgentConfig
+}
+
+/**
+ * The files of an agent below `<data-dir>/agent`: certificates by kind, the authority of the servers, what the cluster
+ * is like. Source of the names: k3s pkg/agent/config/config.go.
+ */
+export class AgentFiles {
+  readonly #dir: string
+  readonly #passwordFile: string
+
+  /**
+   * `passwordFile` is outside of the data directory, so that a machine whose data are removed keeps its name. Source:
+   * k3s keeps it in /etc/rancher/node/password.
+   */
+  constructor(dataDir: string, passwordFile: string) {
+    this.#dir = join(dataDir, "agent")
+    this.#passwordFile = passwordFile
+    mkdirSync(this.#dir, { recursive: true, mode: 0o755 })
+  }
+
+  certificate(kind: string): CertificatePair | undefined {
+    const { certPem, keyPem } = readPair(this.#dir, nameOf(kind))
+    const pair = certPem === undefined || keyPem === undefined ? undefined : { certPem, keyPem }
+    return pair !== undefined && belongTogether(pair) ? pair : undefined
+  }
+
+  keepCertificate(kind: string, pair: CertificatePair): void {
+    writePair(this.#dir, nameOf(kind), pair)
+  }
+
+  remembered(): Remembered | undefined {
+    const [serverCa, text] = [readIfExists(join(this.#dir, "server-ca.crt")), readIfExists(this.#configFile)]
+    if (serverCa === undefined || text === undefined) return undefined
+    try {
+      return { serverCa, config: AgentConfig.parse(JSON.parse(text)) }
+    } catch {
+      // A file of another version is as good as none: the server is asked anyway.
+      return undefined
+    }
+  }
+
+  remember({ serverCa, config }: Remembered): void {
+    replaceFile(join(this.#dir, "server-ca.crt"), serverCa, { mode: 0o644 })
+    replaceFile(join(this.#dir, "client-ca.crt"), config.clientCa, { mode: 0o644 })
+    replaceFile(this.#configFile, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 })
+  }
+
+  /** The password of this machine, by which it shows that a node's name is its own. */
+  password(random: Random): string {
+    const known = readIfExists(this.#passwordFile)?.trim() ?? ""
+    if (known !== "") return known
+    const made = Buffer.from(random.bytes(16)).toString("hex")
+    mkdirSync(join(this.#passwordFile, ".."), { recursive: true, mode: 0o755 })
+    replaceFile(this.#passwordFile, `${made}\n`, { mode: 0o600, sync: true })
+    return made
+  }
+
+  get #configFile(): string {
+    return join(this.#dir, "cluster.json")
+  }
+}
+
+const nameOf = (kind: string): string => (kind === SERVING ? "serving-kubelet" : `client-${kind}`)

@@ -1,0 +1,210 @@
+/**
+ * What the API server's port serves to machines that join, before any stage of an API request:
+ *
+ *     GET  /cacerts                      the authorities of the server, for anybody
+ *     GET  /v1-k3ts/config               what a node must know of the cluster
+ *     POST /v1-k3ts/certificates/<kind>  a PKCS #10 request becomes a certificate; the private key stays on the machine
+ *
+ * A machine shows a join token, or the client certificate of its kubelet once it has one. Source: k3s
+ * pkg/server/handlers.
+ */
+import { X509Certificate } from "node:crypto"
+import { isIP } from "node:net"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { ApiError, isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { isDNS1123Subdomain } from "../../pkg/apimachinery/validation/names.ts"
+import type { Client } from "../../pkg/client/client.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import type { Random } from "../../pkg/clock/random.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import { CertificateRequestError, readCertificateRequest } from "../../pkg/pki/certificate-request.ts"
+import type { CertificatePair } from "../../pkg/pki/certificate.ts"
+import type { ClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import type { Subject } from "../../pkg/pki/subject.ts"
+import { verifyCertificate } from "../../pkg/pki/verify.ts"
+import { answer, peerCertificate, remoteAddress, stopReceiving } from "../../pkg/runtime/listen.ts"
+import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/server-request.ts"
+import { DOOR, NODE_HEADERS, SERVING, type AgentConfig } from "./agent-config.ts"
+import { FailedAttempts } from "./failed-attempts.ts"
+import { credentialOfHeader } from "./join-token.ts"
+import type { JoinTokens } from "./join-tokens.ts"
+import { NodePasswords } from "./node-passwords.ts"
+import { readText } from "./read-text.ts"
+import { serversIn } from "./servers-in.ts"
+
+export interface DoorOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** Reads and writes the Secrets of node passwords, reads Nodes and the EndpointSlice `kubernetes`. */
+  readonly client: Client
+  readonly tokens: Pick<JoinTokens, "verify">
+  /** The certificates as they are now. */
+  readonly files: () => { readonly pki: ClusterPki; readonly serving: CertificatePair }
+  readonly config: Omit<AgentConfig, "clientCa" | "servers">
+  /** Returns the user of a client certificate on a node; undefined for a kind that there is none of. */
+  readonly subjectOf: (kind: string, node: string) => Subject | undefined
+}
+
+export interface Door {
+  /** Serves a request for one of the door's paths. */
+  onRequest(req: ServerRequest, res: ServerAnswer): void
+}
+
+/** Who asks: a machine with a token, or a node that has joined. */
+type Asker = "joining" | { readonly node: string }
+
+const MOST_BODY_BYTES = 64 * 1024
+const MOST_PASSWORD = 256
+const NODE_USER = "system:node:"
+
+export function createDoor(options: DoorOptions): Door {
+  const { clock, log, client, tokens, files, config } = options
+  const failed = new FailedAttempts(clock)
+  const passwords = new NodePasswords(options)
+
+  async function serve(req: ServerRequest, res: ServerAnswer, path: string): Promise<void> {
+    const authorities = () => files().pki.authorities
+    if (path === DOOR.authorities) {
+      expectMethod(req, "GET")
+      return answer(res, 200, PEM, authorities()["server-ca"].certPem)
+    }
+    const asker = authenticate(req)
+    if (path === DOOR.config) {
+      expectMethod(req, "GET")
+      const whole: AgentConfig = {
+        ...config,
+        clientCa: authorities()["client-ca"].certPem,
+        servers: [...(await servers())],
+      }
+      return answer(res, 200, JSON_TYPE, JSON.stringify(whole))
+    }
+    if (!path.startsWith(DOOR.certificates)) throw new ApiError("NotFound", "404 page not found")
+    expectMethod(req, "POST")
+    answer(res, 200, PEM, await certify(req, asker, path.slice(DOOR.certificates.length)))
+  }
+
+  function authenticate(req: ServerRequest): Asker {
+    const node = nodeOf(req)
+    if (node !== undefined) return { node }
+    const address = remoteAddress(req) ?? ""
+    const wait = failed.waitOf(address)
+    if (wait > 0)
+      throw new ApiError("TooManyRequests", "too many wrong tokens from this address", { retryAfterSeconds: wait })
+    const credential = credentialOfHeader(req.headers.authorization)
+    if (credential !== undefined && tokens.verify(credential) !== undefined) return "joining"
+    failed.add(address)
+    log.warn("Refused a machine that showed no valid token", { address })
+    throw new ApiError("Unauthorized", "the token is not valid: it is wrong, has expired or has been rotated")
+  }
+
+  /** The node of a kubelet's client certificate. */
+  function nodeOf(req: ServerRequest): string | undefined {
+    const peer = peerCertificate(req)
+    if (peer === undefined || !peer.commonName.startsWith(NODE_USER)) return undefined
+    const { raw, intermediates, commonName } = peer
+    const ca = files().pki.authorities["client-ca"].certPem
+    return verifyCertificate(raw, ca, { now: clock.now(), intermediates }).ok
+      ? commonName.slice(NODE_USER.length)
+      : undefined
+  }
+
+  async function certify(req: ServerRequest, asker: Asker, kind: string): Promise<string> {
+    const node = headerOf(req, NODE_HEADERS.name)
+    if (isDNS1123Subdomain(node) !== undefined)
+      throw new ApiError("BadRequest", `${NODE_HEADERS.name} ${quoted(node)} is no node name`)
+    const subject = kind === SERVING ? kubelet(node) : options.subjectOf(kind, node)
+    if (subject === undefined) throw new ApiError("NotFound", `there is no certificate ${quoted(kind)}`)
+    const addresses = kind === SERVING ? await addressesOf(req, node) : []
+    const { publicKey } = requestOf(await readText(req, MOST_BODY_BYTES))
+    if (asker === "joining") await passwords.verify(node, passwordOf(req))
+    else if (asker.node !== node)
+      throw new ApiError("Forbidden", `the node ${asker.node} gets no certificate of the node ${node}`)
+    else await passwords.verifyExists(node)
+    const told = { node, kind, address: remoteAddress(req) }
+    if (kind === "kubelet") log.info("Let a machine join", told)
+    else log.debug("Signed a certificate", told)
+    return files().pki.certify(
+      kind === SERVING
+        ? { authority: "server-ca", subject, dnsNames: [node], ipAddresses: addresses }
+        : { authority: "client-ca", subject },
+      publicKey,
+    )
+  }
+
+  /**
+   * Returns the addresses for which a kubelet's certificate is asked. Those of the API servers are refused, as is a
+   * node of their name: the certificate is signed by the same authority, and with it the node could pass for a server.
+   */
+  async function addressesOf(req: ServerRequest, node: string): Promise<readonly string[]> {
+    const addresses = headerOf(req, NODE_HEADERS.addresses).split(",")
+    if (addresses.length > 2 || !addresses.every((address) => isIP(address) !== 0))
+      throw new ApiError("BadRequest", `${NODE_HEADERS.addresses} must be one address, or one of each family`)
+    const serving = new X509Certificate(files().serving.certPem)
+    const hosts = new Set((await servers()).map((server) => new URL(`https://${server}`).hostname))
+    const isServers = (address: string) => serving.checkIP(address) !== undefined || hosts.has(address)
+    const foreign = addresses.find(isServers) ?? (serving.checkHost(node) === undefined ? undefined : node)
+    if (foreign !== undefined)
+      throw new ApiError("Forbidden", `${foreign} is a name or an address of the API server, so no node gets it`)
+    return addresses
+  }
+
+  /** The API servers that serve, by the Service `kubernetes`. */
+  async function servers(): Promise<readonly string[]> {
+    try {
+      const slice = await client.get(EndpointSlice, { namespace: "default", name: "kubernetes" })
+      return serversIn(slice)
+    } catch (err) {
+      if (isNotFound(err)) return []
+      throw err
+    }
+  }
+
+  function fail(res: ServerAnswer, err: unknown): void {
+    if (res.headersSent) return void res.destroy()
+    const { code, message, details } = ApiError.from(err)
+    const wait = details?.retryAfterSeconds
+    answer(res, code, wait === undefined ? TEXT : { ...TEXT, "Retry-After": String(wait) }, `${message}\n`)
+  }
+
+  return {
+    onRequest(req, res) {
+      serve(req, res, req.url ?? "")
+        .catch((err: unknown) => fail(res, err))
+        .then(() => stopReceiving(req, res))
+        .catch(() => void res.destroy())
+    },
+  }
+}
+
+const PEM = { "Content-Type": "text/plain; charset=utf-8" }
+const TEXT = { ...PEM, "X-Content-Type-Options": "nosniff" }
+const JSON_TYPE = { "Content-Type": "application/json" }
+
+const kubelet = (node: string): Subject => ({ commonName: `${NODE_USER}${node}`, organizations: ["system:nodes"] })
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 100))
+
+function expectMethod({ method }: ServerRequest, expected: string): void {
+  if (method !== expected) throw new ApiError("MethodNotAllowed", `the method must be ${expected}`)
+}
+
+function headerOf({ headers }: ServerRequest, name: string): string {
+  const found = headers[name]
+  return typeof found === "string" ? found : ""
+}
+
+function passwordOf(req: ServerRequest): string {
+  const password = headerOf(req, NODE_HEADERS.password)
+  if (password.length >= 16 && password.length <= MOST_PASSWORD) return password
+  throw new ApiError("BadRequest", `${NODE_HEADERS.password} must have 16 to ${MOST_PASSWORD} characters`)
+}
+
+function requestOf(pem: string) {
+  try {
+    return readCertificateRequest(pem)
+  } catch (err) {
+    if (err instanceof CertificateRequestError) throw new ApiError("BadRequest", err.message)
+    throw err
+  }
+}

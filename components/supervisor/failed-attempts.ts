@@ -1,0 +1,38 @@
+import type { Clock } from "../../pkg/clock/clock.ts"
+
+/** Wrong tokens from one address in this time, after which it has to wait for the rest of it. */
+const MOST = 10
+const WINDOW_MS = 60_000
+/** Addresses that are remembered; those that failed first are forgotten first. */
+const MOST_ADDRESSES = 4096
+
+/** Counts wrong credentials by the address that they come from. */
+export class FailedAttempts {
+  readonly #clock: Pick<Clock, "monotonic">
+  readonly #byAddress = new Map<string, { readonly since: number; count: number }>()
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock
+  }
+
+  /** Returns the seconds that an address has to wait; 0 for none. */
+  waitOf(address: string): number {
+    const known = this.#known(address)
+    if (known === undefined || known.count < MOST) return 0
+    return Math.max(1, Math.ceil((known.since + WINDOW_MS - this.#clock.monotonic()) / 1000))
+  }
+
+  add(address: string): void {
+    const known = this.#known(address)
+    if (known !== undefined) return void known.count++
+    this.#byAddress.set(address, { since: this.#clock.monotonic(), count: 1 })
+    if (this.#byAddress.size > MOST_ADDRESSES) this.#byAddress.delete(this.#byAddress.keys().next().value!)
+  }
+
+  #known(address: string): { readonly since: number; count: number } | undefined {
+    const known = this.#byAddress.get(address)
+    if (known === undefined || this.#clock.monotonic() - known.since < WINDOW_MS) return known
+    this.#byAddress.delete(address)
+    return undefined
+  }
+}

@@ -1,0 +1,94 @@
+/** A transport to several servers of one cluster: it uses the first that works. */
+import { ApiError } from "../apimachinery/errors.ts"
+import type { Clock } from "../clock/clock.ts"
+import type { HttpsSender, HttpsTransport } from "./https.ts"
+import { jsonTransport, type HttpAnswer, type HttpCall, type Sent } from "./json-transport.ts"
+import type { ServerList } from "./server-list.ts"
+
+export interface FailoverOptions {
+  readonly servers: ServerList
+  readonly clock: Clock
+  /** Opens connections to one server. */
+  readonly connect: (server: string) => HttpsSender
+}
+
+export interface FailoverTransport extends HttpsTransport {
+  /** Ends all connections, for instance because the certificate that they began with has been replaced. */
+  reconnect(): void
+}
+
+/** A request that is not answered after this time puts its server in doubt. */
+const SLOW_MS = 3000
+
+/** Errors of a connection that never was, so that the server cannot have seen the request. */
+const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ENETDOWN",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ConnectionRefused",
+])
+
+/**
+ * Sends each request to the current server of the list. One that cannot be reached, or that breaks off, is left for the
+ * next; a request is sent again only if the first server has not seen it, or if it changes nothing.
+ */
+export function createFailoverTransport({ servers, clock, connect }: FailoverOptions): FailoverTransport {
+  const senders = new Map<string, HttpsSender>()
+  const drop = (server: string) => {
+    const sender = senders.get(server)
+    senders.delete(server)
+    sender?.close()
+  }
+  const stopListening = servers.onFailed(drop)
+  const reconnect = () => {
+    for (const server of [...senders.keys()]) drop(server)
+  }
+
+  function send(call: HttpCall): Sent {
+    let sent: Sent | undefined
+    let isAborted = false
+    const attempt = async (triesLeft: number): Promise<HttpAnswer> => {
+      const server = servers.current
+      let sender = senders.get(server)
+      if (sender === undefined) senders.set(server, (sender = connect(server)))
+      sent = sender.send(call)
+      const slow = clock.setTimeout(() => servers.suspect(server), SLOW_MS, "upkeep")
+      try {
+        return await sent.answer
+      } catch (err) {
+        if (isAborted || call.signal?.aborted === true) throw err
+        servers.failed(server)
+        if (triesLeft > 1 && servers.current !== server && mayRepeat(call, err)) return await attempt(triesLeft - 1)
+        throw err
+      } finally {
+        slow.cancel()
+      }
+    }
+    return {
+      answer: attempt(servers.all.length),
+      abort() {
+        isAborted = true
+        sent?.abort()
+      },
+    }
+  }
+
+  return {
+    ...jsonTransport({ server: "the API server", send }),
+    reconnect,
+    close() {
+      stopListening()
+      reconnect()
+    },
+  }
+}
+
+function mayRepeat({ method }: HttpCall, err: unknown): boolean {
+  if (method === "GET") return true
+  const cause = err instanceof ApiError ? err.cause : err
+  return NOT_CONNECTED.has((cause as { code?: unknown } | undefined)?.code)
+}

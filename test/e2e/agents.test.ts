@@ -1,0 +1,107 @@
+/** Nodes on machines of their own: how they join, and what they do without a server. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import { agentToken, startAgent, type TestAgent } from "../harness/agent.ts"
+import { BUSYBOX, describeOnMachines, startCluster, stay, type Cluster } from "../harness/cluster.ts"
+import { startMachines, type Machine, type Machines } from "../harness/machine.ts"
+
+describeOnMachines("an agent", () => {
+  let machines: Machines
+  let [a, b] = [] as Machine[] as [Machine, Machine]
+  let cluster: Cluster
+  let agent: TestAgent
+  beforeAll(async () => {
+    machines = await startMachines()
+    a = await machines.add("server")
+    b = await machines.add("agent")
+    cluster = await startCluster({ machine: a })
+  }, 60_000)
+  afterAll(async () => {
+    await agent?.[Symbol.asyncDispose]()
+    await cluster?.[Symbol.asyncDispose]()
+    await machines?.[Symbol.asyncDispose]()
+  }, 30_000)
+  const address = () => `https://${a.address}:6443`
+  const isReady = ({ status }: Node) =>
+    status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
+  const onAgent = (name: string) =>
+    cluster.runPod(name, { nodeName: "agent", containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
+
+  test("is refused with a wrong token, and by a server that the token does not name", async () => {
+    const [hash, user] = agentToken(cluster.server).split("::") as [string, string]
+    for (const [token, complaint] of [
+      [`${hash}::node:00000000000000000000000000000000`, "the token is not valid"],
+      [`K10${"0".repeat(64)}::${user}`, "its authority is not the one that the token names"],
+    ] as const) {
+      await using refused = startAgent({ machine: b, server: address(), token })
+      expect(await refused.ended()).toBe(1)
+      expect(refused.output()).toContain(complaint)
+    }
+    expect((await cluster.client.list(Node)).items.map(({ metadata }) => metadata.name)).toEqual(["server"])
+  })
+
+  test("joins by a token, and its node runs pods beside the server's", async () => {
+    agent = startAgent({ machine: b, server: address(), token: agentToken(cluster.server) })
+    const node = await cluster.until(Node, "agent", isReady)
+    expect(node.status.addresses).toContainEqual({ type: "InternalIP", address: b.address })
+    expect(node.spec.podCIDRs).toEqual(["10.42.1.0/24"])
+    await cluster.client.create(Deployment, {
+      metadata: { name: "spread", namespace: "default" },
+      spec: {
+        replicas: 4,
+        selector: { matchLabels: { app: "spread" } },
+        template: {
+          metadata: { labels: { app: "spread" } },
+          spec: { containers: [{ name: "c", image: BUSYBOX, command: stay() }] },
+        },
+      },
+    })
+    await cluster.until(Deployment, "spread", ({ status }) => status.availableReplicas === 4)
+    const { items } = await cluster.client.list(Pod, { namespace: "default", labelSelector: "app=spread" })
+    expect(new Set(items.map(({ spec }) => spec.nodeName))).toEqual(new Set(["server", "agent"]))
+  }, 60_000)
+
+  test("of a name that another machine has is refused", async () => {
+    const c = await machines.add("agent-2")
+    await using second = startAgent({
+      machine: c,
+      server: address(),
+      token: agentToken(cluster.server),
+      flags: ["--node-name", "agent"],
+    })
+    expect(await second.ended()).toBe(1)
+    expect(second.output()).toContain("the name agent belongs to another machine")
+    await using beside = startAgent({
+      machine: c,
+      server: address(),
+      token: agentToken(cluster.server),
+      flags: ["--node-name", "server"],
+    })
+    expect(await beside.ended()).toBe(1)
+    expect(beside.output()).toContain("the name server belongs to another machine")
+  }, 30_000)
+
+  test("that starts again without any server keeps its pods, and goes on when the server is back", async () => {
+    // given a pod, and a server that is cut off
+    const before = await onAgent("kept")
+    const processes = () => b.sh("pgrep -f '[s]leep 3600' | sort")
+    const running = await processes()
+    await machines.cut(a, b)
+    // when the agent is killed and starts without a token
+    await agent.kill("SIGKILL")
+    agent = startAgent({ machine: b, server: address() })
+    while (!agent.output().includes("containerd is ready")) await Bun.sleep(20)
+    // then its processes go on
+    expect(agent.output()).toContain("No server answers: the node starts with what it knows")
+    expect(await processes()).toBe(running)
+    // and with the server it is the same pod, and others come
+    await machines.heal()
+    await onAgent("later")
+    const { metadata, status } = await cluster.pod("kept")
+    expect(metadata.uid).toBe(before.metadata.uid)
+    expect(status.containerStatuses?.[0]?.containerID).toBe(before.status.containerStatuses![0]!.containerID!)
+    expect(await processes()).toContain(running.trim().split("\n")[0]!)
+  }, 90_000)
+})
