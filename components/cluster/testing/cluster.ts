@@ -20,7 +20,7 @@ import { eventually, eventuallyListed, type Check, type EventuallyOptions, type 
 import { noSuchNode, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./listening.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history/history.ts"
-import { addressOf } from "./service-names.ts"
+import { fetchAsPod } from "./verbs/fetch-as-pod.ts"
 import { checkKind } from "./faults/known-requests.ts"
 import { LastSeen } from "./history/last-seen.ts"
 import { listOptions, refOf, type Reference, type Selection } from "./verbs/selection.ts"
@@ -261,12 +261,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   logs(pod: Reference, options: string | LogsOptions = {}): Promise<string> {
     return this.#from(async () => {
       const found = await this.client.get(Pod, pod)
-      const connector = this.#parts.assembly.cluster.connectors.get(found.spec.nodeName ?? "")
-      const wanted = typeof options === "string" ? { container: options } : options
-      return this.#parts.driver.ended(
-        () => `logs waits for the kubelet of ${found.spec.nodeName}`,
-        readLogs(found, wanted, connector, this.#parts.clock),
-      )
+      return readLogs(this.#parts, found, typeof options === "string" ? { container: options } : options)
     })
   }
 
@@ -275,14 +270,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
    * name or address, `http://web/`, `http://web.team.svc:8080/`.
    */
   fetch(url: string | Request): Promise<Response> {
-    return this.#from(() => {
-      const request = typeof url === "string" ? new Request(url) : url
-      const { host, port } = addressOf(new URL(request.url), this.#parts.storage, this.#parts.random)
-      return this.#parts.driver.ended(
-        () => `fetch waits for the answer of ${request.url}`,
-        this.#parts.nodes.network.fetch(request, host, port, 30_000),
-      )
-    })
+    return this.#from(() => fetchAsPod(this.#parts, typeof url === "string" ? new Request(url) : url))
   }
 
   /** Runs a controller of the test as `user`, until the cluster ends. */

@@ -5,6 +5,7 @@ import type { PodStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import { endingWith, traced } from "../../../pkg/tracing/tracing.ts"
 import type { Rejection } from "../admission/admission.ts"
+import { DEADLINE_EXCEEDED, millisecondsLeft } from "./active-deadline.ts"
 import { adoptPod } from "./adopt-pod.ts"
 import { clearAll, clearRemains, hasRemains } from "./garbage.ts"
 import { graceSeconds } from "./grace-period.ts"
@@ -20,18 +21,9 @@ import { hasRunningContainers, isRunning, type RuntimePod } from "./runtime-pod.
 import { podCgroup } from "../sandbox/sandbox-config.ts"
 import type { Slots } from "./slots.ts"
 import { podStatus, type Verdict } from "../status/pod-status.ts"
+import { stepSpan, type Stage } from "./step-span.ts"
 import type { StatusManager } from "../status/status-manager.ts"
 import type { PodIdentity } from "./pod-identity.ts"
-
-type Stage = "running" | "terminating" | "terminated" | "finished"
-
-/** The names of the spans of a step in each stage. Source: pkg/kubelet/kubelet.go. */
-const SPANS: Readonly<Record<Stage, string>> = {
-  running: "syncPod",
-  terminating: "syncTerminatingPod",
-  terminated: "syncTerminatedPod",
-  finished: "syncTerminatedPod",
-}
 
 /** What the workers share. */
 export interface WorkerParts extends RunnerParts {
@@ -212,12 +204,7 @@ export class PodWorker implements Waker {
     if (this.#stage === "running" && this.#mustEnd()) this.#stage = "terminating"
     const { tracing } = this.#parts.context
     if (tracing === undefined) return this.#measured(signal)
-    const cause = tracing.causes.of(this.#newest.metadata.resourceVersion)
-    const { uid, namespace, name } = this.identity
-    const span = tracing.root(SPANS[this.#stage], {
-      causes: cause === undefined ? [] : [cause],
-      attributes: { "k8s.pod.uid": uid, "k8s.namespace.name": namespace, "k8s.pod.name": name },
-    })
+    const span = stepSpan(tracing, this.#stage, this.identity, this.#newest)
     return endingWith(tracing, span, () => this.#measured(signal))
   }
 
@@ -325,19 +312,15 @@ export class PodWorker implements Waker {
   }
 
   #pastDeadline(startTime: string | undefined): boolean {
-    const seconds = this.#pod.spec.activeDeadlineSeconds
-    if (seconds === undefined || startTime === undefined) return false
-    const left = Date.parse(startTime) + seconds * 1000 - this.#parts.context.clock.now()
+    const { clock, events } = this.#parts.context
+    const left = millisecondsLeft(this.#pod.spec, startTime, clock.now())
+    if (left === undefined) return false
     if (left > 0) {
       this.wakeIn(left)
       return false
     }
-    this.#verdict = {
-      phase: "Failed",
-      reason: "DeadlineExceeded",
-      message: "Pod was active on the node longer than the specified deadline",
-    }
-    this.#parts.context.events.event(this.#pod, "Normal", "DeadlineExceeded", this.#verdict.message)
+    this.#verdict = DEADLINE_EXCEEDED
+    events.event(this.#pod, "Normal", DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message)
     this.#again = true
     return true
   }

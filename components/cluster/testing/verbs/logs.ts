@@ -1,6 +1,7 @@
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { NodeConnector } from "../../../../pkg/component/node-connector.ts"
+import type { ClusterParts } from "../cluster-parts.ts"
 import { TestClusterError } from "../caller.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 
@@ -23,11 +24,21 @@ export interface LogsOptions {
 }
 
 /**
- * Reads a log from the kubelet of the pod's node.
+ * Reads a log from the kubelet of the pod's node, and lets time go on until it is read.
  * @throws ApiError of the kubelet, for example when the container has not started; TestClusterError for invalid
- * options, and without a `connector` to the node
+ * options, and where no kubelet runs on the node
  */
-export async function readLogs(
+export function readLogs(
+  { assembly, clock, driver }: Pick<ClusterParts, "assembly" | "clock" | "driver">,
+  pod: Pod,
+  options: LogsOptions,
+): Promise<string> {
+  const { nodeName = "" } = pod.spec
+  const reading = read(pod, options, assembly.cluster.connectors.get(nodeName), clock)
+  return driver.ended(() => `logs waits for the kubelet of ${nodeName}`, reading)
+}
+
+async function read(
   pod: Pod,
   { container, previous = false, tail, since, sinceTime, timestamps = false, limitBytes }: LogsOptions,
   connector: NodeConnector | undefined,

@@ -3,85 +3,17 @@ import { seededRandom } from "../../../clock/random.ts"
 import { decodeObject } from "../../decoding/decode.ts"
 import { deepEqual } from "../../json/equal.ts"
 import type { ApiError } from "../../errors.ts"
-import { e, f, message } from "../../fields.ts"
-import { LabelSelector, ObjectMeta } from "../../meta.ts"
-import { defineResource, type ObjectOfResource } from "../../resource.ts"
 import { applyConfiguration } from "./apply.ts"
 import { compare, fieldSetOf } from "./compare.ts"
 import { difference, intersection, isFieldSet, pathsOf, union, type FieldSet } from "./fieldset.ts"
 import { mergeInto } from "./merge.ts"
 import { fieldsOfNew } from "./new-fields.ts"
 import { shapeOf } from "./shape.ts"
-import { isWithoutEffect, managerOf, trackUpdate } from "./track.ts"
+import { isWithoutEffect, trackUpdate } from "./track.ts"
+import { Deployment, NOW, LATER, config, template, decode, ownedBy } from "./deployment.fixtures.ts"
 
-const Port = message("core.v1.ContainerPort", "", {
-  name: f.string(1, ""),
-  containerPort: f.int32(3, "").required(),
-  protocol: f.string(4, "").default("TCP"),
-})
-const EnvVar = message("core.v1.EnvVar", "", { name: f.string(1, "").required(), value: f.string(2, "") })
-const Container = message("core.v1.Container", "", {
-  name: f.string(1, "").required(),
-  image: f.string(2, ""),
-  args: f.list(4, e.string, "").atomic(),
-  env: f.list(7, EnvVar, "").listMap("name"),
-  ports: f.list(6, Port, "").listMap("containerPort", "protocol"),
-  limits: f.map(8, e.quantity, ""),
-  pullPolicy: f.string(9, "").default("Always"),
-})
-const PodSpec = message("core.v1.PodSpec", "", {
-  containers: f.list(2, Container, "").listMap("name").required(),
-  nodeSelector: f.map(7, e.string, "").atomic(),
-  restartPolicy: f.string(3, "").default("Always"),
-  groups: f.list(4, e.string, "").listSet(),
-})
-const Template = message("core.v1.PodTemplateSpec", "", {
-  metadata: f.message(1, ObjectMeta, "").always(),
-  spec: f.message(2, PodSpec, "").always(),
-})
-const Rolling = message("apps.v1.RollingUpdateDeployment", "", { maxSurge: f.intOrString(2, "") })
-const Spec = message("apps.v1.DeploymentSpec", "", {
-  replicas: f.int32(1, "").default(1).pointer(),
-  selector: f.message(2, LabelSelector, "").required(),
-  template: f.message(3, Template, "").required(),
-  strategy: f
-    .message(
-      4,
-      message("apps.v1.DeploymentStrategy", "", { type: f.string(1, ""), rollingUpdate: f.message(2, Rolling, "") }),
-      "",
-    )
-    .always(),
-  paused: f.bool(7, ""),
-})
-const Deployment = defineResource(
-  {
-    group: "apps",
-    version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
-    scope: "Namespaced",
-    doc: "",
-    subresources: { status: true },
-  },
-  {
-    spec: f.message(2, Spec, "").always(),
-    status: f.message(3, message("apps.v1.DeploymentStatus", "", { ready: f.int32(1, "") }), "").always(),
-  },
-)
-type Deployment = ObjectOfResource<typeof Deployment>
 const shape = shapeOf(Deployment.schema)
 
-const NOW = "2026-01-01T00:00:00Z"
-const LATER = "2026-01-02T00:00:00Z"
-const config = (spec: object, metadata: object = {}) => ({
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web", namespace: "default", ...metadata },
-  spec,
-})
-const template = (...containers: object[]) => ({ template: { spec: { containers } } })
-const decode = (spec: object, metadata: object = {}): Deployment =>
-  decodeObject(Deployment, config(spec, metadata)).object
 const apply = (
   live: Deployment | undefined,
   manager: string,
@@ -89,12 +21,6 @@ const apply = (
   more: { force?: boolean; metadata?: object; now?: string; subresource?: string } = {},
 ): Deployment =>
   applyConfiguration(Deployment, live, config(spec, more.metadata), { manager, now: NOW, ...more }).object
-const ownedBy = (object: Deployment, manager: string, operation = "Apply"): string[] | undefined => {
-  const entry = object.metadata.managedFields?.find(
-    (found) => found.manager === manager && found.operation === operation,
-  )
-  return entry === undefined ? undefined : pathsOf(entry.fieldsV1 as FieldSet).sort()
-}
 const refusal = (run: () => unknown): ApiError => {
   try {
     run()
@@ -103,208 +29,6 @@ const refusal = (run: () => unknown): ApiError => {
   }
   throw new Error("nothing was thrown")
 }
-
-describe("trackUpdate", () => {
-  test("records what a create sets in the form that upstream writes", () => {
-    // given what `kubectl create deployment` sends, with defaults in place
-    const sent = decode(
-      {
-        ...template({ name: "nginx", image: "nginx", ports: [{ containerPort: 80 }] }),
-        selector: { matchLabels: { app: "web" } },
-        strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%" } },
-      },
-      { labels: { app: "web" } },
-    )
-    // when it is created
-    const created = trackUpdate(Deployment, undefined, sent, { manager: "kubectl-create", now: NOW })
-    // then structs held by value are not owned themselves, pointers and maps and list items are
-    expect(created.metadata.managedFields).toEqual([
-      {
-        manager: "kubectl-create",
-        operation: "Update",
-        apiVersion: "apps/v1",
-        time: NOW,
-        fieldsType: "FieldsV1",
-        fieldsV1: {
-          "f:metadata": { "f:labels": { ".": {}, "f:app": {} } },
-          "f:spec": {
-            "f:replicas": {},
-            "f:selector": {},
-            "f:strategy": { "f:type": {}, "f:rollingUpdate": { ".": {}, "f:maxSurge": {} } },
-            "f:template": {
-              "f:spec": {
-                "f:restartPolicy": {},
-                "f:containers": {
-                  'k:{"name":"nginx"}': {
-                    ".": {},
-                    "f:name": {},
-                    "f:image": {},
-                    "f:pullPolicy": {},
-                    "f:ports": {
-                      ".": {},
-                      'k:{"containerPort":80,"protocol":"TCP"}': { ".": {}, "f:containerPort": {}, "f:protocol": {} },
-                    },
-                  },
-                },
-              },
-            },
-          },
-        },
-      },
-    ])
-  })
-
-  const created = trackUpdate(
-    Deployment,
-    undefined,
-    decode(template({ name: "a", image: "1" }), { labels: { x: "1", y: "2" } }),
-    { manager: "one", now: NOW },
-  )
-
-  test("moves a changed field to who changed it", () => {
-    const changed = trackUpdate(
-      Deployment,
-      created,
-      { ...created, spec: { ...created.spec, replicas: 5 } },
-      { manager: "two", now: LATER },
-    )
-    expect(ownedBy(changed, "two", "Update")).toEqual([".spec.replicas"])
-    expect(ownedBy(changed, "one", "Update")).not.toContain(".spec.replicas")
-    expect(changed.metadata.managedFields?.map(({ time }) => time)).toEqual([NOW, LATER])
-  })
-
-  test("takes removed fields from everyone and drops entries that own nothing", () => {
-    const labelled = trackUpdate(
-      Deployment,
-      created,
-      { ...created, metadata: { ...created.metadata, labels: { ...created.metadata.labels, z: "3" } } },
-      { manager: "two", now: LATER },
-    )
-    expect(ownedBy(labelled, "two", "Update")).toEqual([".metadata.labels.z"])
-    const bare = trackUpdate(
-      Deployment,
-      labelled,
-      { ...labelled, metadata: { ...labelled.metadata, labels: undefined } },
-      { manager: "three", now: LATER },
-    )
-    expect(ownedBy(bare, "two", "Update")).toBeUndefined()
-    expect(ownedBy(bare, "three", "Update")).toBeUndefined()
-    expect(ownedBy(bare, "one", "Update")).not.toContain(".metadata.labels")
-  })
-
-  test("gives back the very object when nothing changes", () => {
-    expect(trackUpdate(Deployment, created, created, { manager: "two", now: LATER })).toBe(created)
-    const copy = structuredClone(created) as Deployment
-    expect(trackUpdate(Deployment, created, copy, { manager: "two", now: LATER }).metadata.managedFields).toEqual(
-      created.metadata.managedFields,
-    )
-  })
-
-  test("keeps entries from a client that knows nothing of them, and clears them when asked", () => {
-    const { managedFields: _gone, ...metadata } = created.metadata
-    expect(
-      trackUpdate(Deployment, created, { ...created, metadata } as Deployment, { manager: "one", now: LATER }).metadata
-        .managedFields,
-    ).toEqual(created.metadata.managedFields)
-    expect(
-      trackUpdate(
-        Deployment,
-        created,
-        { ...created, metadata: { ...metadata, managedFields: [{}] } },
-        { manager: "one", now: LATER },
-      ).metadata.managedFields,
-    ).toBeUndefined()
-    const broken = [
-      { manager: "x", operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1", fieldsV1: { "z:a": {} } },
-    ] as const
-    expect(
-      trackUpdate(
-        Deployment,
-        created,
-        { ...created, metadata: { ...metadata, managedFields: broken } },
-        { manager: "one", now: LATER },
-      ).metadata.managedFields,
-    ).toEqual(created.metadata.managedFields)
-  })
-
-  test.each<readonly [string, object, object]>([
-    [
-      "the same fields",
-      { replicas: 1, selector: { matchLabels: { a: "1" } } },
-      { replicas: 2, selector: { matchLabels: { a: "2" } } },
-    ],
-    ["a field more", { replicas: 1 }, { replicas: 1, paused: true }],
-    ["a field less", { replicas: 1, paused: true }, { replicas: 1 }],
-    ["another field in its place", { replicas: 1 }, { paused: true }],
-    ["a field that has become undefined", { replicas: 1, paused: true }, { replicas: 1, paused: undefined }],
-    ["other names in a map", { selector: { matchLabels: { a: "1" } } }, { selector: { matchLabels: { b: "1" } } }],
-    ["other items in a list", template({ name: "a" }), template({ name: "b" })],
-  ])("records the same of a new object whatever was created before it: %s", (title, before, after) => {
-    // given
-    const created = (spec: object, manager: string) =>
-      trackUpdate(
-        Deployment,
-        undefined,
-        { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec } as unknown as Deployment,
-        { manager, now: NOW },
-      )
-    // when
-    created(before, title)
-    const second = created(after, title)
-    // then
-    expect(second.metadata.managedFields![0]!.fieldsV1).toEqual(
-      created(after, `only ${title}`).metadata.managedFields![0]!.fieldsV1!,
-    )
-  })
-
-  test("does not begin tracking at an update", () => {
-    const untracked = decode(template({ name: "a" }))
-    expect(
-      trackUpdate(
-        Deployment,
-        untracked,
-        { ...untracked, spec: { ...untracked.spec, replicas: 9 } },
-        { manager: "x", now: NOW },
-      ).metadata.managedFields,
-    ).toBeUndefined()
-  })
-
-  test("keeps an entry for a subresource apart, and status out of the main resource", () => {
-    const ready = trackUpdate(
-      Deployment,
-      created,
-      { ...created, status: { ready: 1 } },
-      { manager: "one", subresource: "status", now: LATER },
-    )
-    expect(ready.metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([
-      ["one", undefined],
-      ["one", "status"],
-    ])
-    const main = trackUpdate(
-      Deployment,
-      created,
-      { ...created, status: { ready: 1 }, spec: { ...created.spec, replicas: 3 } },
-      { manager: "two", now: LATER },
-    )
-    expect(ownedBy(main, "two", "Update")).toEqual([".spec.replicas"])
-  })
-
-  test("merges the oldest updaters when there are more than ten", () => {
-    let object = created
-    for (let i = 0; i < 15; i++)
-      object = trackUpdate(
-        Deployment,
-        object,
-        { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, [`l${i}`]: "" } } },
-        { manager: `m${i}`, now: `2026-01-02T00:00:${10 + i}Z` },
-      )
-    const managers = object.metadata.managedFields!.map(({ manager }) => manager)
-    expect(managers.length).toBe(10)
-    expect(managers[0]).toBe("ancient-changes")
-    expect(ownedBy(object, "ancient-changes", "Update")).toContain(".metadata.labels.l3")
-    expect(ownedBy(object, "m14", "Update")).toEqual([".metadata.labels.l14"])
-  })
-})
 
 describe("applyConfiguration", () => {
   test("creates an object and owns just what the configuration names", () => {
@@ -662,10 +386,4 @@ test("applies random configurations so that twice is once, and the sets stay law
     }
     live = once
   }
-})
-
-test("names a manager by its field manager or by its user agent", () => {
-  expect(managerOf("me", "kubectl/v1.33")).toBe("me")
-  expect(managerOf("", "kubectl/v1.33 (linux)")).toBe("kubectl")
-  expect(managerOf(undefined, undefined)).toBe("")
 })
