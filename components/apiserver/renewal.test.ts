@@ -12,22 +12,25 @@ import { openServingFiles, type ServingFiles } from "./serving.ts"
 
 const DAY_MS = 86_400_000
 
+/** Reads the certificates and keys of a server below `dir`, or makes them. */
+const filesIn = (dir: string, clock: Clock): ServingFiles =>
+  openServingFiles({
+    dir,
+    advertiseAddress: "192.0.2.1",
+    tlsSans: [],
+    serviceAddresses: ["10.43.0.1"],
+    clusterDomain: "cluster.local",
+    now: () => clock.now(),
+    random: seededRandom(1),
+  })
+
 test("certificates are renewed in time, and a failure is tried again", async () => {
   // given a server's files, and a disk that fails once
   const dir = mkdtempSync(join(tmpdir(), "k3ts-renewal-"))
   const clock = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
   const lines: string[] = []
   const log = createLogger({ clock, format: "text", level: "info", write: (line) => void lines.push(line) })
-  const open = () =>
-    openServingFiles({
-      dir,
-      advertiseAddress: "192.0.2.1",
-      tlsSans: [],
-      serviceAddresses: ["10.43.0.1"],
-      clusterDomain: "cluster.local",
-      now: () => clock.now(),
-      random: seededRandom(1),
-    })
+  const open = () => filesIn(dir, clock)
   const first = open()
   let current: ServingFiles = first
   let failures = 1
@@ -76,16 +79,7 @@ test(
       setTimeout: (run, ms) => time.setTimeout(run, ms),
       afterTurn: (run) => time.afterTurn(run),
     }
-    const open = () =>
-      openServingFiles({
-        dir,
-        advertiseAddress: "192.0.2.1",
-        tlsSans: [],
-        serviceAddresses: ["10.43.0.1"],
-        clusterDomain: "cluster.local",
-        now: () => clock.now(),
-        random: seededRandom(1),
-      })
+    const open = () => filesIn(dir, clock)
     const first = open()
     let current: ServingFiles = first
     const stop = keepCertificates({

@@ -3,7 +3,7 @@
  * is in components/kubelet/containerd.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { Server, ServerCredentials, status, type ServerWritableStream } from "@grpc/grpc-js"
+import { Server, status, type ServerWritableStream } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,6 +15,7 @@ import type { ContainerEvent } from "./container-event.ts"
 import { CriError } from "./errors.ts"
 import { VersionResponse } from "./runtime.ts"
 import { PodSandboxStatus } from "./sandbox.ts"
+import { listenOnSocket } from "../grpc/serve-rpcs.fixtures.ts"
 
 const Empty = message({})
 const Event = message({
@@ -65,9 +66,7 @@ async function serve(onSubscribe?: (subscriber: Subscriber) => void): Promise<vo
       },
     },
   )
-  await new Promise<void>((resolve, reject) =>
-    server.bindAsync(`unix://${socket}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())),
-  )
+  await listenOnSocket(server, socket)
 }
 
 describe("subscribeContainerEvents", () => {

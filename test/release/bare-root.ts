@@ -7,16 +7,16 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { copyFile, mkdir } from "node:fs/promises"
 import { homedir, tmpdir } from "node:os"
 import { basename, join } from "node:path"
+import { neededPackages } from "../../hack/release/debian/control.ts"
 import { run } from "../../pkg/process/run.ts"
 
 const RELEASE = "bookworm"
 /** What the tests call in the root, beside what the package brings; and systemctl, which install.sh asks for. */
 const TOOLS = ["curl", "systemd", "procps"]
+/** Packages that Debian does not have. */
+const NOT_IN_DEBIAN: ReadonlySet<string> = new Set(["containerd.io", "kubernetes-cni", "kubectl"])
 /** What k3ts's package depends on and recommends, downloaded once for all runs. */
-const PACKAGES = [
-  ...["containerd", "runc", "containernetworking-plugins", "conntrack", "iproute2", "iptables", "mount", "nftables"],
-  ...["ca-certificates", "kmod", "kubernetes-client"],
-]
+const PACKAGES = neededPackages().map((alternatives) => alternatives.find((name) => !NOT_IN_DEBIAN.has(name))!)
 
 /** Returns why this machine cannot make a root, in one sentence; undefined when it can. */
 export function lacking(): string | undefined {

@@ -5,31 +5,19 @@ import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
 import { serverFlags } from "../server-flags.ts"
 
-const {
-  config,
-  "data-dir": dataDir,
-  "bind-address": bindAddress,
-  "cluster-cidr": clusterCidr,
-  "https-listen-port": port,
-  "write-kubeconfig": kubeconfig,
-  "disable-agent": disableAgent,
-  "container-runtime-endpoint": runtime,
-  "default-local-storage-path": storage,
-} = serverFlags
-
 export default defineCommand({
   summary: "Check whether this machine has what k3ts needs, and say how to mend what it lacks",
   details: "Changes nothing. The exit code is 1 when something is missing.",
   flags: {
-    config,
-    "data-dir": dataDir,
-    "bind-address": bindAddress,
-    "cluster-cidr": clusterCidr,
-    "https-listen-port": port,
-    "write-kubeconfig": kubeconfig,
-    "disable-agent": disableAgent,
-    "container-runtime-endpoint": runtime,
-    "default-local-storage-path": storage,
+    config: serverFlags.config,
+    "data-dir": serverFlags["data-dir"],
+    "bind-address": serverFlags["bind-address"],
+    "cluster-cidr": serverFlags["cluster-cidr"],
+    "https-listen-port": serverFlags["https-listen-port"],
+    "write-kubeconfig": serverFlags["write-kubeconfig"],
+    "disable-agent": serverFlags["disable-agent"],
+    "container-runtime-endpoint": serverFlags["container-runtime-endpoint"],
+    "default-local-storage-path": serverFlags["default-local-storage-path"],
     output: oneOf(["text", "json"], "text", "Form of the output"),
   },
   async run({ flags, print }) {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test"
+import { APPLY_PHASES } from "../../../test/harness/applied-trace.ts"
 import { startCluster, type Cluster, type Trace } from "./testing.ts"
 
 const WEB = `
@@ -29,32 +30,8 @@ test("one apply to a ready pod is one trace, with a span for each thing that led
   expect(PHASES.filter((phase) => !names.has(phase))).toEqual([])
 })
 
-const PHASES = [
-  "apiserver: Patch",
-  "apiserver: Mutating admission",
-  "apiserver: Validating admission",
-  "apiserver: Create etcd3",
-  "kube-controller-manager: deployment-controller reconcile",
-  "apiserver: POST /apis/apps/v1/namespaces/{:namespace}/replicasets",
-  "kube-controller-manager: replicaset-controller reconcile",
-  "apiserver: POST /api/v1/namespaces/{:namespace}/pods",
-  "kube-scheduler: Schedule pod",
-  "kube-scheduler: Scheduling cycle",
-  "kube-scheduler: Binding cycle",
-  "apiserver: POST /api/v1/namespaces/{:namespace}/pods/{:name}/binding",
-  "kubelet: syncPod",
-  "kubelet: Admit pod",
-  "kubelet: Mount volumes",
-  "kubelet: Create sandbox",
-  "kubelet: runtime.v1.RuntimeService/RunPodSandbox",
-  "kubelet: Start container",
-  "kubelet: runtime.v1.ImageService/PullImage",
-  "kubelet: runtime.v1.RuntimeService/CreateContainer",
-  "kubelet: runtime.v1.RuntimeService/StartContainer",
-  "kubelet: Write pod status",
-  "apiserver: PATCH /api/v1/namespaces/{:namespace}/pods/{:name}/status",
-  "apiserver: PUT /apis/apps/v1/namespaces/{:namespace}/deployments/{:name}/status",
-]
+/** No Service is applied here, so no endpoints are written. */
+const PHASES = APPLY_PHASES.filter((phase) => !phase.includes("endpointslice-controller"))
 
 test("spans have the cluster's time", async () => {
   // given a readiness probe that succeeds after half a minute

@@ -1,11 +1,11 @@
-import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js"
+import type { Server } from "@grpc/grpc-js"
 import { expect, test } from "bun:test"
-import { Buffer } from "node:buffer"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Client } from "../../../pkg/client/client.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
+import { serveRpcs } from "../../../pkg/grpc/serve-rpcs.fixtures.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { GetInfo, NotifyRegistrationStatus } from "../plugins/registration-service.ts"
 import { registryFolder } from "../plugins/plugin-registry.ts"
@@ -18,35 +18,12 @@ import { FakePlugin } from "./plugin.fixtures.ts"
 const DRIVER = "gpu.example.com"
 
 /** Serves the plugin by gRPC on a socket. */
-async function serve(plugin: FakePlugin, socket: string, service: DraServiceName): Promise<Server> {
-  const server = new Server()
-  const definition: Record<string, ServiceDefinition[string]> = {}
-  const handlers: UntypedServiceImplementation = {}
-  for (const rpc of [GetInfo, NotifyRegistrationStatus, ...Object.values(DRA_SERVICES[service])]) {
-    const method = rpc.path.slice(rpc.path.lastIndexOf("/") + 1)
-    definition[method] = {
-      path: rpc.path,
-      requestStream: false,
-      responseStream: false,
-      requestSerialize: () => Buffer.alloc(0),
-      requestDeserialize: (data) => rpc.request.decode(data),
-      responseSerialize: (value: object) => Buffer.from(rpc.response.encode(value)),
-      responseDeserialize: () => undefined,
-    }
-    handlers[method] = (call: { request: object }, answer: (err: Error | null, value?: object) => void): void => {
-      try {
-        answer(null, plugin.answer(method, call.request))
-      } catch (err) {
-        answer(err as Error)
-      }
-    }
-  }
-  server.addService(definition, handlers)
-  await new Promise<void>((resolve, reject) =>
-    server.bindAsync(`unix://${socket}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())),
+const serve = (plugin: FakePlugin, socket: string, service: DraServiceName): Promise<Server> =>
+  serveRpcs(
+    socket,
+    [GetInfo, NotifyRegistrationStatus, ...Object.values(DRA_SERVICES[service])],
+    (_rpc, method, request) => plugin.answer(method, request),
   )
-  return server
-}
 
 /** The drivers of a node with real sockets in a folder of its own. */
 async function realNode() {

@@ -32,6 +32,10 @@ const RECOMMENDS = ["ca-certificates", "kmod", "kubectl | kubernetes-client"]
 /** Quota enforces the sizes of local volumes. */
 const SUGGESTS = ["quota"]
 
+/** Returns the packages that k3ts depends on, then those that it recommends, each with its alternatives. */
+export const neededPackages = (): readonly (readonly string[])[] =>
+  [...DEPENDS, ...RECOMMENDS].map((one) => one.split(" | ").map((name) => name.split(" ")[0]!))
+
 export interface ControlFacts {
   readonly architecture: Architecture
   /** KiB. */
