@@ -69,3 +69,33 @@ describe("OpenAPI of an extension server", () => {
     expect(await get(`/openapi/v3/apis/${GROUP}/v1?hash=AB12`)).toEqual(V3 as never)
   })
 })
+
+test("a server without version 3 has a document that is made of its version 2", async () => {
+  // given
+  const older = await startHttpServer({
+    extensionServers: () => (request) => {
+      const { pathname } = new URL(request.url)
+      if (pathname === `/apis/${GROUP}/v1`) return Response.json(RESOURCES)
+      return pathname === "/openapi/v2" ? Response.json(V2) : new Response(null, { status: 404 })
+    },
+  })
+  try {
+    await register(older, 443, {})
+    await untilAvailability(older, "Passed")
+    const read = async (path: string) => JSON.parse((await older.call("GET", path)).text) as Record<string, never>
+    // when
+    const { paths } = await read("/openapi/v3")
+    const { serverRelativeURL } = paths![`apis/${GROUP}/v1`] as { serverRelativeURL: string }
+    const document = await read(serverRelativeURL)
+    // then
+    expect(serverRelativeURL).toMatch(new RegExp(`^/openapi/v3/apis/${GROUP}/v1\\?hash=[0-9A-F]{64}$`))
+    expect(document as unknown).toEqual({
+      openapi: "3.0.0",
+      info: V2.info,
+      paths: { [`/apis/${GROUP}/v1/flunders`]: { get: { responses: { "200": { description: "OK" } } } } },
+      components: { schemas: V2.definitions },
+    })
+  } finally {
+    await older.stop()
+  }
+})

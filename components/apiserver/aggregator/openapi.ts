@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
@@ -21,8 +22,16 @@ export interface RemoteV2 {
   readonly document: Schema
 }
 
+/** A document of version 3 that was made here of a server's version 2. */
+export interface MadeV3 {
+  readonly document: Schema
+  readonly hash: string
+}
+
 interface Fetched<T> {
   readonly value: T | undefined
+  /** The server has said that it has none. */
+  readonly isMissing: boolean
   readonly etag: string | undefined
   /** When it was requested last, in milliseconds of the monotonic clock. */
   readonly at: number
@@ -40,6 +49,8 @@ export class RemoteOpenApi {
   readonly #clock: Clock
   /** By Service and path. */
   readonly #fetched = new Map<string, Fetched<Schema>>()
+  /** By the document of version 2; undefined where it cannot be converted. */
+  readonly #made = new WeakMap<Schema, MadeV3 | undefined>()
   #generation = 0
 
   constructor(services: ApiServices, ask: Ask, clock: Clock) {
@@ -55,7 +66,7 @@ export class RemoteOpenApi {
 
   /** Returns the documents of all available servers. */
   async v2(): Promise<readonly RemoteV2[]> {
-    await this.#refresh("/openapi/v2")
+    await this.#refresh("/openapi/v2", this.#available())
     return this.#available().flatMap((service) => {
       const document = this.#fetched.get(`${placeOf(service)}/openapi/v2`)?.value
       const { group = "", version = "" } = service.spec
@@ -65,11 +76,13 @@ export class RemoteOpenApi {
 
   /** Returns the hashes of the documents of single versions, by their path below `/openapi/v3`. */
   async v3Hashes(): Promise<ReadonlyMap<string, string>> {
-    await this.#refresh("/openapi/v3")
+    await this.#refreshV3()
     const found = new Map<string, string>()
     for (const service of this.#available()) {
       const { paths } = this.#fetched.get(`${placeOf(service)}/openapi/v3`)?.value ?? {}
       const path = pathOf(service)
+      const made = await this.#madeOf(service)
+      if (made !== undefined) found.set(path, made.hash)
       const entry = isJsonObject(paths) ? paths[path] : undefined
       const url = isJsonObject(entry) ? entry["serverRelativeURL"] : undefined
       if (typeof url === "string") found.set(path, /[?&]hash=([0-9A-Za-z_-]{1,256})/.exec(url)?.[1] ?? "0")
@@ -77,10 +90,16 @@ export class RemoteOpenApi {
     return found
   }
 
-  /** Returns the document of a version as its server sends it; undefined when no available server has the version. */
-  async v3(path: string): Promise<ExtensionAnswer | undefined> {
+  /**
+   * Returns the document of a version as its server sends it, or made of its version 2 where it has no other; undefined
+   * when no available server has the version.
+   */
+  async v3(path: string): Promise<ExtensionAnswer | MadeV3 | undefined> {
     const service = this.#available().find((one) => pathOf(one) === path)
     if (service === undefined) return undefined
+    await this.#refreshV3()
+    const made = await this.#madeOf(service)
+    if (made !== undefined) return made
     const headers = { accept: "application/json" }
     return this.#ask(service, { ...QUESTION, path: `/openapi/v3/${path}`, headers }).catch((err: unknown) => {
       throw new ApiError("ServiceUnavailable", `error trying to reach service: ${(err as Error).message}`)
@@ -91,13 +110,40 @@ export class RemoteOpenApi {
     return [...this.#services.remotes.values()].filter(isAvailable)
   }
 
-  /**
-   * Requests documents that are out of date from all available servers. Waits only for those that were never received.
-   */
-  async #refresh(path: string): Promise<void> {
-    const services = this.#available()
+  /** Requests version 3, and version 2 of the servers that have said that they have no other. */
+  async #refreshV3(): Promise<void> {
+    await this.#refresh("/openapi/v3", this.#available())
+    await this.#refresh(
+      "/openapi/v2",
+      this.#available().filter((service) => this.#hasNoV3(service)),
+    )
+  }
+
+  #hasNoV3(service: RemoteService): boolean {
+    return this.#fetched.get(`${placeOf(service)}/openapi/v3`)?.isMissing === true
+  }
+
+  async #madeOf(service: RemoteService): Promise<MadeV3 | undefined> {
+    if (!this.#hasNoV3(service)) return undefined
+    const older = this.#fetched.get(`${placeOf(service)}/openapi/v2`)?.value
+    if (older === undefined || this.#made.has(older)) return older && this.#made.get(older)
+    const { asVersion3 } = await import("../../../pkg/apimachinery/openapi/version3.ts")
+    let made: MadeV3 | undefined
+    try {
+      const document = asVersion3(older)
+      made = { document, hash: createHash("sha256").update(JSON.stringify(document)).digest("hex").toUpperCase() }
+    } catch {
+      // A document whose parts lie too deep in each other is left out.
+    }
+    this.#made.set(older, made)
+    return made
+  }
+
+  /** Requests documents that are out of date from servers. Waits only for those that were never received. */
+  async #refresh(path: string, services: readonly RemoteService[]): Promise<void> {
     const places = new Map(services.map((service) => [`${placeOf(service)}${path}`, service]))
-    for (const key of this.#fetched.keys()) if (key.endsWith(path) && !places.has(key)) this.#fetched.delete(key)
+    const available = new Set(this.#available().map((service) => `${placeOf(service)}${path}`))
+    for (const key of this.#fetched.keys()) if (key.endsWith(path) && !available.has(key)) this.#fetched.delete(key)
     const first: Promise<void>[] = []
     for (const [key, service] of places) {
       const known = this.#fetched.get(key)
@@ -107,7 +153,7 @@ export class RemoteOpenApi {
       }
       if (known !== undefined && this.#clock.monotonic() - known.at < REFRESH_MS) continue
       const pending = this.#fetch(key, service, path)
-      this.#fetched.set(key, { ...(known ?? { value: undefined, etag: undefined, at: 0 }), pending })
+      this.#fetched.set(key, { ...(known ?? { value: undefined, etag: undefined, isMissing: false, at: 0 }), pending })
       if (known === undefined) first.push(pending)
     }
     if (first.length === 0) return
@@ -121,17 +167,21 @@ export class RemoteOpenApi {
   async #fetch(key: string, service: RemoteService, path: string): Promise<void> {
     const known = this.#fetched.get(key)
     const { value, etag } = known ?? { value: undefined, etag: undefined }
-    let next: Pick<Fetched<Schema>, "value" | "etag"> = { value, etag }
+    let next: Pick<Fetched<Schema>, "value" | "etag" | "isMissing"> = {
+      value,
+      etag,
+      isMissing: known?.isMissing === true,
+    }
     try {
       const answer = await this.#ask(service, {
         ...QUESTION,
         path,
         headers: { accept: "application/json", ...(etag === undefined ? {} : { "if-none-match": etag }) },
       })
-      if (answer.code === 404) next = { value: undefined, etag: undefined }
+      if (answer.code === 404) next = { value: undefined, etag: undefined, isMissing: true }
       else if (answer.code === 200) {
         const document: unknown = JSON.parse(answer.body.toString())
-        if (isJsonObject(document)) next = { value: document, etag: answer.header("etag") }
+        if (isJsonObject(document)) next = { value: document, etag: answer.header("etag"), isMissing: false }
       }
     } catch {
       // The next attempt is a minute later.

@@ -109,10 +109,10 @@ function documentsOf(
     },
     async v3(path, hash, ifNoneMatch) {
       const other = await others.v3(path)
-      if (other !== undefined) return passedOn(other)
-      const make = documents.get(path)
+      if (other !== undefined && "body" in other) return passedOn(other)
+      const make = other === undefined ? documents.get(path) : () => other.document
       if (make === undefined) return undefined
-      const current = hashOf(path, make)
+      const current = other === undefined ? hashOf(path, make) : other.hash
       // The document has changed since the client read the index, so the client is redirected to the new one.
       if (hash !== undefined && hash !== current)
         return new Response(null, { status: 301, headers: { Location: `/openapi/v3/${path}?hash=${current}` } })

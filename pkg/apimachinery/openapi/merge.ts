@@ -85,4 +85,4 @@ function freeName(name: string, ...taken: readonly Schema[]): string {
   }
 }
 
-const membersOf = (value: unknown): Schema => (isJsonObject(value) ? value : {})
+export const membersOf = (value: unknown): Schema => (isJsonObject(value) ? value : {})
