@@ -69,6 +69,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
           occupiedPorts: occupiedPorts(flags),
         },
     scheduler: !disable.includes("scheduler"),
+    usesTunnels: flags["egress-selector-mode"] === "agent",
     door: {
       dir: join(dataDir, "server"),
       clusterCidrs: [...network.clusterCidrs],

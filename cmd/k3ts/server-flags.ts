@@ -258,6 +258,11 @@ export const serverFlags = {
     { defaultText: "true" },
     true,
   ),
+  "egress-selector-mode": oneOf(
+    ["agent", "disabled"],
+    "agent",
+    "How the server reaches the kubelets of agents: through the tunnels that these open, or directly",
+  ),
   "node-label": list(v.label, "Label of this node", { placeholder: "KEY=VALUE" }),
   "node-taint": list(v.taint, "Taint of this node when it registers", { placeholder: "KEY=VALUE:EFFECT" }),
   "kubelet-port": value(v.portOrNone.optional(), "Port of the kubelet's own API on this node; 0 for none", {

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream"
 import { chainOf } from "../../pkg/pki/cluster-pki.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/listen.ts"
@@ -22,6 +23,8 @@ export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => 
 export interface BesideApi {
   /** Serves the request if its path is none of the API; false otherwise. */
   onRequest(req: ServerRequest, res: ServerAnswer): boolean
+  /** The same for a request that asks for another protocol. */
+  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): boolean
 }
 
 /**
@@ -52,8 +55,8 @@ export async function listenOn(
         )
     },
     onUpgrade(req, socket, head) {
-      if (serving.server !== undefined) serving.server.onUpgrade(req, socket, head)
-      else socket.destroy()
+      if (serving.server === undefined) socket.destroy()
+      else if (beside?.onUpgrade(req, socket, head) !== true) serving.server.onUpgrade(req, socket, head)
     },
   })
 }

@@ -13,8 +13,10 @@ import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { DOOR, SERVING } from "../supervisor/agent-config.ts"
-import { askDoor, SERVER_NAME } from "../supervisor/agent/ask-door.ts"
+import { askDoor, SERVER_NAME, upgradeAtDoor } from "../supervisor/agent/ask-door.ts"
 import type { Membership } from "../supervisor/agent/membership.ts"
+import { TUNNEL_PROTOCOL } from "../supervisor/tunnel/protocol.ts"
+import { TunnelAgent, TunnelAgents } from "../supervisor/tunnel/tunnel-agent.ts"
 import { serversIn } from "../supervisor/servers-in.ts"
 import { AGENT_IDENTITIES, kindOf } from "./agent-identities.ts"
 import { Clients, type Tools } from "./clients.ts"
@@ -65,6 +67,23 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
     if (transport === undefined) transports.set(kind, (transport = transportOf(kind, userAgentOf(name))))
     return transport
   })
+  let { kubeletPort } = names
+  const startTunnel = (server: string): TunnelAgent => {
+    const { log, spawn } = tools
+    const tunnel = new TunnelAgent({
+      server,
+      clock,
+      log,
+      kubeletPort: () => kubeletPort,
+      upgrade(path, signal) {
+        const { certPem: cert, keyPem: key } = membership.certificate("kubelet")
+        const { serverCa: ca } = membership.remembered!
+        return upgradeAtDoor({ clock, server, ca, certificate: { cert, key }, path, protocol: TUNNEL_PROTOCOL, signal })
+      },
+    })
+    spawn(`tunnel to ${server}`, () => tunnel.run())
+    return tunnel
+  }
   const agent = new Part({
     name: "agent",
     clients,
@@ -75,6 +94,7 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
         membership,
         servers,
         isUninformed,
+        tunnels: new TunnelAgents(startTunnel),
         renewed: () => transports.forEach((transport) => transport.reconnect()),
         stopped: () => transports.forEach((transport) => transport.close()),
       }),
@@ -85,18 +105,16 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
     clients,
     connectors: new NodeConnectors(),
     metrics,
-    ...(names.kubeletPort === 0
-      ? {}
-      : {
-          serving: {
-            host: listenHost(names.nodeIps),
-            port: names.kubeletPort,
-            certificates() {
-              const { certPem: cert, keyPem: key } = membership.certificate(SERVING)
-              return { cert, key, clientCa: membership.remembered!.config.clientCa }
-            },
-          },
-        }),
+    serving: {
+      // Without a port for others it listens for the tunnel alone.
+      host: names.kubeletPort === 0 ? "127.0.0.1" : listenHost(names.nodeIps),
+      port: names.kubeletPort,
+      certificates() {
+        const { certPem: cert, keyPem: key } = membership.certificate(SERVING)
+        return { cert, key, clientCa: membership.remembered!.config.clientCa }
+      },
+      onPort: (port) => (kubeletPort = port),
+    },
     // The kubelet and the others do not wait for a server: what runs here goes on.
     after: [],
     more: [{ component: agent, after: [] }],
@@ -108,6 +126,7 @@ const userAgentOf = (user: string): string =>
   user.startsWith("system:node:") ? "kubelet" : user.replace(/^system:(serviceaccount:[^:]+:)?/, "")
 
 interface Staying extends Pick<AgentOptions, "membership" | "servers" | "isUninformed"> {
+  readonly tunnels: TunnelAgents
   /** Called when certificates are new. */
   renewed(): void
   stopped(): void
@@ -116,7 +135,7 @@ interface Staying extends Pick<AgentOptions, "membership" | "servers" | "isUninf
 /** Follows where the servers are, and renews certificates. */
 function staying(
   { informers, clock, log, spawn }: ComponentContext,
-  { membership, servers, isUninformed, renewed, stopped }: Staying,
+  { membership, servers, tunnels, isUninformed, renewed, stopped }: Staying,
 ): Component {
   let unsubscribe = (): void => undefined
   let timer: Timer | undefined
@@ -141,13 +160,16 @@ function staying(
     if (slice.metadata.namespace !== "default") return
     const found = serversIn(slice)
     if (found.length === 0) return
-    servers.set(found.map((server) => `https://${server}`))
+    const known = found.map((server) => `https://${server}`)
+    servers.set(known)
+    tunnels.follow(known)
     membership.rememberServers(found)
   }
   return {
     name: "agent",
     start() {
       unsubscribe = informers.of(EndpointSlice).on({ added: follow, updated: follow })
+      tunnels.follow(membership.remembered!.config.servers.map((server) => `https://${server}`))
       refreshAfter(isUninformed ? RETRY_MS : LOOK_MS)
       return Promise.resolve()
     },
@@ -155,6 +177,7 @@ function staying(
       isStopped = true
       unsubscribe()
       timer?.cancel()
+      tunnels.stop()
       stopped()
       return Promise.resolve()
     },

@@ -19,6 +19,7 @@ import {
 import { createDeployer, type DeployerConfig } from "../deployer/deployer.ts"
 import { METRICS_API_SERVICE } from "../metrics-server/api-service.ts"
 import { createMetricsServer } from "../metrics-server/metrics-server.ts"
+import { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
 import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
 import { clusterDoor, type DoorConfig } from "./door.ts"
@@ -49,6 +50,8 @@ export interface ClusterConfig {
   readonly deployer?: Omit<DeployerConfig, "resourceOf">
   /** Lets other machines join; undefined where none may. */
   readonly door?: DoorConfig
+  /** Whether kubelets on other machines are reached through the tunnels that their agents open; true unless given. */
+  readonly usesTunnels?: boolean
   /** Wraps the transport of each component; test clusters count what is left open. */
   readonly around?: (transport: Transport, user: string) => Transport
 }
@@ -71,13 +74,19 @@ export interface AssembledCluster {
 export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
   const { clusterCidrs, nodeMasks, controllers, features, around = (transport) => transport } = config
   const connectors = new NodeConnectors()
+  const tunnels = new Tunnels(tools)
   const metrics: OwnExtension = { apiService: METRICS_API_SERVICE, answer: (request) => metricsServer(request) }
   const apiServer: ApiServer = createApiServer(tools, {
     ...config.apiServer,
     nodes: connectors,
     features,
     ownExtensions: config.metricsServer ? [metrics] : [],
-    ...(config.door === undefined ? {} : { beside: clusterDoor(tools, () => ({ apiServer, clients }), config.door) }),
+    ...(config.door === undefined
+      ? {}
+      : {
+          beside: clusterDoor(tools, () => ({ apiServer, clients, tunnels }), config.door),
+          tunnelTo: (node) => (config.usesTunnels === false ? undefined : tunnels.to(node)),
+        }),
   })
   const clients = new Clients(tools, (user) => around(apiServer.transportFor(user), user.name))
   const metricsServer = createMetricsServer({

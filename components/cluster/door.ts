@@ -2,6 +2,7 @@ import type { BesideApi } from "../apiserver/listener.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
 import { DOOR, SERVING, type AgentConfig } from "../supervisor/agent-config.ts"
 import type { Door } from "../supervisor/door.ts"
+import type { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { AGENT_IDENTITIES, certificateKinds } from "./agent-identities.ts"
 import type { Clients, Tools } from "./clients.ts"
 
@@ -15,6 +16,7 @@ export interface DoorConfig extends Omit<AgentConfig, "clientCa" | "servers" | "
 export interface DoorParts {
   readonly apiServer: Pick<ApiServer, "files" | "bootstrapToken">
   readonly clients: Clients
+  readonly tunnels: Tunnels
 }
 
 /** Returns the door for machines that join. Its code is loaded with the first request to it. */
@@ -23,11 +25,12 @@ export function clusterDoor(tools: Tools, parts: () => DoorParts, { dir, ...conf
   const open = async (): Promise<Door> => {
     const { createDoor } = await import("../supervisor/door.ts")
     const { JoinTokens } = await import("../supervisor/join-tokens.ts")
-    const { apiServer, clients } = parts()
+    const { apiServer, clients, tunnels } = parts()
     return createDoor({
       ...tools,
       log: tools.log.child({ component: "supervisor" }),
       client: clients.clientFor({ name: "system:k3ts-supervisor" }),
+      tunnels,
       tokens: new JoinTokens(dir, (text) => apiServer.bootstrapToken(text)),
       files: () => apiServer.files!,
       config: { ...config, certificates: [...certificateKinds(config.disabled), SERVING] },
@@ -38,12 +41,22 @@ export function clusterDoor(tools: Tools, parts: () => DoorParts, { dir, ...conf
       },
     })
   }
+  const opened = (): Promise<Door> => (door ??= open())
   return {
     onRequest(req, res) {
       const { url = "" } = req
       if (url !== DOOR.authorities && url !== DOOR.config && !url.startsWith(DOOR.certificates)) return false
-      door ??= open()
-      door.then((opened) => opened.onRequest(req, res)).catch(() => void res.destroy())
+      opened()
+        .then((one) => one.onRequest(req, res))
+        .catch(() => void res.destroy())
+      return true
+    },
+    onUpgrade(req, socket, head) {
+      const { url = "" } = req
+      if (url !== DOOR.tunnel && !url.startsWith(`${DOOR.tunnel}/`)) return false
+      opened()
+        .then((one) => one.onUpgrade(req, socket, head))
+        .catch(() => void socket.destroy())
       return true
     },
   }

@@ -7,6 +7,8 @@ export const DOOR = {
   config: "/v1-k3ts/config",
   /** With the kind of the certificate behind it. */
   certificates: "/v1-k3ts/certificates/",
+  /** With `/` and the id behind it for a connection that the server has asked for. */
+  tunnel: "/v1-k3ts/tunnel",
 } as const
 
 /** Headers of a request for a certificate. Source of the names: k3s pkg/nodepassword/validate.go getNodeInfo. */

@@ -4,12 +4,15 @@
  *     GET  /cacerts                      the authorities of the server, for anybody
  *     GET  /v1-k3ts/config               what a node must know of the cluster
  *     POST /v1-k3ts/certificates/<kind>  a PKCS #10 request becomes a certificate; the private key stays on the machine
+ *     GET  /v1-k3ts/tunnel               opens the tunnel by which the API server reaches the node's kubelet
+ *     GET  /v1-k3ts/tunnel/<id>          opens a connection that the server has asked for over the tunnel
  *
  * A machine shows a join token, or the client certificate of its kubelet once it has one. Source: k3s
  * pkg/server/handlers.
  */
 import { X509Certificate } from "node:crypto"
 import { isIP } from "node:net"
+import type { Duplex } from "node:stream"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { ApiError, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { isDNS1123Subdomain } from "../../pkg/apimachinery/validation/names.ts"
@@ -29,6 +32,9 @@ import { FailedAttempts } from "./failed-attempts.ts"
 import { credentialOfHeader } from "./join-token.ts"
 import type { JoinTokens } from "./join-tokens.ts"
 import { NodePasswords } from "./node-passwords.ts"
+import { TUNNEL_PROTOCOL } from "./tunnel/protocol.ts"
+import type { Tunnels } from "./tunnel/tunnels.ts"
+import { refuseUpgrade } from "../../pkg/streaming/upgrade.ts"
 import { readText } from "./read-text.ts"
 import { serversIn } from "./servers-in.ts"
 
@@ -39,6 +45,7 @@ export interface DoorOptions {
   /** Reads and writes the Secrets of node passwords, reads Nodes and the EndpointSlice `kubernetes`. */
   readonly client: Client
   readonly tokens: Pick<JoinTokens, "verify">
+  readonly tunnels: Tunnels
   /** The certificates as they are now. */
   readonly files: () => { readonly pki: ClusterPki; readonly serving: CertificatePair }
   readonly config: Omit<AgentConfig, "clientCa" | "servers">
@@ -49,6 +56,8 @@ export interface DoorOptions {
 export interface Door {
   /** Serves a request for one of the door's paths. */
   onRequest(req: ServerRequest, res: ServerAnswer): void
+  /** Takes the connection of an agent's tunnel. */
+  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): void
 }
 
 /** Who asks: a machine with a token, or a node that has joined. */
@@ -160,6 +169,20 @@ export function createDoor(options: DoorOptions): Door {
     }
   }
 
+  async function tunnel(req: ServerRequest, socket: Duplex, head: Buffer): Promise<void> {
+    const node = nodeOf(req)
+    if (node === undefined) return refuseUpgrade(socket, 401, "only a node that has joined opens a tunnel")
+    if (req.headers.upgrade !== TUNNEL_PROTOCOL)
+      return refuseUpgrade(socket, 400, `a tunnel needs the header Upgrade: ${TUNNEL_PROTOCOL}`)
+    const path = req.url ?? ""
+    if (path === DOOR.tunnel) await passwords.verifyExists(node)
+    else if (!options.tunnels.awaits(node, idOf(path)))
+      return refuseUpgrade(socket, 404, "nobody waits for this connection")
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL_PROTOCOL}\r\n\r\n`)
+    if (path === DOOR.tunnel) return options.tunnels.open(node, socket, head)
+    if (!options.tunnels.connected(node, idOf(path), socket, head)) socket.destroy()
+  }
+
   function fail(res: ServerAnswer, err: unknown): void {
     if (res.headersSent) return void res.destroy()
     const { code, message, details } = ApiError.from(err)
@@ -174,8 +197,17 @@ export function createDoor(options: DoorOptions): Door {
         .then(() => stopReceiving(req, res))
         .catch(() => void res.destroy())
     },
+    onUpgrade(req, socket, head) {
+      socket.on("error", () => socket.destroy())
+      tunnel(req, socket, head).catch((err: unknown) => {
+        const { code, message } = ApiError.from(err)
+        refuseUpgrade(socket, code, message)
+      })
+    },
   }
 }
+
+const idOf = (path: string): string => path.slice(DOOR.tunnel.length + 1)
 
 const PEM = { "Content-Type": "text/plain; charset=utf-8" }
 const TEXT = { ...PEM, "X-Content-Type-Options": "nosniff" }

@@ -63,6 +63,31 @@ describeOnMachines("an agent", () => {
     expect(new Set(items.map(({ spec }) => spec.nodeName))).toEqual(new Set(["server", "agent"]))
   }, 60_000)
 
+  test("gives logs and metrics and runs commands of its pods, through its tunnel and directly", async () => {
+    // given a kubelet that others cannot reach, and a pod beside it
+    await agent.kill("SIGTERM")
+    agent = startAgent({ machine: b, server: address(), flags: ["--kubelet-port", "0"] })
+    const name = "speaks"
+    const command = ["sh", "-c", "echo hello from $(hostname); exec sleep 3600"]
+    await cluster.runPod(name, { nodeName: "agent", containers: [{ name: "c", image: BUSYBOX, command }] })
+    const spoken = async () => {
+      const { out, err, code } = await cluster.kubectl.run(["exec", name, "--", "sh", "-c", "echo out; exit 3"])
+      return [(await cluster.kubectl.run(["logs", name])).out, out, code, err.includes("exit code 3")]
+    }
+    // then
+    const wants = [`hello from ${name}\n`, "out\n", 3, true]
+    expect(await spoken()).toEqual(wants)
+    const summary = await cluster.kubectl.run(["get", "--raw", "/api/v1/nodes/agent/proxy/stats/summary"])
+    expect((JSON.parse(summary.out) as { node: { nodeName: string } }).node.nodeName).toBe("agent")
+    // when there is no tunnel, but a port
+    expect(await b.sh("ss -Hltn 'sport = :10250'")).toBe("")
+    await agent.kill("SIGTERM")
+    agent = startAgent({ machine: b, server: address() })
+    while (!agent.output().includes("The kubelet listens")) await Bun.sleep(20)
+    // then
+    expect(await spoken()).toEqual(wants)
+  }, 60_000)
+
   test("of a name that another machine has is refused", async () => {
     const c = await machines.add("agent-2")
     await using second = startAgent({

@@ -116,7 +116,6 @@ export const k3sFlags: ForeignFlags = {
       "etcd-expose-metrics",
       "supervisor-metrics",
       "lb-server-port",
-      "egress-selector-mode",
     ],
     ONE_SERVER,
   ),

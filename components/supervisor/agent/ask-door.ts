@@ -1,6 +1,7 @@
-import { request } from "node:https"
+import { request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import type { UpgradedConnection } from "../tunnel/tunnel-agent.ts"
 import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
 
 /** A request to the door of a server. */
@@ -53,7 +54,6 @@ export function askDoor({
   clock,
   ...call
 }: DoorCall): Promise<string> {
-  const { hostname, port } = new URL(server)
   const { body, headers = {} } = call
   return new Promise((resolve, reject) => {
     const fail = (err: Error): void => {
@@ -63,16 +63,11 @@ export function askDoor({
     const req = request({
       method: call.method,
       path: call.path,
-      host: hostname.replace(/^\[|\]$/g, ""),
-      port: port === "" ? 443 : Number(port),
-      agent: false,
+      ...serverOptions(server, ca, certificate),
       headers: {
         ...headers,
         ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
       },
-      servername: SERVER_NAME,
-      ...(ca === undefined ? { rejectUnauthorized: false } : { ca }),
-      ...certificate,
     })
     const timer = clock.setTimeout(() => req.destroy(new Error("it does not answer in time")), timeoutMs)
     req.once("response", (res: IncomingMessage) => {
@@ -85,6 +80,63 @@ export function askDoor({
     req.on("error", fail)
     onUnwantedUpgrade(req, fail)
     req.end(body)
+  })
+}
+
+/** Returns what a request to a server needs besides what is asked. */
+function serverOptions(server: string, ca: string | undefined, certificate: DoorCall["certificate"]): RequestOptions {
+  const { hostname, port } = new URL(server)
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? 443 : Number(port),
+    agent: false,
+    servername: SERVER_NAME,
+    ...(ca === undefined ? { rejectUnauthorized: false } : { ca }),
+    ...certificate,
+  }
+}
+
+export interface DoorUpgrade extends Pick<DoorCall, "clock" | "server" | "path"> {
+  readonly ca: string
+  readonly certificate: { readonly cert: string; readonly key: string }
+  readonly protocol: string
+  readonly signal: AbortSignal
+}
+
+/** Asks the door to leave HTTP for another protocol. @throws DoorRefused, or another Error where no answer comes */
+export function upgradeAtDoor({
+  clock,
+  server,
+  path,
+  protocol,
+  signal,
+  ca,
+  certificate,
+}: DoorUpgrade): Promise<UpgradedConnection> {
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      timer.cancel()
+      signal.removeEventListener("abort", abort)
+    }
+    const fail = (err: Error): void => {
+      done()
+      reject(explained(server, err))
+    }
+    const abort = () => void req.destroy(new Error("the agent stops"))
+    const headers = { Connection: "Upgrade", Upgrade: protocol }
+    const req = request({ method: "GET", path, ...serverOptions(server, ca, certificate), headers })
+    const timer = clock.setTimeout(() => req.destroy(new Error("it does not answer in time")), TIMEOUT_MS)
+    req.once("upgrade", (_answer, socket, head) => {
+      done()
+      resolve({ socket, head })
+    })
+    req.once("response", (res: IncomingMessage) => {
+      textOf(res).then((text) => fail(new DoorRefused(server, res.statusCode ?? 0, text)), fail)
+    })
+    req.on("error", fail)
+    signal.addEventListener("abort", abort, { once: true })
+    req.end()
+    if (signal.aborted) abort()
   })
 }
 

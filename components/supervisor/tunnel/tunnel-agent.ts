@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream"
 import { sleep, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { splice } from "../../../pkg/streaming/splice.ts"
+import { DOOR } from "../agent-config.ts"
 import { readLines } from "./lines.ts"
 
 /** A connection that has left HTTP, and what came with it. */
@@ -22,10 +23,6 @@ export interface TunnelAgentOptions {
   readonly clock: Clock
   readonly log: Logger
 }
-
-export const TUNNEL_PATH = "/v1-k3ts/tunnel"
-/** The protocol that a request for a tunnel asks for. */
-export const TUNNEL_PROTOCOL = "k3ts-tunnel"
 
 const PING_MS = 20_000
 /** How long the server may be silent after a ping. */
@@ -53,7 +50,7 @@ export class TunnelAgent {
     let wait = FIRST_WAIT_MS
     while (!signal.aborted) {
       try {
-        const connection = await this.#options.upgrade(TUNNEL_PATH, signal)
+        const connection = await this.#options.upgrade(DOOR.tunnel, signal)
         log.debug("Opened the tunnel to a server", { server })
         wait = FIRST_WAIT_MS
         await this.#serve(connection)
@@ -118,7 +115,7 @@ export class TunnelAgent {
         kubelet.once("connect", resolve)
         kubelet.once("error", reject)
       })
-      const { socket, head } = await upgrade(`${TUNNEL_PATH}/${id}`, this.#ending.signal)
+      const { socket, head } = await upgrade(`${DOOR.tunnel}/${id}`, this.#ending.signal)
       if (head.length > 0) kubelet.write(head)
       await splice(kubelet, socket)
     } catch (err) {
@@ -127,5 +124,30 @@ export class TunnelAgent {
     } finally {
       this.#connections--
     }
+  }
+}
+
+/** The tunnels of an agent: one to each server. */
+export class TunnelAgents {
+  readonly #start: (server: string) => TunnelAgent
+  readonly #byServer = new Map<string, TunnelAgent>()
+
+  /** `start` returns a tunnel to a server, which runs. */
+  constructor(start: (server: string) => TunnelAgent) {
+    this.#start = start
+  }
+
+  /** Opens tunnels to servers that are new, and ends those to servers that are none any more. */
+  follow(servers: readonly string[]): void {
+    for (const [server, agent] of this.#byServer) {
+      if (servers.includes(server)) continue
+      this.#byServer.delete(server)
+      agent.stop()
+    }
+    for (const server of servers) if (!this.#byServer.has(server)) this.#byServer.set(server, this.#start(server))
+  }
+
+  stop(): void {
+    this.follow([])
   }
 }

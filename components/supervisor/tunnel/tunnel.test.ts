@@ -5,7 +5,8 @@ import type { Duplex } from "node:stream"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { TUNNEL_PATH, TunnelAgent } from "./tunnel-agent.ts"
+import { DOOR } from "../agent-config.ts"
+import { TunnelAgent } from "./tunnel-agent.ts"
 import { Tunnels } from "./tunnels.ts"
 
 const servers: Server[] = []
@@ -50,10 +51,10 @@ async function startTunnel(kubelet: (socket: Socket) => void, { node = "n1" } = 
       opened.push(path)
       const [near, far] = await pair()
       ends.push(far)
-      if (path === TUNNEL_PATH) {
+      if (path === DOOR.tunnel) {
         tunnels.open(node, far, new Uint8Array())
         isOpen()
-      } else if (!tunnels.connected(node, path.slice(TUNNEL_PATH.length + 1), far, new Uint8Array())) far.destroy()
+      } else if (!tunnels.connected(node, path.slice(DOOR.tunnel.length + 1), far, new Uint8Array())) far.destroy()
       return { socket: near, head: new Uint8Array() }
     },
   })
@@ -178,7 +179,7 @@ describe("a tunnel", () => {
     setReachable(true)
     while (tunnels.nodes.length === 0) await clock.advance(15_000)
     // then
-    expect(opened).toEqual([TUNNEL_PATH, TUNNEL_PATH])
+    expect(opened).toEqual([DOOR.tunnel, DOOR.tunnel])
   })
 
   test("that is silent for a minute counts as lost", async () => {

@@ -65,6 +65,11 @@ export class Tunnels {
     })
   }
 
+  /** Whether a connection with this id was asked of the agent of a node. */
+  awaits(node: string, id: string): boolean {
+    return this.#pending.get(id)?.node === node
+  }
+
   /** Takes a connection that the agent of a node has opened for `id`. Returns false when nobody waits for it. */
   connected(node: string, id: string, socket: Duplex, head: Uint8Array): boolean {
     const pending = this.#pending.get(id)

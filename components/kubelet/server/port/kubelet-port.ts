@@ -29,6 +29,8 @@ export interface KubeletServing {
   readonly port: number
   /** The certificate that is to be shown now, made anew where the last one ends before long, and whose are taken. */
   certificates(): Certificates
+  /** Is told the port when it is open: with `port` 0 it is one that was free. */
+  readonly onPort?: (port: number) => void
 }
 
 export interface KubeletPortOptions {
@@ -144,6 +146,7 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
       run(req, res, { req, socket, head, upgraded: () => res.upgraded() })
     },
   })
+  serving.onPort?.(listener.port)
   log.info("The kubelet listens", { address: serving.host, port: listener.port })
 
   let timer: Timer
