@@ -153,7 +153,13 @@ get() {
     # A redirection must not lead to an unprotected address.
     curl -fsSL --proto-redir =https --retry 3 -o "$2" "$url/$1" || fatal "download of $url/$1 failed"
   elif command -v wget >/dev/null; then
-    wget -qO "$2" "$url/$1" || fatal "download of $url/$1 failed"
+    # It cannot be told to follow only protected redirections, so it follows none where the digest is not known.
+    if [ -n "${INSTALL_K3TS_SHA256:-}" ]; then
+      wget -qO "$2" "$url/$1" || fatal "download of $url/$1 failed"
+    else
+      wget --max-redirect=0 -qO "$2" "$url/$1" ||
+        fatal "download of $url/$1 by wget without redirections failed: install curl, or give INSTALL_K3TS_SHA256"
+    fi
   else
     fatal "needs curl or wget to download k3ts"
   fi
@@ -233,15 +239,30 @@ install_packages() {
   done
   [ -n "$lacking" ] || return 0
   info "Installing packages:$lacking"
-  if [ ! -e /usr/sbin/policy-rc.d ]; then
+  if [ ! -e /usr/sbin/policy-rc.d ] || grep -qsF "$POLICY_MARK" /usr/sbin/policy-rc.d; then
     policy=/usr/sbin/policy-rc.d
-    printf '#!/bin/sh\nexit 101\n' | write_file "$policy" 755
+    write_policy | write_file "$policy" 755
   fi
   # shellcheck disable=SC2086 # a word for each package
   if ! apt_get install $lacking && ! { apt_get update && apt_get install $lacking; }; then
     warn "apt-get could not install what k3ts needs; \"k3ts check-config\" shows what is missing"
   fi
   remove_policy
+}
+
+readonly POLICY_MARK="made by k3ts's install.sh"
+
+# Denies the start of services as long as this process runs: it may be killed before it can remove the file.
+write_policy() {
+  # A later process may get the same number, but not the same time of its start.
+  began=$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)
+  cat <<POLICY
+#!/bin/sh
+# $POLICY_MARK, and removes itself when that has ended
+if [ "\$(sed 's/.*) //' /proc/$$/stat 2>/dev/null | cut -d' ' -f20)" = "$began" ]; then exit 101; fi
+rm -f "\$0"
+exit 0
+POLICY
 }
 
 remove_policy() {
@@ -446,12 +467,12 @@ REST
 state_of_files() { $sudo sha256sum "$executable" "$service_file" "$environment_file" 2>/dev/null || true; }
 
 enable_and_start() {
+  if [ "$manager" = systemd ] && [ -d /run/systemd/system ]; then $sudo systemctl daemon-reload; fi
   if is_true "${INSTALL_K3TS_SKIP_ENABLE:-}"; then return; fi
   case "$manager" in
     systemd) $sudo systemctl --quiet enable "$service" ;;
     openrc) $sudo rc-update --quiet add "$service" default ;;
   esac
-  if [ "$manager" = systemd ] && [ -d /run/systemd/system ]; then $sudo systemctl daemon-reload; fi
   if is_true "${INSTALL_K3TS_SKIP_START:-}"; then return; fi
   if [ "$before" = "$(state_of_files)" ] && ! is_true "${INSTALL_K3TS_FORCE_RESTART:-}"; then
     info "Nothing has changed, so $service is not restarted"

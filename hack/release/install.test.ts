@@ -252,6 +252,47 @@ describe.skipIf(!isRoot)("install.sh", () => {
     }
   })
 
+  test("follows no redirection with wget, which may lead to an unprotected address, unless the digest is given", async () => {
+    // given a machine without curl, whose wget notes how it is called
+    const { bin, install } = machine()
+    const tools = mkdtempSync(join(scratch, "tools-"))
+    for (const folder of ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+      for (const name of readdirSync(folder))
+        if (!["curl", "wget"].includes(name) && !existsSync(join(tools, name)))
+          symlinkSync(join(folder, name), join(tools, name))
+    writeFileSync(join(tools, "wget"), `#!/bin/sh\necho "$*" >>${tools}/asked\nexit 8\n`, { mode: 0o755 })
+    const env = { PATH: `${join(bin, "../tools")}:${tools}`, INSTALL_K3TS_URL: "https://127.0.0.1:1" }
+    // when
+    const { output } = await install(env)
+    await install({ ...env, INSTALL_K3TS_SHA256: "0".repeat(64) })
+    // then
+    expect(output).toContain("install curl, or give INSTALL_K3TS_SHA256")
+    expect(readFileSync(join(tools, "asked"), "utf8")).toMatch(/^--max-redirect=0 -qO .*\n-qO .*\n$/)
+  })
+
+  test("tells systemd of the unit though the service is not to be enabled", async () => {
+    // given a machine that systemd runs
+    const { bin, release, install, calls } = machine()
+    writeFileSync(join(release, "install.sh"), readFileSync(script, "utf8").replaceAll("/run/systemd/system", bin))
+    // when
+    await install({ INSTALL_K3TS_SKIP_ENABLE: "true" })
+    // then
+    expect(calls()).toBe("daemon-reload\n")
+  })
+
+  test("denies the start of services by a policy that ends with the installation, also when that is killed", () => {
+    // given a policy of a shell that goes on
+    const functions = readFileSync(script, "utf8").replace(/^main "\$@"\n/m, "")
+    const policy = join(mkdtempSync(join(scratch, "policy-")), "policy-rc.d")
+    const run = `${functions}\nwrite_policy >${policy}; chmod 755 ${policy}\n${policy}; echo $?`
+    const { stdout } = spawnSync("sh", ["-c", run.replace("set -efu", "")], { encoding: "utf8" })
+    expect(stdout).toBe("101\n")
+    // when that has ended without removing it
+    expect(spawnSync(policy).status).toBe(0)
+    // then it is gone
+    expect(existsSync(policy)).toBe(false)
+  })
+
   test("replaces a link instead of what it leads to", async () => {
     const { bin, install } = machine()
     const other = join(bin, "other")
