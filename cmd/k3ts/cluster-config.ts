@@ -140,7 +140,7 @@ export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwor
     resolvConf,
     labels: Object.fromEntries(flags["node-label"]),
     taints: flags["node-taint"],
-    ...kubeletSettings(flags["kubelet-arg"]),
+    ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
   }
 }
 
@@ -181,7 +181,7 @@ export function simulatedNodeConfig(flags: NodeInClusterFlags, network: ClusterN
       diskBytes: DISK_BYTES,
       labels: Object.fromEntries(flags["node-label"]),
       taints: flags["node-taint"],
-      ...kubeletSettings(flags["kubelet-arg"]),
+      ...kubeletSettings(flags["kubelet-arg"], availableParallelism()),
     },
     dataDir: flags["data-dir"],
     clusterCidrs: network.clusterCidrs,

@@ -271,7 +271,7 @@ export const serverFlags = {
   }),
   "kubelet-arg": list(
     kubeletArg,
-    "Setting of the kubelet: max-pods; sync-frequency, how long volumes may lag behind their ConfigMaps and Secrets " +
+    "Setting of the kubelet: max-pods; pods-per-core; sync-frequency, how long volumes may lag behind their ConfigMaps " +
       "(0s for not at all)",
     { placeholder: "NAME=VALUE", defaultText: "max-pods=110,sync-frequency=1m" },
   ),

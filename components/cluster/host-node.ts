@@ -26,6 +26,7 @@ import {
 } from "../network-policy/network-policy.ts"
 import { createLocalStorage } from "../local-storage/local-storage.ts"
 import { createKubelet, kubeletFolders } from "../kubelet/kubelet.ts"
+import type { KubeletTuning } from "../kubelet/tuning.ts"
 import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
@@ -70,6 +71,7 @@ export interface HostNodeConfig {
   /** See KubeletConfig. */
   readonly maxPods: number
   readonly syncFrequencyMs: number
+  readonly tuning: KubeletTuning
 }
 
 /**
@@ -164,6 +166,7 @@ export function hostNode(
           labels: config.labels,
           taints: config.taints,
           syncFrequencyMs: config.syncFrequencyMs,
+          tuning: config.tuning,
           runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
           nodes: connectors,
           serving: serving ?? "nowhere",

@@ -4,6 +4,7 @@ import type { Informers } from "../../pkg/client/informer.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { createKubelet, kubeletFolders, type KubeletOptions } from "../kubelet/kubelet.ts"
+import type { KubeletTuning } from "../kubelet/tuning.ts"
 import { ImageBehaviours } from "../kubelet/runtime/simulated/containers/behaviour.ts"
 import { SimulatedNetwork } from "../kubelet/runtime/simulated/machine/network.ts"
 import { createSimulatedRuntime, type SimulatedRuntime } from "../kubelet/runtime/simulated/simulated-runtime.ts"
@@ -27,6 +28,7 @@ export interface SimulatedNodeSpec {
   readonly taints: readonly Taint[]
   /** See KubeletConfig. */
   readonly syncFrequencyMs: number
+  readonly tuning?: KubeletTuning
 }
 
 export interface SimulatedMachineOptions {
@@ -90,6 +92,7 @@ export function simulatedKubelet(
     labels: spec.labels,
     taints: spec.taints,
     syncFrequencyMs: spec.syncFrequencyMs,
+    ...(spec.tuning === undefined ? {} : { tuning: spec.tuning }),
     runtime: machine,
     nodes: connectors,
     serving,

@@ -5,6 +5,7 @@ import type { EventRecorder } from "../../pkg/controller/events.ts"
 import type { CgroupDriver } from "../../pkg/cri/cgroup-driver.ts"
 import type { KubeletMetrics } from "./metrics/kubelet-metrics.ts"
 import type { ContainerRuntime } from "./runtime/runtime.ts"
+import type { KubeletTuning } from "./tuning.ts"
 
 /** The configuration of a node. Paths are absolute. */
 export interface KubeletConfig {
@@ -35,6 +36,7 @@ export interface KubeletConfig {
    * half as much at random; 0 for no delay. Source: syncFrequency of k8s.io/kubelet config/v1beta1/types.go.
    */
   readonly syncFrequencyMs: number
+  readonly tuning?: Partial<KubeletTuning>
 }
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go MaxPods. */

@@ -85,7 +85,9 @@ describe("kinds of values", () => {
         "--node-label",
         "disk=ssd",
         "--kubelet-arg",
-        "max-pods=250,sync-frequency=1m30s",
+        "max-pods=250,sync-frequency=1m30s,node-status-update-frequency=30s,container-log-max-size=50Mi",
+        "--kubelet-arg",
+        "container-log-max-files=10",
         "--service-node-port-range",
         "31000-31999",
         "-d",
@@ -99,8 +101,17 @@ describe("kinds of values", () => {
     )
     expect(flags["node-taint"]).toEqual([{ key: "dedicated", value: "db", effect: "NoSchedule" }])
     expect(flags["node-label"]).toEqual([["disk", "ssd"]])
-    expect(kubeletSettings(flags["kubelet-arg"])).toEqual({ maxPods: 250, syncFrequencyMs: 90_000 })
-    expect(kubeletSettings([])).toEqual({ maxPods: 110, syncFrequencyMs: 60_000 })
+    expect(kubeletSettings(flags["kubelet-arg"], 4)).toEqual({
+      maxPods: 250,
+      syncFrequencyMs: 90_000,
+      tuning: { measureMs: 30_000, containerLogMaxBytes: 50 * 2 ** 20, containerLogMaxFiles: 10 },
+    })
+    expect(kubeletSettings([], 4)).toEqual({
+      maxPods: 110,
+      syncFrequencyMs: 60_000,
+      tuning: { measureMs: 10_000, containerLogMaxBytes: 10 * 2 ** 20, containerLogMaxFiles: 5 },
+    })
+    expect([1, 4, 100].map((cpus) => kubeletSettings([{ podsPerCore: 20 }], cpus).maxPods)).toEqual([20, 80, 110])
     expect(flags["service-node-port-range"]).toEqual({ first: 31000, last: 31999 })
     expect(flags["write-kubeconfig-mode"]).toBe(0o644)
     expect([flags["data-dir"], flags["write-kubeconfig"], flags["container-runtime-endpoint"]]).toEqual([
@@ -166,8 +177,23 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [
       ["--kubelet-arg", "max-pods=none"],
-      'invalid value "max-pods=none" for --kubelet-arg: must be max-pods=COUNT, as in max-pods=250, or ' +
-        "sync-frequency=TIME, as in sync-frequency=30s; other settings of a kubelet are not known",
+      'invalid value "max-pods=none" for --kubelet-arg: must be max-pods=COUNT, as in max-pods=250',
+    ],
+    [
+      ["--kubelet-arg", "container-log-max-files=1"],
+      'invalid value "container-log-max-files=1" for --kubelet-arg: must be container-log-max-files=COUNT of at ' +
+        "least 2, as in container-log-max-files=10",
+    ],
+    [
+      ["--kubelet-arg", "constructor=1"],
+      'invalid value "constructor=1" for --kubelet-arg: must be one of max-pods, pods-per-core, sync-frequency, ' +
+        "node-status-update-frequency, container-log-max-size, container-log-max-files; other settings of a kubelet are " +
+        "not known",
+    ],
+    [
+      ["--kubelet-arg", "system-reserved=memory=1Gi"],
+      'invalid value "system-reserved=memory=1Gi" for --kubelet-arg: k3ts has no such setting: nothing is reserved ' +
+        "beyond what eviction keeps free: leave memory to the system by limits on pods",
     ],
     [
       ["--kubelet-arg", "node-labels=disk=ssd"],

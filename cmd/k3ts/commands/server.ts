@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
@@ -19,11 +20,13 @@ import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
+import { kubeletSettings } from "../kubelet-args.ts"
 import { loggerOf } from "../logger.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
 import { ServiceManager } from "../service-manager.ts"
 import { failOn, untilSignal } from "../process-life.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
+import { podLimitProblem } from "../pod-limit.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
 import { tokenOf } from "../token/flags.ts"
 import { tracingOf } from "../tracing.ts"
@@ -103,6 +106,9 @@ async function run(
   { serviceManager, signal, sinceStart, onPort }: Running,
 ): Promise<void> {
   const { log } = context
+  const { maxPods } = kubeletSettings(flags["kubelet-arg"], availableParallelism())
+  const problem = flags["disable-agent"] ? undefined : podLimitProblem(maxPods, network.firstNodeRanges)
+  if (problem !== undefined) log.warn("The node takes more pods than can start", { maxPods, problem })
   const cluster = assemble(context, clusterConfig(flags, network))
   const { apiServer, clients } = cluster
   const place = besideControlPlane(cluster, kubeletNames(flags))

@@ -3,10 +3,8 @@ import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { RuntimeContainer } from "../pod/runtime-pod.ts"
+import { tuningOf, type KubeletTuning } from "../tuning.ts"
 
-/** Source: pkg/kubelet/apis/config/v1beta1/defaults.go ContainerLogMaxSize, ContainerLogMaxFiles. */
-export const MAX_BYTES = 10 * 1024 * 1024
-export const MAX_FILES = 5
 /** First interval between checks of a log; it doubles while the log does not grow. */
 const SHORTEST_MS = 10_000
 const LONGEST_MS = 320_000
@@ -23,11 +21,13 @@ interface Watched {
  */
 export class LogRotation {
   readonly #context: KubeletContext
+  readonly #tuning: KubeletTuning
   readonly #cache: RuntimeCache
   readonly #watched = new Map<string, Watched>()
 
   constructor(context: KubeletContext, cache: RuntimeCache) {
     this.#context = context
+    this.#tuning = tuningOf(context.config)
     this.#cache = cache
   }
 
@@ -71,7 +71,7 @@ export class LogRotation {
     try {
       size = (await this.#context.runtime.files.size(run.logPath)) ?? 0
       grown = size !== before.size
-      if (size > MAX_BYTES) {
+      if (size > this.#tuning.containerLogMaxBytes) {
         await this.#rotate(id, run.logPath)
         size = 0
       }
@@ -92,9 +92,10 @@ export class LogRotation {
     const rotated = (await files.list(folder))
       .filter((name) => name.startsWith(`${basename(path)}.`) && !name.endsWith(".tmp"))
       .sort()
-    for (const name of rotated.slice(0, Math.max(0, rotated.length - (MAX_FILES - 2))))
-      await files.remove(join(folder, name))
-    for (const name of rotated.slice(-(MAX_FILES - 2)))
+    // The newest is put aside below, and the container begins another.
+    const left = Math.max(0, rotated.length - (this.#tuning.containerLogMaxFiles - 2))
+    for (const name of rotated.slice(0, left)) await files.remove(join(folder, name))
+    for (const name of rotated.slice(left))
       if (!name.endsWith(".gz")) await files.compress(join(folder, name), join(folder, `${name}.gz`))
     const stamp = new Date(clock.now()).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15)
     const aside = `${path}.${stamp}`

@@ -9,17 +9,13 @@ import type { KubeletContext } from "../context.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
 import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
+import { DEFAULT_TUNING, tuningOf } from "../tuning.ts"
 
 /**
  * Interval in which an unchanged status is written; a changed one is written at once. Source:
  * nodeStatusReportFrequency.
  */
 export const REPORT_MS = 300_000
-/**
- * Interval in which memory, disk, processes and the runtime are checked. Source: pkg/kubelet/eviction monitoring
- * interval, also 10 s.
- */
-export const MEASURE_MS = 10_000
 /**
  * First and longest delay before another attempt to register the node. Source: pkg/kubelet/kubelet_node_status.go
  * registerWithAPIServer.
@@ -245,7 +241,7 @@ export class NodeReporter {
 
   async #runtimeAnswers(): Promise<boolean> {
     try {
-      await this.#context.runtime.containers.version({ timeoutMs: MEASURE_MS })
+      await this.#context.runtime.containers.version({ timeoutMs: DEFAULT_TUNING.measureMs })
       return true
     } catch {
       return false
@@ -272,7 +268,7 @@ export class NodeReporter {
     }
     this.#measureTimer = this.#context.clock.setTimeout(
       () => this.#context.spawn("node pressure", measure),
-      MEASURE_MS,
+      tuningOf(this.#context.config).measureMs,
       "upkeep",
     )
   }

@@ -1,7 +1,8 @@
+import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { KubeletConfig } from "../context.ts"
-import { MAX_BYTES, MAX_FILES } from "../logs/rotate.ts"
+import { tuningOf } from "../tuning.ts"
 import { DURATION_SECONDS } from "../node/lease.ts"
-import { MEASURE_MS, REPORT_MS } from "../node/node.ts"
+import { REPORT_MS } from "../node/node.ts"
 import { THRESHOLDS } from "../node/pressure.ts"
 
 /** What holds here of what a KubeletConfiguration can say. Source: k8s.io/kubelet config/v1beta1/types.go. */
@@ -22,11 +23,11 @@ export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({
   failSwapOn: false,
   registerNode: true,
   syncFrequency: duration(config.syncFrequencyMs),
-  nodeStatusUpdateFrequency: seconds(MEASURE_MS),
+  nodeStatusUpdateFrequency: duration(tuningOf(config).measureMs),
   nodeStatusReportFrequency: minutes(REPORT_MS),
   nodeLeaseDurationSeconds: DURATION_SECONDS,
-  containerLogMaxSize: `${MAX_BYTES / 2 ** 20}Mi`,
-  containerLogMaxFiles: MAX_FILES,
+  containerLogMaxSize: formatQuantity(fromUnits(tuningOf(config).containerLogMaxBytes, "BinarySI")),
+  containerLogMaxFiles: tuningOf(config).containerLogMaxFiles,
   serializeImagePulls: false,
   enableServer: port > 0,
   enableDebuggingHandlers: true,
