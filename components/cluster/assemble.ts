@@ -25,7 +25,9 @@ import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
 import { clusterDoor, type DoorConfig } from "./door.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
-import { Part } from "./part.ts"
+import type { Component } from "../../pkg/component/component.ts"
+import { ElectedPart } from "./elected.ts"
+import { Part, type RunningPart } from "./part.ts"
 
 export interface ClusterConfig {
   /**
@@ -52,6 +54,11 @@ export interface ClusterConfig {
   readonly door?: DoorConfig
   /** Whether kubelets on other machines are reached through the tunnels that their agents open; true unless given. */
   readonly usesTunnels?: boolean
+  /**
+   * The name of this server in elections, where several servers share the store: controllers and scheduler run in one of
+   * them at a time. They always run unless given.
+   */
+  readonly candidate?: string
   /** Wraps the transport of each component; test clusters count what is left open. */
   readonly around?: (transport: Transport, user: string) => Transport
 }
@@ -65,8 +72,8 @@ export interface AssembledCluster {
   readonly clients: Clients
   /** Where kubelets register how their pods can be reached. */
   readonly connectors: NodeConnectors
-  readonly controllerManager: Part<ControllerManager> | undefined
-  readonly scheduler: Part<Scheduler> | undefined
+  readonly controllerManager: RunningPart<ControllerManager> | undefined
+  readonly scheduler: RunningPart<Scheduler> | undefined
   readonly deployer: Part | undefined
 }
 
@@ -102,40 +109,58 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     apiServer.scheme.of(apiVersion, kind) ??
     apiServer.remoteKinds.resources.find((one) => one.apiVersion === apiVersion && one.kind === kind)
 
+  /** Returns a part that always runs, or one that runs while this server is elected. */
+  const running = <C extends Component>(lease: string, name: string, partOf: (clients: Clients) => Part<C>) => {
+    const { candidate } = config
+    if (candidate === undefined) return partOf(clients)
+    const user = { name: `system:${lease}` }
+    return new ElectedPart({ name, lease, identity: candidate, clients, user, tools, part: partOf })
+  }
+
   const controllerManager =
     controllers === false
       ? undefined
-      : new Part({
-          name: "controller-manager",
-          clients,
-          user: { name: "system:kube-controller-manager" },
-          create: (context) =>
-            createControllerManager(context, {
-              ...controllers,
-              resources: () => apiServer.scheme.resources,
-              onResources: (listener) => apiServer.scheme.subscribe(listener),
-              resourceOf,
-              askMetrics: apiServer.askAggregated(asUser(systemAccount("horizontal-pod-autoscaler"))),
-              remote: apiServer.remoteKinds,
-              caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
-              certify: (authority, request, options) =>
-                signRequest(apiServer.files!.pki.authorities[authority], request, options),
-              signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),
-              clusterCidrs,
-              nodeMasks,
-              features,
-              clientFor: (account) => clients.clientFor(systemAccount(account)),
-              observer: observers.controllers,
-              metrics: apiServer.metrics,
+      : running(
+          "kube-controller-manager",
+          "controller-manager",
+          (clients) =>
+            new Part({
+              name: "controller-manager",
+              clients,
+              user: { name: "system:kube-controller-manager" },
+              create: (context) =>
+                createControllerManager(context, {
+                  ...controllers,
+                  resources: () => apiServer.scheme.resources,
+                  onResources: (listener) => apiServer.scheme.subscribe(listener),
+                  resourceOf,
+                  askMetrics: apiServer.askAggregated(asUser(systemAccount("horizontal-pod-autoscaler"))),
+                  remote: apiServer.remoteKinds,
+                  caPem: () => apiServer.files!.pki.authorities["server-ca"].certPem,
+                  certify: (authority, request, options) =>
+                    signRequest(apiServer.files!.pki.authorities[authority], request, options),
+                  signToken: (request) => signLegacyToken(apiServer.files!.signingKey, request),
+                  clusterCidrs,
+                  nodeMasks,
+                  features,
+                  clientFor: (account) => clients.clientFor(systemAccount(account)),
+                  observer: observers.controllers,
+                  metrics: apiServer.metrics,
+                }),
             }),
-        })
+        )
   const scheduler = config.scheduler
-    ? new Part({
-        name: "scheduler",
-        clients,
-        user: { name: "system:kube-scheduler" },
-        create: (context) => createScheduler(context, { observer: observers.scheduler }),
-      })
+    ? running(
+        "kube-scheduler",
+        "scheduler",
+        (clients) =>
+          new Part({
+            name: "scheduler",
+            clients,
+            user: { name: "system:kube-scheduler" },
+            create: (context) => createScheduler(context, { observer: observers.scheduler }),
+          }),
+      )
     : undefined
   const { deployer: deployed } = config
   const deployer =

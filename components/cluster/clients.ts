@@ -1,4 +1,5 @@
 import { ownObjects } from "../kubelet/objects/own-objects.ts"
+import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { Client, Transport } from "../../pkg/client/client.ts"
 import type { Informers } from "../../pkg/client/informer.ts"
 import { createInformers, type InformersOptions } from "../../pkg/client/informers.ts"
@@ -27,11 +28,17 @@ export type Following = Pick<InformersOptions, "fieldSelectors">
 export class Clients {
   readonly #tools: Tools
   readonly #transportFor: TransportFor
-  readonly #live = new Set<Informers>()
+  readonly #live: Set<Informers>
 
-  constructor(tools: Tools, transportFor: TransportFor) {
+  constructor(tools: Tools, transportFor: TransportFor, live = new Set<Informers>()) {
     this.#tools = tools
     this.#transportFor = transportFor
+    this.#live = live
+  }
+
+  /** Returns clients of the same users whose requests fail once `signal` has aborted. */
+  until(signal: AbortSignal): Clients {
+    return new Clients(this.#tools, (user) => transportUntil(this.#transportFor(user), signal), this.#live)
   }
 
   transportFor(identity: Identity): Transport {
@@ -66,6 +73,21 @@ export class Clients {
   /** Returns the kinds, by plural, whose first list an informer still waits for. */
   pendingInformers(): readonly string[] {
     return [...this.#live].flatMap((informers) => informers.pending())
+  }
+}
+
+const transportUntil = (transport: Transport, until: AbortSignal): Transport => {
+  const refusal = () => new ApiError("ServiceUnavailable", "this part has been stopped, so it sends no more requests")
+  return {
+    async call(call, signal) {
+      if (until.aborted) throw refusal()
+      return transport.call(call, signal)
+    },
+    watch(resource, options, handlers) {
+      if (!until.aborted) return transport.watch(resource, options, handlers)
+      handlers.onEnd(refusal())
+      return { close: () => undefined }
+    },
   }
 }
 

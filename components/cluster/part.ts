@@ -10,6 +10,12 @@ export interface PartOptions<C extends Component> {
   readonly create: (context: ComponentContext) => C
 }
 
+/** A part whose component is there while it runs. */
+export interface RunningPart<C extends Component = Component> extends Component {
+  /** The component while it runs; undefined otherwise. */
+  readonly component: C | undefined
+}
+
 interface Running<C> {
   readonly component: C
   readonly context: ComponentContext
@@ -19,7 +25,7 @@ interface Running<C> {
  * A component that is created again at each start, with its own informers that end when it stops. So after a crash it
  * has no memory of before, like a program of its own.
  */
-export class Part<C extends Component = Component> implements Component {
+export class Part<C extends Component = Component> implements RunningPart<C> {
   readonly name: string
   readonly #options: PartOptions<C>
   #running: Running<C> | undefined
@@ -29,7 +35,6 @@ export class Part<C extends Component = Component> implements Component {
     this.#options = options
   }
 
-  /** The component while it runs; undefined otherwise. */
   get component(): C | undefined {
     return this.#running?.component
   }

@@ -30,6 +30,11 @@ export interface LeaderElectionContext {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /**
+   * Calls `seen` with the Lease now and at each change, undefined when it was deleted, until the returned function is
+   * called. With it, candidates wait for the end of the Lease and do not ask for it every few seconds.
+   */
+  readonly watchLease?: (seen: (lease: Lease | undefined) => void) => () => void
 }
 
 /** Candidates wait the retry period and up to this many times as long in addition, so that they do not try at once. */
@@ -69,6 +74,13 @@ class LeaderElector {
   readonly #context: LeaderElectionContext
   /** The Lease as last seen, and when it was seen: the times in it are of another clock. */
   #observed: { readonly lease: Lease; readonly at: number } | undefined
+  /**
+   * When the last successful attempt began. Candidates see its Lease later than that, so a leader that counts its
+   * deadline from here ends before they begin, however long the answer took.
+   */
+  #renewed = 0
+  /** Aborted when the watched Lease has changed. */
+  #changed = new AbortController()
 
   constructor(options: LeaderElectionOptions, context: LeaderElectionContext) {
     const {
@@ -94,32 +106,65 @@ class LeaderElector {
 
   /** Resolves with true when this candidate leads, with false when `signal` aborted before. */
   async acquire(signal: AbortSignal): Promise<boolean> {
-    const { clock, random } = this.#context
-    const { retryPeriodMs } = this.#options
-    while (!signal.aborted) {
-      if (await this.#tryAcquireOrRenew()) return true
-      await pause(clock, retryPeriodMs * (1 + random.next() * JITTER_FACTOR), signal)
+    const { watchLease } = this.#context
+    const off = watchLease?.((lease) => {
+      if (lease === undefined) this.#observed = undefined
+      else if (this.#isNews(lease)) this.#observe(lease)
+      this.#changed.abort()
+    })
+    try {
+      while (!signal.aborted) {
+        if (await this.#tryAcquireOrRenew()) return true
+        await this.#untilNextAttempt(signal)
+      }
+      return false
+    } finally {
+      off?.()
     }
-    return false
+  }
+
+  /** Waits a retry period; with a watch of the Lease, until the Lease of another candidate has ended. */
+  async #untilNextAttempt(signal: AbortSignal): Promise<void> {
+    const { clock, random, watchLease } = this.#context
+    const { retryPeriodMs } = this.#options
+    const jitter = random.next() * JITTER_FACTOR
+    // Without a valid Lease of another candidate the attempt has failed: the API could not be reached.
+    if (watchLease === undefined || this.#leftMs() <= 0) return pause(clock, retryPeriodMs * (1 + jitter), signal)
+    for (let left = this.#leftMs(); left > 0 && !signal.aborted; left = this.#leftMs()) {
+      this.#changed = new AbortController()
+      await pause(clock, left, AbortSignal.any([signal, this.#changed.signal]))
+    }
+    // All candidates see the end of a Lease at the same time.
+    await pause(clock, (retryPeriodMs / 4) * jitter, signal)
+  }
+
+  /** How long the Lease of another candidate is still valid, in milliseconds; 0 or less when there is none. */
+  #leftMs(): number {
+    if (this.#observed === undefined) return 0
+    const { holderIdentity = "", leaseDurationSeconds = 0 } = this.#observed.lease.spec
+    if (holderIdentity === "" || holderIdentity === this.#options.identity) return 0
+    return this.#observed.at + leaseDurationSeconds * 1000 - this.#context.clock.monotonic()
+  }
+
+  #isNews({ metadata }: Lease): boolean {
+    return Number(metadata.resourceVersion) > Number(this.#observed?.lease.metadata.resourceVersion ?? 0)
   }
 
   /** Resolves when the Lease could not be renewed in time, belongs to another candidate, or `signal` aborted. */
   async renew(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#context
     const { renewDeadlineMs, retryPeriodMs, name } = this.#options
-    let renewed = clock.monotonic()
     while (!signal.aborted) {
       await pause(clock, retryPeriodMs, signal)
       if (signal.aborted) return
       // A request that hangs must not delay the deadline.
       const left = new AbortController()
-      const late = pause(clock, Math.max(0, renewed + renewDeadlineMs - clock.monotonic()), left.signal).then(
+      const late = pause(clock, Math.max(0, this.#renewed + renewDeadlineMs - clock.monotonic()), left.signal).then(
         () => false,
       )
       const ok = await Promise.race([this.#tryAcquireOrRenew(), late])
       left.abort()
-      if (ok) renewed = clock.monotonic()
-      else if (clock.monotonic() - renewed >= renewDeadlineMs) {
+      if (!ok && clock.monotonic() - this.#renewed >= renewDeadlineMs) {
         log.info("Failed to renew lease", { lease: name })
         return
       }
@@ -154,18 +199,19 @@ class LeaderElector {
   /** Returns whether this candidate leads now. Never rejects. */
   async #tryAcquireOrRenew(): Promise<boolean> {
     const { client, clock, log } = this.#context
-    const { name, namespace, identity } = this.#options
+    const { name, namespace } = this.#options
+    const began = clock.monotonic()
     try {
       const lease = await this.#current()
       if (lease === undefined) {
         this.#observe(await client.create(Lease, { metadata: { name, namespace }, spec: this.#record(undefined) }))
+        this.#renewed = began
         return true
       }
-      if (this.#observed?.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) this.#observe(lease)
-      const { holderIdentity = "", leaseDurationSeconds = 0 } = lease.spec
-      const valid = this.#observed!.at + leaseDurationSeconds * 1000 > clock.monotonic()
-      if (holderIdentity !== "" && holderIdentity !== identity && valid) return false
+      if (this.#isNews(lease)) this.#observe(lease)
+      if (this.#leftMs() > 0) return false
       this.#observe(await client.update(Lease, { ...lease, spec: { ...lease.spec, ...this.#record(lease.spec) } }))
+      this.#renewed = began
       return true
     } catch (err) {
       log.debug("Failed to acquire or renew lease", { lease: name, err, reason: ApiError.from(err).reason })

@@ -13,7 +13,7 @@ import type { ApiServer } from "../../apiserver/apiserver.ts"
 import type { Scheduler } from "../../scheduler/scheduler.ts"
 import { assemble, type AssembledCluster } from "../assemble.ts"
 import type { Tools } from "../clients.ts"
-import type { Part } from "../part.ts"
+import type { Component } from "../../../pkg/component/component.ts"
 import { OpenWatches } from "./end-checks.ts"
 import type { ComponentName } from "./faults/faults.ts"
 import type { Restartable } from "./faults/held-part.ts"
@@ -142,12 +142,12 @@ export class Assembly {
     )
   }
 
-  #restartable(part: Part | undefined): Restartable {
+  #restartable(part: Component | undefined): Restartable {
     if (part === undefined) return NOTHING
     let forget = () => {}
     return {
       start: async () => {
-        forget = this.apiServer.health.add(part.name, () => part.problem(), ["readyz"])
+        forget = this.apiServer.health.add(part.name, () => part.problem?.(), ["readyz"])
         await part.start(this.#signal)
       },
       crash: async () => {
