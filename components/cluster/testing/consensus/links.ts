@@ -1,0 +1,104 @@
+import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { Random } from "../../../../pkg/clock/random.ts"
+
+/** How long a message takes between two machines, and between two programs of one machine, in milliseconds. */
+const LATENCY_MS = 1
+const LOCAL_LATENCY_MS = 0
+/** A message takes up to this part of the latency longer, at random. */
+const JITTER = 0.5
+
+/**
+ * The network between simulated machines. It loses what is sent between machines that a fault keeps apart, also what is
+ * under way when the fault begins, and it may deliver messages in another order than that of their sending.
+ */
+export class Links {
+  readonly #clock: Clock
+  readonly #random: Random
+  /** How many faults keep two machines apart, by their pair. */
+  readonly #cuts = new Map<string, number>()
+  /** Latencies that were set, in milliseconds, by pair. */
+  readonly #latencies = new Map<string, number>()
+  readonly #listeners = new Set<() => void>()
+  #lossRate = 0
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** Whether messages between some machines are lost. */
+  get disturbed(): boolean {
+    return this.#cuts.size > 0 || this.#lossRate > 0
+  }
+
+  isOpen(a: string, b: string): boolean {
+    return !this.#cuts.has(pair(a, b))
+  }
+
+  /** Calls `deliver` after the latency, unless the message is lost. Returns a function that drops the message. */
+  send(from: string, to: string, deliver: () => void): () => void {
+    const isLost = this.#lossRate > 0 && from !== to && this.#random.next() < this.#lossRate
+    if (isLost || !this.isOpen(from, to)) return () => undefined
+    const timer = this.#clock.setTimeout(
+      () => {
+        if (this.isOpen(from, to)) deliver()
+      },
+      this.latency(from, to),
+    )
+    return () => timer.cancel()
+  }
+
+  /** Returns how long one message takes, in milliseconds; drawn anew at each call. */
+  latency(from: string, to: string): number {
+    const base = this.#latencies.get(pair(from, to)) ?? (from === to ? LOCAL_LATENCY_MS : LATENCY_MS)
+    return base * (1 + this.#random.next() * JITTER)
+  }
+
+  /** Keeps two machines apart until the returned function is called. */
+  cut(a: string, b: string): () => void {
+    const key = pair(a, b)
+    this.#cuts.set(key, (this.#cuts.get(key) ?? 0) + 1)
+    this.#changed()
+    return () => {
+      const left = this.#cuts.get(key)! - 1
+      if (left === 0) this.#cuts.delete(key)
+      else this.#cuts.set(key, left)
+      this.#changed()
+    }
+  }
+
+  /** Sets the latency between two machines, in milliseconds, until the returned function is called. */
+  delay(a: string, b: string, ms: number): () => void {
+    const key = pair(a, b)
+    const before = this.#latencies.get(key)
+    this.#latencies.set(key, ms)
+    this.#changed()
+    return () => {
+      if (before === undefined) this.#latencies.delete(key)
+      else this.#latencies.set(key, before)
+      this.#changed()
+    }
+  }
+
+  /** Loses this part of all messages between machines, until the returned function is called. */
+  lose(rate: number): () => void {
+    this.#lossRate += rate
+    this.#changed()
+    return () => {
+      this.#lossRate = Math.max(0, this.#lossRate - rate)
+      this.#changed()
+    }
+  }
+
+  /** Calls `listener` at each change of what the network does. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const pair = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`)
