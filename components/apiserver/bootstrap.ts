@@ -30,7 +30,8 @@ import { trackUpdate } from "../../pkg/apimachinery/patch/apply/track.ts"
 import { asKind, type KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../pkg/clock/random.ts"
-import { StorageError, type Storage, type Write } from "../../pkg/storage/storage.ts"
+import type { Storage, Write } from "../../pkg/storage/storage.ts"
+import { isRace } from "./is-race.ts"
 import type { OwnExtension } from "./aggregator/extension-server.ts"
 import { PASSED } from "./aggregator/availability-check.ts"
 import { builtinServices, reconcileLocal } from "./aggregator/local-services.ts"
@@ -93,8 +94,7 @@ async function writeShared(storage: Storage, missing: () => Write | undefined): 
     try {
       return void (await storage.write(write))
     } catch (err) {
-      const isRace = err instanceof StorageError && ["exists", "conflict", "missing"].includes(err.code)
-      if (!isRace || attempt === ATTEMPTS) throw err
+      if (!isRace(err) || attempt === ATTEMPTS) throw err
     }
   }
 }

@@ -55,10 +55,12 @@ export interface ClusterConfig {
   /** Whether kubelets on other machines are reached through the tunnels that their agents open; true unless given. */
   readonly usesTunnels?: boolean
   /**
-   * The name of this server in elections, where several servers share the store: controllers and scheduler run in one of
-   * them at a time. They always run unless given.
+   * The name of this server in elections, where several servers share the store: controllers and scheduler run in one
+   * of them at a time. They always run unless given.
    */
   readonly candidate?: string
+  /** Where kubelets register how their pods can be reached; a place of its own unless given. */
+  readonly connectors?: NodeConnectors
   /** Wraps the transport of each component; test clusters count what is left open. */
   readonly around?: (transport: Transport, user: string) => Transport
 }
@@ -80,7 +82,7 @@ export interface AssembledCluster {
 /** Creates the components of a cluster. Starts nothing. */
 export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster {
   const { clusterCidrs, nodeMasks, controllers, features, around = (transport) => transport } = config
-  const connectors = new NodeConnectors()
+  const { connectors = new NodeConnectors() } = config
   const tunnels = new Tunnels(tools)
   const metrics: OwnExtension = { apiService: METRICS_API_SERVICE, answer: (request) => metricsServer(request) }
   const apiServer: ApiServer = createApiServer(tools, {

@@ -7,9 +7,9 @@ import type { Clients, Identity, Tools } from "./clients.ts"
 import type { Part, RunningPart } from "./part.ts"
 
 /**
- * Times of the elections, in milliseconds. A candidate that follows the Lease begins as soon as it has ended, so another
- * server works within ten seconds of a kill. Differs from upstream: 8, 5 and 2 seconds instead of 15, 10 and 2, with
- * which that takes up to 24 seconds.
+ * Times of the elections, in milliseconds. A candidate that follows the Lease begins as soon as it has ended, so
+ * another server works within ten seconds of a kill. Differs from upstream: 8, 5 and 2 seconds instead of 15, 10 and
+ * 2, with which that takes up to 24 seconds.
  */
 const LEASE_DURATION_MS = 8_000
 const RENEW_DEADLINE_MS = 5_000

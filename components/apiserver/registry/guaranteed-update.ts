@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
-import { StorageError, type Storage, type Stored, type Write } from "../../../pkg/storage/storage.ts"
+import type { Storage, Stored, Write } from "../../../pkg/storage/storage.ts"
 import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
+import { isRace } from "../is-race.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
@@ -104,9 +105,6 @@ async function removeMarked(storage: Storage, write: Write, others: readonly Wri
   const [, removed] = await storage.writeAll([write, { ...write, object: null, expected: undefined }, ...others])
   return removed!
 }
-
-const isRace = (err: unknown): err is StorageError =>
-  err instanceof StorageError && (err.code === "conflict" || err.code === "exists" || err.code === "missing")
 
 /** For each key, the end of the queue of writers. */
 const lines = new WeakMap<Storage, Map<string, Promise<void>>>()

@@ -1,22 +1,22 @@
 import type { Client, Transport } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
-import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { outsideSpans } from "../../../pkg/tracing/clock.ts"
 import type { Tracing } from "../../../pkg/tracing/tracing.ts"
-import type { MemoryStorage } from "../../../pkg/storage/memory.ts"
+import type { NodeConnectors } from "../../../pkg/component/node-connector.ts"
+import type { Storage } from "../../../pkg/storage/storage.ts"
 import type { ApiServer } from "../../apiserver/apiserver.ts"
 import type { Scheduler } from "../../scheduler/scheduler.ts"
 import { assemble, type AssembledCluster } from "../assemble.ts"
-import type { Tools } from "../clients.ts"
+import type { Clients, Tools } from "../clients.ts"
 import type { Component } from "../../../pkg/component/component.ts"
+import type { ControlPlane } from "./control-plane.ts"
 import { OpenWatches } from "./end-checks.ts"
-import type { ComponentName } from "./faults/faults.ts"
-import type { Restartable } from "./faults/held-part.ts"
+import type { ComponentName, Restartable } from "./faults/held-part.ts"
 import type { RequestRules } from "./faults/request-rules.ts"
 import { CLUSTER_DOMAIN, type ClusterAddresses } from "./network.ts"
 import { syncPeriodOf, type ClusterOptions } from "./options.ts"
@@ -27,10 +27,12 @@ import { drivenTransport, type DrivenOptions } from "./time/driven-transport.ts"
 
 export interface AssemblyOptions {
   readonly clock: Clock
+  /** Whether the clock is virtual, or follows one that is. */
+  readonly isVirtual: boolean
   readonly tracing: Tracing | undefined
   readonly random: Random
   readonly log: Logger
-  readonly storage: MemoryStorage
+  readonly storage: Storage
   readonly rules: RequestRules
   readonly historyMs: number
   readonly frozen: Frozen
@@ -39,15 +41,19 @@ export interface AssemblyOptions {
   /** Addresses of pods. */
   readonly addresses: ClusterAddresses
   readonly signal: AbortSignal
+  /** The name of one of several servers; undefined for the only one. */
+  readonly candidate?: string
+  /** Where kubelets register, if several servers share that. */
+  readonly connectors?: NodeConnectors
 }
 
 /** The cluster of a test without its nodes. Each of its components can be stopped and started. */
-export class Assembly {
+export class Assembly implements ControlPlane {
   readonly tools: Tools
   readonly cluster: AssembledCluster
   readonly addresses: ClusterAddresses
-  readonly watches = new OpenWatches()
-  /** Errors of the cluster's background work. */
+  readonly overNetwork = false
+  readonly #watches = new OpenWatches()
   readonly failures: unknown[] = []
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly #frozen: Frozen
@@ -58,6 +64,7 @@ export class Assembly {
     const { components = {}, admission = {}, webhooks = {}, extensionServers = {} } = options.options
     const autoscalerSyncMs = syncPeriodOf(options.options)
     const { scheduler = true, controllers = true } = components
+    const { candidate, connectors } = options
     this.#frozen = options.frozen
     this.#signal = signal
     this.addresses = addresses
@@ -83,7 +90,7 @@ export class Assembly {
         extensionServers: (service) =>
           Object.hasOwn(extensionServers, service) ? extensionServers[service] : undefined,
         intercept: rules.around,
-        withoutTimeLimits: clock instanceof VirtualClock,
+        withoutTimeLimits: options.isVirtual,
       },
       features,
       clusterCidrs: addresses.clusterCidrs,
@@ -98,7 +105,9 @@ export class Assembly {
             },
       scheduler,
       metricsServer: true,
-      around: (transport, user) => this.watches.counted(transport, user),
+      ...(candidate === undefined ? {} : { candidate }),
+      ...(connectors === undefined ? {} : { connectors }),
+      around: (transport, user) => this.#watches.counted(transport, user),
     })
     const { apiServer } = this.cluster
     this.components = {
@@ -112,22 +121,31 @@ export class Assembly {
     return this.cluster.apiServer
   }
 
-  /** The scheduler while it runs; undefined otherwise. */
   get scheduler(): Scheduler | undefined {
     return this.cluster.scheduler?.component
   }
 
-  /** Returns a client for a component of the cluster. */
+  get connectors(): NodeConnectors {
+    return this.cluster.connectors
+  }
+  get openWatches(): readonly string[] {
+    return this.#watches.left
+  }
+
+  clientsOn(): Clients {
+    return this.cluster.clients
+  }
+  toolsOn(): Tools {
+    return this.tools
+  }
   clientFor(name: string, groups: readonly string[] = []): Client {
     return this.cluster.clients.clientFor({ name, groups })
   }
 
-  /** Returns a client for code that the test runs in the background, such as its own controller. */
   givenClientFor(name: string, groups: readonly string[]): Client {
     return newClient(this.#givenTransportFor(name, groups))
   }
 
-  /** Returns a client for the test itself: virtual time advances while a call is awaited. */
   drivenClientFor(name: string, groups: readonly string[], driving: Omit<DrivenOptions, "user">): Client {
     return newClient(drivenTransport(this.#givenTransportFor(name, groups), { ...driving, user: name }))
   }

@@ -5,6 +5,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
+import type { StorageEvent } from "../../../pkg/storage/storage.ts"
 import { boundMemory } from "./bounded-memory.ts"
 import { TestClusterError } from "./caller.ts"
 import { Driver } from "./time/driver.ts"
@@ -13,10 +14,13 @@ import { watchRevisions } from "./end-checks.ts"
 import { endlessInstant } from "./time/endless.ts"
 import { Faults } from "./faults/faults.ts"
 import { Nodes } from "./nodes/nodes.ts"
-import { featuresFrom, nodeSpecs, type ClusterOptions } from "./options.ts"
+import { featuresFrom, nodeSpecs, serverCount, type ClusterOptions } from "./options.ts"
 import type { NodeSpec } from "./node-spec.ts"
 import { frozenFrom, type Frozen } from "./own-objects.ts"
 import { Assembly } from "./assembly.ts"
+import type { ControlPlane } from "./control-plane.ts"
+import { copyTo } from "./consensus/copy-to.ts"
+import { Servers } from "./servers/servers.ts"
 import { addressesWith } from "./network.ts"
 import { RequestRules } from "./faults/request-rules.ts"
 import { TraceCollector } from "./traces.ts"
@@ -44,7 +48,11 @@ export interface ClusterParts {
   readonly driver: Driver
   readonly storage: MemoryStorage
   readonly frozen: Frozen
-  readonly assembly: Assembly
+  readonly assembly: ControlPlane
+  /** The servers, if there are several. */
+  readonly servers: Servers | undefined
+  /** Returns the user who wrote an event. */
+  authorOf(event: StorageEvent): string
   readonly rules: RequestRules
   readonly nodes: Nodes
   readonly faults: Faults
@@ -99,20 +107,35 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
   if (history === "none") boundMemory(storage)
   const rules = new RequestRules(clock, () => virtual?.asked())
   const traces = options.tracing === true ? new TraceCollector(clock, seed) : undefined
-  const assembly = new Assembly({
-    clock,
+  const addresses = addressesWith(snapshot, options.ipFamilies, specs.length)
+  const one = {
     tracing: traces?.tracing,
+    isVirtual: virtual !== undefined,
     random,
     log,
-    storage,
     rules,
     frozen,
     options,
     features: featuresFrom(options.features),
     signal: ending.signal,
     historyMs: history === "all" || history === "none" ? Infinity : milliseconds(history),
-    addresses: addressesWith(snapshot, options.ipFamilies, specs.length),
-  })
+    addresses,
+  }
+  const count = serverCount(options)
+  const servers =
+    count === undefined
+      ? undefined
+      : new Servers({
+          count,
+          clock,
+          seed,
+          frozen,
+          addresses,
+          signal: ending.signal,
+          agreed: (changes) => copyTo(storage, changes, clock),
+          assembly: ({ name, ...own }) => new Assembly({ ...one, ...own, candidate: name }),
+        })
+  const assembly: ControlPlane = servers ?? new Assembly({ ...one, storage, clock })
   const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))
   const nodes: Nodes = new Nodes({
     assembly,
@@ -131,7 +154,11 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     signal: ending.signal,
     alive,
     kinds: () => assembly.apiServer.scheme.resources,
-    forgetHistory: () => storage.compact(storage.revision),
+    forgetHistory: () => {
+      storage.compact(storage.revision)
+      servers?.forgetHistory()
+    },
+    servers,
   })
   return {
     seed,
@@ -142,6 +169,8 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
     storage,
     frozen,
     assembly,
+    servers,
+    authorOf: ({ author, revision }) => servers?.authorOf(revision) ?? author,
     rules,
     nodes,
     faults,

@@ -17,7 +17,7 @@ import { instant, milliseconds, type Duration } from "./time/duration.ts"
 import { moveTime } from "./time/move-time.ts"
 import { explainPod, type Explanation } from "./history/explain.ts"
 import { eventually, eventuallyListed, type Check, type EventuallyOptions, type Waiting } from "./verbs/eventually.ts"
-import { noSuchNode, type Faults } from "./faults/faults.ts"
+import { noSuchNode, noSuchServer, type Faults } from "./faults/faults.ts"
 import { listenOn, type Listening } from "./listening.ts"
 import { historyOf, type HistoryEntry, type HistoryFilter } from "./history/history.ts"
 import { fetchAsPod } from "./verbs/fetch-as-pod.ts"
@@ -28,6 +28,7 @@ import { readLogs, type LogsOptions } from "./verbs/logs.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options.ts"
 import type { NodeOptions } from "./node-spec.ts"
+import { TEST_MACHINE } from "./servers/servers.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 import { tracesOf, type Trace } from "./traces.ts"
 import { runController } from "./run-controller.ts"
@@ -90,15 +91,18 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
 
   /** @internal Called by `startCluster`. */
   async start(preload: ClusterOptions["preload"]): Promise<void> {
-    const { components } = this.#parts.assembly
-    await components.apiserver.start()
+    const { assembly, driver, servers } = this.#parts
+    const { components } = assembly
+    const serving = components.apiserver.start()
+    // Several servers agree over a network, which takes time.
+    await (servers === undefined ? serving : driver.ended(() => "startCluster waits for the servers to start", serving))
     const nodes = this.#parts.specs.map((spec) => this.#parts.nodes.add(spec))
     const starting = Promise.all([
       components["controller-manager"].start(),
       components.scheduler.start(),
       ...nodes.map((start) => start()),
     ])
-    await this.#parts.driver.ended(() => "startCluster waits for components and nodes to start", starting)
+    await driver.ended(() => "startCluster waits for components and nodes to start", starting)
     await this.#settle()
     if (preload !== undefined) await this.apply(preload)
   }
@@ -109,6 +113,20 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   }
   get nodes(): readonly string[] {
     return this.#parts.nodes.names
+  }
+
+  /** The names of the servers, if the cluster was started with `servers`. */
+  get servers(): readonly string[] {
+    return this.#parts.servers?.names ?? []
+  }
+
+  /** Returns a client that acts as administrator through one server. @throws TestClusterError for an unknown server */
+  through(server: string): TestClient {
+    this.#alive()
+    const { servers } = this.#parts
+    if (servers === undefined || !servers.names.includes(server))
+      throw at(callerOf(), noSuchServer(server, servers?.names ?? []))
+    return this.#clientAs(ADMIN.name, ADMIN.groups, server)
   }
 
   /** Adds a node, named like those of `startCluster` by default. Returns its name. */
@@ -213,7 +231,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
   /** Returns every revision of every object, oldest first, with its author and time. */
   history(filter: HistoryFilter = {}): readonly HistoryEntry[] {
     if (filter.kind !== undefined) checkKind(filter.kind, this.#parts.assembly.apiServer.scheme.resources)
-    const entries = historyOf(this.#parts.storage, filter)
+    const entries = historyOf(this.#parts.storage, filter, this.#parts.authorOf)
     return this.#parts.frozen === "none" ? entries : deepFreeze(entries)
   }
 
@@ -251,7 +269,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
    */
   connector(node: string): NodeConnector | undefined {
     this.#alive()
-    return this.#parts.assembly.cluster.connectors.get(node)
+    return this.#parts.assembly.connectors.get(node)
   }
 
   /**
@@ -296,7 +314,7 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     options: { readonly fieldSelectors?: ReadonlyMap<Resource, string> } = {},
   ): ComponentContext {
     this.#alive()
-    const { clients } = this.#parts.assembly.cluster
+    const clients = this.#parts.assembly.clientsOn(TEST_MACHINE)
     const context = clients.contextOf(this.#parts.assembly.givenClientFor(user, groups), options)
     this.#stops.push(() => clients.release(context))
     return context
@@ -372,11 +390,9 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     await this.#parts.driver.move((clock) => clock.settle())
   }
 
-  #clientAs(user: string, groups: readonly string[]): TestClient {
-    return testClient(
-      this.#parts.assembly.drivenClientFor(user, groups, { driver: this.#parts.driver, seen: this.#seen }),
-      () => this.#alive(),
-    )
+  #clientAs(user: string, groups: readonly string[], server?: string): TestClient {
+    const driving = { driver: this.#parts.driver, seen: this.#seen }
+    return testClient(this.#parts.assembly.drivenClientFor(user, groups, driving, server), () => this.#alive())
   }
 
   #alive(): void {

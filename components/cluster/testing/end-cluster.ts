@@ -16,7 +16,8 @@ export interface EndOptions {
  * outlived its owner
  */
 export async function endCluster(parts: ClusterParts, { hasControllers, stops }: EndOptions): Promise<void> {
-  const { seed, virtual, driver, storage, assembly, rules, nodes, ending, thrown, endRevisions, isEndless } = parts
+  const { seed, virtual, driver, storage, assembly, rules, nodes, ending, thrown, endRevisions, isEndless, servers } =
+    parts
   const problems: string[] = []
   if (!isEndless()) await driver.move((clock) => clock.settle())
   if (hasControllers && virtual !== undefined && !virtual.exact)
@@ -28,8 +29,9 @@ export async function endCluster(parts: ClusterParts, { hasControllers, stops }:
   await assembly.components.scheduler.crash()
   await assembly.components["controller-manager"].crash()
   nodes.close()
-  problems.push(...assembly.watches.left.map((watch) => `a watch was left open: ${watch}`))
+  problems.push(...assembly.openWatches.map((watch) => `a watch was left open: ${watch}`))
   await assembly.components.apiserver.crash()
+  servers?.close()
   await virtual?.quiet()
   const { pending = 0 } = virtual ?? {}
   if (pending > 0) problems.push(`${pending} timer${pending === 1 ? " was" : "s were"} left`)

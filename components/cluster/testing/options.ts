@@ -18,6 +18,12 @@ export interface ClusterOptions {
    * added to them. Credentials of the snapshot are not taken over.
    */
   readonly snapshot?: SnapshotInput
+  /**
+   * How many servers there are, `server-0`, `server-1` …: each with an API server, controllers and a scheduler that are
+   * elected, and a member of the log that they share. Requests then take time, and the network between all machines can
+   * fail. By default there is one server whose store nobody shares.
+   */
+  readonly servers?: number
   /** The number of simulated nodes, or the settings of each; none by default. */
   readonly nodes?: number | readonly NodeOptions[]
   /**
@@ -81,6 +87,7 @@ export interface ClusterOptions {
 }
 
 const MOST_NODES = 10_000
+
 /**
  * Returns every node's settings with defaults. @throws TestClusterError with the option, its value and what to change
  */
@@ -99,6 +106,23 @@ export function nodeSpecs(nodes: ClusterOptions["nodes"] = 0): readonly NodeSpec
       `Cannot start a cluster with nodes that have the same name ${JSON.stringify(twice.name)}`,
     )
   return specs
+}
+
+/** The most members that etcd's documentation advises. */
+const MOST_SERVERS = 7
+
+/** Returns the number of servers, undefined for one with a store of its own. @throws TestClusterError */
+export function serverCount({ servers, snapshot }: Pick<ClusterOptions, "servers" | "snapshot">): number | undefined {
+  if (servers === undefined) return undefined
+  if (!Number.isInteger(servers) || servers < 1 || servers > MOST_SERVERS)
+    throw new TestClusterError(
+      `Cannot start a cluster with servers: ${servers}: expected a whole number from 1 to ${MOST_SERVERS}`,
+    )
+  if (snapshot !== undefined)
+    throw new TestClusterError(
+      `Cannot start a cluster with servers: ${servers} from a snapshot: leave out servers, or the snapshot`,
+    )
+  return servers
 }
 
 /** Returns the feature gates. @throws TestClusterError for an unknown gate */

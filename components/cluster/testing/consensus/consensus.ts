@@ -1,12 +1,11 @@
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
-import type { SharedLog } from "../../../../pkg/storage/replicated/shared-log.ts"
+import type { SharedChange, SharedLog } from "../../../../pkg/storage/replicated/shared-log.ts"
 import { Keyspace } from "./keyspace.ts"
-import type { Links } from "./links.ts"
+import type { Links } from "../servers/links.ts"
 import { Member, type Group } from "./member.ts"
 import type { LogItem } from "./messages.ts"
 import { MemberLog } from "./member-log.ts"
-import { TruthLog } from "./truth-log.ts"
 
 export interface ConsensusOptions {
   readonly clock: Clock
@@ -14,6 +13,8 @@ export interface ConsensusOptions {
   readonly links: Links
   /** The machines with a member each. */
   readonly names: readonly string[]
+  /** Told of changes at the instant at which the first member knows that all have agreed on them. */
+  readonly agreed: (changes: readonly SharedChange[]) => void
 }
 
 /**
@@ -23,13 +24,14 @@ export interface ConsensusOptions {
 export class Consensus {
   readonly members: ReadonlyMap<string, Member>
   /** What has been agreed, as somebody knows who sees all members at once. */
-  readonly truth = new Keyspace()
+  readonly #truth = new Keyspace()
+  readonly #agreed: ConsensusOptions["agreed"]
   readonly #group: Group
   readonly #items: LogItem[] = []
-  readonly #observers = new Set<() => void>()
   readonly #offLinks: () => void
 
-  constructor({ clock, random, links, names }: ConsensusOptions) {
+  constructor({ clock, random, links, names, agreed }: ConsensusOptions) {
+    this.#agreed = agreed
     let ids = 0
     this.#group = {
       clock,
@@ -37,7 +39,7 @@ export class Consensus {
       links,
       names,
       nextId: () => ids++,
-      send: (from, to, message) => void links.send(from, to, () => this.members.get(to)?.receive(from, message)),
+      send: (from, to, message) => links.send(from, to, () => this.members.get(to)?.receive(from, message)),
       unsettled: () => links.disturbed || this.#disagree(),
       committed: (index, item) => this.#committed(index, item),
     }
@@ -57,11 +59,6 @@ export class Consensus {
   /** Returns the log as the programs on the machine of this member see it. */
   logOf(name: string): SharedLog {
     return new MemberLog(this.members.get(name)!, this.#group)
-  }
-
-  /** Returns the log as somebody sees it to whom no message is late. It cannot be written. */
-  truthLog(): SharedLog {
-    return new TruthLog(this.truth, this.#observers)
   }
 
   crash(name: string): void {
@@ -95,8 +92,10 @@ export class Consensus {
     const known = this.#items[index]
     if (known === undefined) {
       this.#items[index] = item
-      if (item.proposal !== undefined) this.truth.apply(item.proposal)
-      for (const observer of this.#observers) observer()
+      if (item.proposal === undefined) return
+      const before = this.#truth.revision
+      this.#truth.apply(item.proposal)
+      this.#agreed(this.#truth.changesAfter(before))
     } else if (known !== item) throw new Error(`two members have committed different items at ${index}`)
   }
 }

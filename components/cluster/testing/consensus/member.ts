@@ -7,7 +7,7 @@
 import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 import { Keyspace, type Proposal } from "./keyspace.ts"
-import type { Links } from "./links.ts"
+import type { Links } from "../servers/links.ts"
 import type { LogItem, Message } from "./messages.ts"
 import { Requests } from "./requests.ts"
 

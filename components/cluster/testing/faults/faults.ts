@@ -5,16 +5,15 @@ import { at, callerOf, TestClusterError } from "../caller.ts"
 import { milliseconds, type Duration } from "../time/duration.ts"
 import type { Driver } from "../time/driver.ts"
 import { checkMatch, checkRule } from "./known-requests.ts"
-import { HeldPart, type Restartable } from "./held-part.ts"
+import { HeldPart, type ComponentName, type Restartable } from "./held-part.ts"
 import type { SimulatedNode } from "../nodes/node.ts"
+import type { Servers } from "../servers/servers.ts"
 import type { RequestMatch, RequestRule, RequestRules } from "./request-rules.ts"
 
 /** A fault that lasts until `end` is called, or the block of its `await using` is left. */
 export interface Fault extends AsyncDisposable {
   end(): Promise<void>
 }
-
-export type ComponentName = "apiserver" | "scheduler" | "controller-manager"
 
 export interface FaultsContext {
   readonly nodes: ReadonlyMap<string, SimulatedNode>
@@ -23,6 +22,8 @@ export interface FaultsContext {
   readonly components: Readonly<Record<ComponentName, Restartable>>
   readonly signal: AbortSignal
   forgetHistory(): void
+  /** The servers, if there are several. */
+  readonly servers: Servers | undefined
   /** Returns the kinds that are served now. */
   kinds(): readonly Resource[]
   /** @throws TestClusterError when the cluster has ended */
@@ -32,6 +33,12 @@ export interface FaultsContext {
 export const noSuchNode = (name: string, nodes: ReadonlyMap<string, SimulatedNode>): TestClusterError =>
   new TestClusterError(
     `There is no node ${JSON.stringify(name)}: the simulated nodes are ${[...nodes.keys()].join(", ") || "none"}`,
+  )
+
+export const noSuchServer = (name: string, names: readonly string[]): TestClusterError =>
+  new TestClusterError(
+    `There is no server ${JSON.stringify(name)}: the servers are ` +
+      `${names.join(", ") || "none of their own; start the cluster with `servers`"}`,
   )
 
 /**
@@ -77,23 +84,101 @@ export class Faults {
   /** Node and API server cannot reach each other; the pods keep running. */
   async nodePartitioned(name: string): Promise<Fault> {
     const node = this.#node(name)
-    const user = `system:node:${name}`
-    const error = new ApiError(
-      "ServiceUnavailable",
-      `dial tcp: no route to host: node ${JSON.stringify(name)} is partitioned`,
-    )
+    const { servers } = this.#context
     let heal: (() => void) | undefined
     return this.#begin(
       `node ${name} is partitioned`,
       () => {
-        heal = this.#context.rules.add({ user, error })
+        heal = servers?.links.isolate(name) ?? this.#withoutApi(name)
         node.cutOff()
-        this.#context.rules.dropWatches({ user })
       },
       () => {
         heal?.()
         node.rejoin()
       },
+    )
+  }
+
+  /** Makes all requests of a node fail, and ends its watches. */
+  #withoutApi(node: string): () => void {
+    const { rules } = this.#context
+    const user = `system:node:${node}`
+    const error = new ApiError(
+      "ServiceUnavailable",
+      `dial tcp: no route to host: node ${JSON.stringify(node)} is partitioned`,
+    )
+    const heal = rules.add({ user, error })
+    rules.dropWatches({ user })
+    return heal
+  }
+
+  /**
+   * The machine of a server is off, with its member of the log. At the end of the fault it boots with its old disk.
+   */
+  async serverLost(name: string): Promise<Fault> {
+    const { power, names } = this.#servers(name)
+    const part = power.get(name)
+    if (part === undefined) throw at(callerOf(), noSuchServer(name, names))
+    return this.#begin(
+      `server ${name} is lost`,
+      () => part.hold(),
+      () => part.release(),
+    )
+  }
+
+  /**
+   * Machines (servers and nodes) of different groups cannot reach each other. Machines of no group, and the test
+   * itself, reach all: `partitioned(["server-0", "node-0"], ["server-1", "server-2"])`.
+   */
+  async partitioned(...groups: readonly (readonly string[])[]): Promise<Fault> {
+    const { links } = this.#servers(...groups.flat())
+    const pairs = groups.flatMap((group, i) =>
+      groups.slice(i + 1).flatMap((other) => group.flatMap((a) => other.map((b) => [a, b] as const))),
+    )
+    let ends: readonly (() => void)[] = []
+    return this.#begin(
+      `the network is parted: ${groups.map((group) => group.join(", ")).join(" | ")}`,
+      () => (ends = pairs.map(([a, b]) => links.cut(a, b))),
+      () => ends.forEach((end) => end()),
+    )
+  }
+
+  /** What is sent between two machines takes this long; 1 ms unless a fault says otherwise. */
+  async latency(a: string, b: string, by: Duration): Promise<Fault> {
+    const { links } = this.#servers(a, b)
+    const ms = milliseconds(by)
+    let end: (() => void) | undefined
+    return this.#begin(
+      `messages between ${a} and ${b} take ${ms} ms`,
+      () => (end = links.delay(a, b, ms)),
+      () => end?.(),
+    )
+  }
+
+  /** This part of all messages between machines is lost, such as 0.1. */
+  async messagesLost(rate: number): Promise<Fault> {
+    const { links } = this.#servers()
+    if (!(rate > 0 && rate < 1))
+      throw at(
+        callerOf(),
+        new TestClusterError(`Cannot lose ${rate} of the messages: expected a number between 0 and 1`),
+      )
+    let end: (() => void) | undefined
+    return this.#begin(
+      `${rate} of the messages are lost`,
+      () => (end = links.lose(rate)),
+      () => end?.(),
+    )
+  }
+
+  /** The wall clock of a machine is ahead of that of the others, or behind for a negative duration. */
+  async clockSkewed(machine: string, by: Duration): Promise<Fault> {
+    const clock = this.#servers(machine).clockOf(machine)
+    const ms = typeof by === "number" ? Math.sign(by) * milliseconds(Math.abs(by)) : milliseconds(by)
+    return this.#begin(
+      `the clock of ${machine} is ahead by ${ms} ms`,
+      () => void (clock.aheadMs += ms),
+      () => void (clock.aheadMs -= ms),
     )
   }
 
@@ -201,6 +286,16 @@ export class Faults {
       () => (end = faults.runShort(of)),
       () => end?.(),
     )
+  }
+
+  /** Returns the servers. @throws TestClusterError when there are not several, or a machine is unknown */
+  #servers(...machines: readonly string[]): Servers {
+    this.#context.alive()
+    const { servers, nodes } = this.#context
+    const unknown = machines.find((name) => !nodes.has(name) && servers?.names.includes(name) !== true)
+    if (servers === undefined || unknown !== undefined)
+      throw at(callerOf(), noSuchServer(unknown ?? machines[0] ?? "server-0", servers?.names ?? []))
+    return servers
   }
 
   #node(name: string): SimulatedNode {

@@ -1,3 +1,5 @@
+export type ComponentName = "apiserver" | "scheduler" | "controller-manager"
+
 /** A part that can be stopped at once and started again. */
 export interface Restartable {
   crash(): Promise<void>

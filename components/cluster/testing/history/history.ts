@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { formatMicroTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
+import type { StorageEvent } from "../../../../pkg/storage/storage.ts"
 import { changesBetween, type FieldChange } from "./changes.ts"
 import { instant } from "../time/duration.ts"
 import { shortForm } from "./short-form.ts"
@@ -45,21 +46,23 @@ export interface HistoryFilter {
 export function historyOf(
   storage: MemoryStorage,
   { kind, namespace, name, type, author, since, after = 0 }: HistoryFilter = {},
+  authorOf: (event: StorageEvent) => string = ({ author }) => author,
 ): readonly HistoryEntry[] {
   const earliest = since === undefined ? -Infinity : instant(since)
-  return storage
-    .since(Math.max(after, storage.compactedRevision))
-    .flatMap(({ revision, type: did, time, author: by, stored: { object }, previous }) => {
-      const { metadata } = object
-      const wanted =
-        (kind === undefined || object.kind === kind) &&
-        (namespace === undefined || metadata.namespace === namespace) &&
-        (name === undefined || metadata.name === name) &&
-        (type === undefined || did === type) &&
-        (author === undefined || by === author) &&
-        time >= earliest
-      return wanted ? [new Entry(revision, did, time, by, object, previous?.object)] : []
-    })
+  return storage.since(Math.max(after, storage.compactedRevision)).flatMap((event) => {
+    const { revision, type: did, time, stored, previous } = event
+    const { object } = stored
+    const { metadata } = object
+    const by = authorOf(event)
+    const wanted =
+      (kind === undefined || object.kind === kind) &&
+      (namespace === undefined || metadata.namespace === namespace) &&
+      (name === undefined || metadata.name === name) &&
+      (type === undefined || did === type) &&
+      (author === undefined || by === author) &&
+      time >= earliest
+    return wanted ? [new Entry(revision, did, time, by, object, previous?.object)] : []
+  })
 }
 
 class Entry implements HistoryEntry {

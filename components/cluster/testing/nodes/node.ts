@@ -19,7 +19,8 @@ export interface SimulatedNodeOptions {
   /** Acts as the node's own user. */
   readonly context: Omit<ComponentContext, "informers">
   readonly informers: Informers
-  readonly pods: NodePods
+  /** Its pods, if `informers` has those of all nodes. */
+  readonly pods: NodePods | undefined
   readonly behaviours: ImageBehaviours
   readonly network: SimulatedNetwork
   readonly connectors: NodeConnectors
@@ -63,7 +64,7 @@ export class SimulatedNode {
   async start(): Promise<void> {
     const { addresses, context, informers, pods, connectors, signal } = this.#options
     const kubelet = simulatedKubelet(
-      { ...context, informers: informersOfNode(informers, pods) },
+      { ...context, informers: pods === undefined ? informers : informersOfNode(informers, pods) },
       {
         spec: this.spec,
         machine: this.runtime,
@@ -104,12 +105,12 @@ export class SimulatedNode {
   cutOff(): void {
     if (this.#cutOff++ > 0) return
     this.runtime.faults.partitioned = true
-    this.#options.pods.hold()
+    this.#options.pods?.hold()
   }
 
   rejoin(): void {
     if (--this.#cutOff > 0) return
     this.runtime.faults.partitioned = false
-    this.#options.pods.release()
+    this.#options.pods?.release()
   }
 }

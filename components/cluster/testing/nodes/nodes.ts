@@ -9,14 +9,14 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { BareNode } from "./bare-node.ts"
 import { TestClusterError } from "../caller.ts"
 import type { Driver } from "../time/driver.ts"
-import { SimulatedNode } from "./node.ts"
+import { SimulatedNode, type SimulatedNodeOptions } from "./node.ts"
 import { PodsOfNodes } from "./node-informers.ts"
-import { nodeUser } from "../../clients.ts"
+import { followingNode, nodeUser, type Clients } from "../../clients.ts"
 import { type NodeOptions, nodeSpec, type NodeSpec } from "../node-spec.ts"
-import type { Assembly } from "../assembly.ts"
+import type { ControlPlane } from "../control-plane.ts"
 
 export interface NodesOptions {
-  readonly assembly: Assembly
+  readonly assembly: ControlPlane
   readonly clock: Clock
   readonly driver: Driver
   readonly images: ImageBehaviours
@@ -34,6 +34,7 @@ export class Nodes {
   readonly simulated = new Map<string, SimulatedNode>()
   readonly #bare = new Map<string, BareNode>()
   readonly #options: NodesOptions
+  readonly #informers: Informers[] = []
   #shared: { readonly informers: Informers; readonly pods: PodsOfNodes } | undefined
 
   constructor(options: NodesOptions) {
@@ -66,25 +67,23 @@ export class Nodes {
   /** Adds a node. Returns a function that starts it. */
   add(spec: NodeSpec): () => Promise<void> {
     const { assembly, clock, images, kubelets, client, signal } = this.#options
-    const { clients, connectors } = assembly.cluster
     if (!kubelets) {
       const bare = new BareNode({ spec, client, clock })
       this.#bare.set(spec.name, bare)
       return () => bare.start()
     }
-    this.#shared ??= this.#share()
-    const { informers, pods } = this.#shared
+    const clients = assembly.clientsOn(spec.name)
+    const nodeClient = clients.clientFor(nodeUser(spec.name))
     const node = new SimulatedNode({
       spec,
       index: this.simulated.size,
       addresses: assembly.addresses,
-      informers,
-      pods: pods.of(spec.name),
+      ...this.#informersOf(spec.name, clients, nodeClient),
       behaviours: images,
       network: this.network,
-      connectors,
+      connectors: assembly.connectors,
       signal,
-      context: { ...assembly.tools, client: clients.clientFor(nodeUser(spec.name)) },
+      context: { ...assembly.toolsOn(spec.name), client: nodeClient },
     })
     this.simulated.set(spec.name, node)
     return () => node.start()
@@ -108,13 +107,23 @@ export class Nodes {
 
   /** Closes the watch of all nodes, after the components that the kubelets used have stopped. */
   close(): void {
-    this.#shared?.informers.stop()
+    for (const informers of this.#informers) informers.stop()
   }
 
-  #share() {
-    const { clients } = this.#options.assembly.cluster
-    const context = clients.contextOf(this.#options.client)
-    const { informers } = context
+  /** Returns what a node's kubelet follows: its own objects, or those that all nodes follow together. */
+  #informersOf(name: string, clients: Clients, client: Client): Pick<SimulatedNodeOptions, "informers" | "pods"> {
+    if (this.#options.assembly.overNetwork)
+      return { informers: this.#follow(clients.contextOf(client, followingNode(name)).informers), pods: undefined }
+    if (this.#shared === undefined) {
+      const informers = this.#follow(clients.contextOf(this.#options.client).informers)
+      this.#shared = { informers, pods: new PodsOfNodes(informers) }
+    }
+    const { informers, pods } = this.#shared
+    return { informers, pods: pods.of(name) }
+  }
+
+  #follow(informers: Informers): Informers {
+    this.#informers.push(informers)
     // The kubelet creates a deleted Node again at its next heartbeats, so these must not be skipped by the clock.
     const missing = new Map<string, () => void>()
     // The same informer provides the pod ranges of the Nodes.
@@ -127,6 +136,6 @@ export class Nodes {
         if (this.simulated.has(name)) missing.set(name, this.#options.driver.beExact())
       },
     })
-    return { informers, pods: new PodsOfNodes(informers) }
+    return informers
   }
 }

@@ -34,7 +34,7 @@ export function readLogs(
   options: LogsOptions,
 ): Promise<string> {
   const { nodeName = "" } = pod.spec
-  const reading = read(pod, options, assembly.cluster.connectors.get(nodeName), clock)
+  const reading = read(pod, options, assembly.connectors.get(nodeName), clock)
   return driver.ended(() => `logs waits for the kubelet of ${nodeName}`, reading)
 }
 

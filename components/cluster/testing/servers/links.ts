@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../pkg/clock/clock.ts"
+import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
 
 /** How long a message takes between two machines, and between two programs of one machine, in milliseconds. */
@@ -18,6 +18,9 @@ export class Links {
   readonly #cuts = new Map<string, number>()
   /** Latencies that were set, in milliseconds, by pair. */
   readonly #latencies = new Map<string, number>()
+  /** How many faults keep a machine from all others, by its name. */
+  readonly #down = new Map<string, number>()
+  readonly #underWay = new Set<Timer>()
   readonly #listeners = new Set<() => void>()
   #lossRate = 0
 
@@ -28,24 +31,23 @@ export class Links {
 
   /** Whether messages between some machines are lost. */
   get disturbed(): boolean {
-    return this.#cuts.size > 0 || this.#lossRate > 0
+    return this.#cuts.size > 0 || this.#down.size > 0 || this.#lossRate > 0
   }
 
   isOpen(a: string, b: string): boolean {
-    return !this.#cuts.has(pair(a, b))
+    return !this.#cuts.has(pair(a, b)) && !this.#down.has(a) && !this.#down.has(b)
   }
 
-  /** Calls `deliver` after the latency, unless the message is lost. Returns a function that drops the message. */
-  send(from: string, to: string, deliver: () => void): () => void {
+  /** Calls `deliver` after the latency, unless the message is lost. */
+  send(from: string, to: string, deliver: () => void): void {
     const isLost = this.#lossRate > 0 && from !== to && this.#random.next() < this.#lossRate
-    if (isLost || !this.isOpen(from, to)) return () => undefined
-    const timer = this.#clock.setTimeout(
-      () => {
-        if (this.isOpen(from, to)) deliver()
-      },
-      this.latency(from, to),
-    )
-    return () => timer.cancel()
+    if (isLost || !this.isOpen(from, to)) return
+    const arrive = () => {
+      this.#underWay.delete(timer)
+      if (this.isOpen(from, to)) deliver()
+    }
+    const timer = this.#clock.setTimeout(arrive, this.latency(from, to))
+    this.#underWay.add(timer)
   }
 
   /** Returns how long one message takes, in milliseconds; drawn anew at each call. */
@@ -56,15 +58,12 @@ export class Links {
 
   /** Keeps two machines apart until the returned function is called. */
   cut(a: string, b: string): () => void {
-    const key = pair(a, b)
-    this.#cuts.set(key, (this.#cuts.get(key) ?? 0) + 1)
-    this.#changed()
-    return () => {
-      const left = this.#cuts.get(key)! - 1
-      if (left === 0) this.#cuts.delete(key)
-      else this.#cuts.set(key, left)
-      this.#changed()
-    }
+    return this.#hold(this.#cuts, pair(a, b))
+  }
+
+  /** Keeps a machine from all others, and its programs from each other, until the returned function is called. */
+  isolate(machine: string): () => void {
+    return this.#hold(this.#down, machine)
   }
 
   /** Sets the latency between two machines, in milliseconds, until the returned function is called. */
@@ -94,6 +93,24 @@ export class Links {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  /** Drops what is under way. */
+  close(): void {
+    for (const timer of this.#underWay) timer.cancel()
+    this.#underWay.clear()
+    this.#listeners.clear()
+  }
+
+  #hold(counts: Map<string, number>, key: string): () => void {
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+    this.#changed()
+    return () => {
+      const left = counts.get(key)! - 1
+      if (left === 0) counts.delete(key)
+      else counts.set(key, left)
+      this.#changed()
+    }
   }
 
   #changed(): void {

@@ -1,0 +1,86 @@
+import { expect, test } from "bun:test"
+import { ConfigMap, Lease, Pod, startCluster, type Cluster } from "../testing.ts"
+
+const web = (replicas: number) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web" },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: "web" } },
+    template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main", image: "web" }] } },
+  },
+})
+
+const running = (cluster: Cluster, count: number) =>
+  cluster.eventually(Pod, { labels: "app=web", phase: "Running" }, (pods) => pods.length === count)
+
+const holderOf = async (cluster: Cluster, name: string) =>
+  (await cluster.get(Lease, { name, namespace: "kube-system" })).spec.holderIdentity ?? ""
+
+test("a read through one server finds at once what was written through another", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
+  expect(cluster.servers).toEqual(["server-0", "server-1", "server-2"])
+  // when
+  await cluster.through("server-0").create(ConfigMap, { metadata: { name: "a" }, data: { from: "0" } })
+  // then
+  expect((await cluster.through("server-2").get(ConfigMap, "a")).data).toEqual({ from: "0" })
+})
+
+test("controllers and scheduler go on within ten seconds of the loss of the server that ran them", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, nodes: 2, seed: 1 })
+  await cluster.apply(web(2))
+  await running(cluster, 2)
+  const leader = await holderOf(cluster, "kube-controller-manager")
+  // when
+  await using lost = await cluster.faults.serverLost(leader)
+  await cluster.apply(web(4))
+  const from = cluster.now.getTime()
+  await running(cluster, 4)
+  // then
+  expect(cluster.now.getTime() - from).toBeLessThan(10_000)
+  expect(await holderOf(cluster, "kube-controller-manager")).not.toBe(leader)
+  await lost.end()
+  await cluster.advance("1m")
+})
+
+test("a server without a majority refuses writes, and catches up when the network is whole again", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, nodes: 3, seed: 1 })
+  await using parted = await cluster.faults.partitioned(
+    ["server-0", "node-0"],
+    ["server-1", "server-2", "node-1", "node-2"],
+  )
+  // when
+  const refused = await cluster
+    .through("server-0")
+    .create(ConfigMap, { metadata: { name: "a" } })
+    .catch((err: unknown) => err)
+  await cluster.advance("5s")
+  await cluster.through("server-1").create(ConfigMap, { metadata: { name: "b" } })
+  // then
+  expect(String(refused)).toContain("store")
+  await parted.end()
+  await cluster.advance("10s")
+  expect((await cluster.through("server-0").get(ConfigMap, "b")).metadata.name).toBe("b")
+})
+
+test("the same seed repeats the history of several servers", async () => {
+  const run = async () => {
+    await using cluster = await startCluster({ servers: 3, nodes: 2, seed: 7 })
+    await cluster.apply(web(3))
+    await using parted = await cluster.faults.partitioned(["server-0"], ["server-1", "server-2"])
+    await cluster.advance("1m")
+    await parted.end()
+    await cluster.advance("1m")
+    return cluster
+      .history()
+      .map((entry) => JSON.stringify(entry))
+      .join("\n")
+  }
+  const first = await run()
+  expect(first.length).toBeGreaterThan(10_000)
+  expect((await run()) === first).toBe(true)
+})

@@ -1,0 +1,125 @@
+import type { Transport } from "../../../../pkg/client/client.ts"
+import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
+import { ReplicatedStorage } from "../../../../pkg/storage/replicated/replicated.ts"
+import { StorageError, type Storage, type StorageEvent } from "../../../../pkg/storage/storage.ts"
+import { parseStored } from "../../../apiserver/parse-stored.ts"
+import type { UserInfo } from "../../../apiserver/request.ts"
+import type { Assembly } from "../assembly.ts"
+import type { Consensus } from "../consensus/consensus.ts"
+import type { Links } from "./links.ts"
+
+/** The pause before a server is started again that could not start. Source: RestartSec of k3s's systemd unit, shortened. */
+const RESTART_MS = 1000
+
+export interface SimulatedServerOptions {
+  /** The name of the machine. */
+  readonly name: string
+  readonly clock: Clock
+  readonly links: Links
+  readonly consensus: Consensus
+  readonly frozen: boolean
+  /** Aborts when the cluster ends. */
+  readonly signal: AbortSignal
+  /** Makes the programs of the server, which have no memory of before. */
+  readonly assembly: (name: string, storage: Storage) => Assembly
+  /** Is told what the server has seen in the log. */
+  readonly seen: (events: readonly StorageEvent[]) => void
+}
+
+/** A machine in memory that runs a server and a member of the log. */
+export class SimulatedServer {
+  readonly name: string
+  readonly #options: SimulatedServerOptions
+  #assembly: Assembly | undefined
+  #storage: Storage | undefined
+  /** What the programs before the last crash have left. */
+  readonly #past: Assembly[] = []
+  #running = false
+  #turnOn: (() => void) | undefined
+
+  constructor(options: SimulatedServerOptions) {
+    this.name = options.name
+    this.#options = options
+  }
+
+  /** Whether its API server runs. */
+  get running(): boolean {
+    return this.#running
+  }
+  /** The programs of the server; undefined before its first start. */
+  get assembly(): Assembly | undefined {
+    return this.#assembly
+  }
+  /** Its store while it runs. */
+  get storage(): Storage | undefined {
+    return this.#storage
+  }
+  get openWatches(): readonly string[] {
+    return this.#assemblies.flatMap(({ openWatches }) => openWatches.map((watch) => `${this.name}: ${watch}`))
+  }
+  get failures(): readonly unknown[] {
+    return this.#assemblies.flatMap(({ failures }) => failures)
+  }
+
+  /** Returns the way into the server for a user; undefined while it does not run. */
+  transportFor(user: UserInfo): Transport | undefined {
+    return this.#running ? this.#assembly?.apiServer.transportFor(user) : undefined
+  }
+
+  /** Starts the API server. */
+  async startApi(): Promise<void> {
+    const { name, assembly, seen } = this.#options
+    const storage = await this.#openStorage()
+    this.#storage = storage
+    storage.subscribe(seen)
+    if (this.#assembly !== undefined) this.#past.push(this.#assembly)
+    this.#assembly = assembly(name, storage)
+    await this.#assembly.components.apiserver.start()
+    this.#running = true
+  }
+
+  async stopApi(): Promise<void> {
+    this.#running = false
+    await this.#assembly?.components.apiserver.crash()
+    this.#storage?.close()
+    this.#storage = undefined
+  }
+
+  /** Turns the machine off. What was sent to it or by it is lost. */
+  async powerOff(): Promise<void> {
+    const { name, links, consensus } = this.#options
+    this.#turnOn = links.isolate(name)
+    consensus.crash(name)
+    this.#running = false
+    await this.#assembly?.components.scheduler.crash()
+    await this.#assembly?.components["controller-manager"].crash()
+    await this.stopApi()
+  }
+
+  /** Turns the machine on, and starts its programs. */
+  async powerOn(): Promise<void> {
+    const { name, consensus } = this.#options
+    this.#turnOn?.()
+    consensus.restart(name)
+    await this.startApi()
+    await this.#assembly?.components["controller-manager"].start()
+    await this.#assembly?.components.scheduler.start()
+  }
+
+  /** Opens the store as soon as the log can be read: the machine's supervisor starts a server again that could not. */
+  async #openStorage(): Promise<Storage> {
+    const { name, clock, consensus, frozen, signal } = this.#options
+    for (;;) {
+      try {
+        return await ReplicatedStorage.open({ log: consensus.logOf(name), clock, frozen, parse: parseStored })
+      } catch (err) {
+        if (!(err instanceof StorageError && err.code === "unavailable")) throw err
+        await sleep(clock, RESTART_MS, signal)
+      }
+    }
+  }
+
+  get #assemblies(): readonly Assembly[] {
+    return this.#assembly === undefined ? this.#past : [...this.#past, this.#assembly]
+  }
+}

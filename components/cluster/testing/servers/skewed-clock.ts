@@ -1,0 +1,17 @@
+import type { Clock, Timer, TimerKind } from "../../../../pkg/clock/clock.ts"
+
+/** The clock of one machine, whose wall clock may differ from that of the others. Delays take as long as everywhere. */
+export class SkewedClock implements Clock {
+  readonly #clock: Clock
+  /** By how many milliseconds the wall clock is ahead. */
+  aheadMs = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now = (): number => this.#clock.now() + this.aheadMs
+  monotonic = (): number => this.#clock.monotonic()
+  setTimeout = (run: () => void, ms: number, kind?: TimerKind): Timer => this.#clock.setTimeout(run, ms, kind)
+  afterTurn = (run: () => void): void => this.#clock.afterTurn(run)
+}
