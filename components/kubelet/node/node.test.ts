@@ -24,6 +24,29 @@ test("the node's status shows images that were imported without a pull", async (
   expect(await names()).toContain("k3ts.local/web:1")
 })
 
+test("a node that starts before its network is ready soon after the network is there", async () => {
+  // given a kubelet whose runtime has no network yet
+  await using node = await simulatedKubelet({})
+  const { status: whole } = node.runtime.containers
+  let isReady = false
+  Object.assign(node.runtime.containers, {
+    async status() {
+      const all = await whole.call(node.runtime.containers)
+      const conditions = all.status!.conditions.map((one) => ({ ...one, status: isReady }))
+      return { ...all, status: { ...all.status!, conditions } }
+    },
+  })
+  await node.restart()
+  const ready = async () =>
+    (await node.cluster.get(Node, "node-0")).status.conditions?.find(({ type }) => type === "Ready")?.status
+  expect(await ready()).toBe("False")
+  // when
+  isReady = true
+  await node.cluster.advance(150)
+  // then
+  expect(await ready()).toBe("True")
+})
+
 test("the addresses of a node of both families are reported as they are, whatever was there before", async () => {
   // given
   await using cluster = await startCluster({ nodes: [], components: { scheduler: false, controllers: false } })

@@ -24,6 +24,9 @@ const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 7000
 /** Delay before another attempt to write the status. */
 const RETRY_MS = 1000
+/** How long after its start a node looks more often whether it is ready, and how often. Source: nodeReadyGracePeriod. */
+const STARTING_MS = 120_000
+const NOT_READY_MS = 100
 
 /**
  * Creates the Node of this machine when it is missing, and keeps its status up to date. Source:
@@ -44,6 +47,8 @@ export class NodeReporter {
   readonly #runner: SyncRunner
   #timer: Timer | undefined
   #measureTimer: Timer | undefined
+  #readyTimer: Timer | undefined
+  #startedAt = 0
   #reported = -Infinity
 
   /** `onMeasured` is called after each measurement of the node. */
@@ -93,6 +98,7 @@ export class NodeReporter {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, log, events, config } = this.#context
     const ending = AbortSignal.any([signal, this.#stopping.signal])
+    this.#startedAt = clock.now()
     let waitMs = FIRST_RETRY_MS
     for (let wanted = this.#initial; ; wanted = undefined) {
       try {
@@ -117,6 +123,7 @@ export class NodeReporter {
     this.#stopping.abort(new Error("the kubelet is being stopped"))
     this.#timer?.cancel()
     this.#measureTimer?.cancel()
+    this.#readyTimer?.cancel()
     await this.#runner.stop()
   }
 
@@ -210,6 +217,7 @@ export class NodeReporter {
     const before = known.status
     const status = await readNodeStatus(this.#context, before, this.#pressure)
     const now = clock.now()
+    this.#lookAgainUntilReady(status, now)
     const same = deepEqual(comparable(before), comparable({ ...before, ...status }))
     if (now - this.#reported < REPORT_MS && same) {
       this.#node = known
@@ -226,6 +234,17 @@ export class NodeReporter {
     if (this.#stopping.signal.aborted) return
     this.#timer?.cancel()
     this.#timer = clock.setTimeout(() => this.wake(), REPORT_MS, "upkeep")
+  }
+
+  /**
+   * A node that has just started is not ready until the network's configuration has come, of which nobody tells the
+   * kubelet. Source: kubelet.go fastStatusUpdateOnce.
+   */
+  #lookAgainUntilReady({ conditions = [] }: Partial<NodeStatus>, now: number): void {
+    this.#readyTimer?.cancel()
+    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True")
+    if (isReady || this.#stopping.signal.aborted || now - this.#startedAt >= STARTING_MS) return
+    this.#readyTimer = this.#context.clock.setTimeout(() => this.wake(), NOT_READY_MS, "upkeep")
   }
 
   #tellChanges(before: Pick<NodeStatus, "conditions">, { conditions = [] }: Partial<NodeStatus>): void {
