@@ -1,5 +1,7 @@
-import { Client, credentials, Metadata, type ChannelCredentials, type ChannelOptions } from "@grpc/grpc-js"
+import { Client, credentials, Metadata, type ChannelOptions } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
+import { isIP } from "node:net"
+import { checkServerIdentity, type PeerCertificate } from "node:tls"
 import type { Clock } from "../clock/clock.ts"
 import { GRPC_CODES, type GrpcCode } from "../grpc/codes.ts"
 import type { Rpc } from "../grpc/rpc.ts"
@@ -64,10 +66,7 @@ export class EtcdConnection {
 
   constructor({ endpoints, tls = {}, clock }: EtcdOptions) {
     this.#clock = clock
-    this.#clients = endpoints.map((endpoint) => {
-      const { protocol, host } = new URL(endpoint)
-      return new Client(host, protocol === "https:" ? secured(tls) : credentials.createInsecure(), CHANNEL)
-    })
+    this.#clients = endpoints.map((endpoint) => clientOf(new URL(endpoint), tls))
   }
 
   /** Calls one member. @throws EtcdError */
@@ -159,8 +158,19 @@ const MAY_WORK_ELSEWHERE: ReadonlySet<GrpcCode> = new Set<GrpcCode>(["Unavailabl
 const NEEDS_LEADER = new Metadata()
 NEEDS_LEADER.set("hasleader", "true")
 
-const secured = ({ caPem, certPem, keyPem }: EtcdTls): ChannelCredentials =>
-  credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem))
+function clientOf({ protocol, host, hostname }: URL, { caPem, certPem, keyPem }: EtcdTls): Client {
+  if (protocol === "http:") return new Client(host, credentials.createInsecure(), CHANNEL)
+  const address = hostname.replace(/^\[|\]$/g, "")
+  if (isIP(address) === 0)
+    return new Client(host, credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem)), CHANNEL)
+  // grpc-js sends the host as the server's name, which TLS refuses for an address. So another name is sent, and the
+  // certificate is held against the address.
+  const verify = {
+    checkServerIdentity: (_: string, certificate: PeerCertificate) => checkServerIdentity(address, certificate),
+  }
+  const secured = credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem), verify)
+  return new Client(host, secured, { ...CHANNEL, "grpc.ssl_target_name_override": "etcd" })
+}
 
 const bufferOf = (pem: string | undefined): Buffer | null => (pem === undefined ? null : Buffer.from(pem))
 

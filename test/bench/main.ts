@@ -4,6 +4,7 @@ import { admission } from "./admission.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { customResources } from "./custom-resources.ts"
+import { datastore } from "./datastore.ts"
 import { dns } from "./dns.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { ingress } from "./ingress.ts"
@@ -37,6 +38,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   dns,
   services,
   snapshot,
+  datastore,
   ...[soak(minutes), largest].filter(({ name }) => asked.includes(name)),
 ]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))

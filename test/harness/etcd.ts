@@ -2,6 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { freePort } from "./server.ts"
@@ -11,7 +12,7 @@ export const hasEtcd = ["etcd", "etcdctl"].every((program) => spawnSync(program,
 if (!hasEtcd) console.error("Tests with a real etcd are skipped: etcd or etcdctl is missing; run hack/setup.sh --test")
 
 export interface TestEtcd extends AsyncDisposable {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`, or with https */
   readonly endpoint: string
   /** Ends the process, by SIGKILL unless given. Its data stay. */
   kill(signal?: NodeJS.Signals): Promise<void>
@@ -25,22 +26,55 @@ export interface TestEtcd extends AsyncDisposable {
 
 /** @param flags more flags of etcd */
 export async function startEtcd(...flags: readonly string[]): Promise<TestEtcd> {
+  const peer = `http://127.0.0.1:${await freePort()}`
+  return startMember("default", peer, `default=${peer}`, flags)
+}
+
+/** Starts an etcd of three members. */
+export async function startEtcdMembers(): Promise<readonly [TestEtcd, TestEtcd, TestEtcd]> {
+  const peers = [await freePort(), await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`)
+  const cluster = peers.map((peer, i) => `m${i}=${peer}`).join(",")
+  const [a, b, c] = await Promise.all(peers.map((peer, i) => startMember(`m${i}`, peer, cluster, [])))
+  return [a!, b!, c!]
+}
+
+/** Files in PEM of an etcd that speaks TLS and wants certificates of its clients. */
+export interface EtcdFiles {
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+}
+
+/** Starts an etcd that only clients with a certificate may use. */
+export async function startSecuredEtcd({ ca, cert, key }: EtcdFiles): Promise<TestEtcd> {
+  const peer = `http://127.0.0.1:${await freePort()}`
+  const flags = ["--client-cert-auth", "--trusted-ca-file", ca, "--cert-file", cert, "--key-file", key]
+  return startMember("default", peer, `default=${peer}`, flags, "https")
+}
+
+async function startMember(
+  name: string,
+  peer: string,
+  cluster: string,
+  flags: readonly string[],
+  scheme = "http",
+): Promise<TestEtcd> {
   const dir = mkdtempSync(join(tmpdir(), "k3ts-etcd-"))
-  const [client, peer] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`]
+  const client = `${scheme}://127.0.0.1:${await freePort()}`
   let child: ChildProcess
   const start = async () => {
     const own = spawn(
       "etcd",
       [
-        ...["--data-dir", dir, "--log-level", "error"],
+        ...["--name", name, "--data-dir", dir, "--log-level", "error"],
         ...["--listen-client-urls", client, "--advertise-client-urls", client],
-        ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `default=${peer}`],
+        ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster],
         ...flags,
       ],
       { stdio: "ignore" },
     )
     child = own
-    await healthy(client, own)
+    await listening(client, own)
   }
   const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -67,13 +101,22 @@ export async function startEtcd(...flags: readonly string[]): Promise<TestEtcd> 
   }
 }
 
-/** Asks until etcd answers: nothing tells when it does. */
-async function healthy(endpoint: string, child: ChildProcess): Promise<void> {
+/** Asks until etcd answers: nothing tells when it does. One that wants certificates breaks the connection. */
+async function listening(endpoint: string, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     if (child.exitCode !== null) break
-    const answer = await fetch(`${endpoint}/health`).catch(() => undefined)
-    if (answer?.ok === true) return
+    if (endpoint.startsWith("https:") ? await accepts(Number(new URL(endpoint).port)) : await isHealthy(endpoint))
+      return
     await Bun.sleep(25)
   }
   throw new Error("etcd did not start")
 }
+
+const isHealthy = async (endpoint: string): Promise<boolean> =>
+  (await fetch(`${endpoint}/health`).catch(() => undefined))?.ok === true
+
+const accepts = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1")
+    socket.once("connect", () => (socket.destroy(), resolve(true))).once("error", () => resolve(false))
+  })

@@ -15,8 +15,11 @@ const MOST_IN_BATCH = MOST_WRITES / 2
 const MOST_BYTES = 1024 * 1024
 /** Transactions under way. While all are, commits gather for the next one. */
 const MOST_UNDER_WAY = 4
-/** After this time the outcome of a transaction counts as unknown. */
-const TIMEOUT_MS = 5000
+/**
+ * After this time the outcome of a transaction counts as unknown. etcd itself waits for seven seconds; but what was
+ * sent to a leader that has died is lost, and after two seconds there is another leader.
+ */
+const TIMEOUT_MS = 3000
 
 interface Waiting {
   readonly writes: readonly SharedWrite[]

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { hasEtcd, startEtcd, type TestEtcd } from "../../../../test/harness/etcd.ts"
+import { hasEtcd, startEtcd, startEtcdMembers, type TestEtcd } from "../../../../test/harness/etcd.ts"
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { realClock } from "../../../clock/real.ts"
 import { StorageError, type Storage, type StorageError as Problem } from "../../storage.ts"
@@ -9,10 +9,10 @@ import { EtcdLog } from "./etcd-log.ts"
 let etcd: TestEtcd
 const problems: (Problem | undefined)[] = []
 
-const open = () =>
+const open = (endpoints: readonly string[] = [etcd.endpoint]) =>
   ReplicatedStorage.open({
     clock: realClock,
-    log: new EtcdLog({ endpoints: [etcd.endpoint], clock: realClock }),
+    log: new EtcdLog({ endpoints, clock: realClock }),
     parse: (_, json) => JSON.parse(json) as KubeObject,
     onProblem: (problem) => void problems.push(problem),
   })
@@ -32,6 +32,12 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
 /** Resolves when the store has a problem of this code, or none. */
 async function hasProblem(store: Storage, code: string | undefined): Promise<void> {
   while (store.problem?.code !== code) await Bun.sleep(20)
+}
+
+function isLeader(member: TestEtcd): boolean {
+  const text = member.ctl("endpoint", "status", "--write-out=json")
+  const [{ Status }] = JSON.parse(text) as [{ Status: { leader: number; header: { member_id: number } } }]
+  return Status.leader === Status.header.member_id
 }
 
 describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
@@ -117,3 +123,43 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     store.close()
   }, 20_000)
 })
+
+test.skipIf(!hasEtcd)(
+  "servers write on when etcd's leader dies, and again when a majority is back after it was lost",
+  async () => {
+    // given three members, of which a server begins with the first
+    const members = await startEtcdMembers()
+    const store = await open(members.map(({ endpoint }) => endpoint))
+    const other = await open(members.map(({ endpoint }) => endpoint).toReversed())
+    const acknowledged: string[] = []
+    const writeSome = async (round: string) => {
+      for (let i = 0; i < 20; i++) {
+        const key = `/registry/round/${round}-${i}`
+        // A client tries again, as after any 503 or 504.
+        for (let code = ""; code !== "ok" && code !== "exists";) code = await codeOf(put(store, key, i, 0))
+        acknowledged.push(key)
+      }
+    }
+    // when the leader dies and comes back
+    const leader = members.find(isLeader)!
+    await leader.kill()
+    await writeSome("without the leader")
+    await leader.restart()
+    // and then two of them
+    await Promise.all([members[0].kill(), members[1].kill()])
+    const failed = await codeOf(put(store, "/registry/round/minority", 1, 0))
+    await Promise.all([members[0].restart(), members[1].restart()])
+    await hasProblem(store, undefined)
+    await hasProblem(other, undefined)
+    // then nothing acknowledged is lost, at either server
+    expect(["unavailable", "unknown"]).toContain(failed)
+    for (const each of [store, other]) {
+      await each.freshen()
+      const keys = each.list("/registry/round/").map(({ key }) => key)
+      expect(keys.filter((key) => !key.endsWith("minority"))).toEqual(acknowledged.toSorted())
+      each.close()
+    }
+    for (const member of members) await member[Symbol.asyncDispose]()
+  },
+  60_000,
+)

@@ -9,8 +9,11 @@ import { readFailure } from "./failures.ts"
 import { Keys } from "./keys.ts"
 import { endOf } from "./numbering.ts"
 
-/** Objects read at once when a server starts. */
-const PAGE = 1000
+/** Objects in the first page that a server reads at its start, and at most in one. */
+const FIRST_PAGE = 100
+const LONGEST_PAGE = 10_000
+/** How large the pages after the first one should be: etcd has no limit of their bytes. */
+const PAGE_BYTES = 4 * 1024 * 1024
 const PAGE_TIMEOUT_MS = 30_000
 /** How long one member may take to say how new the log is. After an election of a leader, etcd answers within this. */
 const LATEST_TIMEOUT_MS = 2000
@@ -49,9 +52,9 @@ export class EtcdLog implements SharedLog {
   async read(page: (entries: readonly SharedEntry[]) => void): Promise<number> {
     const { rangeEnd } = this.#keys.range
     let { key } = this.#keys.range
-    let revision = 0
+    let [revision, limit] = [0, FIRST_PAGE]
     for (;;) {
-      const request = { key, rangeEnd, limit: PAGE, revision }
+      const request = { key, rangeEnd, limit, revision }
       const { header, kvs, more } = await this.#etcd.ask(RPC.range, request, PAGE_TIMEOUT_MS).catch(failRead)
       revision ||= header?.revision ?? 0
       page(
@@ -63,6 +66,8 @@ export class EtcdLog implements SharedLog {
       const last = kvs.at(-1)
       if (!more || last === undefined) return endOf(revision)
       key = keyAfter(last.key)
+      const bytes = kvs.reduce((sum, { value }) => sum + value.length, 1)
+      limit = Math.max(1, Math.min(LONGEST_PAGE, Math.floor((kvs.length * PAGE_BYTES) / bytes)))
     }
   }
 
