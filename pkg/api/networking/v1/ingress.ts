@@ -26,7 +26,7 @@ import { TypedLocalObjectReference } from "../../core/v1/reference.ts"
  * pkg/apis/networking/validation.
  */
 
-/** The older way to name the class. */
+/** The older annotation with the name of the class. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 export const ServiceBackendPort = message(
@@ -204,7 +204,7 @@ function specFaults(spec: IngressSpec): readonly Cause[] {
   return causes
 }
 
-/** A new Ingress that names its class in both ways names the same. */
+/** A new Ingress with both the field and the annotation must have the same class in both. */
 function classFaults({ metadata, spec: { ingressClassName } }: Ingress): readonly Cause[] {
   const older = metadata.annotations?.[CLASS_ANNOTATION]
   return older === undefined || ingressClassName === undefined || older === ingressClassName
@@ -217,7 +217,7 @@ const hostFaults = (field: string, host: string): readonly Cause[] =>
 
 const PATH_TYPES: readonly string[] = ["Exact", "ImplementationSpecific", "Prefix"]
 
-/** Sequences that would leave a path or hide a slash. */
+/** Sequences that leave the folder of a path or hide a slash. */
 const BAD_SEQUENCES = ["//", "/./", "/../", "%2f", "%2F"]
 const BAD_ENDINGS = ["/..", "/."]
 

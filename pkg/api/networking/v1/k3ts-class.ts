@@ -1,10 +1,10 @@
 import type { Ingress } from "./ingress.ts"
 import { IngressClass } from "./ingressclass.ts"
 
-/** The name of the controller in this process, by which an IngressClass says that its Ingresses are for it. */
+/** The name of the controller in this process: it serves the Ingresses of classes with this `spec.controller`. */
 export const INGRESS_CONTROLLER = "k3ts.dev/ingress"
 
-/** The older way to name the class. */
+/** The older annotation with the name of the class. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 /** Whether the Ingress is to be served by this controller: whether it stays, and its class names this controller. */
@@ -20,7 +20,7 @@ export function isServedByK3ts(
   )
 }
 
-/** The class that Ingresses without one get. */
+/** Marks the default class, which Ingresses without a class get. */
 export const k3tsIngressClass: IngressClass = {
   apiVersion: IngressClass.apiVersion,
   kind: IngressClass.kind,

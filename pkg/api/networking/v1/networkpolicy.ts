@@ -103,7 +103,7 @@ export const NetworkPolicy = defineResource(
   fields,
 )
 
-/** Without a word on directions, incoming traffic is restricted, and outgoing where there are rules for it. */
+/** Without `policyTypes`, incoming traffic is restricted; outgoing traffic only if there are egress rules. */
 function withPolicyTypes(spec: NetworkPolicySpec): NetworkPolicySpec {
   if ((spec.policyTypes ?? []).length > 0) return spec
   return { ...spec, policyTypes: (spec.egress ?? []).length > 0 ? ["Ingress", "Egress"] : ["Ingress"] }
@@ -185,7 +185,7 @@ function blockFaults({ cidr, except = [] }: IPBlock, here: string): readonly Cau
   ]
 }
 
-/** A selector as kubectl shows it. Source: metav1.FormatLabelSelector. */
+/** Returns a selector as kubectl shows it. Source: metav1.FormatLabelSelector. */
 function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string | undefined {
   const words: Readonly<Record<string, string>> = { In: "in", NotIn: "notin" }
   const parts = [

@@ -51,7 +51,7 @@ export const ServiceCIDR = defineResource(
         ...old.flatMap((cidr, i) =>
           cidrs[i] === cidr ? [] : [invalidValue(at("spec.cidrs", i), cidrs[i], "field is immutable")],
         ),
-        // a second family may be added
+        // a range of the second family may be added
         ...(grows ? cidrFaults(spec) : []),
       ]
     },

@@ -12,7 +12,7 @@ const namesOf = (binding: Binding, kind: string): string =>
     .map(({ name, namespace }) => (kind === "ServiceAccount" ? `${namespace ?? ""}/${name}` : name))
     .join(", ")
 
-/** The columns of both kinds of bindings. */
+/** The columns of RoleBindings and ClusterRoleBindings. */
 export const bindingColumns: readonly Column<Binding>[] = [
   {
     name: "Role",

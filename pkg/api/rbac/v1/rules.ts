@@ -10,7 +10,7 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 
 /**
- * What roles and bindings are made of. Source: k8s.io/api rbac/v1/types.go, pkg/apis/rbac/v1/defaults.go,
+ * The fields of roles and bindings. Source: k8s.io/api rbac/v1/types.go, pkg/apis/rbac/v1/defaults.go,
  * pkg/apis/rbac/validation.
  */
 
@@ -43,7 +43,7 @@ export const Subject = message(
 )
 export interface Subject extends ObjectOf<typeof Subject> {}
 
-/** Users and groups are in the group of RBAC, service accounts in the core group. */
+/** Users and groups belong to the API group of RBAC, service accounts to the core group. */
 const withGroup = (subject: Subject): Subject =>
   subject.apiGroup === undefined && (subject.kind === "User" || subject.kind === "Group")
     ? { ...subject, apiGroup: RBAC_GROUP }
@@ -61,7 +61,7 @@ export const RoleRef = message(
 )
 export interface RoleRef extends ObjectOf<typeof RoleRef> {}
 
-/** Faults of rules. `namespaced` rules cannot be about paths. */
+/** Returns the faults of rules. Rules of a Role (`namespaced`) cannot name paths. */
 export const ruleFaults = (path: string, rules: readonly PolicyRule[], namespaced: boolean): readonly Cause[] =>
   rules.flatMap((rule, i) => {
     const here = at(path, i)
@@ -94,7 +94,7 @@ export const ruleFaults = (path: string, rules: readonly PolicyRule[], namespace
     return causes
   })
 
-/** Faults of a binding. A binding of a namespace may grant either kind of role. */
+/** Returns the faults of a binding. A RoleBinding may refer to a Role or a ClusterRole. */
 export const bindingFaults = (
   roleRef: RoleRef,
   subjects: readonly Subject[],
@@ -108,7 +108,7 @@ export const bindingFaults = (
   ...subjects.flatMap((subject, i) => subjectFaults(at("subjects", i), subject, kinds.length > 1)),
 ]
 
-/** What a binding grants is for life: whoever may change its subjects must not thereby change the role. */
+/** The role of a binding cannot change: a user who may change the subjects could grant another role otherwise. */
 export const roleRefChange = (roleRef: RoleRef, old: RoleRef): readonly Cause[] =>
   roleRef.apiGroup === old.apiGroup && roleRef.kind === old.kind && roleRef.name === old.name
     ? []

@@ -168,7 +168,10 @@ function networkFaults({ interfaceName = "", hardwareAddress = "", ips = [] }: N
   return found
 }
 
-/** An address with the length of its network, in canonical form. Source: IsValidInterfaceAddress. */
+/**
+ * Returns why a text is no address with a prefix length in canonical form; undefined when it is one. Source:
+ * IsValidInterfaceAddress.
+ */
 function interfaceAddressProblem(value: string): string | undefined {
   const [address = "", bits = "", ...rest] = value.split("/")
   const isNetwork = rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (address.includes(":") ? 128 : 32)

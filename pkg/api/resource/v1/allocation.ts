@@ -3,7 +3,7 @@ import { Condition } from "../../../apimachinery/meta.ts"
 import { NodeSelector } from "../../core/v1/pod/affinity.ts"
 import { configurationFields, DeviceToleration } from "./deviceclaim.ts"
 
-/** What a claim got. Source: k8s.io/api resource/v1/types.go. */
+/** The result of the allocation of a claim. Source: k8s.io/api resource/v1/types.go. */
 
 const REQUEST = "The request that it is for: its name, or `<request>/<subrequest>`."
 const DRIVER = "Name of the driver."

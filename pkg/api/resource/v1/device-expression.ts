@@ -6,7 +6,7 @@ import type { CompileOptions, Program } from "../../../cel/program.ts"
 import { formatIssues } from "../../../cel/syntax/issue.ts"
 import { BOOL, DYN, formatType, mapOf, objectOf, QUANTITY, sameType, STRING, type CelType } from "../../../cel/type.ts"
 
-/** What expressions see of a device. Source: dynamic-resource-allocation cel/compile.go. */
+/** The fields of a device that expressions can read. Source: dynamic-resource-allocation cel/compile.go. */
 
 const LONGEST_EXPRESSION = 10 * 1024
 const MOST_COST = 1_000_000
@@ -37,7 +37,7 @@ export function deviceExpressionFaults(field: string, expression: string): reado
   return estimatedCost.max > MOST_COST ? [forbiddenField(field, "too complex, exceeds cost limit")] : []
 }
 
-/** The expression ready to be asked about devices, or what is wrong with it. */
+/** Returns the compiled expression, which can be evaluated for devices, or what is wrong with it. */
 export function compileDeviceExpression(expression: string): Program | string {
   const compiled = compile(expression, OPTIONS)
   return "stage" in compiled ? `compilation failed: ${formatIssues(compiled.issues, expression)}` : compiled.program

@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { NodeSelector } from "../../core/v1/pod/affinity.ts"
 
-/** What drivers say of devices. Source: k8s.io/api resource/v1/types.go. */
+/** The devices that drivers publish. Source: k8s.io/api resource/v1/types.go. */
 
 export const Counter = message("resource.v1.Counter", "An amount that devices share.", {
   value: f.quantity(1, "The amount.").required(),

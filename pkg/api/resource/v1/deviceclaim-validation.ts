@@ -43,7 +43,7 @@ const ONE_FORM = "exactly one of `exactly` or `firstAvailable` is required"
 const NO_REQUEST =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
-/** Names of the requests of a claim; each with those of its alternatives, where it has some. */
+/** The names of the requests of a claim, each with the names of its alternatives, if any. */
 export type RequestNames = ReadonlyMap<string, ReadonlySet<string>>
 
 export const requestNamesOf = ({ requests }: DeviceClaim): RequestNames =>
@@ -172,7 +172,7 @@ export function configurationFaults(opaque: OpaqueDeviceConfiguration | undefine
   return causes
 }
 
-/** JSON of any shape, as long as it is an object and not too long. */
+/** Returns the faults of JSON that must be an object and not too long. */
 export function extensionFaults(field: string, value: unknown, longest: number): readonly Cause[] {
   if (value === undefined || value === null) return [required(field)]
   if (Buffer.byteLength(JSON.stringify(value)) > longest) return [tooLong(field, longest)]

@@ -1,6 +1,6 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 
-/** What a claim asks of devices. Source: k8s.io/api resource/v1/types.go, pkg/apis/resource/v1/defaults.go. */
+/** The devices that a claim requests. Source: k8s.io/api resource/v1/types.go, pkg/apis/resource/v1/defaults.go. */
 
 export const CELDeviceSelector = message("resource.v1.CELDeviceSelector", "An expression in CEL about a device.", {
   expression: f.string(1, "Must evaluate to true for the device to be taken; it sees `device`.").required().ownRule(),
@@ -30,7 +30,7 @@ interface Counted {
   readonly allocationMode?: "All" | "ExactCount" | undefined
   readonly count?: number | undefined
 }
-/** One device unless said otherwise. */
+/** The default is one device. */
 function withCount<T extends Counted>(request: T): T {
   const allocationMode = request.allocationMode ?? "ExactCount"
   if (allocationMode !== "ExactCount" || (request.count ?? 0) !== 0)
@@ -101,7 +101,7 @@ export const OpaqueDeviceConfiguration = message(
 )
 export interface OpaqueDeviceConfiguration extends ObjectOf<typeof OpaqueDeviceConfiguration> {}
 
-/** Go embeds it in what has more fields, under `number`. */
+/** Go embeds this struct in others; `number` is its number in protobuf there. */
 export const configurationFields = <N extends number>(number: N) => ({
   opaque: f.message(1, OpaqueDeviceConfiguration, "What the driver is told.").embeddedIn(number),
 })

@@ -61,7 +61,7 @@ export const shareFaults = (field: string, id: string): readonly Cause[] =>
         ),
       ]
 
-/** An attribute or a capacity: an identifier, perhaps with a domain before it. */
+/** Returns the faults of the name of an attribute or a capacity: an identifier, optionally with a domain before it. */
 export function attributeNameFaults(field: string, name: string): readonly Cause[] {
   const parts = name.split("/")
   const [domain = "", id = ""] = parts
@@ -85,7 +85,10 @@ const idFaults = (field: string, id: string): readonly Cause[] => [
   ...(idPattern.test(id) ? [] : [invalidValue(field, id, patternMessage(ID_RULE, ID, "my_name", "MY_NAME", "MyName"))]),
 ]
 
-/** Items of a list that is short and, where `keyOf` is given, has no key twice; nothing is looked at where it is too long. */
+/**
+ * Returns the faults of a list: its length, its items, and, with `keyOf`, duplicate keys. The items of a list that is
+ * too long are not checked.
+ */
 export function listFaults<T>(
   field: string,
   items: readonly T[],
@@ -106,7 +109,7 @@ export function listFaults<T>(
 
 const MOST_CONDITIONS = 4
 
-/** Conditions that a device has to be waited for: both lists or none, and nothing in both. */
+/** Returns the faults of binding conditions: both lists or neither must be set, and no condition may be in both. */
 export function bindingFaults({
   bindingConditions: wanted = [],
   bindingFailureConditions: failed = [],

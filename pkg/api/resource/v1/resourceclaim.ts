@@ -52,7 +52,10 @@ export function claimSpecFaults({ devices }: ResourceClaimSpec, path: string): r
   return causes
 }
 
-/** What drivers said of devices that are given back is forgotten. Source: dropDeallocatedStatusDevices. */
+/**
+ * Removes the status that drivers have reported for devices that are no longer allocated. Source:
+ * dropDeallocatedStatusDevices.
+ */
 function withoutReturned(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
   const given = new Set((claim.status.allocation?.devices.results ?? []).map(deviceKey))
   const returned = new Set(

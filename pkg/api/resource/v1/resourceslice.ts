@@ -36,7 +36,7 @@ export const ResourceSlice = defineResource(
   fields,
 )
 
-/** A taint that does not say when it was added was added now. Source: SetDefaults_DeviceTaint. */
+/** Sets the time of taints that have none to now. Source: SetDefaults_DeviceTaint. */
 function withTimes(slice: ResourceSlice, now: string): ResourceSlice {
   const { devices = [] } = slice.spec
   if (!devices.some(({ taints = [] }) => taints.some(({ timeAdded }) => timeAdded === undefined))) return slice

@@ -76,7 +76,7 @@ export const CSINode = defineResource(
   fields,
 )
 
-/** How many volumes a node can have may change, the rest of a driver may not. */
+/** Only the number of volumes that a node can have may change; other fields of a driver may not. */
 const withoutCount = ({ allocatable: _count, ...driver }: CSINodeDriver): CSINodeDriver => driver
 
 const LONGEST_NODE_ID = 256
@@ -85,7 +85,7 @@ function driverFaults({ name, nodeID, topologyKeys: keys }: CSINodeDriver): read
   const causes: Cause[] = name === "" ? [] : [...driverName("name", name)]
   if (Buffer.byteLength(nodeID) > LONGEST_NODE_ID)
     causes.push(invalidValue("nodeID", nodeID, `must be ${LONGEST_NODE_ID} characters or less`))
-  // upstream names the driver and not the key
+  // upstream gives the path of the driver instead of that of the key
   const topologyKeys = keys ?? []
   const again = repeated(topologyKeys, (key) => key)
   for (const [i, key] of topologyKeys.entries()) {

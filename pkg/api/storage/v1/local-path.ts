@@ -1,8 +1,8 @@
 import { StorageClass } from "./storageclass.ts"
 
 /**
- * The class that claims without one get, and who makes its volumes: folders on the node of the first pod. Names and
- * fields are those of k3s (manifests/local-storage.yaml), so that what was written for it applies here.
+ * The default StorageClass and its provisioner. The volumes are folders on the node of the first pod. Names and fields
+ * are those of k3s (manifests/local-storage.yaml), so that what was written for it applies here.
  */
 export const LOCAL_PATH = "rancher.io/local-path"
 

@@ -140,17 +140,17 @@ function classFaults({
   return causes
 }
 
-/** Who makes volumes is named like a label, and may be written in capitals. */
+/** The name of a provisioner has the form of a label name, and may have capital letters. */
 export function provisionerFaults(field: string, name: string): readonly Cause[] {
   const lower = name.toLowerCase()
   return name === "" ? NO_CAUSES : invalidValues(field, lower, isQualifiedName(lower))
 }
 
-/** Of which each term that is there again has one for each time: more are of no use. */
+/** The most faults of duplicate terms that are reported; each repetition of a term gives one. */
 const MOST_DUPLICATES = 1000
 
 function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[] {
-  // Upstream compares each term with as many empty ones as there are terms, too.
+  // Upstream also compares each term with as many empty terms as there are terms.
   const seen = new Map([["", terms.length]])
   let told = 0
   return terms.flatMap(({ matchLabelExpressions = [] }, i) => {
@@ -176,7 +176,7 @@ function topologyFaults(terms: readonly TopologySelectorTerm[]): readonly Cause[
   })
 }
 
-/** Parameters have names, and are not too many nor too long. */
+/** Returns the faults of parameters: empty names, too many parameters, or too many bytes. */
 export function parameterFaults(parameters: Readonly<Record<string, string>>): readonly Cause[] {
   const entries = Object.entries(parameters)
   if (entries.length > MOST_PARAMETERS) return [tooLong("parameters", MOST_PARAMETERS)]

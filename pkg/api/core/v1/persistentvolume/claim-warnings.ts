@@ -1,7 +1,10 @@
 import { fractionWarnings } from "../resource-warnings.ts"
 import type { PersistentVolumeClaimSpec } from "./volumeclaim.ts"
 
-/** Of a claim, wherever it stands. Source: pkg/api/persistentvolumeclaim/util.go. */
+/**
+ * Returns the warnings about a claim, in a PersistentVolumeClaim or a template. Source:
+ * pkg/api/persistentvolumeclaim/util.go.
+ */
 export const claimSpecWarnings = (
   path: string,
   { resources: { requests, limits } }: PersistentVolumeClaimSpec,

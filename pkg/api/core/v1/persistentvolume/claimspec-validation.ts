@@ -18,10 +18,13 @@ import { ACCESS_MODES } from "./accessmodes.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimTemplate } from "./volumeclaim.ts"
 
 /**
- * Rules of what a claim asks for. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go.
+ * Validates the spec of a claim. Source: ValidatePersistentVolumeClaimSpec in pkg/apis/core/validation/validation.go.
  */
 
-/** A spec, wherever it stands: what its declarations say is looked at too. `old` is the spec that is replaced. */
+/**
+ * Returns the faults of a spec, in a claim or a template; the rules of its declarations are checked too. `old` is the
+ * spec that is replaced.
+ */
 export const claimSpecFaults = (spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): readonly Cause[] =>
   partFaults(PersistentVolumeClaimSpec, spec, (whole) => wholeClaimSpecFaults(whole, old))
 
@@ -36,7 +39,7 @@ function wholeClaimSpecFaults(spec: PersistentVolumeClaimSpec, old?: PersistentV
   else if (quantity(size).nano <= 0n) causes.push(invalidValue("resources[storage]", size, "must be greater than zero"))
   if (storageClassName)
     causes.push(...invalidValues("storageClassName", storageClassName, isDNS1123Subdomain(storageClassName)))
-  // An invalid group that is stored already may stay.
+  // An invalid API group that is stored already may stay.
   const anyGroup = (old?.dataSource?.apiGroup ?? old?.dataSourceRef?.apiGroup ?? undefined) !== undefined
   if (dataSource !== undefined) within(causes, sourceFaults(dataSource, anyGroup), "dataSource")
   if (dataSourceRef !== undefined) within(causes, sourceFaults(dataSourceRef, anyGroup), "dataSourceRef")
@@ -80,7 +83,7 @@ function sourceFaults({ apiGroup: group, kind, namespace = "" }: DataSource, any
   return causes
 }
 
-/** A claim that is to be made for a pod: of its metadata only labels and annotations are its own. */
+/** Returns the faults of the template of a claim, whose metadata may have only labels and annotations. */
 export function claimTemplateFaults({ metadata, spec }: PersistentVolumeClaimTemplate): readonly Cause[] {
   const causes: Cause[] = []
   within(causes, templateMetadataFaults(metadata), "metadata")
@@ -88,14 +91,16 @@ export function claimTemplateFaults({ metadata, spec }: PersistentVolumeClaimTem
   return causes
 }
 
-/** Metadata of which only labels and annotations can be set. Source: ValidateTemplateObjectMeta. */
+/**
+ * Returns the faults of metadata in which only labels and annotations may be set. Source: ValidateTemplateObjectMeta.
+ */
 export const templateMetadataFaults = (metadata: ObjectMeta): readonly Cause[] => [
   ...validateAnnotations(metadata.annotations, "annotations"),
   ...validateLabels(metadata.labels, "labels"),
   ...otherMetadata(metadata),
 ]
 
-/** Upstream takes the name of Go's field, and writes its first letter small. */
+/** Upstream uses the name of the Go field with its first letter in lower case. */
 const GO_NAMES: Readonly<Record<string, string>> = { uid: "uID" }
 
 function otherMetadata(metadata: ObjectMeta): readonly Cause[] {

@@ -1,8 +1,8 @@
 import type { TypedLocalObjectReference, TypedObjectReference } from "../reference.ts"
 
 /**
- * What a claim is filled from stands in two fields: the older takes only claims and snapshots of the same namespace.
- * Source: KEP 1495, EnforceDataSourceBackwardsCompatibility and NormalizeDataSources in
+ * The source of the data of a claim is in two fields: the older, `dataSource`, takes only claims and snapshots of the
+ * same namespace. Source: KEP 1495, EnforceDataSourceBackwardsCompatibility and NormalizeDataSources in
  * pkg/api/persistentvolumeclaim/util.go.
  */
 interface Sources {
@@ -11,9 +11,9 @@ interface Sources {
 }
 
 /**
- * The spec of a new claim, or of one that replaces `old`, with both fields saying the same. What the older field cannot
- * mean is dropped, as is a source in another namespace, which needs a feature that is off
- * (CrossNamespaceVolumeDataSource).
+ * Returns the spec with both fields set to the same source; `old` is the spec that is replaced, if any. A source that
+ * the older field does not allow is dropped from it. A source in another namespace is dropped too: its feature gate,
+ * CrossNamespaceVolumeDataSource, is off.
  */
 export function withDataSources<S extends Sources>(spec: S, old?: Sources): S {
   const isElsewhere = (spec.dataSourceRef?.namespace ?? "") !== "" && old?.dataSourceRef === undefined

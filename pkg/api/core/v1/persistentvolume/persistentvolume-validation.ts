@@ -36,11 +36,11 @@ import {
 } from "../volume/volume-cloud-validation.ts"
 
 /**
- * Rules of volumes of the cluster. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in
+ * Validates PersistentVolumes. Source: ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate in
  * pkg/apis/core/validation/validation.go.
  */
 
-/** The spec of the PersistentVolume of that name. What the declarations say is looked at too. */
+/** Returns the faults of the spec of a PersistentVolume; the rules of its declarations are checked too. */
 export const volumeSpecFaults = (spec: PersistentVolumeSpec, name: string): readonly Cause[] =>
   partFaults(PersistentVolumeSpec, spec, (whole) => clusterVolumeFaults(whole, name))
 
@@ -71,8 +71,8 @@ const POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"]
 const MODES: readonly string[] = ["Block", "Filesystem"]
 
 /**
- * The spec of a volume that stands in a pod and is shown to the driver: of CSI, and with nothing that only volumes of
- * the cluster have.
+ * Returns the faults of the spec of an inline volume in a VolumeAttachment: its source must be CSI, and fields that
+ * only PersistentVolumes have must be absent.
  */
 export const inlineVolumeSpecFaults = (spec: PersistentVolumeSpec): readonly Cause[] =>
   partFaults(PersistentVolumeSpec, spec, inlineVolumeFaults)
@@ -111,7 +111,7 @@ function onlySourceFaults(spec: PersistentVolumeSpec, name: string): readonly Ca
   if (first === undefined) return [...causes, required("", "must specify a volume type")]
   within(causes, sourceFaults(spec, first, name), "")
   for (const source of others) {
-    // upstream takes one of a driver executable beside any other
+    // upstream allows a flexVolume beside any other source
     if (source === "flexVolume") within(causes, sharedSourceFaults(source, spec), "")
     else causes.push(forbiddenField(source === "cephfs" ? "cephFS" : source, "may not specify more than 1 volume type"))
   }
@@ -217,7 +217,7 @@ function attributesClassFaults({ volumeAttributesClassName: name, csi }: Persist
   ]
 }
 
-/** What a volume is does not change, but for a secret that was not known before. */
+/** The source of a volume cannot change, except that a missing secret may be added. */
 export function volumeChangeFaults(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): readonly Cause[] {
   const causes: Cause[] = []
   const unchanged = PERSISTENT_VOLUME_SOURCES.every((source) => {
@@ -264,8 +264,8 @@ const STABLE_LABELS: Readonly<Record<string, string>> = {
 }
 
 /**
- * An affinity with the new name of a label wherever `now` has it in the place of the old one. As upstream's, a key that
- * has no new name may become empty: that is refused elsewhere.
+ * Returns the affinity with the current names of labels where `now` has replaced deprecated ones. As upstream, a key
+ * without a current name may become empty; another rule refuses that.
  */
 function withStableKeys(old: VolumeNodeAffinity, now: VolumeNodeAffinity | undefined): VolumeNodeAffinity {
   if (old.required === undefined) return old

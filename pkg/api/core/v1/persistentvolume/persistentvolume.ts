@@ -47,7 +47,7 @@ export const PersistentVolume = defineResource(
     returnsDeletedObject: true,
     subresources: {
       status: {
-        // Who changes the phase may say when that was; else it is now.
+        // The client that changes the phase may set the time of the change; the default is now.
         prepareForUpdate(volume, old, { now }) {
           const { phase, lastPhaseTransitionTime: said } = volume.status
           const before = old.status.lastPhaseTransitionTime

@@ -18,8 +18,8 @@ import { isNativeResource } from "../resource-names.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 
 /**
- * Rules of how a claim may change. Source: ValidatePersistentVolumeClaimUpdate,
- * ValidatePersistentVolumeClaimStatusUpdate in pkg/apis/core/validation/validation.go.
+ * Validates changes of claims. Source: ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate
+ * in pkg/apis/core/validation/validation.go.
  */
 interface Claim {
   readonly metadata: ObjectMeta
@@ -31,8 +31,8 @@ interface Claim {
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 /**
- * Once made, a claim's spec stands: only its size may grow while bound, and shrink again as long as the volume has not
- * grown, its class of attributes may change, and an empty class or volume be filled in.
+ * Returns the faults of a changed spec. Allowed changes: the size of a bound claim may grow, and shrink again until the
+ * volume has grown; the VolumeAttributesClass may change; an empty class or volume name may be set.
  */
 export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
   const { spec, status } = claim
@@ -88,7 +88,7 @@ export function claimChangeFaults(claim: Claim, old: Claim): readonly Cause[] {
   return causes
 }
 
-/** What is told of a change: of what may change, both sides show the same. */
+/** Returns the difference for the message: fields that may change have the same value on both sides. */
 function differenceOf({ spec, status }: Claim, { spec: old }: Claim, fillsInClass: boolean): string {
   const { resources } = spec
   const bound = status.phase === "Bound"
@@ -119,7 +119,7 @@ const RESIZE_STATUSES = [
   "NodeResizePending",
 ]
 
-/** Sizes that controllers and drivers report. */
+/** Returns the faults of sizes that controllers and drivers report. */
 export function claimStatusFaults(
   spec: PersistentVolumeClaimSpec,
   status: PersistentVolumeClaimStatus,
@@ -131,7 +131,7 @@ export function claimStatusFaults(
     causes.push(...sizeFaults(atKey("status.capacity", name), amount))
   for (const [name, state] of Object.entries(statuses)) {
     causes.push(...nameFaults("status.allocatedResourceStatuses", name))
-    // upstream shows the resource and not its state
+    // upstream shows the resource instead of its state
     if (!RESIZE_STATUSES.includes(state))
       causes.push(notSupported("status.allocatedResourceStatuses", name, RESIZE_STATUSES))
   }
@@ -143,14 +143,14 @@ export function claimStatusFaults(
   return causes
 }
 
-/** Only storage, and what a driver names with its own domain. */
+/** Returns the faults of the name of a resource: it must be `storage`, or have the domain of a driver. */
 function nameFaults(field: string, name: string): readonly Cause[] {
   const wrong = isQualifiedName(name)
   if (wrong !== undefined) return invalidValues(field, name, wrong)
   return isNativeResource(name) && name !== "storage" ? [notSupported(field, name, ["storage"])] : NO_CAUSES
 }
 
-/** A size in whole bytes, as upstream shows it. */
+/** Returns the faults of a size; the messages show it in whole bytes, as upstream. */
 export function sizeFaults(field: string, amount: string): readonly Cause[] {
   const { nano } = quantity(amount)
   return nano < 0n

@@ -37,7 +37,7 @@ export const VolumeNodeAffinity = message("core.v1.VolumeNodeAffinity", "From wh
 })
 export interface VolumeNodeAffinity extends ObjectOf<typeof VolumeNodeAffinity> {}
 
-/** In the order in which upstream looks at them: the first one that is given is the one that is meant. */
+/** In the order of upstream: of several sources the first one is validated. */
 export const PERSISTENT_VOLUME_SOURCES = [
   "hostPath",
   "gcePersistentDisk",

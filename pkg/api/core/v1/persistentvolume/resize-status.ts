@@ -1,13 +1,15 @@
 import type { PersistentVolumeClaimCondition, PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 
 /**
- * What a claim's status says of a growing volume, step by step: the controller that enlarges the storage begins, the
- * node ends where it has a part in it. Source: kubernetes-csi/external-resizer pkg/controller/resize_status.go,
+ * The status of a claim while its volume is enlarged: first the controller enlarges the storage; then the node enlarges
+ * the file system, if that is needed. Source: kubernetes-csi/external-resizer pkg/controller/resize_status.go,
  * pkg/volume/util/resize_util.go; KEP-1790.
  */
 type Status = PersistentVolumeClaimStatus
 
-/** On a volume: the size that its claim had before the volume grew, while the node has not done its part. */
+/**
+ * Annotation of a volume: the size of its claim before the enlargement, until the node has enlarged the file system.
+ */
 export const PRE_RESIZE_CAPACITY = "volume.alpha.kubernetes.io/pre-resize-capacity"
 
 const RESIZE_CONDITIONS: readonly string[] = [
@@ -17,17 +19,17 @@ const RESIZE_CONDITIONS: readonly string[] = [
   "NodeResizeError",
 ]
 
-/** How far the growth of the volume has got; undefined where none is under way. */
+/** Returns the state of the enlargement; undefined when none is in progress. */
 export const resizeStateOf = (status: Status): string | undefined => status.allocatedResourceStatuses?.["storage"]
 
-/** The storage is being enlarged to `size`. */
+/** Returns the status while the controller enlarges the storage to `size`. */
 export const resizeBegun = (status: Status, size: string, now: string): Status => ({
   ...inState(status, "ControllerResizeInProgress"),
   allocatedResources: { ...status.allocatedResources, storage: size },
   conditions: [...otherConditions(status), { type: "Resizing", status: "True", lastTransitionTime: now }],
 })
 
-/** The storage is large enough, and the node still has to show it to the pods. */
+/** Returns the status when the storage is enlarged and the node still has to enlarge the file system. */
 export const nodeResizePending = (status: Status, now: string): Status =>
   withCondition(inState(status, "NodeResizePending"), {
     type: "FileSystemResizePending",
@@ -36,10 +38,10 @@ export const nodeResizePending = (status: Status, now: string): Status =>
     message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
   })
 
-/** The node is doing its part. */
+/** Returns the status while the node enlarges the file system. */
 export const nodeResizeInProgress = (status: Status): Status => inState(status, "NodeResizeInProgress")
 
-/** A step has failed and will be tried again. Returns the very status where it says so already. */
+/** Returns the status after a failed step, which will be retried; the same status when it says so already. */
 export function resizeFailed(
   status: Status,
   type: "ControllerResizeError" | "NodeResizeError",
@@ -51,7 +53,7 @@ export function resizeFailed(
   return withCondition(status, { type, status: "True", lastTransitionTime: now, message })
 }
 
-/** The claim has a volume of `size`. */
+/** Returns the status when the enlargement to `size` is complete. */
 export function resizeFinished(status: Status, size: string): Status {
   const { storage: _, ...statuses } = status.allocatedResourceStatuses ?? {}
   const { allocatedResourceStatuses: _none, ...rest } = status

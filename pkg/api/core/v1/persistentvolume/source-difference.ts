@@ -32,7 +32,7 @@ const SOURCES: readonly (readonly [PersistentVolumeSourceName, string])[] = [
   ["csi", "CSI"],
 ]
 
-/** How the sources of two volumes differ, as Kubernetes shows it. */
+/** Returns the difference of the sources of two volumes in the form of Kubernetes. */
 export const sourceDifference = (old: PersistentVolumeSpec, now: PersistentVolumeSpec): string =>
   unifiedDiff(shown(old), shown(now))
 

@@ -5,23 +5,25 @@ import type { Node } from "../node/node.ts"
 import type { PersistentVolume } from "./persistentvolume.ts"
 import type { PersistentVolumeClaim } from "./persistentvolumeclaim.ts"
 
-/** Which volumes suit a claim. Source: component-helpers storage/volume/pv_helpers.go. */
+/** Chooses a volume for a claim. Source: component-helpers storage/volume/pv_helpers.go. */
 
-/** Names the node for which a volume is to be made: the scheduler sets this annotation of a claim. */
+/** Annotation of a claim, set by the scheduler: the node on which the volume is needed. */
 export const SELECTED_NODE = "volume.kubernetes.io/selected-node"
-/** Annotation of a volume and of a claim whose binding a controller chose. */
+/** Annotation of a volume, and of a claim, that a controller and not a user has bound. */
 export const BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 /** Annotation of a claim whose binding is complete. */
 export const BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-/** Annotation of a volume that was made for a claim: by whom. */
+/** Annotation of a volume: the provisioner that created it. */
 export const PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
-/** Annotations of a claim: who is to make its volume. Provisioners of old read the second. */
+/** Annotations of a claim: the provisioner that must create its volume. Older provisioners read the second. */
 export const STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 export const BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
-/** Names the class of a claim or a volume in place of the field, as objects from before 1.6 do. */
+/**
+ * Annotation with the class of a claim or a volume, which objects from before Kubernetes 1.6 have instead of the field.
+ */
 export const BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 
-/** What `spec.claimRef` of a volume says of its claim. */
+/** The fields of `spec.claimRef` of a volume. */
 export const claimReference = ({ apiVersion, kind, metadata }: PersistentVolumeClaim) => ({
   apiVersion,
   kind,
@@ -30,7 +32,7 @@ export const claimReference = ({ apiVersion, kind, metadata }: PersistentVolumeC
   uid: metadata.uid,
 })
 
-/** The class of a claim or of a volume; "" for none. */
+/** Returns the class of a claim or a volume; "" without one. */
 export const storageClassOf = ({ metadata, spec }: PersistentVolumeClaim | PersistentVolume): string =>
   metadata.annotations?.[BETA_STORAGE_CLASS] ?? spec.storageClassName ?? ""
 
@@ -65,11 +67,14 @@ export function isReachedFrom({ spec: { nodeAffinity } }: PersistentVolume, node
   return terms === undefined || terms.some((term) => matchesTerm(term, node))
 }
 
-/** Bytes that the claim asks for, in billionths. */
+/** Returns the size that the claim requests, in billionths of a byte. */
 export const requestedSize = ({ spec }: PersistentVolumeClaim): bigint =>
   parseQuantity(spec.resources.requests?.["storage"] ?? "0")?.nano ?? 0n
 
-/** Why the volume that a claim names cannot be bound to it; undefined where it can. Source: checkVolumeSatisfyClaim. */
+/**
+ * Returns why the volume that a claim names cannot be bound to it; undefined when it can. Source:
+ * checkVolumeSatisfyClaim.
+ */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion ${JSON.stringify(volume.metadata.name)}`
@@ -85,7 +90,7 @@ export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim)
 export const hasModeOf = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   (volume.spec.volumeMode ?? "Filesystem") === (claim.spec.volumeMode ?? "Filesystem")
 
-/** What holds for a reserved volume too. */
+/** Whether a volume meets the conditions that also a reserved volume must meet. */
 const couldHold = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   (volume.spec.claimRef === undefined || isReservedFor(volume, claim)) &&
   volume.metadata.deletionTimestamp === undefined &&

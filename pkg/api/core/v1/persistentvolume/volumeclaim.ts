@@ -91,13 +91,16 @@ export const PersistentVolumeClaimStatus = message(
 )
 export interface PersistentVolumeClaimStatus extends ObjectOf<typeof PersistentVolumeClaimStatus> {}
 
-/** Upstream writes them, whatever was sent. Source: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec. */
+/**
+ * Sets the kind and version of a claim template, whatever was sent, as upstream. Source:
+ * Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec.
+ */
 const asClaim = <T extends { readonly apiVersion?: string; readonly kind?: string }>(claim: T): T =>
   claim.apiVersion === "v1" && claim.kind === "PersistentVolumeClaim"
     ? claim
     : { ...claim, apiVersion: "v1", kind: "PersistentVolumeClaim" }
 
-/** A claim as it stands inside a stateful set; type and version are kept in JSON and are not on the protobuf wire. */
+/** A claim template of a StatefulSet; kind and apiVersion are in its JSON, but not in its protobuf. */
 export const VolumeClaimTemplate = message(
   "core.v1.PersistentVolumeClaim",
   "A claim to storage.",

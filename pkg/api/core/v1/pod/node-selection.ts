@@ -2,13 +2,13 @@ import type { NodeSelectorRequirement, NodeSelectorTerm } from "./affinity.ts"
 import type { Node } from "../node/node.ts"
 import type { PodSpec } from "./podspec.ts"
 
-/** Which nodes a pod may run on by its own wishes. */
+/** The nodes that a pod selects by its nodeSelector and its required node affinity. */
 
 export const requiredTerms = (spec: PodSpec): readonly NodeSelectorTerm[] | undefined =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
 
 /**
- * Do the node's labels and name meet nodeSelector and required node affinity? Source: component-helpers
+ * Whether the node's labels and name match the pod's nodeSelector and required node affinity. Source: component-helpers
  * scheduling/corev1/nodeaffinity.
  */
 export function runsOn(spec: PodSpec, node: Node): boolean {
@@ -18,7 +18,7 @@ export function runsOn(spec: PodSpec, node: Node): boolean {
   return terms === undefined || terms.some((term) => !isEmptyTerm(term) && matchesTerm(term, node))
 }
 
-/** A term without requirements matches nothing. */
+/** A term without requirements matches no node. */
 export const isEmptyTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm): boolean =>
   (matchExpressions?.length ?? 0) + (matchFields?.length ?? 0) === 0
 

@@ -11,16 +11,16 @@ import type { PodView } from "./pod-view.ts"
 import { APPARMOR_PREFIX, apparmorFaults, SECCOMP_POD, SECCOMP_PREFIX, seccompFaults } from "./profile-annotations.ts"
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-/** Marks a static pod's image in the API. */
+/** The annotation of a mirror pod: the object in the API that shows a static pod. */
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
-/** Neither a plus sign nor leading zeros. */
+/** A whole number without a plus sign and without leading zeros. */
 const COST = /^(0|-\d+|[1-9]\d*)$/
 
 type Annotations = Readonly<Record<string, string>>
 
 /**
- * Rules of a pod's annotations that mean something. Source: ValidatePodSpecificAnnotationUpdates in
- * pkg/apis/core/validation/validation.go.
+ * Returns the faults of the annotations of a pod that Kubernetes gives a meaning. Source:
+ * ValidatePodSpecificAnnotationUpdates in pkg/apis/core/validation/validation.go.
  */
 export function validatePodAnnotations({ metadata: { annotations }, spec }: PodView, old?: PodView): readonly Cause[] {
   const before = old?.metadata.annotations
@@ -42,7 +42,7 @@ function changeFaults(annotations: Annotations, old: Annotations): readonly Caus
   ]
 }
 
-/** What the annotations of a pod or of a template of pods say. Source: ValidatePodSpecificAnnotations. */
+/** Returns the faults of the annotations of a pod or a pod template. Source: ValidatePodSpecificAnnotations. */
 export function annotationFaults(annotations: Annotations, spec: PodSpec): readonly Cause[] {
   let causes: Cause[] | undefined
   for (const key in annotations) {

@@ -18,7 +18,10 @@ import type { PodSpec } from "./podspec.ts"
 import { validateToleration } from "./scheduling-validation.ts"
 import type { Toleration } from "./tolerations.ts"
 
-/** Rules of how a pod's spec may change. Source: ValidatePodUpdate in pkg/apis/core/validation/validation.go. */
+/**
+ * The parts of a pod that the rules of its changes read. Source: ValidatePodUpdate in
+ * pkg/apis/core/validation/validation.go.
+ */
 interface PodView {
   readonly spec: PodSpec
 }
@@ -31,7 +34,7 @@ const UPDATABLE = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ].join(",")
 
-/** Nearly nothing of a pod can be changed: images, a shorter deadline, more tolerations, fewer gates. */
+/** Only these fields of a pod may change: images, the deadline (shorter), tolerations (added), gates (removed). */
 export function validatePodChange({ spec }: PodView, { spec: old }: PodView): readonly Cause[] {
   const causes: Cause[] = []
   for (const list of ["containers", "initContainers"] as const) {
@@ -39,7 +42,7 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
     if (now.length !== (old[list] ?? []).length)
       return [...causes, forbiddenField(at("spec", list), "pod updates may not add or remove containers")]
     for (const [i, { image = "" }] of now.entries()) {
-      // upstream says these of a change once more
+      // upstream reports these faults a second time for an update
       if (image === "") causes.push(required(at("spec", list, i, "image")))
       within(causes, trimmedImage(image), at("spec", list), i)
     }
@@ -81,7 +84,7 @@ export function validatePodChange({ spec }: PodView, { spec: old }: PodView): re
     ...(old.terminationGracePeriodSeconds < 0 && spec.terminationGracePeriodSeconds === 1
       ? { terminationGracePeriodSeconds: old.terminationGracePeriodSeconds }
       : {}),
-    // a pod that waits at a gate may still be narrowed to fewer nodes
+    // while a pod has scheduling gates, its node selection may be narrowed
     ...(gated ? { nodeSelector: old.nodeSelector, affinity: withOldNodeAffinity(spec, old) } : {}),
   }
   const changed = (Object.keys({ ...rest, ...old }) as (keyof PodSpec)[]).filter(
@@ -107,7 +110,7 @@ function withOldNodeAffinity(spec: PodSpec, old: PodSpec): PodSpec["affinity"] {
 
 const NEEDED = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 
-/** Where a pod may run by its own wishes can only be narrowed. Source: validateNodeAffinityMutation. */
+/** A change of the node affinity may only narrow the nodes that it selects. Source: validateNodeAffinityMutation. */
 function nodeAffinityFaults(spec: PodSpec, old: PodSpec): readonly Cause[] {
   const [now = [], before = []] = [requiredTerms(spec), requiredTerms(old)]
   if (before.length === 0) return []
@@ -127,7 +130,7 @@ function nodeAffinityFaults(spec: PodSpec, old: PodSpec): readonly Cause[] {
   )
 }
 
-/** An empty term matches no node: with a condition it would match some. */
+/** An empty term matches no node. With a condition added it would match some, so it would be widened. */
 function onlyAddsTo(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   if (isEmptyTerm(old)) return isEmptyTerm(term)
   return (["matchExpressions", "matchFields"] as const).every((list) => {
@@ -139,7 +142,7 @@ function onlyAddsTo(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
 const containsAll = (map: Readonly<Record<string, string>>, part: Readonly<Record<string, string>>): boolean =>
   Object.entries(part).every(([key, value]) => map[key] === value)
 
-/** What of a toleration may not change, as text. */
+/** Returns the fields of a toleration that may not change, as text to compare. */
 const withoutSeconds = ({ key, operator, value, effect }: Toleration): string =>
   JSON.stringify([key, operator, value, effect])
 

@@ -4,14 +4,14 @@ import type { Container } from "../container/container.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { ContainerStatus, PodStatus } from "./podstatus.ts"
 
-/** A pod as far as its columns go. */
+/** The parts of a pod that its columns show. */
 export interface PodView {
   readonly metadata: { readonly deletionTimestamp?: string | undefined }
   readonly spec: PodSpec
   readonly status: PodStatus
 }
 
-/** What `kubectl get pods` says of a pod. */
+/** The columns of a pod in `kubectl get pods`. */
 export interface PodSummary {
   /** `Running`, `Init:0/2`, `CrashLoopBackOff`, `Terminating` … */
   readonly status: string
@@ -19,11 +19,11 @@ export interface PodSummary {
   /** Containers and sidecars. */
   readonly total: number
   readonly restarts: number
-  /** Milliseconds since the epoch at which a container last ended before it was restarted. */
+  /** When a container last ended before it was restarted, in milliseconds since the epoch. */
   readonly lastRestart: number | undefined
 }
 
-/** An init container that goes on running beside the others. */
+/** Whether an init container is a sidecar, which keeps running beside the containers. */
 export const isSidecar = (container: Container | undefined): boolean => container?.restartPolicy === "Always"
 
 /** Source: printPod in pkg/printers/internalversion/printers.go, whose order of rules is kept. */
@@ -54,7 +54,7 @@ export function summarizePod({ metadata, spec, status }: PodView): PodSummary {
     else reason = `Init:${i}/${initContainers.length}`
     break
   }
-  // statuses after that of the container which is being run are not counted
+  // only statuses up to the init container that runs now are counted
   let restarts = restartsOf(initContainerStatuses.slice(0, seen))
 
   if (!initializing || holds("Initialized")) {
@@ -112,7 +112,7 @@ function restartsOf(statuses: readonly ContainerStatus[]): {
   }
 }
 
-/** `3 (5m ago)`, or the bare number when it is not known when the last one was. */
+/** Returns the restarts as `3 (5m ago)`; only the number when the time of the last restart is unknown. */
 export function restartsCell(pod: PodView, now: number): string {
   const { restarts, lastRestart } = summarizePod(pod)
   return restarts === 0 || lastRestart === undefined
@@ -120,7 +120,7 @@ export function restartsCell(pod: PodView, now: number): string {
     : `${restarts} (${humanDuration(now - lastRestart)} ago)`
 }
 
-/** How many of the pod's readiness gates are true: `1/2`; undefined where it has none. */
+/** Returns how many of the pod's readiness gates are true, as `1/2`; undefined for a pod without gates. */
 export function readinessGatesCell({ spec, status }: PodView): string | undefined {
   const gates = spec.readinessGates ?? []
   if (gates.length === 0) return undefined
@@ -130,7 +130,7 @@ export function readinessGatesCell({ spec, status }: PodView): string | undefine
   return `${passed.length}/${gates.length}`
 }
 
-/** Tells clients that a pod has run its course, so that they may leave its row out. */
+/** Returns the condition of the row of a pod that has completed; clients may hide such rows. */
 export function completedCondition({ status: { phase } }: PodView): readonly RowCondition[] {
   const told = (reason: string, message: string): readonly RowCondition[] => [
     { type: "Completed", status: "True", reason, message },

@@ -3,12 +3,12 @@ import { completedPodResources } from "./pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 
 /**
- * Defaults of pods alone, which templates do not get: requests follow limits, host ports follow container ports on the
- * host network, service links are on, what is asked for the pod as a whole is completed. Gives back the very spec when
- * nothing is to be added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
+ * Sets the defaults that pods get and templates do not: missing requests become the limits, missing host ports on the
+ * host network become the container ports, service links are on, and the pod-level resources are completed. Returns the
+ * same spec when nothing is added. Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go.
  */
 export function defaultPodSpec(given: PodSpec): PodSpec {
-  // Of pods only, as a template may say what it likes. Source: Convert_v1_Pod_To_core_Pod.
+  // Only for pods: templates keep the value that was sent. Source: Convert_v1_Pod_To_core_Pod.
   const spec = given.terminationGracePeriodSeconds < 0 ? { ...given, terminationGracePeriodSeconds: 1 } : given
   const adjust = (container: Container) => hostPorts(requestsFromLimits(container), spec.hostNetwork === true)
   const containers = mapped(spec.containers, adjust)
@@ -23,14 +23,14 @@ export function defaultPodSpec(given: PodSpec): PodSpec {
   })
 }
 
-/** After the containers, whose own defaults count. */
+/** Sets the defaults of the pod-level resources. Runs after the containers' defaults, which it reads. */
 function withPodResources(spec: PodSpec): PodSpec {
-  // Defaults come before validation, so `containers` may still be missing.
+  // Defaulting runs before validation, so `containers` may still be missing.
   const resources = spec.containers === undefined ? spec.resources : completedPodResources(spec)
   return resources === undefined || resources === spec.resources ? spec : { ...spec, resources }
 }
 
-/** The list with each item changed, or the very list when none is. */
+/** Returns the list with each item changed by `change`; the same list when no item changes. */
 function mapped<T>(list: readonly T[] | undefined, change: (item: T) => T): typeof list {
   if (list === undefined) return undefined
   const changed = list.map(change)

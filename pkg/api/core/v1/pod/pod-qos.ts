@@ -8,9 +8,10 @@ const COUNTED = ["cpu", "memory"] as const
 const isPositive = (text: string | undefined): boolean => text !== undefined && (parseQuantity(text)?.nano ?? 0n) > 0n
 
 /**
- * The class of service: Guaranteed when every container limits CPU and memory and requests just that, BestEffort when
- * none asks for either, Burstable otherwise. Requests and limits of the pod as a whole stand before those of its
- * containers. Source: ComputePodQOS in pkg/apis/core/v1/helper/qos.
+ * Returns the quality of service class: Guaranteed when every container has limits of CPU and memory and equal
+ * requests, BestEffort when no container has requests or limits of either, Burstable otherwise. Pod-level requests and
+ * limits, where given, are used instead of those of the containers. Source: ComputePodQOS in
+ * pkg/apis/core/v1/helper/qos.
  */
 export function qosClassOf({ containers = [], initContainers = [], resources }: PodSpec): QOSClass {
   const all =

@@ -2,7 +2,7 @@ import { milliOf, unitsOf } from "../../../../apimachinery/scalars/quantity.ts"
 import type { Container } from "../container/container.ts"
 import type { Pod } from "./pod.ts"
 
-/** Amounts as plain numbers: milli-cores, bytes, and units of anything else. */
+/** Amounts as numbers: CPU in thousandths of a core, memory in bytes, other resources in units. */
 export interface Amounts {
   cpu: number
   memory: number
@@ -13,8 +13,8 @@ export interface Amounts {
 export const noAmounts = (): Amounts => ({ cpu: 0, memory: 0, ephemeral: 0, scalar: new Map() })
 
 /**
- * What a pod needs. `scored` counts containers without requests as if they asked for a little, so that scores spread
- * them too.
+ * What a pod requests. `scored` counts a container without requests as if it had small ones, so that scoring spreads
+ * such pods too.
  */
 export interface PodRequests {
   readonly exact: Amounts
@@ -27,13 +27,10 @@ const DEFAULT_MEMORY = 200 * 1024 * 1024
 
 type Quantities = Readonly<Record<string, string>> | undefined
 
-/** What requests are worked out from, beside the containers. */
+/** The fields of a pod spec, beside the containers, from which requests are computed. */
 type Beside = Pick<Pod["spec"], "initContainers" | "resources" | "overhead">
 
-/**
- * Requests are worked out once for each list of containers, an immutable value: a pod that is bound has another spec
- * with the same containers.
- */
+/** Requests are computed once for each list of containers: binding a pod makes another spec, but keeps the list. */
 const known = new WeakMap<Pod["spec"]["containers"], { readonly beside: Beside; readonly requests: PodRequests }>()
 
 export function requestsOf({ spec }: Pod): PodRequests {
@@ -52,9 +49,9 @@ export function requestsOf({ spec }: Pod): PodRequests {
 }
 
 /**
- * Containers and sidecars run together and add up; each other init container runs alone beside the sidecars started
- * before it, so the largest counts. Pod-level requests, where given, replace the sum. Source: component-helpers
- * resource/helpers.go PodRequests.
+ * Requests of containers and sidecars are added up, because they run together. Each other init container runs alone,
+ * beside the sidecars that were started before it, so the largest such sum counts if it is larger. Pod-level requests,
+ * where given, replace the result. Source: component-helpers resource/helpers.go PodRequests.
  */
 function compute(spec: Pod["spec"]): PodRequests {
   const total = (fill: boolean): Amounts => {
@@ -94,7 +91,7 @@ export function amounts(quantities: Quantities, fill: boolean): Amounts {
   return result
 }
 
-/** The same as `amounts` without a fill, worked out once for each value; nobody may change it. */
+/** As `amounts` without a fill, but computed once for each value; the result is shared and must not be changed. */
 export function allocatableAmounts(quantities: Quantities): Readonly<Amounts> {
   if (quantities === undefined) return NOTHING
   let found = allocatable.get(quantities)

@@ -9,19 +9,19 @@ import type { PodView } from "./pod-view.ts"
 import type { PodSpec } from "./podspec.ts"
 
 /**
- * Writes to `resize`. Source: dropNonResizeUpdates in pkg/registry/core/pod/strategy.go, ValidatePodResize in
- * pkg/apis/core/validation/validation.go.
+ * Validates writes to the subresource `resize`. Source: dropNonResizeUpdates in pkg/registry/core/pod/strategy.go,
+ * ValidatePodResize in pkg/apis/core/validation/validation.go.
  */
 
 type Amounts = Readonly<Record<string, string>> | undefined
 type Resources = { readonly requests?: Amounts; readonly limits?: Amounts }
 const LISTS = ["containers", "initContainers"] as const
-/** The path of the whole object, as upstream writes it. */
+/** The path that upstream gives for a fault of the whole object. */
 const WHOLE = "[]"
 
 /**
- * Of what was sent only resources and resize policies count, unless the containers are others: that is for the rules to
- * refuse.
+ * Takes only resources and resize policies from what was sent. If the containers differ, the object stays as sent, and
+ * validation refuses it.
  */
 export function prepareResize<P extends PodView>(pod: P, old: P): P {
   const { resourceVersion, managedFields } = pod.metadata
@@ -51,7 +51,7 @@ function resized(sent: readonly Container[], old: readonly Container[]): readonl
   })
 }
 
-/** Only CPU and memory change, none of them goes, and the class of service stays. */
+/** Only CPU and memory may change; none of them may be removed, and the quality of service class must stay. */
 export function validateResize(pod: PodView, old: PodView): readonly Cause[] {
   const { spec } = old
   if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined)
@@ -68,7 +68,7 @@ export function validateResize(pod: PodView, old: PodView): readonly Cause[] {
   return [...causes, ...removalFaults(pod.spec, spec), ...changeFaults(pod.spec, spec)]
 }
 
-/** Nodes that can resize say what a running container uses. */
+/** Whether the node supports resizing: such nodes report the resources of running containers. */
 function supportsResize({ status }: PodView): boolean {
   const running = status.containerStatuses?.find(({ state }) => state?.running !== undefined)
   return running === undefined || running.resources !== undefined
@@ -144,7 +144,9 @@ function changeFaults(now: PodSpec, old: PodSpec): readonly Cause[] {
   return causes
 }
 
-/** Whether containers are the same but for CPU and memory; upstream leaves the claims out of the new one. */
+/**
+ * Whether two lists of containers differ only in CPU and memory. As upstream, claims of the new containers are ignored.
+ */
 const sameBesides = ({ resources, ...container }: Container, { resources: before, ...old }: Container): boolean =>
   deepEqual(container, old) && deepEqual(others(resources), others(before)) && before.claims === undefined
 

@@ -13,7 +13,10 @@ import type { PodSpec } from "./podspec.ts"
 import { isHugePages, resourceNameFaults } from "../resource-names.ts"
 import { validateResources } from "../resources-validation.ts"
 
-/** Rules of what a pod asks for as a whole. Source: validatePodResources in pkg/apis/core/validation/validation.go. */
+/**
+ * Returns the faults of the pod-level requests and limits. Source: validatePodResources in
+ * pkg/apis/core/validation/validation.go.
+ */
 export function validatePodResources(spec: PodSpec): readonly Cause[] {
   const { resources } = spec
   if (resources === undefined) return NO_CAUSES
@@ -34,7 +37,9 @@ function nameFaults(name: string): readonly Cause[] {
   return isOfPods(name) ? NO_CAUSES : [notSupported("", name, ["cpu", "hugepages-", "memory"])]
 }
 
-/** The containers together may not ask for more than the pod, and none of them may have a higher limit. */
+/**
+ * The sum of the containers may not request more than the pod, and no container may have a higher limit than the pod.
+ */
 function consistencyFaults(
   spec: PodSpec,
   { limits = {}, requests = {} }: NonNullable<PodSpec["resources"]>,

@@ -8,14 +8,17 @@ import {
 import type { PodSpec } from "./podspec.ts"
 import type { ResourceRequirements } from "../resources.ts"
 
-/** What a pod as a whole may ask for. Source: component-helpers/resource/helpers.go IsSupportedPodLevelResource. */
+/**
+ * Whether a resource may be requested at the level of the pod. Source: component-helpers/resource/helpers.go
+ * IsSupportedPodLevelResource.
+ */
 export const isOfPods = (name: string): boolean => name === "cpu" || name === "memory" || isHugePages(name)
 const isHugePages = (name: string): boolean => name.startsWith("hugepages-")
 
 /**
- * What the containers of a pod ask for at most at one time: containers and sidecars add up; each other init container
- * runs beside the sidecars that were started before it. Source: component-helpers/resource/helpers.go
- * AggregateContainerRequests, AggregateContainerLimits.
+ * Returns the most that the containers of a pod request at one time: those of containers and sidecars are added up;
+ * each other init container runs beside the sidecars that were started before it. Source:
+ * component-helpers/resource/helpers.go AggregateContainerRequests, AggregateContainerLimits.
  */
 export function together(
   { containers, initContainers = [] }: PodSpec,
@@ -30,7 +33,7 @@ export function together(
   }
   return larger(containers.map(of).reduce(addQuantities, sidecars), peak)
 }
-/** Whether any container asks for it at all, be it nothing. */
+/** Whether any container names the resource, even with the amount 0. */
 export const isAskedFor = (
   { containers, initContainers = [] }: PodSpec,
   list: "requests" | "limits",
@@ -44,9 +47,9 @@ const NOTHING = quantity("0")
 const larger = (a: Quantity, b: Quantity): Quantity => (compareQuantities(a, b) < 0 ? b : a)
 
 /**
- * What is asked for a pod as a whole, completed by what its containers ask for: limits of huge pages; and where there
- * are limits, requests, which without any container that asks are the limits. Gives back the very value when nothing is
- * to be added. Source: defaultHugePagePodLimits and defaultPodRequests in pkg/apis/core/v1/defaults.go, KEP-2837.
+ * Returns the pod-level resources completed from those of the containers: limits of huge pages; and, where there are
+ * limits, requests, which become the limits when no container has any. Returns the same value when nothing is added.
+ * Source: defaultHugePagePodLimits and defaultPodRequests in pkg/apis/core/v1/defaults.go, KEP-2837.
  */
 export function completedPodResources(spec: PodSpec): PodSpec["resources"] {
   const { resources } = spec
@@ -73,7 +76,7 @@ export function completedPodResources(spec: PodSpec): PodSpec["resources"] {
   return { ...resources, ...(isEmpty(allLimits) ? {} : { limits: allLimits }), requests: allRequests }
 }
 
-/** What some container asks for, of the resources that are wanted. */
+/** Returns the amounts of all containers, of the resources that are wanted and that any container names. */
 function missing(spec: PodSpec, list: "requests" | "limits", isWanted: (name: string) => boolean): Amounts {
   const names = new Set(
     [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ resources }) => Object.keys(resources[list] ?? {})),

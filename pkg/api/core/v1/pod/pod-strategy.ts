@@ -7,7 +7,7 @@ import { qosClassOf } from "./pod-qos.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { PodCondition, PodStatus } from "./podstatus.ts"
 
-/** What the server decides about a pod when it is written. Source: pkg/registry/core/pod/strategy.go. */
+/** The parts of a pod that its strategy reads. Source: pkg/registry/core/pod/strategy.go. */
 interface PodView {
   readonly metadata: ObjectMeta
   readonly spec: PodSpec
@@ -15,8 +15,8 @@ interface PodView {
 }
 
 /**
- * A new pod is pending, has its class of service (or the one that was sent along), and says so when it is held back by
- * gates.
+ * Sets the status of a new pod: phase Pending, the quality of service class (the one that was sent, if any), and a
+ * condition when scheduling gates hold the pod back.
  */
 export function prepareNewPod<P extends PodView>(pod: P, { now, warn }: Pick<StrategyContext, "now" | "warn">): P {
   const {
@@ -41,8 +41,8 @@ const GATED: PodCondition = {
 }
 
 /**
- * Values of matchLabelKeys and mismatchLabelKeys are taken from the pod and written into the selectors, so that the
- * scheduler finds plain selectors.
+ * Writes the pod's values of matchLabelKeys and mismatchLabelKeys into the selectors, so that the scheduler only has to
+ * evaluate selectors.
  */
 function withLabelKeys(spec: PodSpec, labels: Labels): PodSpec {
   const { affinity, topologySpreadConstraints } = spec
@@ -112,7 +112,10 @@ function narrowed(
     : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] }
 }
 
-/** A status update may neither change who owns the pod, nor take back what was computed once or observed already. */
+/**
+ * Prepares a status update: the owners of the pod stay, and fields of the status that the server has computed or
+ * observed are not removed.
+ */
 export function preparePodStatus<P extends PodView>(pod: P, old: PodView): P {
   const { status } = pod
   const left = new Map<string, (number | undefined)[]>()
@@ -138,14 +141,16 @@ export function preparePodStatus<P extends PodView>(pod: P, old: PodView): P {
   }
 }
 
-/** Seconds a pod is given to end: none when no node runs it or all is over; a negative wish counts as one second. */
+/**
+ * Returns the grace period of a deletion, in seconds: 0 when the pod has no node or has ended, 1 for a negative period.
+ */
 export function podGracePeriod({ spec, status }: PodView, requested: number | undefined): number {
   if ((spec.nodeName ?? "") === "" || status.phase === "Failed" || status.phase === "Succeeded") return 0
   const wanted = requested ?? spec.terminationGracePeriodSeconds
   return wanted < 0 ? 1 : wanted
 }
 
-/** A write to `ephemeralcontainers`: of what was sent only these count. */
+/** Returns the stored pod with the ephemeral containers of the pod that was sent to `ephemeralcontainers`. */
 export const prepareEphemeralContainers = <P extends PodView>(pod: P, old: P): P => ({
   ...old,
   metadata: {

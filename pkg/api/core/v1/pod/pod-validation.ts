@@ -35,7 +35,7 @@ export function validatePod(pod: PodView, old?: PodView): readonly Cause[] {
 }
 const validateImage = ({ image }: Container): readonly Cause[] => trimmedImage(image)
 
-/** What is refused in new pods only. */
+/** Returns the faults that only new pods are refused for. */
 export function validateNewPod({ metadata, spec }: PodView): readonly Cause[] {
   const causes: Cause[] = []
   if ((spec.ephemeralContainers ?? []).length > 0)
@@ -46,7 +46,10 @@ export function validateNewPod({ metadata, spec }: PodView): readonly Cause[] {
   return causes
 }
 
-/** A write to `ephemeralcontainers`: everything else is as it was, and none that is there may go or change. */
+/**
+ * Returns the faults of a write to `ephemeralcontainers`: existing ephemeral containers may be neither changed nor
+ * removed, and all else stays.
+ */
 export function validateEphemeralContainersChange({ spec }: PodView, old: PodView): readonly Cause[] {
   if (old.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined)
     return [forbiddenField("[]", "static pods do not support ephemeral containers")]

@@ -42,10 +42,9 @@ import { preemptionPolicyFaults } from "./preemption-policy.ts"
 import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.ts"
 
 /**
- * Rules of a pod spec, in a pod or in a template; rules of single fields stand in their declarations.
- * `podName` is given for pods only: claims and defaults of pods depend on it. `old` is the spec that is replaced.
- * Source: ValidatePodSpec in
- * pkg/apis/core/validation/validation.go.
+ * Returns the faults of a pod spec, in a pod or in a template. Rules of single fields are in their declarations.
+ * `podName` is given for pods only: names of generated claims and defaults depend on it. `old` is the spec that is
+ * replaced. Source: ValidatePodSpec in pkg/apis/core/validation/validation.go.
  */
 export function validatePodSpec(spec: PodSpec, podName: string | undefined, old?: PodSpec): readonly Cause[] {
   const {
@@ -94,7 +93,8 @@ const SUBDOMAINS = ["serviceAccountName", "nodeName", "priorityClassName", "runt
 const LABELS = ["hostname", "subdomain"] as const
 
 /**
- * A pod with a user namespace of its own shares no namespace with the node that it would need to be someone there for.
+ * Returns the faults of a pod with its own user namespace: its users have no rights in the node's network, process and
+ * IPC namespaces, nor on block devices.
  */
 function userNamespaceFaults(spec: PodSpec): readonly Cause[] {
   const why = "when `hostUsers` is false"
@@ -107,7 +107,7 @@ function userNamespaceFaults(spec: PodSpec): readonly Cause[] {
   return causes
 }
 
-/** Variables can only be read from files of emptyDir volumes. Source: validateFileKeyRefVolumes. */
+/** Environment variables can only be read from files in emptyDir volumes. Source: validateFileKeyRefVolumes. */
 function fileVolumeFaults(spec: PodSpec): readonly Cause[] {
   const causes: Cause[] = []
   for (const list of CONTAINER_LISTS)
@@ -153,8 +153,8 @@ const validateHostAlias = ({ ip, hostnames = [] }: HostAlias): readonly Cause[] 
 ]
 
 /**
- * On the host network a container's port is the node's port. Templates may leave it out: it is filled in when the pod
- * is made.
+ * On the host network a container's port must equal its host port. Templates may omit the host port: defaulting sets it
+ * when the pod is created.
  */
 function validateHostPorts({ containers }: PodSpec, isPod: boolean): readonly Cause[] {
   return containers.flatMap(({ ports = [] }, i) =>
@@ -205,14 +205,14 @@ function validateResourceClaims(resourceClaims: readonly PodResourceClaim[]): re
   })
 }
 
-/** Limits of the C library's resolver. */
+/** The limits of the C library's DNS resolver. */
 const MOST_NAMESERVERS = 3
 const MOST_SEARCHES = 32
 const LONGEST_SEARCH_LIST = 2048
 const SEARCH_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 const SEARCH = `${SEARCH_LABEL}(\\.${SEARCH_LABEL})*`
 const searchPattern = new RegExp(`^${SEARCH}$`)
-/** A search domain may hold underscores, unlike other names. */
+/** A DNS name that may contain underscores, unlike other names. */
 const isSearchDomain = (value: string) =>
   searchPattern.test(value)
     ? undefined

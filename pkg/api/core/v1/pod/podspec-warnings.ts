@@ -19,8 +19,8 @@ import {
 import { deepEqual } from "../../../../apimachinery/json/equal.ts"
 
 /**
- * What is taken of pods, and yet is not what its author will have meant. Source: warningsForPodSpecAndMeta in
- * pkg/api/pod/warnings.go.
+ * Returns warnings about values of pods that are valid but probably not what the author meant. Source:
+ * warningsForPodSpecAndMeta in pkg/api/pod/warnings.go.
  */
 
 interface Template {
@@ -39,7 +39,8 @@ const LISTS = ["limits", "requests"] as const
 const NULL_SELECTOR = "a null labelSelector results in matching no pod"
 
 /**
- * `path` is that of the template, `spec.template`; empty for a pod, whose AppArmor annotations are told of elsewhere.
+ * `path` is the path of the template, such as `spec.template`; empty for a pod, whose AppArmor annotations are checked
+ * elsewhere.
  */
 export function podSpecWarnings({ metadata, spec }: Template, path: string): readonly string[] {
   const here = path === "" ? "spec" : `${path}.spec`
@@ -84,7 +85,7 @@ export function podSpecWarnings({ metadata, spec }: Template, path: string): rea
   return warnings
 }
 
-/** Init containers first, as upstream visits them; each with its path. */
+/** Returns all containers with their paths, init containers first, in the order in which upstream visits them. */
 function containersOf(spec: PodSpec, here: string): readonly (readonly [AnyContainer, string])[] {
   const found: [AnyContainer, string][] = []
   for (const list of ["initContainers", "containers", "ephemeralContainers"] as const) {
@@ -142,7 +143,7 @@ function annotationWarnings({ metadata: { annotations = {} }, spec }: Template, 
 }
 const NO_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
-/** A variable that comes twice, where the second does not build on the first. */
+/** Returns warnings about variables that are defined twice, unless the second definition refers to the first. */
 function envWarnings(path: string, env: readonly EnvVar[]): readonly string[] {
   const warnings: string[] = []
   for (const i of repeated(env, ({ name }) => name)) {

@@ -35,13 +35,18 @@ import {
   type ResourceStatus,
 } from "./podstatus.ts"
 
-/** Rules of what kubelets report. Source: ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go. */
+/**
+ * The parts of a pod that the rules of its status read. Source: ValidatePodStatusUpdate in
+ * pkg/apis/core/validation/validation.go.
+ */
 interface PodView {
   readonly spec: PodSpec
   readonly status: PodStatus
 }
 
-/** A status may not bring back what has ended for good, nor change what was decided at creation. */
+/**
+ * A status update can neither restart containers that have ended for good, nor change fields that are set at creation.
+ */
 export function validatePodStatusChange({ spec, status }: PodView, old: PodView): readonly Cause[] {
   const causes: Cause[] = []
   const { conditions = [], nominatedNodeName: nominated = "", observedGeneration = 0 } = status
@@ -76,7 +81,7 @@ export function validatePodStatusChange({ spec, status }: PodView, old: PodView)
 const STATUS_LISTS = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const
 type StatusList = (typeof STATUS_LISTS)[number]
 
-/** Conditions of Kubernetes' own have short names; others are named like labels. */
+/** Condition types of Kubernetes are plain words; others have the form of label names. */
 const OWN_CONDITIONS: readonly string[] = ["PodScheduled", "Ready", "Initialized"]
 
 const conditionFaults = (conditions: readonly PodCondition[]): readonly Cause[] =>
@@ -84,11 +89,11 @@ const conditionFaults = (conditions: readonly PodCondition[]): readonly Cause[] 
     ...(observedGeneration < 0
       ? [invalidValue(at("", i, "observedGeneration"), observedGeneration, "must be a non-negative integer")]
       : []),
-    // upstream writes this field in capitals
+    // upstream spells this field in capitals
     ...(OWN_CONDITIONS.includes(type) ? [] : checked(at("", i, "Type"), type, isQualifiedName)),
   ])
 
-/** Containers that have ended and are not to be started again, and yet are said not to have ended. */
+/** Returns the faults of containers that have ended for good and are reported as waiting or running. */
 function revived(list: StatusList, statuses: readonly ContainerStatus[] | undefined, old: PodView): readonly Cause[] {
   const before = old.status[list]
   if (statuses === undefined || before === undefined) return NO_CAUSES
@@ -107,7 +112,7 @@ function revived(list: StatusList, statuses: readonly ContainerStatus[] | undefi
 const containersOf = (list: StatusList, { containers, initContainers = [] }: PodSpec): readonly Container[] =>
   list === "containerStatuses" ? containers : list === "initContainerStatuses" ? initContainers : []
 
-/** Whether the end of one container may start all others again, those that have ended well too. */
+/** Whether the end of one container may restart all containers of the pod, also those that have succeeded. */
 const restartsAll = ({ containers, initContainers = [] }: PodSpec): boolean =>
   [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
     restartPolicyRules.some(({ action }) => action === "RestartAllContainers"),
@@ -154,7 +159,7 @@ function extendedClaimFaults(
             "spec.containers.resources.requests",
         ),
       )
-    // upstream names the status and not the mapping
+    // upstream gives the path of the status instead of that of the mapping
     causes.push(...checked("requestName", requestName, isDNS1123Label))
     const key = JSON.stringify([containerName, resourceName, requestName])
     if (seen.has(key))
@@ -170,7 +175,7 @@ function extendedClaimFaults(
   return causes
 }
 
-/** Addresses of a pod or its node. */
+/** Returns the faults of the addresses of a pod or its node. */
 const addressFaults = (ips: readonly PodIP[], message: typeof PodIP | typeof HostIP): readonly Cause[] =>
   addressesFaults(
     ips.map(({ ip = "" }) => ip),

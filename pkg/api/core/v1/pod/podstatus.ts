@@ -279,7 +279,7 @@ export const PodStatus = message(
 )
 export interface PodStatus extends ObjectOf<typeof PodStatus> {}
 
-/** The single podIP and the list stand for one another, as conversion does upstream. */
+/** Fills podIP from podIPs and podIPs from podIP, as upstream does when it converts versions. */
 function podIPDefaults<
   T extends { readonly podIP?: string | undefined; readonly podIPs?: readonly PodIP[] | undefined },
 >(status: T): T {

@@ -9,13 +9,13 @@ interface Place {
   readonly port: ContainerPort
 }
 
-/** Is there only one port, and nothing to be said of it? */
+/** Whether there is only one port, and no warning about it is possible. */
 const isLoneUsual = ([first, ...others]: readonly (readonly [Ports, string])[]): boolean =>
   others.length === 0 && first?.[0].ports?.length === 1 && (first[0].ports[0]!.hostIP ?? "") === ""
 
 /**
- * Ports that stand in one another's way; of all containers of a pod, each with its path. Source:
- * pkg/api/pod/warnings.go.
+ * Returns warnings about ports of a pod that conflict with each other. `ports` are those of all containers, with their
+ * paths. Source: pkg/api/pod/warnings.go.
  */
 export function portWarnings(containers: readonly (readonly [Ports, string])[]): readonly string[] {
   if (containers.every(([{ ports }]) => ports === undefined) || isLoneUsual(containers)) return NO_WARNINGS
@@ -55,6 +55,6 @@ function conflictOf(a: ContainerPort, b: ContainerPort): string | undefined {
   return portA === portB && (ipA === "") !== (ipB === "") ? "dangerously ambiguous" : undefined
 }
 
-/** As Go prints the struct. */
+/** Returns a port as Go prints the struct. */
 const shown = ({ name = "", hostPort = 0, containerPort, protocol, hostIP = "" }: ContainerPort): string =>
   `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`

@@ -3,7 +3,10 @@ import { NO_CAUSES, notSupported, required } from "../../../../apimachinery/vali
 
 const POLICIES: readonly string[] = ["Never", "PreemptLowerPriority"]
 
-/** Of pods and of priority classes. Source: ValidatePreemptionPolicy in pkg/apis/core/validation/validation.go. */
+/**
+ * Returns the faults of the preemption policy of a pod or a PriorityClass. Source: ValidatePreemptionPolicy in
+ * pkg/apis/core/validation/validation.go.
+ */
 export const preemptionPolicyFaults = (field: string, policy: string): readonly Cause[] =>
   policy === ""
     ? [required(field)]

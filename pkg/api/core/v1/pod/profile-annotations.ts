@@ -6,8 +6,8 @@ import type { PodSpec } from "./podspec.ts"
 import type { SecurityContext } from "../container/securitycontext.ts"
 
 /**
- * Annotations that named security profiles before there were fields for them. They must be well formed and agree with
- * the fields. Source: ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations and what they call in
+ * Validates the annotations that named security profiles before there were fields. They must be well formed and agree
+ * with the fields. Source: ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations and what they call in
  * pkg/apis/core/validation/validation.go.
  */
 export const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
@@ -40,7 +40,7 @@ export function apparmorFaults(key: string, value: string, spec: PodSpec): reado
   ]
 }
 
-/** Annotations against fields; paths begin in the pod's spec. */
+/** Returns the faults of annotations that differ from the fields. Paths are relative to the pod's spec. */
 export function profileFaults(annotations: Annotations | undefined, spec: PodSpec): readonly Cause[] {
   if (annotations === undefined) return NO_CAUSES
   const keys = Object.keys(annotations)
@@ -106,7 +106,7 @@ function mismatch(
 }
 
 /**
- * The spec of a new pod, whose containers get the AppArmor profile that an annotation names for them. Source:
+ * Returns the spec of a new pod, in which containers have the AppArmor profiles that annotations name. Source:
  * applyAppArmorVersionSkew in pkg/registry/core/pod/strategy.go.
  */
 export function withProfiles(
@@ -141,7 +141,7 @@ interface NamedContainer {
   readonly securityContext?: SecurityContext | undefined
 }
 
-/** The profile that an annotation names; undefined where it names none. */
+/** Returns the profile that an annotation names; undefined when it names none. */
 export function annotatedProfile(annotation: string | undefined): Profile | undefined {
   if (annotation === UNCONFINED) return { type: "Unconfined" }
   if (annotation === RUNTIME) return { type: "RuntimeDefault" }
@@ -150,5 +150,5 @@ export function annotatedProfile(annotation: string | undefined): Profile | unde
     ? undefined
     : { type: "Localhost", localhostProfile: file }
 }
-/** What the field may hold. */
+/** The longest path of a profile that the field allows, in characters. */
 const LONGEST_FILE = 4095

@@ -1,4 +1,4 @@
-/** Which other objects a pod and its volumes make use of: what the node that runs the pod may read for it. */
+/** The objects that a pod and its volumes refer to; the node that runs the pod may read them. */
 import type { PersistentVolume } from "../persistentvolume/persistentvolume.ts"
 import type { Pod } from "./pod.ts"
 
@@ -44,7 +44,7 @@ export const usesConfigMap = (pod: Pod, name: string): boolean =>
       envFrom?.some(({ configMapRef }) => configMapRef?.name === name) === true,
   )
 
-/** A volume that lives as long as its pod has a claim named after both. */
+/** Whether the pod uses the claim. The claim of an ephemeral volume is named `<pod>-<volume>`. */
 export const usesClaim = (pod: Pod, name: string): boolean =>
   volumesOf(pod).some(
     ({ name: volume, persistentVolumeClaim, ephemeral }) =>
@@ -62,8 +62,8 @@ export const usesResourceClaim = ({ spec, status }: Pod, name: string): boolean 
   ) === true || status?.extendedResourceClaimStatus?.resourceClaimName === name
 
 /**
- * Whether the kubelet needs a Secret to mount a volume. One without a namespace is in that of the claim. Source:
- * pkg/api/v1/persistentvolume/util.go.
+ * Whether the kubelet needs a Secret to mount a PersistentVolume. A Secret without a namespace is in the namespace of
+ * the claim. Source: pkg/api/v1/persistentvolume/util.go.
  */
 export function volumeUsesSecret({ spec }: PersistentVolume, namespace: string | undefined, name: string): boolean {
   const { azureFile, cephfs, cinder, flexVolume, rbd, scaleIO, iscsi, storageos, csi, claimRef } = spec

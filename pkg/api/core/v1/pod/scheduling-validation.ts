@@ -22,8 +22,8 @@ import { checked } from "../path-validation.ts"
 import type { Toleration, TopologySpreadConstraint } from "./tolerations.ts"
 
 /**
- * Rules of where a pod may run. Source: validateAffinity, ValidateTolerations, validateTopologySpreadConstraints in
- * pkg/apis/core/validation/validation.go.
+ * Returns the faults of the fields that say where a pod may run. Source: validateAffinity, ValidateTolerations,
+ * validateTopologySpreadConstraints in pkg/apis/core/validation/validation.go.
  */
 
 export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity): readonly Cause[] {
@@ -60,7 +60,7 @@ export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }:
 const validateWeight = (weight: number, path: string): readonly Cause[] =>
   weight >= 1 && weight <= 100 ? [] : [invalidValue(at(path, "weight"), weight, "must be in the range 1-100")]
 
-/** A selector whose terms have been found to be there. */
+/** Returns the faults of a node selector that has at least one term. */
 export function validateNodeSelector({ nodeSelectorTerms }: NodeSelector, path: string): readonly Cause[] {
   return nodeSelectorTerms.flatMap((term, i) => validateNodeSelectorTerm(term, at(path, "nodeSelectorTerms", i), true))
 }
@@ -68,7 +68,7 @@ export function validateNodeSelector({ nodeSelectorTerms }: NodeSelector, path: 
 const OPERATORS: readonly string[] = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 const NO_OPERATOR = "not a valid selector operator"
 
-/** `strict`: whether values have to be possible label values; in mere wishes they need not. */
+/** `strict`: whether values must be valid label values; in preferred terms they need not be. */
 function validateNodeSelectorTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   path: string,
@@ -136,7 +136,9 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: string): readonly 
   return causes
 }
 
-/** Values of matchLabelKeys have been written into the selector by now: who names such a key there has it twice. */
+/**
+ * The values of matchLabelKeys are in the selector already, so a selector that names such a key itself has it twice.
+ */
 function selectedTwice(
   matchLabelKeys: readonly string[],
   { matchLabels = {}, matchExpressions = [] }: LabelSelector = {},
@@ -148,7 +150,7 @@ function selectedTwice(
   return matchExpressions.flatMap(({ key }) => {
     const again = seen.has(key) && places.has(key)
     seen.add(key)
-    // upstream's path leaves out the list
+    // upstream leaves the list out of the path
     return again
       ? [invalidValue(at(path, places.get(key)!), key, "exists in both matchLabelKeys and labelSelector")]
       : []
@@ -199,7 +201,7 @@ export function validateToleration({
     )
   return causes
 }
-/** One whose operator and effect may be any text. */
+/** A toleration whose operator and effect may be any text. */
 type ReadToleration = Omit<Toleration, "operator" | "effect"> & {
   readonly operator?: string | undefined
   readonly effect?: string | undefined
@@ -208,7 +210,7 @@ type ReadToleration = Omit<Toleration, "operator" | "effect"> & {
 const ACTIONS: readonly string[] = ["DoNotSchedule", "ScheduleAnyway"]
 
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[]): readonly Cause[] {
-  // Of several the last one counts.
+  // If several apply, the last one counts.
   const again = repeated(constraints.toReversed(), ({ topologyKey, whenUnsatisfiable }) =>
     JSON.stringify([topologyKey, whenUnsatisfiable]),
   )

@@ -16,8 +16,8 @@ import type {
 } from "../container/securitycontext.ts"
 
 /**
- * Rules of pods for Windows, which k3ts keeps for nodes that others run. Source: validateWindows… in
- * pkg/apis/core/validation/validation.go.
+ * Returns the faults of pods for Windows. k3ts validates them for nodes that other kubelets run. Source:
+ * validateWindows… in pkg/apis/core/validation/validation.go.
  */
 
 const LARGEST_SPEC = 64 * 1024
@@ -64,7 +64,7 @@ function userProblems(name: string): readonly string[] {
   return problems
 }
 
-/** Every container of a pod with its path, in upstream's order. */
+/** Returns every container of a pod with its path, in upstream's order. */
 export function containersOf(spec: PodSpec): readonly (readonly [string, Container | EphemeralContainer])[] {
   const found: (readonly [string, Container | EphemeralContainer])[] = []
   for (const list of CONTAINER_LISTS) spec[list]?.forEach((container, i) => found.push([at(list, i), container]))
@@ -75,10 +75,10 @@ const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] 
 const isOfHostProcess = ({ securityContext }: Container | EphemeralContainer): boolean =>
   securityContext?.windowsOptions?.hostProcess !== undefined
 
-/** A pod whose processes run on the host does so as a whole, on the host's network. */
+/** If one container is a hostProcess container, all must be, and the pod must use the host's network. */
 export function hostProcessFaults(spec: PodSpec): readonly Cause[] {
   const ofPod = spec.securityContext.windowsOptions?.hostProcess
-  // Nearly no pod says anything of it, and paths cost more than to look.
+  // Nearly no pod sets these fields, so they are looked for before paths are made, which costs more.
   if (ofPod === undefined && !CONTAINER_LISTS.some((list) => spec[list]?.some(isOfHostProcess) === true))
     return NO_CAUSES
   const causes: Cause[] = []
@@ -139,7 +139,7 @@ const CONTEXT_LINUX_ONLY = [
   "runAsGroup",
 ] as const satisfies readonly (keyof SecurityContext)[]
 
-/** What only Linux has may not be set for Windows, and the other way round. */
+/** Fields of Linux may not be set in pods for Windows, and the reverse. */
 export function osFaults(spec: PodSpec): readonly Cause[] {
   switch (spec.os?.name as string | undefined) {
     case "linux":

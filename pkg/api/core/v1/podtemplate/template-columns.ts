@@ -4,7 +4,7 @@ import type { Column, KubeObject } from "../../../../apimachinery/resource.ts"
 import type { PodSpec } from "../pod/podspec.ts"
 
 /**
- * Names and images of a template's containers, as wide tables show them. Source:
+ * The columns of `-o wide` with the names and images of a template's containers. Source:
  * pkg/printers/internalversion/printers.go.
  */
 export const containerNames = (spec: PodSpec | undefined): string =>
@@ -12,7 +12,7 @@ export const containerNames = (spec: PodSpec | undefined): string =>
 export const containerImages = (spec: PodSpec | undefined): string =>
   (spec?.containers ?? []).map(({ image = "" }) => image).join(",")
 
-/** The text of a selector, `<none>` for an empty one and `<error>` for one that cannot be. */
+/** Returns a selector as text: `<none>` when it is empty, `<error>` when it is invalid. */
 export function selectorText(selector: LabelSelector | undefined): string {
   try {
     return fromLabelSelector(selector).toString() || "<none>"
@@ -22,7 +22,7 @@ export function selectorText(selector: LabelSelector | undefined): string {
 }
 export const labelsText = (labels: Labels | undefined): string => fromLabels(labels).toString() || "<none>"
 
-/** The columns that every workload has under `-o wide`. */
+/** The columns that every workload shows with `-o wide`. */
 export const templateColumns = <T extends KubeObject>(
   spec: (obj: T) => PodSpec | undefined,
   selector?: (obj: T) => string,

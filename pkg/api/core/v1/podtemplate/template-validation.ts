@@ -24,8 +24,8 @@ import { profileFaults } from "../pod/profile-annotations.ts"
 /** Rules that the kinds with a pod template share. Source: pkg/apis/core/validation and pkg/apis/apps/validation. */
 
 /**
- * A template by itself: labels and the pods' spec. Fields that hold one are declared with `ownRule`: all that is said
- * of it is said here.
+ * Returns the faults of a template: its labels and its pod spec. Fields of this type are declared with `ownRule`, so
+ * they are checked only here.
  */
 export function validateTemplate({ metadata, spec }: PodTemplateSpec, path: string): readonly Cause[] {
   const causes: Cause[] = [...templateMetadataFaults({ metadata, spec }, path)]
@@ -52,7 +52,9 @@ export function templateMetadataFaults({ metadata, spec }: PodTemplateSpec, path
   return causes
 }
 
-/** A selector that must be there and not be empty; `kind` as upstream's message names it. */
+/**
+ * Returns the faults of a selector that is required and must not be empty. `kind` is the name in upstream's message.
+ */
 export const validateSelector = (selector: LabelSelector | undefined, kind: string, path: string): readonly Cause[] =>
   selector === undefined
     ? [required(path)]
@@ -63,14 +65,14 @@ export const validateNonEmpty = (selector: LabelSelector, kind: string, path: st
     ? []
     : [invalidValue(path, selector, `empty selector is invalid for ${kind}`)]
 
-/** The matcher of a selector, or nothing for one that has been found faulty. */
+/** Returns the matcher of a selector; undefined when the selector is invalid, which was reported already. */
 export function matcherFor(selector: LabelSelector | undefined): LabelMatcher | undefined {
   return selector === undefined || labelSelectorFaults("", selector).length === 0
     ? fromLabelSelector(selector)
     : undefined
 }
 
-/** New pods must belong to the one that makes them. */
+/** The selector must match the template's labels, so that new pods belong to the object that creates them. */
 export function validateMatches(
   matcher: LabelMatcher | undefined,
   { metadata: { labels } }: PodTemplateSpec,
@@ -81,7 +83,10 @@ export function validateMatches(
     : [invalidValue(at(path, "metadata", "labels"), labels ?? null, "`selector` does not match template `labels`")]
 }
 
-/** Pods that run for ever: always restarted, without a deadline. `kind` as upstream's message names it. */
+/**
+ * Refuses templates whose pods would end: restartPolicy must be Always, and no deadline is allowed. `kind` is the name
+ * in upstream's message.
+ */
 export function validateEndless({ spec }: PodTemplateSpec, kind: string, path: string): readonly Cause[] {
   const causes: Cause[] = []
   if (spec.restartPolicy !== "Always")
@@ -93,7 +98,7 @@ export function validateEndless({ spec }: PodTemplateSpec, kind: string, path: s
   return causes
 }
 
-/** A count or a percentage, not negative. */
+/** Returns the faults of a count or a percentage, which must not be negative. */
 export function validateCount(value: number | string | undefined, path: string): readonly Cause[] {
   if (value === undefined) return []
   const problem =
@@ -101,19 +106,19 @@ export function validateCount(value: number | string | undefined, path: string):
   return invalidValues(path, value, problem)
 }
 
-/** A percentage of something that there is no more of. */
+/** Returns the fault of a percentage above 100%. */
 export function validatePart(value: number | string | undefined, path: string): readonly Cause[] {
   const percent = value === undefined ? undefined : percentOf(value)
   return percent !== undefined && percent > 100 ? [invalidValue(path, value, "must not be greater than 100%")] : []
 }
 
-/** Whether a count or percentage is nothing at all, as a text is that cannot be read. */
+/** Whether a count or percentage is 0; text that cannot be parsed counts as 0. */
 export function isZero(value: number | string | undefined): boolean {
   if (typeof value !== "string") return (value ?? 0) === 0
   return (percentOf(value) ?? (/^[+-]?[0-9]+$/.test(value) ? Number(value) : 0)) === 0
 }
 
-/** Labels of a ReplicationController select its pods. */
+/** Returns the faults of the selector of a ReplicationController, which is a map of labels. */
 export const requiredSelector = (
   labels: Readonly<Record<string, string>> | undefined,
   path: string,

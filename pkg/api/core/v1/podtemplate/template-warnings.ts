@@ -12,7 +12,8 @@ interface Template {
 }
 
 /**
- * The name of an object after which pods are called, or of a pod itself. Source: WarningsOnCreate of the strategies.
+ * Warns of a name that is no valid host name, of a pod or of an object from whose name those of pods are made. Source:
+ * WarningsOnCreate of the strategies.
  */
 export function nameWarnings(
   { metadata: { name = "" } }: Workload,
@@ -27,7 +28,7 @@ export function nameWarnings(
       ]
 }
 
-/** Of a template of pods: at creation, and when its owner has got another generation since. */
+/** Returns the warnings of a pod template: at creation, and when an update has changed the generation. */
 export const templateWarnings = (
   { metadata }: Workload,
   old: Workload | undefined,

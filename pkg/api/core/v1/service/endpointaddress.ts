@@ -4,7 +4,8 @@ import { invalidValue, NO_CAUSES } from "../../../../apimachinery/validation/fie
 import { withoutLeadingZeros } from "../../../../apimachinery/validation/names.ts"
 
 /**
- * Addresses that can be nobody's endpoint. Source: ValidateEndpointIP (non-special IPs) in pkg/apis/core/validation.
+ * Addresses that cannot be endpoints, such as loopback addresses. Source: ValidateEndpointIP (non-special IPs) in
+ * pkg/apis/core/validation.
  */
 const SPECIAL: readonly { readonly ranges: readonly [string, number, "ipv4" | "ipv6"][]; readonly why: string }[] = [
   {
@@ -43,8 +44,8 @@ const LISTS = SPECIAL.map(({ ranges, why }) => {
 })
 
 /**
- * Why a text is no address that an endpoint can have, or an external one. What cannot be read as one, but for zeros
- * before a number, is reported as such.
+ * Returns why a text cannot be the address of an endpoint, or an external address. Text that is no address is reported
+ * as such; numbers with leading zeros are accepted.
  */
 export function endpointAddressFaults(text: string, path: string): readonly Cause[] {
   const ip = withoutLeadingZeros(text)

@@ -130,7 +130,7 @@ function portFaults(port: EndpointPort, here: string, named: boolean): readonly 
   return causes
 }
 
-/** The first three as `ip:port`, and how many more there are. */
+/** Returns the first three addresses as `ip:port`, and how many more there are. */
 function endpointsText(subsets: readonly EndpointSubset[]): string | undefined {
   const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
     ports.length === 0

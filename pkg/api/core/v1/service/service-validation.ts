@@ -34,7 +34,7 @@ import { exposes, type ServicePort, type ServiceSpec } from "./servicespec.ts"
 
 export const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 export const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
-/** The older way to say which clients a load balancer lets in. */
+/** The older annotation for the clients that a load balancer accepts. */
 const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 const LONGEST_AFFINITY_SECONDS = 86400
 const DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"]
@@ -48,7 +48,7 @@ interface ServiceView extends KubeObject {
   readonly spec: ServiceSpec
 }
 
-/** What holds for a Service whose spec is written; `old` is the one that is changed. */
+/** Returns the faults of a spec that is written; `old` is the spec that it replaces. */
 export function serviceFaults(
   { metadata: { annotations = {} }, spec }: ServiceView,
   old?: ServiceView,
@@ -164,7 +164,10 @@ function affinityFaults({ sessionAffinity, sessionAffinityConfig }: ServiceSpec)
       ]
 }
 
-/** clusterIP, clusterIPs and ipFamilies have to agree. Source: ValidateServiceClusterIPsRelatedFields. */
+/**
+ * Returns the faults of clusterIP, clusterIPs and ipFamilies, which must agree. Source:
+ * ValidateServiceClusterIPsRelatedFields.
+ */
 export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   if (spec.type === "ExternalName") return []
   const { clusterIPs = [], ipFamilies = [], clusterIP = "" } = spec
@@ -186,13 +189,13 @@ export function clusterIPFaults(spec: ServiceSpec): readonly Cause[] {
   })
   causes.push(...malformed)
   if (clusterIPs.length > 2) wrong("may only hold up to 2 values")
-  // What follows would only be confused by what is no address.
+  // The rules below expect valid addresses.
   if (malformed.length > 0 || headless) return causes
   if (clusterIPs.length > 1 && new Set(clusterIPs.map(familyOf)).size < 2)
     wrong("may specify no more than one IP for each IP family")
   for (const [i, ip] of clusterIPs.entries()) {
     const family = ipFamilies[i]
-    // what is no family is told of above
+    // an unknown family was reported above
     if ((family === "IPv4" || family === "IPv6") && family !== familyOf(ip))
       causes.push(
         invalidValue(at("spec.clusterIPs", i), ip, `expected an ${family} value as indicated by \`ipFamilies[${i}]\``),
@@ -211,7 +214,7 @@ function repeatedPorts({ ports = [], type }: ServiceSpec): readonly Cause[] {
     if (nodePort !== 0 && nodePorts.has(`${protocol} ${nodePort}`))
       sameNodePort.push(duplicate(at(here, "nodePort"), nodePort))
     if (nodePort !== 0) nodePorts.add(`${protocol} ${nodePort}`)
-    // Upstream shows a port of its own that has nothing but the pair.
+    // Upstream shows a port that has only this pair of fields.
     if (pairs.has(`${protocol} ${port}`))
       same.push(
         duplicate(here, { Name: "", Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 }),
@@ -232,7 +235,7 @@ function loadBalancerFaults(
   const check = (field: string, range: string) => void causes.push(...invalidValues(field, range, isCIDR(range)))
   const older = annotations[SOURCE_RANGES]
   if (ranges.length > 0) {
-    const field = "spec.LoadBalancerSourceRanges" // as upstream has it
+    const field = "spec.LoadBalancerSourceRanges" // the spelling is upstream's
     if (!isOne) causes.push(forbiddenField(field, NO_LOAD_BALANCER))
     for (const [i, range] of ranges.entries()) check(at(field, i), range.trim())
   } else if (older !== undefined) {
@@ -246,7 +249,7 @@ function loadBalancerFaults(
   return [...causes, ...classFaults(spec)]
 }
 
-/** Upstream looks at it twice where a Service is changed. */
+/** Upstream validates this field twice in an update. */
 function classFaults({ type, loadBalancerClass: name }: ServiceSpec): readonly Cause[] {
   if (name === undefined) return []
   return type === "LoadBalancer"
@@ -296,7 +299,10 @@ function trafficFaults(spec: ServiceSpec): readonly Cause[] {
   return causes
 }
 
-/** What a Service has been given is for life, until it becomes an alias. Source: ValidateServiceUpdate. */
+/**
+ * Returns the faults of an update: allocated addresses and families stay until the type becomes ExternalName. Source:
+ * ValidateServiceUpdate.
+ */
 export function serviceChangeFaults(service: ServiceView, before: ServiceView): readonly Cause[] {
   const causes: Cause[] = []
   const [spec, old] = [service.spec, before.spec]
@@ -318,7 +324,7 @@ function addressChanges(spec: ServiceSpec, old: ServiceSpec): readonly Cause[] {
   const [now, before] = [spec.clusterIPs ?? [], old.clusterIPs ?? []]
   if (isHeadless(spec) && isHeadless(old)) return []
   const wrong = (i: number, why: string) => invalidValue(at("spec.clusterIPs", i), now.length === 0 ? null : now, why)
-  // A Service has two at most.
+  // A Service has at most two.
   if (now.length === before.length && now.length <= 2)
     return before.flatMap((ip, i) => (now[i] === ip ? [] : [wrong(i, "may not change once set")]))
   if (now.length === 0) return [wrong(0, "primary clusterIP can not be unset")]
@@ -369,7 +375,7 @@ export function loadBalancerStatusFaults(
   return ingress.flatMap(({ ip = "", ipMode, hostname = "" }, i) => {
     const here = at(field, i)
     return [
-      // An address that was there before may be as it was then.
+      // An address that is stored already may stay as it is.
       ...(ip === "" || known.has(ip) ? [] : invalidValues(at(here, "ip"), ip, isIPAddress(ip))),
       ...(ipMode !== undefined && ip === ""
         ? [forbiddenField(at(here, "ipMode"), "may not be specified when `ip` is not set")]

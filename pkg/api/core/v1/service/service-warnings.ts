@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../../apimachinery/resource.ts"
 import { TOPOLOGY_HINTS, TOPOLOGY_MODE } from "./service-validation.ts"
 import type { ServiceSpec } from "./servicespec.ts"
 
-/** What is allowed, but does nothing. Source: pkg/api/service/warnings.go. */
+/** Returns warnings about fields that are valid but have no effect. Source: pkg/api/service/warnings.go. */
 export function serviceWarnings({
   metadata: { annotations = {} },
   spec,

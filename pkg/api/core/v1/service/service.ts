@@ -92,8 +92,8 @@ export const Service = defineResource(
 )
 
 /**
- * What only the former type needed goes with it, unless the update changes it too: then validation says what is wrong.
- * So a client can change nothing but the type. Source: dropTypeDependentFields in
+ * Removes fields that only the former type needed, so that a client can change the type alone. A field that the update
+ * changes too stays, and validation reports it. Source: dropTypeDependentFields in
  * pkg/registry/core/service/strategy.go.
  */
 function droppedByType(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
@@ -118,8 +118,8 @@ function droppedByType(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
 }
 
 /**
- * What a client left out of an update stays: old clients know neither lists nor node ports. Source:
- * patchAllocatedValues and normalizeClusterIPs in pkg/registry/core/service/storage.
+ * Keeps the addresses and node ports that a client omits in an update, because older clients do not know these fields.
+ * Source: patchAllocatedValues and normalizeClusterIPs in pkg/registry/core/service/storage.
  */
 function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const virtual = spec.type !== "ExternalName" && old.type !== "ExternalName"
@@ -152,7 +152,7 @@ function keptAddresses(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   return kept
 }
 
-/** Old clients set the single address only. The list follows it where they left the list out or as it was. */
+/** Older clients set only the single address. The list is set from it when the list is absent or unchanged. */
 function withAddressList(spec: ServiceSpec, old: ServiceSpec | undefined): ServiceSpec {
   const { clusterIP = "", clusterIPs = [] } = spec
   if (clusterIP === "" || clusterIP === (old?.clusterIP ?? "")) return spec

@@ -72,7 +72,7 @@ export const ServiceSpec = message(
 )
 export interface ServiceSpec extends ObjectOf<typeof ServiceSpec> {}
 
-/** Defaults that hang together. Source: SetDefaults_Service in pkg/apis/core/v1/defaults.go. */
+/** Sets the defaults that depend on other fields. Source: SetDefaults_Service in pkg/apis/core/v1/defaults.go. */
 function serviceDefaults(spec: ServiceSpec): ServiceSpec {
   const external = exposes(spec) || (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0)
   const affinity =

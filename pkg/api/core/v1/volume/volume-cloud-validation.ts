@@ -24,8 +24,8 @@ import type {
 import type { HostPathVolumeSource, NFSVolumeSource } from "./volume.ts"
 
 /**
- * Rules of the volume sources that pods and PersistentVolumes share. What must be there is mostly said by the
- * declarations. Source: the validate…VolumeSource functions in pkg/apis/core/validation/validation.go.
+ * Validates the volume sources that pods and PersistentVolumes share. Most required fields are declared as such.
+ * Source: the validate…VolumeSource functions in pkg/apis/core/validation/validation.go.
  */
 interface SharedSources {
   readonly hostPath?: HostPathVolumeSource | undefined
@@ -59,7 +59,7 @@ export function sharedSourceFaults(source: string, volume: SharedSources): reado
       return causes
     }
     case "gcePersistentDisk":
-      // upstream's name for the field has no cloud in it
+      // upstream's name of the field lacks the name of the cloud
       within(causes, validateGCEDisk(volume.gcePersistentDisk!), "persistentDisk")
       return causes
     case "awsElasticBlockStore":
@@ -127,7 +127,7 @@ function validateFlocker({ datasetName = "", datasetUUID = "" }: FlockerVolumeSo
 
 const REGISTRIES = "must be a host:port pair or multiple pairs separated by commas"
 /**
- * A name or an address without colons, or anything in brackets, and after a colon anything without one. Source: Go's
+ * A host and a port: a host without colons or anything in brackets, a colon, and text without colons. Source: Go's
  * net.SplitHostPort.
  */
 const HOST_PORT = /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/
@@ -154,7 +154,7 @@ function validateFC({ targetWWNs = [], wwids = [], lun }: FCVolumeSource): reado
   return causes
 }
 
-/** Options under Kubernetes' own names are for Kubernetes to set. */
+/** Users cannot set options with names of Kubernetes. */
 function validateFlexOptions(options: FlexVolumeSource["options"] = {}): readonly Cause[] {
   return Object.keys(options).flatMap((key) => {
     const domain = `.${key.split("/", 1)[0]!.toLowerCase()}`
@@ -186,14 +186,14 @@ function validateStorageOS({ volumeName = "", volumeNamespace = "" }: StorageOS)
   ]
 }
 
-/** iSCSI names are in one of three forms (RFC 3720, section 3.2.6.3). */
+/** An iSCSI name has one of three forms (RFC 3720, section 3.2.6.3). */
 const ISCSI_NAMES: Readonly<Record<string, RegExp>> = {
   iqn: /iqn\.\d{4}-\d{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)$/,
   eui: /^eui.[A-Za-z0-9]{16}$/,
   naa: /^naa.[A-Za-z0-9]{32}$/,
 }
 
-/** `otherForm` is what is said of a name in no known form: upstream words it in two ways. */
+/** `otherForm` is the message for a name of no known form: upstream has two. */
 export function validateISCSI(
   iscsi: ISCSIVolumeSource | ISCSIPersistentVolumeSource,
   otherForm: string,
@@ -213,7 +213,7 @@ function validateISCSIName(field: string, name: string, otherForm: string): read
   return form.test(name) ? NO_CAUSES : [invalidValue(field, name, "must be valid format")]
 }
 
-/** The longest name of an iSCSI interface that is made of the volume's name and its portal. */
+/** The longest name of an iSCSI interface, which consists of the volume's name and its portal. */
 const LONGEST_INTERFACE = 64
 export const isTooLongForISCSI = (
   volumeName: string,

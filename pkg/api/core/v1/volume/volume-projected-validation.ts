@@ -20,7 +20,7 @@ import type {
 } from "./volume-projected.ts"
 
 /**
- * Rules of files that a volume makes of other objects. Source: validateProjectionSources and its neighbours in
+ * Validates volumes whose files are made from other objects. Source: validateProjectionSources and its neighbours in
  * pkg/apis/core/validation/validation.go.
  */
 
@@ -53,8 +53,8 @@ export function validateDownwardFile({
 }
 
 /**
- * Fields of bundles and certificates are not looked at: their gates are off in Kubernetes 1.36 and so is what they
- * hold; see dropDisabledVolumeSources.
+ * Trust bundles and pod certificates are not validated: their feature gates are off in Kubernetes 1.36, and
+ * dropDisabledVolumeSources removes the fields.
  */
 export function validateProjected({ sources: given, defaultMode }: ProjectedVolumeSource): readonly Cause[] {
   const sources = given ?? []
@@ -76,7 +76,7 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
       for (const { path } of keys.items ?? []) take(path, keys.name)
     }
     for (const file of downwardAPI?.items ?? []) {
-      // upstream names the source and not the item
+      // upstream gives the path of the source instead of that of the item
       within(causes, validateDownwardFile(file), at("sources", i, "downwardAPI"))
       take(file.path, file.path)
     }
@@ -84,7 +84,7 @@ export function validateProjected({ sources: given, defaultMode }: ProjectedVolu
       const { expirationSeconds, path: file } = serviceAccountToken
       const expiration = at("sources", i, "serviceAccountToken", "expirationSeconds")
       causes.push(...invalidValues(expiration, expirationSeconds, expirationProblem(expirationSeconds)))
-      // upstream names the volume's source and not the token's, and lets its path be another's too
+      // upstream gives the path of the volume's source, and does not compare the token's path with others
       within(causes, file === "" ? [required("path")] : localFile("path", file), "")
     }
     let given = 0

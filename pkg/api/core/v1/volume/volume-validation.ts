@@ -19,11 +19,14 @@ import { validateDownwardFile, validateItems, validateProjected } from "./volume
 import type { ProjectedVolumeSource } from "./volume-projected.ts"
 import { Volume, VOLUME_SOURCES, type VolumeSourceName } from "./volume.ts"
 
-/** Rules of volumes. Source: ValidateVolumes and validateVolumeSource in pkg/apis/core/validation/validation.go. */
+/**
+ * Validates the volumes of a pod. Source: ValidateVolumes and validateVolumeSource in
+ * pkg/apis/core/validation/validation.go.
+ */
 
 export interface CheckedVolumes {
   readonly causes: readonly Cause[]
-  /** The volumes with nothing wrong, by name: containers can mount only these. */
+  /** The valid volumes by name: containers can mount only these. */
   readonly usable: ReadonlyMap<string, Volume>
 }
 
@@ -39,7 +42,7 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
     const known = projected !== undefined && faultless.has(projected) ? { projected } : undefined
     const declared = declaredFaults(Volume, volume, known)
     const ofSource = rulesBeside(declared, Volume, volume, (whole) => validateSource(whole, podName))
-    // upstream looks at the source first, and at what must be there before what it may be
+    // upstream validates the source first, and reports missing fields before invalid values
     const isOfName = ({ field }: Cause) => field === "name"
     within(
       causes,
@@ -66,7 +69,10 @@ export function validateVolumes(volumes: readonly Volume[], podName: string | un
   return { causes, usable }
 }
 const NO_CLAIMS: ReadonlySet<string> = new Set()
-/** Sources in which nothing is wrong. Those of their token are one value for all pods. */
+/**
+ * Projected sources that were found valid. The source with the token is one shared object for all pods, so it is
+ * validated once.
+ */
 const faultless = new WeakSet<ProjectedVolumeSource>()
 
 function claimsMadeFor(podName: string, volumes: readonly Volume[]): ReadonlySet<string> {
@@ -91,7 +97,7 @@ function validateSource(volume: Volume, podName: string | undefined): readonly C
     causes.push(forbiddenField(FORBIDDEN_AS[name] ?? name, "may not specify more than 1 volume type"))
   return causes
 }
-/** How upstream spells these when there is another source already. */
+/** Upstream's spelling of these sources in the message about a second source. */
 const FORBIDDEN_AS: Readonly<Partial<Record<VolumeSourceName, string>>> = {
   cephfs: "cephFS",
   downwardAPI: "downwarAPI",
@@ -125,7 +131,7 @@ function validateOne(volume: Volume, source: VolumeSourceName, podName: string |
     }
     case "downwardAPI": {
       const { defaultMode, items = [] } = volume.downwardAPI!
-      // upstream names the source and not the item
+      // upstream gives the path of the source instead of that of the item
       within(causes, [...fileMode("defaultMode", defaultMode), ...items.flatMap(validateDownwardFile)], source)
       return causes
     }
@@ -149,14 +155,14 @@ function validateOne(volume: Volume, source: VolumeSourceName, podName: string |
       const { driver, nodePublishSecretRef: secret } = volume.csi!
       within(causes, driver === "" ? [required("driver")] : driverName("driver", driver), source)
       within(causes, secretName(secret), "csi.nodePublishSecretRef")
-      // upstream names the source and not the reference
+      // upstream gives the path of the source instead of that of the reference
       if (secret?.name) within(causes, invalidValues("name", secret.name, isDNS1123Subdomain(secret.name)), source)
       return causes
     }
     case "ephemeral":
       return validateEphemeral(volume, podName)
     case "image":
-      // templates may leave it to whoever makes pods of them
+      // templates may omit it: the creator of the pods can set it
       if (podName !== undefined) within(causes, named("reference", volume.image!.reference ?? ""), source)
       return causes
     default:
@@ -168,7 +174,7 @@ const named = (path: string, name: string): readonly Cause[] => (name === "" ? [
 const secretName = (reference: { readonly name?: string | undefined } | undefined): readonly Cause[] =>
   reference === undefined ? NO_CAUSES : named("name", reference.name ?? "")
 
-/** The claim is named after the pod and the volume. */
+/** The name of the claim consists of the names of the pod and the volume. */
 function validateEphemeral({ name, ephemeral }: Volume, podName: string | undefined): readonly Cause[] {
   const { volumeClaimTemplate: template } = ephemeral!
   const causes: Cause[] = []

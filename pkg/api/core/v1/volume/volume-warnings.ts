@@ -4,7 +4,7 @@ import type { Volume } from "./volume.ts"
 
 /** Source: pkg/api/pod/warnings.go. */
 
-/** What is said of sources that are served no more; some are spelled as Go spells their fields. */
+/** Warnings about sources that are no longer supported; some have the names of Go fields. */
 const DEPRECATED: readonly (readonly [source: keyof Volume, field: string, deprecation: string])[] = [
   ["photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
   ["gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],
@@ -17,7 +17,7 @@ const DEPRECATED: readonly (readonly [source: keyof Volume, field: string, depre
   ["rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"],
 ]
 
-/** `path` is that of the list of volumes. */
+/** `path` is the path of the list of volumes. */
 export function volumeWarnings(path: string, volumes: readonly Volume[]): readonly string[] {
   const warnings: string[] = []
   for (let i = 0; i < volumes.length; i++) {
@@ -38,7 +38,7 @@ const hasFiles = ({ configMap, secret, downwardAPI, projected }: Volume): boolea
   secret?.items !== undefined ||
   downwardAPI?.items !== undefined
 
-/** A file that a volume makes, and of what. */
+/** A file of a projected volume, and its source. */
 interface File {
   readonly path: string
   readonly source: string
@@ -70,7 +70,7 @@ function overlapWarnings({ name, configMap, secret, downwardAPI, projected }: Vo
 
 const shown = ({ path, source }: File): string => `"${path}"${source === "" ? "" : ` (${source})`}`
 
-/** Files that differ in the first part of their paths do not overlap. Not looked at where there are many. */
+/** Files can only overlap if the first parts of their paths are equal. Volumes with many files are not checked. */
 function haveDistinctTops(files: readonly File[]): boolean {
   if (files.length > 4) return false
   const tops: string[] = []
@@ -87,14 +87,14 @@ function topOf({ path }: File): string {
   return slash < 0 ? path : path.slice(0, slash)
 }
 
-/** By hand, since a pattern would take time that grows with the square of a path of slashes. */
+/** Written without a pattern, which would take quadratic time for a path of slashes. */
 function withoutLastSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === "/") end--
   return path.slice(0, end)
 }
 
-/** Files of which one is the other, or a folder on its path. */
+/** Returns a warning for each two paths that are equal, or of which one is a folder on the path of the other. */
 function overlapsOf(files: readonly File[]): readonly string[] {
   if (haveDistinctTops(files)) return []
   const seen: File[] = []

@@ -115,7 +115,7 @@ export const ImageVolumeSource = message("core.v1.ImageVolumeSource", "The conte
 })
 export interface ImageVolumeSource extends ObjectOf<typeof ImageVolumeSource> {}
 
-/** In the order in which upstream looks at them: the first one that is given is the one that is meant. */
+/** In the order of upstream: of several sources the first one is validated. */
 export const VOLUME_SOURCES = [
   "emptyDir",
   "hostPath",

@@ -12,11 +12,11 @@ import { localPath, withoutBacksteps } from "../path-validation.ts"
 import type { Volume } from "./volume.ts"
 
 /**
- * Rules of where volumes appear in a container. Source: ValidateVolumeMounts and ValidateVolumeDevices in
+ * Validates where volumes appear in a container. Source: ValidateVolumeMounts and ValidateVolumeDevices in
  * pkg/apis/core/validation/validation.go.
  */
 
-/** `volumes`: those of the pod that can be mounted, by name. */
+/** `volumes` are the valid volumes of the pod, by name. */
 export function validateMounts(
   mounts: readonly VolumeMount[],
   devices: readonly VolumeDevice[],
@@ -36,7 +36,7 @@ export function validateMounts(
       causes.push(invalidValue(at("", i, "name"), name, "must not already exist in volumeDevices"))
     if (devices.some(({ devicePath }) => devicePath === mountPath))
       causes.push(invalidValue(at("", i, "mountPath"), mountPath, "must not already exist as a path in volumeDevices"))
-    // upstream names the list and not the item in these
+    // upstream gives the path of the list instead of that of the item here
     if (subPath !== "") causes.push(...localPath("subPath", subPath))
     if (subPathExpr !== "") {
       if (subPath !== "")
