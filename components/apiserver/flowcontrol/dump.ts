@@ -49,9 +49,9 @@ export function dumpQueues(flow: FlowControl): string {
     ],
     ...flow.levels.flatMap(({ name, queues }) =>
       queues.queues.map((queue, index): Row => {
-        const { waiting, executing, seatsInUse, nextDispatchR, seatsWaiting } = queue
+        const { waiting, executing, seatsInUse, seatsWaiting } = queue
         const work = queues.workOf(queue)
-        const [r, sum] = [seatSeconds(nextDispatchR), seatSeconds(work)]
+        const [r, sum] = [seatSeconds(queues.virtualStartOf(queue)), seatSeconds(work)]
         return [name, index, waiting.size, executing.length, seatsInUse, r, seatsWaiting, seatsWaiting, sum]
       }),
     ),

@@ -5,8 +5,8 @@
  * advances at the rate at which each active queue gets seats. A request is assumed to last 3 ms when it is dispatched,
  * and the difference is corrected when it ends. Sources: apiserver pkg/util/flowcontrol/fairqueuing/queueset (doc.go
  * explains the theory), KEP-1040.
- * Differs from upstream: R is a floating-point number of seat-seconds, which needs no epochs; and no request keeps
- * seats after its end, since watchers are served in the turn of the commit.
+ * Differs from upstream: R is a floating-point number, which needs no epochs; and no request keeps seats after its end,
+ * since watchers are served in the turn of the commit.
  */
 import { deal } from "./shuffle-sharding.ts"
 
@@ -67,6 +67,14 @@ export interface QueueSetOptions {
 /** How long a request is assumed to last. */
 const ESTIMATED_MS = 3
 
+/**
+ * Virtual times are whole numbers of hundred-millionths of a seat-second, as upstream's, so that the queues of equal
+ * flows have equal times: among those the search is fair, while differences by rounding would always favour the same.
+ */
+const UNITS_A_SECOND = 1e8
+
+const unitsOf = (seats: number, ms: number): number => Math.round((seats * ms * UNITS_A_SECOND) / 1000)
+
 export class QueueSet<Request extends SeatedRequest> {
   queues: readonly Queue<Request>[] = []
   /** The executing requests that came through no queue. */
@@ -99,12 +107,17 @@ export class QueueSet<Request extends SeatedRequest> {
   /** The virtual time of the level, in seat-seconds. */
   get r(): number {
     this.#pass()
-    return this.#r
+    return this.#r / UNITS_A_SECOND
   }
 
   /** Returns the work that waits in a queue, in seat-seconds. */
   workOf({ seatsWaiting }: Queue<Request>): number {
     return (seatsWaiting * ESTIMATED_MS) / 1000
+  }
+
+  /** Returns the virtual time at which the oldest request of a queue would begin, in seat-seconds. */
+  virtualStartOf({ nextDispatchR }: Queue<Request>): number {
+    return nextDispatchR / UNITS_A_SECOND
   }
 
   /** Changes the number of queues. Surplus queues are removed when they are empty. */
@@ -184,7 +197,7 @@ export class QueueSet<Request extends SeatedRequest> {
     remove(queue?.executing ?? this.queueless, place)
     if (queue !== undefined) {
       queue.seatsInUse -= request.seats
-      queue.nextDispatchR -= (request.seats * (ESTIMATED_MS - (this.#rAt - started))) / 1000
+      queue.nextDispatchR -= unitsOf(request.seats, ESTIMATED_MS - (this.#rAt - started))
       this.#bound(queue)
       this.#afterLeaving(queue)
     }
@@ -218,8 +231,10 @@ export class QueueSet<Request extends SeatedRequest> {
   #pass(): void {
     const now = this.#options.now()
     if (this.#activeQueues > 0)
-      this.#r +=
-        ((now - this.#rAt) * Math.min(this.seatsInUse + this.seatsWaiting, this.#limit)) / (1000 * this.#activeQueues)
+      this.#r += unitsOf(
+        Math.min(this.seatsInUse + this.seatsWaiting, this.#limit) / this.#activeQueues,
+        now - this.#rAt,
+      )
     this.#rAt = now
   }
 
@@ -324,7 +339,7 @@ const newQueue = <Request extends SeatedRequest>(): Queue<Request> => ({
   nextDispatchR: 0,
 })
 
-const workOf = ({ seats }: SeatedRequest): number => (seats * ESTIMATED_MS) / 1000
+const workOf = ({ seats }: SeatedRequest): number => unitsOf(seats, ESTIMATED_MS)
 
 /** Removes an entry by moving the last one to its index. */
 function remove<Request extends SeatedRequest>(places: Place<Request>[], { index }: Place<Request>): void {
