@@ -3,8 +3,8 @@ import { QueueSet, type Place, type QueuingConfig, type SeatedRequest } from "./
 
 /**
  * The scenarios of upstream's unit tests of fair queuing, with the same flows, times, seats and margins: each client
- * runs threads that call, wait for their turn, hold their seats for `execMs`, and think. Left out are the scenarios whose
- * requests keep seats after their end, which no request does here. Source: apiserver
+ * runs threads that call, wait for their turn, hold their seats for `execMs`, and think. Left out are the scenarios
+ * whose requests keep seats after their end, which no request does here. Source: apiserver
  * pkg/util/flowcontrol/fairqueuing/queueset/queueset_test.go.
  */
 interface Client {
