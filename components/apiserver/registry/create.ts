@@ -33,7 +33,8 @@ export async function create(context: RegistryContext, request: ApiRequest): Pro
   if (request.options.dryRun !== true && isVersion(sent.metadata.resourceVersion))
     throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
   const virtual = context.hooks(resource)?.createVirtual
-  if (virtual !== undefined) return { kind: "object", code: 201, object: await virtual(request, sent) }
+  if (virtual !== undefined)
+    return { kind: "object", code: 201, object: await virtual(request, recordCreate(context, request, sent)) }
   const stored = await createObject(context, request, sent)
   return { kind: "object", code: 201, object: stored.object, stored }
 }

@@ -107,7 +107,13 @@ export function accessReviews(
             nodeOf(request.user) === undefined
               ? { incomplete: false }
               : { incomplete: true, evaluationError: "node authorizer does not support user rule resolution" }
-          return { ...object, spec: {}, status: { resourceRules, nonResourceRules, ...more } } as KubeObject
+          return {
+            ...object,
+            // The answer is another object than the question.
+            metadata: {},
+            spec: {},
+            status: { resourceRules, nonResourceRules, ...more },
+          } as KubeObject
         },
       },
     ],

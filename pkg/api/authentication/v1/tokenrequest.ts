@@ -30,7 +30,7 @@ export const TokenRequestSpec = message("authentication.v1.TokenRequestSpec", "T
     .default([])
     .printZero(),
   expirationSeconds: f.int64(4, "Seconds the token is wanted for.").default(HOUR).pointer(),
-  boundObjectRef: f.message(3, BoundObjectReference, "The object with which the token ends."),
+  boundObjectRef: f.message(3, BoundObjectReference, "The object with which the token ends.").orNull(),
 })
 export interface TokenRequestSpec extends ObjectOf<typeof TokenRequestSpec> {}
 

@@ -15,6 +15,7 @@ import type { TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { KindHooks, RegistryContext } from "../../context.ts"
+import { recordCreate } from "../../managed-fields.ts"
 
 export interface TokenOptions {
   readonly issuer: TokenIssuer
@@ -57,6 +58,7 @@ async function issue(
     ])
   const causes = TokenRequest.validate?.(sent) ?? []
   if (causes.length > 0) throw invalid(TokenRequest, "", causes)
+  const { managedFields } = recordCreate(context, { ...request, resource: TokenRequest as Resource }, sent).metadata
   const object = await admitBody(context, request, sent)
   const { expirationSeconds, boundObjectRef } = object.spec
   const wanted = object.spec.audiences.length === 0 ? audiences : object.spec.audiences
@@ -72,7 +74,7 @@ async function issue(
     ...(extended ? { warnAfterSeconds: expirationSeconds } : {}),
     ...bindings(),
   }
-  const metadata = { name, namespace, uid: uuid(context.random), creationTimestamp: timestamp(clock) }
+  const metadata = { name, namespace, uid: uuid(context.random), creationTimestamp: timestamp(clock), managedFields }
   if (request.options.dryRun === true)
     return {
       kind: "object",
@@ -95,7 +97,7 @@ async function issue(
   }
 
   function bindings(): Partial<Wanted> {
-    if (boundObjectRef === undefined) return {}
+    if (boundObjectRef === undefined || boundObjectRef === null) return {}
     const { apiVersion = "", kind = "", name: bound = "", uid } = boundObjectRef
     switch (kind) {
       case "Pod": {
