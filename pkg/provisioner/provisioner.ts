@@ -67,6 +67,11 @@ async function provision(
   )
   let made: MadeVolume
   try {
+    // Before anything is made: only volumes of CSI drivers may have such a class.
+    if (claim.spec.volumeAttributesClassName)
+      throw new Error(
+        `a volume of ${maker.name} has no attributes that could be changed: leave volumeAttributesClassName out`,
+      )
     made = await maker.make({ claim, storageClass, name, ...(node === undefined ? {} : { node }) })
     const { mountOptions, reclaimPolicy } = storageClass
     await client.create(PersistentVolume, {
@@ -83,7 +88,6 @@ async function provision(
         capacity: { storage: claim.spec.resources.requests?.["storage"] ?? "0" },
         accessModes: claim.spec.accessModes,
         volumeMode: claim.spec.volumeMode,
-        volumeAttributesClassName: claim.spec.volumeAttributesClassName,
         storageClassName: storageClass.metadata.name,
         persistentVolumeReclaimPolicy: reclaimPolicy,
         mountOptions,
