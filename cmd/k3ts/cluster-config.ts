@@ -120,7 +120,9 @@ export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwor
     dataDir: flags["data-dir"],
     ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     ...(pauseImage === undefined ? {} : { pauseImage }),
-    ...(registries === undefined ? {} : { registries }),
+    ...(registries === undefined
+      ? {}
+      : { registries: { ...registries, mirrorsOnly: flags["disable-default-registry-endpoint"] } }),
     clusterCidrs: network.clusterCidrs,
     firstNodeRanges: network.firstNodeRanges,
     betweenNodes: {

@@ -301,6 +301,7 @@ export const serverFlags = {
     "File with mirrors, credentials and certificates of image registries",
     { placeholder: "FILE", path: true },
   ),
+  "disable-default-registry-endpoint": boolean("Do not ask a registry itself for images if it has mirrors"),
   "resolv-conf": value(
     v.filePath.optional(),
     "File with the name servers that are asked for names outside the cluster",
@@ -359,6 +360,7 @@ export const NODE_FLAG_NAMES = [
   "default-local-storage-path",
   "pause-image",
   "private-registry",
+  "disable-default-registry-endpoint",
   "resolv-conf",
   "proxy-mode",
   "nodeport-addresses",

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import { credentials, HEADER, hostsFiles } from "./hosts.ts"
-import { parseRegistries } from "./registries.ts"
+import { parseRegistries, type Registries } from "./registries.ts"
 
 /** What containerd reads in each folder. */
-const filesOf = (yaml: string) =>
+const filesOf = (yaml: string) => filesIn(parseRegistries(yaml, "registries.yaml"))
+const filesIn = (registries: Registries) =>
   Object.fromEntries(
-    hostsFiles(parseRegistries(yaml, "registries.yaml"), () => undefined).map(({ folder, text }) => {
+    hostsFiles(registries, () => undefined).map(({ folder, text }) => {
       expect(text).toStartWith(`${HEADER}\n`)
       return [folder, Bun.TOML.parse(text)]
     }),
@@ -80,6 +81,36 @@ describe("hosts.toml", () => {
       },
     },
   ])("$title", ({ yaml, wants }) => expect(filesOf(yaml)).toEqual(wants as never))
+})
+
+test.each<{ title: string; yaml: string; wants: object }>([
+  {
+    title: "a registry with mirrors is not asked itself",
+    yaml: "mirrors: {docker.io: {endpoint: [https://a, https://b/hub]}}\nconfigs: {b: {tls: {ca_file: /ca}}}",
+    wants: {
+      "docker.io": {
+        server: "https://b/hub",
+        capabilities: ["pull", "resolve"],
+        override_path: true,
+        ca: ["/ca"],
+        host: { "https://a": { capabilities: ["pull", "resolve"] } },
+      },
+      b: { server: "https://b", ca: ["/ca"] },
+    },
+  },
+  {
+    title: "no registry is asked itself where all have mirrors",
+    yaml: "mirrors: {'*': {endpoint: [https://a]}}",
+    wants: { _default: { server: "https://a", capabilities: ["pull", "resolve"] } },
+  },
+  {
+    title: "a registry without mirrors is asked",
+    yaml: "configs: {x.io: {tls: {insecure_skip_verify: true}}}",
+    wants: { "x.io": { server: "https://x.io", skip_verify: true } },
+  },
+])("with mirrors only, $title", ({ yaml, wants }) => {
+  const registries = { ...parseRegistries(yaml, "registries.yaml"), mirrorsOnly: true }
+  expect(filesIn(registries)).toEqual(wants as never)
 })
 
 test("credentials are given by host, for Docker Hub under both of its names, and for what stands for a host", () => {

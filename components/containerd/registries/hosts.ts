@@ -31,25 +31,30 @@ const DOCKER_HUB_HOST = "registry-1.docker.io"
  * Source: containerd docs/hosts.md; k3s pkg/agent/containerd/config.go getHostConfigs.
  */
 export function hostsFiles(
-  { mirrors, configs }: Registries,
+  { mirrors, configs, mirrorsOnly = false }: Registries,
   detourOf: (registry: string, endpoint: URL) => Detour | undefined,
 ): readonly HostsFile[] {
   const named = new Set([
     ...Object.keys(mirrors),
     ...Object.keys(configs).filter((host) => configs[host]?.tls !== undefined),
   ])
-  return [...named].map((registry) => ({
-    folder: registry === "*" ? DEFAULT_FOLDER : registry,
-    text: `${HEADER}\n${toml(hostsToml(registry, mirrors[registry], configs, detourOf))}`,
-  }))
+  return [...named].map((registry) => {
+    const hosts = mirrorHosts(registry, mirrors[registry], configs, detourOf)
+    const own = mirrorsOnly ? lastAsServer(hosts) : undefined
+    return {
+      folder: registry === "*" ? DEFAULT_FOLDER : registry,
+      text: `${HEADER}\n${toml(own ?? { ...serverTable(registry, configs), ...hostTable(hosts) })}`,
+    }
+  })
 }
 
-function hostsToml(
+/** Returns the settings of each endpoint of a mirror, by its URL, in the order in which they are asked. */
+function mirrorHosts(
   registry: string,
   mirror: Mirror | undefined,
   configs: Registries["configs"],
   detourOf: (registry: string, endpoint: URL) => Detour | undefined,
-): TomlTable {
+): Readonly<Record<string, TomlTable>> {
   const hosts: Record<string, TomlTable> = {}
   for (const text of mirror?.endpoint ?? []) {
     const url = endpointUrl(text)!
@@ -59,11 +64,26 @@ function hostsToml(
       hosts[hostOf(url)] ??= { ...common, ...pathOf(url), ...tlsOf(configFor(configs, url.host)) }
     else hosts[detour.url] ??= { ...common, override_path: true }
   }
-  return {
-    ...(registry === "*" ? {} : { server: serverOf(registry) }),
-    ...tlsOf(registry === "*" ? configs["*"] : configFor(configs, registry)),
-    ...(Object.keys(hosts).length === 0 ? {} : { host: hosts }),
-  }
+  return hosts
+}
+
+/** The registry itself. */
+const serverTable = (registry: string, configs: Registries["configs"]): TomlTable => ({
+  ...(registry === "*" ? {} : { server: serverOf(registry) }),
+  ...tlsOf(registry === "*" ? configs["*"] : configFor(configs, registry)),
+})
+
+const hostTable = (hosts: Readonly<Record<string, TomlTable>>): TomlTable =>
+  Object.keys(hosts).length === 0 ? {} : { host: hosts }
+
+/**
+ * Puts the last endpoint in the place of the registry itself, which containerd would ask in any case. Undefined where
+ * there is no endpoint.
+ */
+function lastAsServer(hosts: Readonly<Record<string, TomlTable>>): TomlTable | undefined {
+  const entries = Object.entries(hosts)
+  const last = entries.pop()
+  return last && { server: last[0], ...last[1], ...hostTable(Object.fromEntries(entries)) }
 }
 
 /** The URL of the registry itself, which is asked last. */

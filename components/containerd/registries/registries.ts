@@ -12,6 +12,8 @@ export interface Registries {
   readonly mirrors: Readonly<Record<string, Mirror>>
   /** By the host of a registry or an endpoint, with its port where it has one; `*` for all that are not named. */
   readonly configs: Readonly<Record<string, RegistryConfig>>
+  /** Whether a registry with mirrors is not asked itself when none of them has an image. */
+  readonly mirrorsOnly?: boolean
 }
 
 export interface Mirror {
