@@ -48,7 +48,7 @@ function ask({ id, address, port, udp, connection, text }) {
     const socket = open.get(connection) ?? dgram.createSocket(net.isIPv6(address) ? "udp6" : "udp4")
     if (connection !== undefined) open.set(connection, socket)
     socket.once("message", (bytes) => (done(bytes.toString()), connection ?? socket.close()))
-    return socket.send("hello", port, address)
+    return socket.send(text ?? "hello", port, address)
   }
   let socket = open.get(connection)
   if (socket === undefined) {
@@ -124,7 +124,7 @@ export class LabAgents<Member extends string> {
     return [...answers].sort()
   }
 
-  /** Opens a connection, or a UDP socket, that stays open; `say` returns what comes back. */
+  /** Opens a connection, or a UDP socket, that stays open; `say` sends a text and returns what comes back. */
   connect(
     from: Member,
     address: string,

@@ -18,7 +18,7 @@ const backends = [
 
 /** Looks until it is so. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) continue
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
@@ -61,5 +61,48 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     // and when it comes again, its pods are reached again
     await network.add("two")
     for (const family of given.families) await lab.reach("one-a", addressOf("two-a", family), ANSWER_PORT)
+  })
+
+  test("follow a node that gets another address, and one that loses its way to others", async () => {
+    // given
+    await using network = await networkBetween(lab, backendOf("vxlan"), ["IPv4", "IPv6"])
+    await lab.reach("one-a", addressOf("two-a", "IPv6"), ANSWER_PORT)
+    // when
+    const [before, after] = [addressOf("two", "IPv4"), "192.0.2.77"]
+    const renumber = async (from: string, to: string) => {
+      await lab.run("two", "ip", "addr", "del", `${from}/24`, "dev", "eth0")
+      await lab.run("two", "ip", "addr", "add", `${to}/24`, "dev", "eth0")
+    }
+    await renumber(before, after)
+    await network.moveTo("two", [after])
+    // then
+    await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
+    await lab.reach("two-a", addressOf("one-a", "IPv6"), ANSWER_PORT)
+    expect(await lab.run("one", "bridge", "fdb", "show", "dev", "k3ts-vxlan")).toContain(`dst ${after} `)
+    // and when the ways are taken away while k3ts does not run, they are there again after its start
+    await network.stop("one")
+    await lab.run("one", "ip", "link", "delete", "k3ts-vxlan")
+    await network.start("one")
+    expect(await ask("one-a", "two-a", "IPv4")).toBe(`two-a as ${addressOf("one-a", "IPv4")}`)
+    await renumber(after, before)
+  })
+
+  test("are told apart by their nodes: what one cannot reach is said, and the others are reached", async () => {
+    // given a third Node with another backend
+    const annotations = {
+      "flannel.alpha.coreos.com/backend-type": "host-gw",
+      "flannel.alpha.coreos.com/public-ip": "192.0.2.13",
+    }
+    await using network = await networkBetween(lab, backendOf("vxlan"), ["IPv4"])
+    const podCIDRs = ["10.42.3.0/24"]
+    // when
+    await network.client.create(Node, {
+      metadata: { name: "three", annotations },
+      spec: { podCIDR: podCIDRs[0]!, podCIDRs },
+    })
+    // then
+    await until(async () => network.problem("one") !== undefined)
+    expect(network.problem("one")).toBe("node three: it has the backend host-gw, this node vxlan")
+    await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
   })
 })

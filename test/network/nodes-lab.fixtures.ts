@@ -33,11 +33,15 @@ export function nodesLabLacks(): string | undefined {
 }
 
 const number = (node: LabNode): number => NODES.indexOf(node) + 1
-const nodeOf = (pod: LabPod): LabNode => NODES.find((node) => pod.startsWith(node))!
+/** The node on which a pod is. */
+export const nodeOf = (pod: LabPod): LabNode => NODES.find((node) => pod.startsWith(node))!
 
 /** The range of a node's pods. */
 export const rangeOf = (node: LabNode, family: Family): string =>
   family === "IPv4" ? `10.42.${number(node)}.0/24` : `fd42:0:0:${number(node)}::/64`
+
+/** The first address of that range, from which the node itself sends to pods of others. */
+export const baseOf = (node: LabNode, family: Family): string => rangeOf(node, family).replace(/\/.*/, "")
 
 export const CLUSTER_CIDRS: Readonly<Record<Family, string>> = { IPv4: "10.42.0.0/16", IPv6: "fd42::/48" }
 
@@ -46,7 +50,7 @@ export function addressOf(member: NodesLabMember, family: Family): string {
   const pod = PODS.find((name) => name === member)
   if (pod !== undefined) {
     const host = pod.endsWith("a") ? 5 : 6
-    const range = rangeOf(nodeOf(pod), family).replace(/\/.*/, "")
+    const range = baseOf(nodeOf(pod), family)
     return family === "IPv4" ? range.replace(/0$/, String(host)) : `${range}${host}`
   }
   const node = NODES.find((name) => name === member)
@@ -54,7 +58,8 @@ export function addressOf(member: NodesLabMember, family: Family): string {
   return family === "IPv4" ? `192.0.2.${host}` : `2001:db8::${host}`
 }
 
-const gatewayOf = (node: LabNode, family: Family): string =>
+/** The address of a node by which its pods reach others. */
+export const gatewayOf = (node: LabNode, family: Family): string =>
   rangeOf(node, family).replace(family === "IPv4" ? /0\/24$/ : /\/64$/, "1")
 
 const FAMILIES: readonly Family[] = ["IPv4", "IPv6"]

@@ -15,6 +15,7 @@ import { addressOf, NODES, rangeOf, type LabNode, type NodesLab } from "./nodes-
 export async function networkBetween(lab: NodesLab, backend: Backend, families: readonly Family[]) {
   const cluster = await startCluster({
     clock: "real",
+    ipFamilies: families,
     components: { scheduler: false, controllers: false },
     admission: { disabled: ["ServiceAccount"] },
   })

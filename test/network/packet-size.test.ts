@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { backendOf } from "../../components/containerd/network/backend/backends.ts"
+import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
+import { FAMILIES } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { addressOf, gatewayOf, NodesLab, nodesLabLacks, type NodesLabMember } from "./nodes-lab.fixtures.ts"
+import { networkBetween } from "./nodes.fixtures.ts"
+
+const lacks = nodesLabLacks()
+if (lacks !== undefined) console.warn(`SKIPPED: sizes of packets between nodes need ${lacks}`)
+
+/** Source: include/linux/snmp.h. Fragments that were made, or were put together again. */
+const FRAGMENTS = ["IpFragCreates", "IpReasmReqds", "Ip6FragCreates", "Ip6ReasmReqds"]
+
+describe.skipIf(lacks !== undefined).each(FAMILIES)("between nodes a datagram of %s", (family) => {
+  let lab: NodesLab
+  let network: Awaited<ReturnType<typeof networkBetween>>
+  beforeAll(async () => {
+    lab = await NodesLab.start()
+    network = await networkBetween(lab, backendOf("vxlan"), FAMILIES)
+    await lab.reach("one-a", addressOf("two-a", family), ANSWER_PORT)
+  })
+  afterAll(async () => {
+    await network?.[Symbol.asyncDispose]()
+    await lab?.[Symbol.asyncDispose]()
+  })
+
+  const socket = (from: NodesLabMember) => lab.connect(from, addressOf("two-a", family), ANSWER_PORT, "udp")
+  const bytes = (count: number) => "x".repeat(count)
+  const answer = (from: NodesLabMember) => `two-a as ${addressOf(from, family)}`
+  const fragments = async () => {
+    const counters = await Promise.all(
+      (["one-a", "one", "two", "two-a"] as const).map((member) => lab.run(member, "nstat", "-asz", ...FRAGMENTS)),
+    )
+    return counters.flatMap((text) => [...text.matchAll(/^Ip\w+ +(\d+)/gm)].map(([, count]) => Number(count)))
+  }
+  /** The packets that a node has sent to others. */
+  const sent = async () => {
+    const [link] = JSON.parse(await lab.run("one", "ip", "-s", "-j", "link", "show", "k3ts-vxlan")) as [
+      { stats64: { tx: { packets: number } } },
+    ]
+    return link.stats64.tx.packets
+  }
+
+  test("with 1,400 bytes goes through as one packet, which must not be divided", async () => {
+    const before = await sent()
+    expect(await socket("one-a").say(bytes(1400))).toBe(answer("one-a"))
+    expect((await sent()) - before).toBe(1)
+    expect(new Set(await fragments())).toEqual(new Set([0]))
+  })
+
+  test("that is too large is told to a pod that does not know it yet, whose next one comes through", async () => {
+    const old = socket("one-a")
+    expect(await old.say(bytes(1450))).toBe("dropped")
+    expect(await old.say(bytes(1450))).toBe(answer("one-a"))
+  })
+
+  test("that is too large is divided by a pod whose default route knows it", async () => {
+    const version = family === "IPv4" ? "-4" : "-6"
+    await lab.run("one-b", "ip", version, "route", "change", "default", "via", gatewayOf("one", family), "mtu", "1450")
+    expect(await socket("one-b").say(bytes(1450))).toBe(answer("one-b"))
+  })
+})
