@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
+import { acrossNodes } from "./across-nodes.ts"
 import { admission } from "./admission.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   ingress,
   networkPolicy,
   podNetwork,
+  acrossNodes,
   dns,
   services,
   snapshot,
