@@ -23,6 +23,8 @@ export interface ContainerdPaths {
   readonly socket: string
   /** The allocated pod addresses. In the run folder, so that they disappear at a reboot together with the pods. */
   readonly cniAddresses: string
+  /** The private key by which other nodes know this one, with `--flannel-backend wireguard-native`. */
+  readonly wireguardKey: string
 }
 
 /** @param dataDir /var/lib/k3ts by default
@@ -41,5 +43,6 @@ export function containerdPaths(dataDir: string, runDir = "/run/k3ts"): Containe
     state: join(runDir, "containerd"),
     socket: join(runDir, "containerd/containerd.sock"),
     cniAddresses: join(runDir, "cni/networks"),
+    wireguardKey: join(agent, "wireguard.key"),
   }
 }

@@ -3,7 +3,6 @@ import { once } from "node:events"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { backendOf } from "../../components/containerd/network/backend/backends.ts"
 import { createKubeProxy } from "../../components/kube-proxy/proxier.ts"
 import { createNetworkPolicy } from "../../components/network-policy/network-policy.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -26,10 +25,7 @@ const PORT = 7070
 const ROUNDS = 16
 const MS = 500
 /** Each side has a processor, since where the kernel puts them matters more than what lies between. */
-const [ON_FIRST, ON_SECOND] = [0, 1].map((cpu) => ["taskset", "-c", String(cpu % availableParallelism())]) as [
-  readonly string[],
-  readonly string[],
-]
+const on = (cpu: number): readonly string[] => ["taskset", "-c", String(cpu % availableParallelism())]
 const STREAM = join(import.meta.dirname, "stream.ts")
 /** Of the raw limit. */
 const GOAL = 0.9
@@ -48,7 +44,7 @@ export const acrossNodes: Benchmark = {
     await using ours = await NodesLab.start()
     await using raw = await NodesLab.start()
     await byHand(raw)
-    await using network = await networkBetween(ours, backendOf("vxlan"), ["IPv4"])
+    await using network = await networkBetween(ours, "vxlan", ["IPv4"])
     const parts = await withRules(ours, network)
     const takers = [await taker(ours), await taker(raw)]
     try {
@@ -119,7 +115,7 @@ async function taker(lab: NodesLab): Promise<ChildProcess> {
     "netns",
     "exec",
     lab.netns("two-a"),
-    ...ON_SECOND,
+    ...on(1),
     process.execPath,
     STREAM,
     "take",
@@ -131,7 +127,7 @@ async function taker(lab: NodesLab): Promise<ChildProcess> {
 
 /** Returns the MB a second of one stream. */
 async function rate(lab: NodesLab): Promise<number> {
-  const send = [...ON_FIRST, process.execPath, STREAM, "send", addressOf("two-a", "IPv4"), String(PORT), String(MS)]
+  const send = [...on(0), process.execPath, STREAM, "send", addressOf("two-a", "IPv4"), String(PORT), String(MS)]
   const { stdout } = await run("ip", ["netns", "exec", lab.netns("one-a"), ...send])
   return Number(stdout)
 }

@@ -1,6 +1,6 @@
 /**
- * Takes or sends bytes over TCP as fast as it goes: `stream.ts take PORT` prints a line once it listens; `stream.ts send
- * ADDRESS PORT MS` prints the MB a second that the other side has taken.
+ * Takes or sends bytes over TCP as fast as it goes. `take PORT` prints a line once it listens; `send ADDRESS PORT MS`
+ * prints the MB a second that the other side has taken.
  */
 import { connect, createServer } from "node:net"
 

@@ -2,7 +2,7 @@
  * Nodes in one network segment, each with a bridge and pods, and a machine outside of the cluster: network namespaces,
  * for tests that send real packets between nodes.
  */
-import { execFile, execFileSync } from "node:child_process"
+import { execFile, spawnSync } from "node:child_process"
 import { promisify } from "node:util"
 import { LabAgents } from "../../components/kube-proxy/lab-agents.fixtures.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
@@ -24,13 +24,14 @@ export function nodesLabLacks(): string | undefined {
   if (process.getuid?.() !== 0) return "root"
   const programs = ["ip", "bridge", "unshare"].filter((name) => Bun.which(name) === null)
   if (programs.length > 0) return programs.join(", ")
-  try {
-    execFileSync("unshare", ["-n", "ip", "link", "add", "v", "type", "vxlan", "id", "1", "dstport", "8472"])
-    return undefined
-  } catch {
-    return "a kernel with VXLAN"
-  }
+  return makes("vxlan", "id", "1", "dstport", "8472") ? undefined : "a kernel with VXLAN"
 }
+
+/** What it lacks for a lab with WireGuard besides. */
+export const wireguardLacks = (): string | undefined => (makes("wireguard") ? undefined : "a kernel with WireGuard")
+
+const makes = (...type: readonly string[]): boolean =>
+  spawnSync("unshare", ["-n", "ip", "link", "add", "v", "type", ...type]).status === 0
 
 const number = (node: LabNode): number => NODES.indexOf(node) + 1
 /** The node on which a pod is. */

@@ -1,6 +1,9 @@
 /** Node objects for the nodes of a lab, in a cluster of the API only, and what k3ts does on the nodes. */
-import type { Backend } from "../../components/containerd/network/backend/backend.ts"
-import { DEVICES } from "../../components/containerd/network/backend/backends.ts"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { BackendName } from "../../components/containerd/network/backend/backend-names.ts"
+import { backendOf, DEVICES } from "../../components/containerd/network/backend/backends.ts"
 import { createOtherNodes } from "../../components/containerd/network/backend/other-nodes.ts"
 import { removeWays } from "../../components/containerd/network/backend/remove-ways.ts"
 import { startCluster } from "../../components/cluster/testing/cluster.ts"
@@ -12,7 +15,8 @@ import type { Component } from "../../pkg/component/component.ts"
 import { addressOf, NODES, rangeOf, type LabNode, type NodesLab } from "./nodes-lab.fixtures.ts"
 
 /** Starts the pod network between the nodes of a lab, whose pods have addresses of these families. */
-export async function networkBetween(lab: NodesLab, backend: Backend, families: readonly Family[]) {
+export async function networkBetween(lab: NodesLab, name: Exclude<BackendName, "none">, families: readonly Family[]) {
+  const keys = mkdtempSync(join(tmpdir(), "k3ts-nodes-"))
   const cluster = await startCluster({
     clock: "real",
     ipFamilies: families,
@@ -38,7 +42,9 @@ export async function networkBetween(lab: NodesLab, backend: Backend, families: 
     )
   const start = async (node: LabNode) => {
     const context = cluster.contextFor("test:pod-network", ["system:masters"])
-    const part = createOtherNodes(context, { nodeName: node, backend, node: client, netns: lab.netns(node) })
+    const netns = lab.netns(node)
+    const backend = backendOf(name, { keyFile: join(keys, node), netns })
+    const part = createOtherNodes(context, { nodeName: node, backend, node: client, netns })
     await part.start(new AbortController().signal)
     parts.set(node, part)
   }
@@ -63,6 +69,7 @@ export async function networkBetween(lab: NodesLab, backend: Backend, families: 
         socket.close()
       }
       await cluster.stop()
+      rmSync(keys, { recursive: true })
     },
   }
 }

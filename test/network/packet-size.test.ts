@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { backendOf } from "../../components/containerd/network/backend/backends.ts"
 import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
 import { FAMILIES } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { addressOf, gatewayOf, NodesLab, nodesLabLacks, type NodesLabMember } from "./nodes-lab.fixtures.ts"
@@ -16,7 +15,7 @@ describe.skipIf(lacks !== undefined).each(FAMILIES)("between nodes a datagram of
   let network: Awaited<ReturnType<typeof networkBetween>>
   beforeAll(async () => {
     lab = await NodesLab.start()
-    network = await networkBetween(lab, backendOf("vxlan"), FAMILIES)
+    network = await networkBetween(lab, "vxlan", FAMILIES)
     await lab.reach("one-a", addressOf("two-a", family), ANSWER_PORT)
   })
   afterAll(async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { backendOf } from "../../components/containerd/network/backend/backends.ts"
 import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
 import { createNetworkPolicy, type NetworkPolicyComponent } from "../../components/network-policy/network-policy.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -19,7 +18,7 @@ describe.skipIf(lacks !== undefined)("a NetworkPolicy", () => {
   const enforcers: NetworkPolicyComponent[] = []
   beforeAll(async () => {
     lab = await NodesLab.start()
-    network = await networkBetween(lab, backendOf("vxlan"), FAMILIES)
+    network = await networkBetween(lab, "vxlan", FAMILIES)
     const { client, cluster } = network
     for (const name of PODS) {
       const spec = { nodeName: nodeOf(name), containers: [{ name: "only", image: "web" }] }

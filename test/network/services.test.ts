@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { backendOf } from "../../components/containerd/network/backend/backends.ts"
 import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
 import { createKubeProxy } from "../../components/kube-proxy/proxier.ts"
 import { PROXY_MODES } from "../../components/kube-proxy/rule-writer.ts"
@@ -22,7 +21,7 @@ describe.skipIf(lacks !== undefined).each(PROXY_MODES)("a Service whose pod is o
   let serve: (externalTrafficPolicy: "Cluster" | "Local") => Promise<void>
   beforeAll(async () => {
     lab = await NodesLab.start()
-    const network = await networkBetween(lab, backendOf("vxlan"), FAMILIES)
+    const network = await networkBetween(lab, "vxlan", FAMILIES)
     running.push(network)
     const { cluster, client } = network
     for (const node of NODES) {

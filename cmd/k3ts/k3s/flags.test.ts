@@ -80,7 +80,7 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
     },
     {
       argv: ["--flannel-backend=ipsec"],
-      wants: 'invalid value "ipsec" for --flannel-backend: must be vxlan or host-gw or none',
+      wants: 'invalid value "ipsec" for --flannel-backend: must be vxlan or host-gw or wireguard-native or none',
     },
     {
       argv: ["-s", "https://192.0.2.1:6443"],

@@ -61,7 +61,7 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
     const component = createOtherNodes(context, {
       nodeName,
       node: config.node,
-      backend: backendOf(name),
+      backend: backendOf(name, { keyFile: paths.wireguardKey }),
       addressing: betweenNodes,
       measured(mtu) {
         if (routeMtu === mtu) return

@@ -49,4 +49,11 @@ export interface Backend {
   ensure(socket: NetlinkFile, self: Self): Promise<number>
   /** Returns what leads to a peer by the interface. @throws Error that says why nothing does */
   waysTo(peer: Peer, self: Self, index: number): Ways
+  /**
+   * Tells the kernel how to reach peers where ways are not all of it; called before the ways are made. Returns what is
+   * wrong with some of them.
+   */
+  connect?(peers: readonly Peer[], self: Self, index: number): Promise<readonly string[]>
+  /** Called at the end of the work; what the kernel has stays. */
+  close?(): void
 }

@@ -80,6 +80,7 @@ export class NodeRoutes {
   /** Ends the work; what the kernel has stays, since pods keep running. */
   async stop(): Promise<void> {
     await this.#runner.stop()
+    this.#options.backend.close?.()
     this.#socket?.close()
     this.#socket = undefined
   }
@@ -95,15 +96,19 @@ export class NodeRoutes {
     this.#options.measured?.(self.uplink.mtu - backend.overhead(familyOf(local)))
     const index = await backend.ensure(socket, self)
     const problems: string[] = []
+    const reached: Peer[] = []
     const ways = peers.map((peer) => {
       try {
         if (peer.type !== backend.type) throw new Error(`it has the backend ${peer.type}, this node ${backend.type}`)
-        return backend.waysTo(peer, self, index)
+        const found = backend.waysTo(peer, self, index)
+        reached.push(peer)
+        return found
       } catch (err) {
         problems.push(`node ${peer.name}: ${(err as Error).message}`)
         return NO_WAYS
       }
     })
+    problems.push(...((await backend.connect?.(reached, self, index)) ?? []))
     const found = await waysIn(socket, backend.device === undefined ? undefined : index)
     const changes = changesBetween(found, joined(ways))
     for (const { what, message } of changes)
