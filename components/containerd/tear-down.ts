@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { basename, join } from "node:path"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { CRI_NAMESPACE } from "../../pkg/cri/containerd-events.ts"
+import { hostIn } from "../../pkg/netfilter/host.ts"
 import { NETLINK_ROUTE } from "../../pkg/netlink/links.ts"
 import { openNetlink } from "../../pkg/runtime/netlink.ts"
 import { DEVICES } from "./network/backend/backends.ts"
@@ -56,7 +57,7 @@ export async function tearDown(
 async function removeNodeRoutes(): Promise<void> {
   const socket = openNetlink(NETLINK_ROUTE)
   try {
-    await removeWays(socket, DEVICES)
+    await removeWays(socket, hostIn(), DEVICES)
   } finally {
     socket.close()
   }

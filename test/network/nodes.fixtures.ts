@@ -65,7 +65,7 @@ export async function networkBetween(lab: NodesLab, name: Exclude<BackendName, "
       await Promise.all([...parts.values()].map((part) => part.stop()))
       for (const node of NODES) {
         const socket = openNetlink(NETLINK_ROUTE, lab.netns(node))
-        await removeWays(socket, DEVICES)
+        await removeWays(socket, lab.host(node), DEVICES)
         socket.close()
       }
       await cluster.stop()

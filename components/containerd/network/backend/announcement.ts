@@ -38,7 +38,7 @@ export const isAnnounced = ({ metadata }: Node, annotations: ReturnType<typeof a
   Object.entries(annotations).every(([name, value]) => (metadata.annotations?.[name] ?? null) === value)
 
 /** Returns what a node has announced; undefined while it has announced nothing, or has no ranges of pods. */
-export function peerOf({ metadata, spec }: Node): Peer | undefined {
+export function peerOf({ metadata, spec, status }: Node): Peer | undefined {
   const { [TYPE]: type, ...annotations } = metadata.annotations ?? {}
   const { podCIDRs: podCidrs = [] } = spec
   if (type === undefined || podCidrs.length === 0) return undefined
@@ -53,6 +53,7 @@ export function peerOf({ metadata, spec }: Node): Peer | undefined {
     type,
     addresses,
     podCidrs: rangesOf(podCidrs),
+    sources: [...addresses, ...internalAddresses(status)],
     data: dataIn(annotations[DATA[families[0]!]]),
   }
 }
@@ -62,6 +63,13 @@ export const rangesOf = (podCidrs: readonly string[]): readonly string[] =>
   podCidrs.flatMap((cidr) => {
     const range = parseNetwork(cidr)
     return range === undefined ? [] : [`${addressAt(range, 0)}/${range.prefix}`]
+  })
+
+/** Returns the addresses that the interfaces of a node have, in canonical form. */
+const internalAddresses = ({ addresses = [] }: Node["status"]): readonly string[] =>
+  addresses.flatMap(({ type, address }) => {
+    const parsed = type === "InternalIP" ? parseAddress(address) : undefined
+    return parsed === undefined ? [] : [addressText(parsed)]
   })
 
 function dataIn(text: string | undefined): Readonly<Record<string, unknown>> {

@@ -18,6 +18,8 @@ export interface Peer extends Announcement {
   readonly name: string
   /** The ranges of its pods, one for each family. */
   readonly podCidrs: readonly string[]
+  /** All addresses from which its packets may come. */
+  readonly sources: readonly string[]
 }
 
 /** This node. */
@@ -41,6 +43,8 @@ export interface Backend {
   readonly type: string
   /** The name of its interface; undefined where it has none. */
   readonly device: string | undefined
+  /** The UDP port at which packets of no others than the other nodes are taken; undefined where the kernel knows them. */
+  readonly guardedPort?: number
   /** By how many bytes packets grow on their way between addresses of a family. */
   overhead(family: Family): number
   /** Returns what others must know to reach this node besides its addresses. */

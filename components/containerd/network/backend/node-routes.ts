@@ -2,11 +2,13 @@ import { familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { SyncRunner } from "../../../../pkg/component/sync-runner.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
+import { hostIn, type Host } from "../../../../pkg/netfilter/host.ts"
 import { NETLINK_ROUTE } from "../../../../pkg/netlink/links.ts"
 import { request } from "../../../../pkg/netlink/socket.ts"
 import { openNetlink } from "../../../../pkg/runtime/netlink.ts"
 import type { Backend, Peer, Self, Ways } from "./backend.ts"
 import { changesBetween, NO_WAYS, waysIn } from "./kernel-ways.ts"
+import { PortGuard } from "./port-guard.ts"
 import { removeWays } from "./remove-ways.ts"
 import { uplinkOf } from "./uplink.ts"
 
@@ -42,6 +44,8 @@ export interface Wanted {
 export class NodeRoutes {
   readonly #options: NodeRoutesOptions
   readonly #runner: SyncRunner
+  readonly #host: Host
+  readonly #guard: PortGuard
   #socket: ReturnType<typeof openNetlink> | undefined
   /** What was last said in the log about peers that cannot be reached. */
   #told = ""
@@ -49,6 +53,8 @@ export class NodeRoutes {
   constructor(options: NodeRoutesOptions) {
     const { clock, log } = options
     this.#options = options
+    this.#host = hostIn(options.netns)
+    this.#guard = new PortGuard(this.#host, log)
     this.#runner = new SyncRunner({
       clock,
       sync: () => this.#sync(),
@@ -91,7 +97,7 @@ export class NodeRoutes {
     if (wanted === undefined) return
     const { peers, podCidrs, local } = wanted
     const socket = (this.#socket ??= openNetlink(NETLINK_ROUTE, netns))
-    if (peers.length === 0) return removeWays(socket, backend.device === undefined ? [] : [backend.device])
+    if (peers.length === 0) return removeWays(socket, this.#host, backend.device === undefined ? [] : [backend.device])
     const self: Self = { podCidrs, local, uplink: await uplinkOf(socket, local) }
     this.#options.measured?.(self.uplink.mtu - backend.overhead(familyOf(local)))
     const index = await backend.ensure(socket, self)
@@ -113,6 +119,11 @@ export class NodeRoutes {
     const changes = changesBetween(found, joined(ways))
     for (const { what, message } of changes)
       await request(socket, [message]).catch((err: Error) => problems.push(`${what}: ${err.message}`))
+    if (backend.guardedPort !== undefined)
+      await this.#guard.keep(
+        backend.guardedPort,
+        peers.flatMap(({ sources }) => sources),
+      )
     if (problems.length > 0) throw new Error(problems.join("; "))
     if (changes.length > 0) log.info("Told the kernel how to reach the pods of other nodes", { nodes: peers.length })
     this.#told = ""

@@ -28,6 +28,7 @@ const OVERHEAD = { IPv4: 50, IPv6: 70 } as const
 export const vxlan: Backend = {
   type: "vxlan",
   device: DEVICE,
+  guardedPort: VXLAN_PORT,
   overhead: (family) => OVERHEAD[family],
   announces: (podCidrs) => ({ VNI, VtepMAC: macOf(podCidrs) }),
   async ensure(socket, self) {

@@ -18,6 +18,7 @@ const peer = (name: string, byte: number, number: number): Peer => ({
   type: "wireguard",
   addresses: [`192.0.2.${number}`],
   podCidrs: [`10.42.${number}.0/24`],
+  sources: [`192.0.2.${number}`],
   data: { PublicKey: keyOf(byte).toString("base64"), Port: WIREGUARD_PORT },
 })
 const told = (byte: number, number: number) =>

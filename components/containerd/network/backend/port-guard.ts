@@ -1,0 +1,64 @@
+import { FAMILIES, familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
+import type { Logger } from "../../../../pkg/log/log.ts"
+import type { Host } from "../../../../pkg/netfilter/host.ts"
+import { ADDRESS_TYPE, FAMILY_WORD, removeTable, tableNames, transact } from "../../../../pkg/netfilter/nft.ts"
+import { BRIDGE } from "../cni.ts"
+
+const TABLE = "k3ts-between-nodes"
+/** Before the rules of Services and of others, at 0. */
+const PRIORITY = -20
+
+/**
+ * Returns the input of `nft -f` by which this machine takes packets for a UDP port from these addresses only, and no
+ * pod of this node sends such packets to them, in whose name they would arrive. Whoever could send them would reach
+ * pods in the name of any pod, past network policies.
+ */
+export function guardTable(port: number, addresses: readonly string[], bridge: string = BRIDGE): string {
+  const table = `inet ${TABLE}`
+  const lines = [
+    `add table ${table}`,
+    `delete table ${table}`,
+    `add table ${table}`,
+    `add chain ${table} input { type filter hook input priority ${PRIORITY} ; policy accept ; }`,
+    `add chain ${table} forward { type filter hook forward priority ${PRIORITY} ; policy accept ; }`,
+    ...FAMILIES.flatMap((family) => {
+      const [word, own] = [FAMILY_WORD[family], addresses.filter((address) => familyOf(address) === family)]
+      return [
+        `add set ${table} ${word}-nodes { type ${ADDRESS_TYPE[family]} ; }`,
+        ...(own.length === 0 ? [] : [`add element ${table} ${word}-nodes { ${own.join(", ")} }`]),
+        `add rule ${table} input udp dport ${port} ${word} saddr != @${word}-nodes counter drop`,
+        `add rule ${table} forward iifname "${bridge}" udp dport ${port} ${word} daddr @${word}-nodes counter drop`,
+      ]
+    }),
+  ]
+  return lines.map((line) => `${line}\n`).join("")
+}
+
+/** Keeps that table in the kernel. Where the machine cannot have it, a warning says so, once. */
+export class PortGuard {
+  readonly #host: Host
+  readonly #log: Logger
+  #written: string | undefined
+  #hasWarned = false
+
+  constructor(host: Host, log: Logger) {
+    this.#host = host
+    this.#log = log
+  }
+
+  /** Writes the table where it differs from the last one, or is gone. */
+  async keep(port: number, addresses: readonly string[]): Promise<void> {
+    const text = guardTable(port, [...new Set(addresses)].sort())
+    try {
+      if (text === this.#written && (await tableNames(this.#host, "inet")).includes(TABLE)) return
+      await transact(this.#host, text)
+      this.#written = text
+    } catch (err) {
+      if (!this.#hasWarned)
+        this.#log.warn("Packets between nodes are taken from any sender: nftables does not take the rules", { err })
+      this.#hasWarned = true
+    }
+  }
+}
+
+export const removeGuard = (host: Host): Promise<void> => removeTable(host, "inet", TABLE)
