@@ -73,13 +73,17 @@ export function createEventRecorder(
     }: Waiting,
   ): Promise<boolean> {
     const count = told.count + times
+    // What has no name is not packed, so the new count is not lost.
+    told.name = undefined
     try {
       await client.patch(Event, { name, namespace }, { type: "merge", body: { count, message, lastTimestamp: last } })
+      told.count = count
     } catch (err) {
-      if (!isNotFound(err)) throw err
-      return false
+      if (isNotFound(err)) return false
+      told.name = name
+      throw err
     }
-    told.count = count
+    told.name = name
     return true
   }
 

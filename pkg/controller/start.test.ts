@@ -172,6 +172,28 @@ describe("events", () => {
     await recorder.stop()
   })
 
+  test("count up while many others are told of before the higher count is written", async () => {
+    // given an Event, and others whose records push its own out of those at hand
+    await using cluster = await quiet()
+    const about = await create(cluster, "a")
+    const recorder = createEventRecorder(cluster.contextFor("test", ["system:masters"]), "tester")
+    const tell = (uid = about.metadata.uid) =>
+      recorder.event({ ...about, metadata: { ...about.metadata, uid } }, "Normal", "Seen", "again")
+    tell()
+    await cluster.settle()
+    // when
+    tell()
+    for (let i = 0; i < 80; i++) tell(`other-${i}`)
+    await cluster.settle()
+    tell()
+    await cluster.settle()
+    // then
+    const { items } = await cluster.client.list(Event, { namespace: "default" })
+    const own = items.filter(({ involvedObject }) => involvedObject.uid === about.metadata.uid)
+    expect(own.map(({ count }) => count)).toEqual([3])
+    await recorder.stop()
+  })
+
   test("are all written when several reporters tell of one object in the same millisecond", async () => {
     await using cluster = await quiet()
     const about = await create(cluster, "a")
