@@ -5,10 +5,10 @@ const SPAM_BURST = 25
 const SPAM_REFILL_MS = 300_000
 const CACHE_SIZE = 4096
 /** Objects whose events are kept unpacked: at least so many, and at most so many while their Events are written. */
-const FRESH = 4
+const FRESH = 32
 const MOST_FRESH = 192
 /** After so many more objects it is looked which can be packed. */
-const PACKED_AT_ONCE = 4
+const PACKED_AT_ONCE = 32
 
 /** An event that is reported again and again. */
 export interface Told {
