@@ -21,7 +21,7 @@ const CLUSTERS = {
 
 /** The policy and the families of a Service, as in `PreferDualStack IPv4,IPv6`; with the addresses that were asked for. */
 const shown = ({ spec: { ipFamilyPolicy, ipFamilies, clusterIPs = [] } }: Service): string => {
-  const named = clusterIPs.filter((ip) => ip === "None" || ip.endsWith("77"))
+  const named = clusterIPs.filter((ip) => ["None", V4.clusterIP, V6.clusterIP].includes(ip))
   return [ipFamilyPolicy, ipFamilies?.join(), ...named].filter((word) => word !== undefined).join(" ")
 }
 
