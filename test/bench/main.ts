@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
 import { acrossNodes } from "./across-nodes.ts"
 import { admission } from "./admission.ts"
+import { agents } from "./agents.ts"
 import { api } from "./api.ts"
 import { cel } from "./cel.ts"
 import { customResources } from "./custom-resources.ts"
@@ -27,6 +28,7 @@ const asked = process.argv.slice(2).filter((word) => !isNumber(word))
 const minutes = Number(process.argv.slice(2).find(isNumber) ?? 3)
 const BENCHMARKS: readonly Benchmark[] = [
   node,
+  agents,
   api,
   watch,
   testing,
