@@ -24,11 +24,11 @@ import { BlockDevices, DEVICES } from "../../components/kubelet/runtime/cri/volu
 import { hostCgroups } from "../../components/kubelet/runtime/cri/cgroups.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import { hostIn } from "../../pkg/netfilter/host.ts"
-import { findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
+import { findAgent, findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
 
 const run = promisify(execFile)
 
-/** A server stops within five seconds; one that takes twice that hangs. */
+/** Servers and agents stop within five seconds; one that takes twice that hangs. */
 const STOP_TIMEOUT_MS = 10_000
 
 export interface KillAllOptions {
@@ -41,7 +41,7 @@ export interface KillAllOptions {
 }
 
 /**
- * Stops the server of the data directory, then everything that it runs on this host. Images, the store and certificates
+ * Stops the server or the agent of the data directory, then everything that it runs on this host. Images, the store and certificates
  * stay.
  */
 export async function killAll({
@@ -50,7 +50,8 @@ export async function killAll({
   clock,
   tell,
 }: KillAllOptions): Promise<void> {
-  await stopServer(dataDir, clock, tell)
+  await stop("server", () => findServer(dataDir)?.pid, clock, tell)
+  await stop("agent", () => findAgent(dataDir)?.pid, clock, tell)
   if (!existsSync(join(dataDir, "agent"))) {
     tell(`No node has run on ${dataDir}: nothing more to remove`)
     return
@@ -78,16 +79,22 @@ export async function killAll({
   if (existsSync(`/sys/class/net/${DNS_INTERFACE}`)) await run("ip", ["link", "delete", DNS_INTERFACE])
 }
 
-async function stopServer(dataDir: string, clock: Clock, tell: KillAllOptions["tell"]): Promise<void> {
-  const server = findServer(dataDir)
-  if (server === undefined) return
-  tell(`Stopping the server (pid ${server.pid})`)
-  process.kill(server.pid, "SIGTERM")
+/** Stops the process whose pid `find` returns, if there is one. */
+async function stop(
+  what: "server" | "agent",
+  find: () => number | undefined,
+  clock: Clock,
+  tell: KillAllOptions["tell"],
+): Promise<void> {
+  const pid = find()
+  if (pid === undefined) return
+  tell(`Stopping the ${what} (pid ${pid})`)
+  process.kill(pid, "SIGTERM")
   const deadline = clock.monotonic() + STOP_TIMEOUT_MS
-  while (findServer(dataDir)?.pid === server.pid) {
+  while (find() === pid) {
     if (clock.monotonic() > deadline) {
       tell(`It does not stop: killing it`)
-      process.kill(server.pid, "SIGKILL")
+      process.kill(pid, "SIGKILL")
       await sleep(clock, 100)
       return
     }
