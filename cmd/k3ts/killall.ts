@@ -41,8 +41,8 @@ export interface KillAllOptions {
 }
 
 /**
- * Stops the server or the agent of the data directory, then everything that it runs on this host. Images, the store and certificates
- * stay.
+ * Stops the server or the agent of the data directory, then everything that it runs on this host. Images, the store
+ * and certificates stay.
  */
 export async function killAll({
   dataDir,

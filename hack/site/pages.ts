@@ -26,6 +26,7 @@ export const PARTS: readonly Part[] = [
   {
     title: "Run",
     pages: [
+      docs("agents", "More machines"),
       docs("ingress", "Ingress"),
       docs("gateway", "Gateway API"),
       docs("dns", "DNS"),

@@ -61,7 +61,8 @@ export function createFailoverTransport({ servers, clock, connect }: FailoverOpt
         return await sent.answer
       } catch (err) {
         if (isAborted || call.signal?.aborted === true) throw err
-        servers.failed(server)
+        // A request that was ended because its server had failed says nothing new of it.
+        if (senders.get(server) === sender) servers.failed(server)
         if (triesLeft > 1 && servers.current !== server && mayRepeat(call, err)) return await attempt(triesLeft - 1)
         throw err
       } finally {

@@ -1,0 +1,233 @@
+/** Both ends of joining: the door of a server, and the membership of a machine. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { X509Certificate } from "node:crypto"
+import { mkdtempSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
+import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { systemRandom } from "../../pkg/clock/random.ts"
+import { realClock } from "../../pkg/clock/real.ts"
+import { silent } from "../../pkg/log/log.ts"
+import { newPrivateKey } from "../../pkg/pki/certificate.ts"
+import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import { makeCertificateRequest } from "../../pkg/pki/make-request.ts"
+import { subjectOf } from "../../pkg/pki/subject.ts"
+import { listenTls, type Listener } from "../../pkg/runtime/listen.ts"
+import { DOOR, NODE_HEADERS, SERVING } from "./agent-config.ts"
+import { AgentFiles } from "./agent/agent-files.ts"
+import { askDoor, DoorRefused } from "./agent/ask-door.ts"
+import { Membership } from "./agent/membership.ts"
+import { createDoor } from "./door.ts"
+import { authorizationOf, formatJoinToken } from "./join-token.ts"
+import { nodePasswordSecret } from "./node-passwords.ts"
+import { Tunnels } from "./tunnel/tunnels.ts"
+
+const PASSWORD = "0123456789abcdef0123456789abcdef"
+const DAY_MS = 86_400_000
+const pki = openClusterPki({ now: () => realClock.now() })
+const serving = pki.issue({
+  name: "serving",
+  authority: "server-ca",
+  subject: { commonName: "kube-apiserver", organizations: [] },
+  dnsNames: ["kubernetes"],
+  ipAddresses: ["127.0.0.1", "192.0.2.1"],
+})
+const token = formatJoinToken(pki.authorities["server-ca"].certPem, { user: "node", password: PASSWORD })
+
+let cluster: Cluster
+let listener: Listener
+let server: string
+/** How far the clocks of server and machine are ahead, in milliseconds. */
+let ahead = 0
+const clock = { ...realClock, now: () => realClock.now() + ahead }
+let folder: string
+beforeAll(async () => void (cluster = await startCluster({ clock: "real", components: { controllers: false } })))
+afterAll(() => cluster[Symbol.asyncDispose]())
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "k3ts-door-"))
+  const door = createDoor({
+    clock,
+    random: systemRandom,
+    log: silent,
+    client: cluster.contextFor("system:k3ts-supervisor", []).client,
+    tokens: {
+      verify: (shown) =>
+        "user" in shown && shown.user === "node" && shown.password === PASSWORD ? "agent" : undefined,
+    },
+    files: () => ({ pki, serving }),
+    tunnels: new Tunnels({ clock, random: systemRandom }),
+    config: {
+      clusterCidrs: ["10.42.0.0/16"],
+      serviceCidrs: ["10.43.0.0/16"],
+      clusterDns: ["10.43.0.10"],
+      clusterDomain: "cluster.local",
+      betweenNodes: { backend: "vxlan", external: false, masqueradesIPv6: true },
+      disabled: [],
+      certificates: ["kubelet", "kube-proxy", SERVING],
+    },
+    subjectOf: (kind, node) =>
+      kind === "kubelet"
+        ? { commonName: `system:node:${node}`, organizations: ["system:nodes"] }
+        : kind === "kube-proxy"
+          ? { commonName: "system:kube-proxy", organizations: [] }
+          : undefined,
+  })
+  listener = await listenTls({
+    host: "127.0.0.1",
+    port: 0,
+    cert: serving.certPem,
+    key: serving.keyPem,
+    clientCa: pki.authorities["client-ca"].certPem,
+    onRequest: (req, res) => door.onRequest(req, res),
+    onUpgrade: (_req, socket) => void socket.destroy(),
+  })
+  server = `https://127.0.0.1:${listener.port}`
+})
+afterEach(async () => {
+  ahead = 0
+  await listener.stop({ graceMs: 0 })
+  rmSync(folder, { recursive: true })
+  for (const { metadata } of (await cluster.client.list(Node)).items) await cluster.client.delete(Node, metadata)
+  const { items } = await cluster.client.list(Secret, { namespace: "kube-system" })
+  for (const { metadata } of items) await cluster.client.delete(Secret, metadata)
+})
+
+/** A machine with a disk of its own. */
+const machine = (name: string, options: Partial<ConstructorParameters<typeof Membership>[0]> = {}) =>
+  new Membership({
+    files: new AgentFiles(join(folder, name), join(folder, name, "password")),
+    token,
+    nodeName: "web",
+    nodeIps: () => ["192.0.2.7"],
+    clock,
+    random: systemRandom,
+    log: silent,
+    ...options,
+  })
+const refusal = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => "nothing was refused",
+    (err: unknown) => (err instanceof DoorRefused ? `${err.status} ${err.message}` : `an error: ${String(err)}`),
+  )
+const register = (name: string) => cluster.client.create(Node, { metadata: { name } })
+
+describe("a machine that joins", () => {
+  test("gets a certificate for each of its components, whose keys only root can read", async () => {
+    // given
+    const membership = machine("a")
+    // when
+    expect(await membership.refresh(server)).toBe(true)
+    // then
+    expect(subjectOf(membership.certificate("kubelet").certPem)).toEqual({
+      commonName: "system:node:web",
+      organizations: ["system:nodes"],
+    })
+    expect(subjectOf(membership.certificate("kube-proxy").certPem).commonName).toBe("system:kube-proxy")
+    expect(new X509Certificate(membership.certificate(SERVING).certPem).subjectAltName).toBe(
+      "DNS:web, IP Address:192.0.2.7",
+    )
+    expect(statSync(join(folder, "a/agent/client-kubelet.key")).mode & 0o777).toBe(0o600)
+    // and starts without a server, and without a token, from then on
+    expect(machine("a", { token: undefined }).isComplete).toBe(true)
+    // and asks for nothing again
+    expect(await machine("a").refresh(server)).toBe(false)
+  })
+
+  test("renews what has less than a third of its life left, by its certificate alone", async () => {
+    await machine("a").refresh(server)
+    await register("web")
+    const renewing = machine("a", { token: undefined })
+    const before = renewing.certificate("kubelet").certPem
+    ahead = 250 * DAY_MS
+    expect(await renewing.refresh(server)).toBe(true)
+    expect(renewing.certificate("kubelet").certPem).not.toBe(before)
+    // but not when its Node is gone
+    await cluster.client.delete(Node, { name: "web" })
+    ahead = 500 * DAY_MS
+    rmSync(join(folder, "a/agent/client-kube-proxy.key"))
+    expect(await refusal(machine("a", { token: undefined }).refresh(server))).toContain("401")
+  })
+
+  test("cannot take a name that another machine has, until that Node is deleted", async () => {
+    // given a machine that has joined
+    await machine("a").refresh(server)
+    // then another one is refused, also while the first has no Node yet
+    const taken = "the name web belongs to another machine"
+    expect(await refusal(machine("b").refresh(server))).toContain(taken)
+    await register("web")
+    ahead = 120_000
+    expect(await refusal(machine("b").refresh(server))).toContain(taken)
+    // and is taken when the Node has been deleted
+    await cluster.client.delete(Node, { name: "web" })
+    expect(await machine("b").refresh(server)).toBe(true)
+    // and no machine gets the name of a Node that has not joined by the door
+    await register("server")
+    expect(await refusal(machine("c", { nodeName: "server" }).refresh(server))).toContain("the name server belongs to")
+  })
+
+  test("refuses a server that the token does not name, and believes any with a short token", async () => {
+    const other = `K10${"0".repeat(64)}::node:${PASSWORD}`
+    expect(await refusal(machine("a", { token: other }).refresh(server))).toContain("403")
+    expect(await machine("b", { token: PASSWORD }).refresh(server)).toBe(true)
+  })
+
+  test("is kept waiting after ten wrong tokens from its address", async () => {
+    const wrong = machine("a", { token: token.replace(PASSWORD, PASSWORD.toUpperCase()) })
+    for (let i = 0; i < 10; i++) expect(await refusal(wrong.refresh(server))).toContain("401")
+    expect(await refusal(machine("b").refresh(server))).toContain("429")
+  })
+})
+
+describe("a request for a certificate", () => {
+  const request = makeCertificateRequest(newPrivateKey())
+  const ask = (
+    kind: string,
+    { node = "web", ips = "192.0.2.7", body = request, ...options }: Record<string, string> & { node?: string } = {},
+    certificate?: { readonly cert: string; readonly key: string },
+  ) =>
+    refusal(
+      askDoor({
+        clock,
+        server,
+        ca: pki.authorities["server-ca"].certPem,
+        method: "POST",
+        path: `${DOOR.certificates}${kind}`,
+        headers: {
+          authorization: authorizationOf({ user: "node", password: PASSWORD }),
+          [NODE_HEADERS.name]: node,
+          [NODE_HEADERS.password]: options["password"] ?? PASSWORD,
+          [NODE_HEADERS.addresses]: ips,
+        },
+        body,
+        ...(certificate === undefined ? {} : { certificate }),
+      }),
+    )
+
+  test.each([
+    { title: "of an unknown kind", kind: "admin", given: {}, wants: "404" },
+    { title: "for a name that no node can have", kind: "kubelet", given: { node: "../x" }, wants: "400" },
+    { title: "without a password", kind: "kubelet", given: { password: "short" }, wants: "400" },
+    { title: "that is none", kind: "kubelet", given: { body: "no request" }, wants: "400" },
+    { title: "of 100 KB", kind: "kubelet", given: { body: "x".repeat(100_000) }, wants: "413" },
+    { title: "for an address of the API server", kind: SERVING, given: { ips: "192.0.2.1" }, wants: "403" },
+    { title: "for the name of the API server", kind: SERVING, given: { node: "kubernetes" }, wants: "403" },
+    { title: "for what is no address", kind: SERVING, given: { ips: "a,b" }, wants: "400" },
+  ])("$title is refused", async ({ kind, given, wants }) => {
+    expect(await ask(kind, given as Record<string, string>)).toStartWith(wants)
+    const secrets = await cluster.client.list(Secret, { namespace: "kube-system" })
+    expect(secrets.items.map(({ metadata }) => metadata.name)).not.toContain(nodePasswordSecret("web"))
+  })
+
+  test("of a node is signed for that node only", async () => {
+    const { certPem: cert, keyPem: key } = pki.issue({
+      name: "node",
+      authority: "client-ca",
+      subject: { commonName: "system:node:web", organizations: ["system:nodes"] },
+    })
+    await register("web")
+    expect(await ask("kubelet", { node: "other" }, { cert, key })).toStartWith("403")
+    expect(await ask("kubelet", {}, { cert, key })).toBe("nothing was refused")
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, test } from "bun:test"
+import { Node } from "../api/core/v1/node/node.ts"
+import { ApiError } from "../apimachinery/errors.ts"
+import { VirtualClock } from "../clock/virtual.ts"
+import { createFailoverTransport } from "./failover.ts"
+import { unreachable, type HttpAnswer, type HttpCall } from "./json-transport.ts"
+import { ServerList } from "./server-list.ts"
+
+const [A, B] = ["https://192.0.2.1:6443", "https://192.0.2.2:6443"]
+const refused = () => unreachable("a server", Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))
+const broken = () => unreachable("a server", Object.assign(new Error("hung up"), { code: "ECONNRESET" }))
+
+/** Servers that do with each request what `serve` says, and what they were asked. */
+function servers(serve: (server: string, call: HttpCall) => Promise<HttpAnswer>) {
+  const clock = new VirtualClock(Date.UTC(2026, 0, 1))
+  const asked: string[] = []
+  const closed: string[] = []
+  const dead = new Set<string>()
+  const list = new ServerList(A!, (server) => (dead.has(server) ? Promise.reject(refused()) : Promise.resolve()))
+  list.set([A!, B!])
+  const transport = createFailoverTransport({
+    servers: list,
+    clock,
+    connect: (server) => {
+      const close = Promise.withResolvers<never>()
+      close.promise.catch(() => undefined)
+      return {
+        send(call) {
+          asked.push(`${call.method} ${server}`)
+          return { answer: Promise.race([serve(server, call), close.promise]), abort: () => undefined }
+        },
+        close() {
+          closed.push(server)
+          close.reject(broken())
+        },
+      }
+    },
+  })
+  return { clock, asked, closed, dead, list, transport }
+}
+
+const ok = (): Promise<HttpAnswer> =>
+  Promise.resolve({
+    code: 200,
+    body: (async function* () {
+      yield Buffer.from("{}")
+    })(),
+  })
+const get = { verb: "get", resource: Node, name: "a" } as const
+const create = { verb: "create", resource: Node, object: { metadata: { name: "a" } } } as const
+
+describe("a transport to two servers", () => {
+  test.each([
+    { title: "a read goes to the other server when the first is not there", call: get, error: refused, retried: true },
+    { title: "a read goes to the other server when the first breaks off", call: get, error: broken, retried: true },
+    {
+      title: "a write goes to the other server when the first is not there",
+      call: create,
+      error: refused,
+      retried: true,
+    },
+    { title: "a write that the first server may have seen fails", call: create, error: broken, retried: false },
+  ])("$title", async ({ call, error, retried }) => {
+    const { transport, asked, list } = servers((server) => (server === A ? Promise.reject(error()) : ok()))
+    const answer = transport.call(call)
+    if (retried) expect(await answer).toEqual({})
+    else await expect(answer).rejects.toBeInstanceOf(ApiError)
+    expect(asked).toHaveLength(retried ? 2 : 1)
+    // and the next request goes to the other one at once
+    expect(list.current).toBe(B!)
+  })
+
+  test("requests that end with the connections of a server do not end those that come after them", async () => {
+    // given one server, and a request under way
+    const answers: PromiseWithResolvers<HttpAnswer>[] = []
+    const { transport, list, closed } = servers(() => {
+      answers.push(Promise.withResolvers())
+      return answers.at(-1)!.promise
+    })
+    list.set([A!])
+    const first = transport.call(get).catch((err: unknown) => err)
+    // when another one finds the server gone, and the next one finds it again
+    const second = transport.call(get)
+    answers[1]!.reject(broken())
+    await expect(second).rejects.toBeInstanceOf(ApiError)
+    const third = transport.call(get)
+    expect(await first).toBeInstanceOf(ApiError)
+    answers[2]!.resolve(await ok())
+    // then it is answered
+    expect(await third).toEqual({})
+    expect(closed).toEqual([A!])
+  })
+
+  test("a request fails when no server is there", async () => {
+    const { transport, asked } = servers(() => Promise.reject(refused()))
+    await expect(transport.call(get)).rejects.toMatchObject({ reason: "ServiceUnavailable" })
+    expect(asked).toEqual([`GET ${A}`, `GET ${B}`])
+  })
+
+  test("a server that answers a request late is left only if it does not answer a probe either", async () => {
+    const { transport, clock, dead, closed } = servers((server) => (server === A ? new Promise(() => undefined) : ok()))
+    const answer = transport.call(get)
+    // given a slow server that is alive
+    await clock.advance(3000)
+    expect(closed).toEqual([])
+    // when it is dead, the next slow request finds out
+    dead.add(A!)
+    const other = transport.call(get)
+    await clock.advance(3000)
+    // then all go to the other server
+    expect(await Promise.all([answer, other])).toEqual([{}, {}])
+    expect(closed).toEqual([A!])
+  })
+})
+
+describe("a list of servers", () => {
+  const list = () => new ServerList(A!, () => Promise.resolve())
+
+  test("keeps the address that was given, though the cluster does not name it", () => {
+    const servers = list()
+    servers.set([B!])
+    expect(servers.all).toEqual([B!, A!])
+    expect(servers.current).toBe(A!)
+  })
+
+  test("leaves a server that the cluster names no longer", () => {
+    const servers = list()
+    servers.set([A!, B!])
+    servers.failed(A!)
+    expect(servers.current).toBe(B!)
+    servers.set([A!])
+    expect(servers.current).toBe(A!)
+  })
+
+  test("does not move on because of a server that it has left already", () => {
+    const servers = list()
+    servers.set([A!, B!])
+    servers.failed(A!)
+    servers.failed(A!)
+    expect(servers.current).toBe(B!)
+  })
+})
