@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # `npm run hunt -- --seeds 1000 --from 1 --jobs 2`: random work and random faults in clusters in memory;
 # test/hunt/main.ts says more. `npm run hunt -- --server --seeds 20`: the same on real servers; test/hunt/server/main.ts
-# says more.
+# says more. `npm run hunt -- --consistency --seeds 1000`: what clients of several servers are told;
+# test/hunt/consistency/main.ts says more.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 hack/setup.sh --npm-only
@@ -10,5 +11,6 @@ case " $* " in
     hack/build.sh
     exec "$bun" test/hunt/server/main.ts "$@"
     ;;
+  *" --consistency "*) exec "$bun" test/hunt/consistency/main.ts "$@" ;;
 esac
 exec "$bun" test/hunt/main.ts "$@"

@@ -4,6 +4,7 @@ import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { ClusterConfig } from "../../components/cluster/assemble.ts"
 import { bitsOf, familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { systemRandom, uuid } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { KubeletNames } from "../../components/cluster/kubelet-serving.ts"
 import type { HostNodeConfig } from "../../components/cluster/host-node.ts"
@@ -25,6 +26,7 @@ const DISK_BYTES = 100 * 2 ** 30
 
 export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): ClusterConfig {
   const { disable, "cluster-domain": clusterDomain, "data-dir": dataDir } = flags
+  const datastore = datastoreOf(flags)
   return {
     apiServer: {
       dataDir,
@@ -42,7 +44,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       acceptDataLoss: flags["accept-data-loss"],
-      datastore: datastoreOf(flags),
+      datastore,
       encryption: {
         secrets: flags["secrets-encryption"],
         provider: flags["secrets-encryption-provider"],
@@ -69,6 +71,8 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
           occupiedPorts: occupiedPorts(flags),
         },
     scheduler: !disable.includes("scheduler"),
+    // As upstream's components name themselves in elections: the host, and a number for this process.
+    ...(datastore === undefined ? {} : { candidate: `${nodeNameOf(flags)}_${uuid(systemRandom)}` }),
     usesTunnels: flags["egress-selector-mode"] === "agent",
     door: {
       dir: join(dataDir, "server"),

@@ -159,6 +159,7 @@ export class WatchHub {
   }
 
   #dispatch(events: readonly StorageEvent[]): void {
+    if (this.#storage.compactedRevision >= events[0]!.revision) return this.#endAllExpired()
     if (events.length === 1) {
       this.#notify(resourcePrefix(events[0]!.key), events)
       return
@@ -171,6 +172,16 @@ export class WatchHub {
       else group.push(event)
     }
     for (const [prefix, group] of byPrefix) this.#notify(prefix, group)
+  }
+
+  /**
+   * Ends all watches: a server that shares its store has read the whole state again, because the log no longer had the
+   * changes that this server had missed. The events are the differences, so objects may have come and gone between.
+   */
+  #endAllExpired(): void {
+    const { compactedRevision } = this.#storage
+    const expired = new ApiError("Expired", `too old resource version: the history begins at ${compactedRevision}`)
+    for (const watcher of [...this.#watchers.all()]) this.#end(watcher, expired)
   }
 
   /** Sends the events of one resource, whose keys all start with `resourcePrefix`, to its watchers. */

@@ -129,6 +129,19 @@ export class Cluster extends KubectlVerbs implements AsyncDisposable {
     return this.#clientAs(ADMIN.name, ADMIN.groups, server)
   }
 
+  /**
+   * @internal Whether a server has given this answer or error from its memory, because it could not reach the log that
+   * the servers share.
+   */
+  mayBeOld(answer: object): boolean {
+    return this.#parts.servers?.mayBeOld(answer) ?? false
+  }
+
+  /** @internal How many elections of a leader of the log there were. */
+  get elections(): number {
+    return this.#parts.servers?.consensus.elections ?? 0
+  }
+
   /** Adds a node, named like those of `startCluster` by default. Returns its name. */
   addNode(node: NodeOptions = {}): Promise<string> {
     return this.#from(async () => {

@@ -61,6 +61,11 @@ export class Consensus {
     return new MemberLog(this.members.get(name)!, this.#group)
   }
 
+  /** How many leaders there were after the first. */
+  get elections(): number {
+    return this.#items.filter(({ proposal }) => proposal === undefined).length - 1
+  }
+
   crash(name: string): void {
     this.members.get(name)!.crash()
     this.#wake()

@@ -184,7 +184,8 @@ export class Member {
     this.#timer = undefined
     if (this.#role === "leader") this.#broadcast()
     else if (clock.monotonic() - this.#heard >= this.#patience) this.#stand()
-    if (unsettled()) this.#timer = clock.setTimeout(() => this.#tick(), HEARTBEAT_MS)
+    // A candidate has set it already.
+    if (unsettled()) this.#timer ??= clock.setTimeout(() => this.#tick(), HEARTBEAT_MS)
   }
 
   #heardLeader(): void {

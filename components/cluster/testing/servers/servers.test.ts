@@ -67,6 +67,32 @@ test("a server without a majority refuses writes, and catches up when the networ
   expect((await cluster.through("server-0").get(ConfigMap, "b")).metadata.name).toBe("b")
 })
 
+test("a watch ends as expired when its server has missed changes that the log no longer has", async () => {
+  // given a watch through a server that is cut off, and changes that the others make and forget
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
+  const told: string[] = []
+  cluster.through("server-1").watch(
+    ConfigMap,
+    { namespace: "default", resourceVersion: String(cluster.history().at(-1)!.revision) },
+    {
+      onEvent: ({ type }) => told.push(type),
+      onEnd: (error) => told.push(error?.reason ?? "closed"),
+    },
+  )
+  await using parted = await cluster.faults.partitioned(["server-1"], ["server-0", "server-2"])
+  const writer = cluster.through("server-0")
+  await writer.create(ConfigMap, { metadata: { name: "a" } })
+  await writer.delete(ConfigMap, "a")
+  await writer.create(ConfigMap, { metadata: { name: "a" } })
+  cluster.faults.forgetHistory()
+  await cluster.advance("1s")
+  // when
+  await parted.end()
+  await cluster.advance("10s")
+  // then it is not told of one object what has happened to two
+  expect(told).toEqual(["Expired"])
+})
+
 test("the same seed repeats the history of several servers", async () => {
   const run = async () => {
     await using cluster = await startCluster({ servers: 3, nodes: 2, seed: 7 })

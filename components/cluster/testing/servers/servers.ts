@@ -134,6 +134,11 @@ export class Servers implements ControlPlane {
     return this.#authors.get(revision) ?? ""
   }
 
+  /** Whether a server has given this answer from its memory, because it could not reach the log. */
+  mayBeOld(answer: object): boolean {
+    return this.servers.some((server) => server.mayBeOld(answer))
+  }
+
   toolsOn(machine: string): Tools {
     return { ...this.#some(() => true)!.tools, clock: this.clockOf(machine) }
   }

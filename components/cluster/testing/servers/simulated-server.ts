@@ -34,6 +34,8 @@ export class SimulatedServer {
   #storage: Storage | undefined
   /** What the programs before the last crash have left. */
   readonly #past: Assembly[] = []
+  /** Answers that were given while the log could not be reached. */
+  readonly #old = new WeakSet<object>()
   #running = false
   #turnOn: (() => void) | undefined
 
@@ -63,7 +65,29 @@ export class SimulatedServer {
 
   /** Returns the way into the server for a user; undefined while it does not run. */
   transportFor(user: UserInfo): Transport | undefined {
-    return this.#running ? this.#assembly?.apiServer.transportFor(user) : undefined
+    const transport = this.#running ? this.#assembly?.apiServer.transportFor(user) : undefined
+    if (transport === undefined) return undefined
+    return {
+      watch: (resource, options, handlers) => transport.watch(resource, options, handlers),
+      call: (call, signal) =>
+        transport.call(call, signal).then(
+          (answer) => this.#noted(answer),
+          (err: unknown) => {
+            throw this.#noted(err)
+          },
+        ),
+    }
+  }
+
+  /** Notes an answer that was given while the log could not be reached. */
+  #noted<T>(answer: T): T {
+    if (this.#storage?.problem !== undefined && typeof answer === "object" && answer !== null) this.#old.add(answer)
+    return answer
+  }
+
+  /** Whether this answer is from memory that may have been old. */
+  mayBeOld(answer: object): boolean {
+    return this.#old.has(answer)
   }
 
   /** Starts the API server. */
@@ -88,7 +112,8 @@ export class SimulatedServer {
   /** Turns the machine off. What was sent to it or by it is lost. */
   async powerOff(): Promise<void> {
     const { name, links, consensus } = this.#options
-    this.#turnOn = links.isolate(name)
+    // It may be off already: another fault begins before the machine has booted.
+    this.#turnOn ??= links.isolate(name)
     consensus.crash(name)
     this.#running = false
     await this.#assembly?.components.scheduler.crash()
@@ -100,6 +125,7 @@ export class SimulatedServer {
   async powerOn(): Promise<void> {
     const { name, consensus } = this.#options
     this.#turnOn?.()
+    this.#turnOn = undefined
     consensus.restart(name)
     await this.startApi()
     await this.#assembly?.components["controller-manager"].start()

@@ -1,0 +1,15 @@
+import { expect, test } from "bun:test"
+import { runConsistency } from "./run.ts"
+
+/** Thousands are run by hand: `npm run hunt -- --consistency --seeds 1000`. */
+const SEEDS = [1, 2, 3, 4]
+
+test.each(SEEDS)(
+  "what clients of three servers are told with seed %d is consistent",
+  async (seed) => {
+    const { problems, operations } = await runConsistency(seed)
+    expect(problems).toEqual([])
+    expect(operations).toBeGreaterThan(50)
+  },
+  30_000,
+)
