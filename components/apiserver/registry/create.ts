@@ -18,13 +18,15 @@ import { withDistinctOwners } from "./owner-references.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { dryRunOf } from "./unstored.ts"
 import { warnAbout } from "./warn-about.ts"
-import { writeAlong } from "./write-along.ts"
+import { CompanionTakenError, writeAlong } from "./write-along.ts"
 
 /**
  * Most attempts to create an object with a generated name; each has a new random suffix. Source:
  * registry/generic/registry/store.go maxNameGenerationCreateAttempts.
  */
 const NAME_ATTEMPTS = 8
+/** Most attempts to create an object for which other servers take what was allocated. */
+const ALLOCATION_ATTEMPTS = 8
 
 /** POST of an object. The order of the steps is upstream's: endpoints/handlers/create.go, registry/rest/create.go. */
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
@@ -49,12 +51,25 @@ const isVersion = (version: string | undefined): boolean => version !== undefine
 export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
   (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
     ? createGenerated(context, request, sent)
-    : createOnce(context, request, sent)
+    : createNamed(context, request, sent)
+
+/** Creates an object; where another server has taken what was allocated for it, with other allocations. */
+async function createNamed(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await createOnce(context, request, sent)
+    } catch (err) {
+      if (!(err instanceof CompanionTakenError)) throw err
+      if (attempt === ALLOCATION_ATTEMPTS)
+        throw new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
+    }
+  }
+}
 
 async function createGenerated(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createOnce(context, request, sent)
+      return await createNamed(context, request, sent)
     } catch (err) {
       if (!isAlreadyExists(err)) throw err
       if (attempt < NAME_ATTEMPTS) continue
@@ -120,6 +135,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
       const shown = view.shown(stored)
       return shown instanceof Promise ? await shown : shown
     } catch (err) {
+      if (err instanceof CompanionTakenError) throw err
       const error = apiErrorFrom(err, resource, object.metadata.name!)
       if (error.reason === "AlreadyExists" && storage.get(key)?.object.metadata.deletionTimestamp !== undefined)
         throw new ApiError(error.reason, `object is being deleted: ${error.message}`, error.details)

@@ -7,7 +7,7 @@ import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
-import { writeAlong } from "./write-along.ts"
+import { CompanionTakenError, writeAlong } from "./write-along.ts"
 
 /** What an attempt wants to be done with the stored object. */
 export type Attempt =
@@ -88,11 +88,13 @@ export async function guaranteedUpdate(
         return { stored: answered instanceof Promise ? await answered : answered, removed: "remove" in wanted }
       } catch (err) {
         wanted.settle?.(false)
-        if (!isRace(err) || tries === ATTEMPTS) throw apiErrorFrom(err, resource, request.name ?? "")
+        const isTaken = err instanceof CompanionTakenError
+        if (!(isRace(err) || isTaken) || tries === ATTEMPTS) throw apiErrorFrom(err, resource, request.name ?? "")
         if (leave === undefined) {
           leave = await myTurn(storage, key)
           current = storage.get(key)
-        } else current = err.current // What is there, committed or about to be.
+        } else if (isTaken || (err.current !== undefined && err.current.key !== key)) current = storage.get(key)
+        else current = err.current // What is there, committed or about to be.
       }
     }
   } finally {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ConfigMap, Lease, Pod, startCluster, type Cluster } from "../testing.ts"
+import { ConfigMap, Lease, Pod, Service, startCluster, type Cluster } from "../testing.ts"
 
 const web = (replicas: number) => ({
   apiVersion: "apps/v1",
@@ -91,6 +91,31 @@ test("a watch ends as expired when its server has missed changes that the log no
   await cluster.advance("10s")
   // then it is not told of one object what has happened to two
   expect(told).toEqual(["Expired"])
+})
+
+test("two servers give one Service address to one Service", async () => {
+  // given two Services that ask two servers for the same address at the same time
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
+  const service = (name: string) => ({
+    metadata: { name },
+    spec: { clusterIP: "10.43.0.77", ports: [{ port: 80 }] },
+  })
+  // when
+  const outcomes = await Promise.all(
+    ["server-1", "server-2"].map((server) =>
+      cluster
+        .through(server)
+        .create(Service, service(server))
+        .then(
+          () => "created",
+          (err: unknown) => String(err),
+        ),
+    ),
+  )
+  // then
+  expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(1)
+  expect(outcomes.find((outcome) => outcome !== "created")).toContain("provided IP is already allocated")
+  expect(await cluster.list(Service)).toHaveLength(2)
 })
 
 test("the same seed repeats the history of several servers", async () => {

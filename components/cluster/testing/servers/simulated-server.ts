@@ -37,6 +37,8 @@ export class SimulatedServer {
   /** Answers that were given while the log could not be reached. */
   readonly #old = new WeakSet<object>()
   #running = false
+  #starting: Promise<void> | undefined
+  #stopping: AbortController | undefined
   #turnOn: (() => void) | undefined
 
   constructor(options: SimulatedServerOptions) {
@@ -90,20 +92,30 @@ export class SimulatedServer {
     return this.#old.has(answer)
   }
 
-  /** Starts the API server. */
-  async startApi(): Promise<void> {
+  /** Starts the API server. @throws Error when it is stopped meanwhile */
+  startApi(): Promise<void> {
+    const stopping = new AbortController()
+    this.#stopping = stopping
+    return (this.#starting = this.#start(AbortSignal.any([this.#options.signal, stopping.signal])))
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
     const { name, assembly, seen } = this.#options
-    const storage = await this.#openStorage()
+    const storage = await this.#openStorage(signal)
     this.#storage = storage
     storage.subscribe(seen)
     if (this.#assembly !== undefined) this.#past.push(this.#assembly)
     this.#assembly = assembly(name, storage)
     await this.#assembly.components.apiserver.start()
+    signal.throwIfAborted()
     this.#running = true
   }
 
   async stopApi(): Promise<void> {
     this.#running = false
+    this.#stopping?.abort(new Error(`${this.name} is being stopped`))
+    // A start in progress goes on until it finds that nobody wants it.
+    await this.#starting?.catch(() => undefined)
     await this.#assembly?.components.apiserver.crash()
     this.#storage?.close()
     this.#storage = undefined
@@ -133,9 +145,10 @@ export class SimulatedServer {
   }
 
   /** Opens the store as soon as the log can be read: the machine's supervisor starts a server again that could not. */
-  async #openStorage(): Promise<Storage> {
-    const { name, clock, consensus, frozen, signal } = this.#options
+  async #openStorage(signal: AbortSignal): Promise<Storage> {
+    const { name, clock, consensus, frozen } = this.#options
     for (;;) {
+      signal.throwIfAborted()
       try {
         return await ReplicatedStorage.open({ log: consensus.logOf(name), clock, frozen, parse: parseStored })
       } catch (err) {
