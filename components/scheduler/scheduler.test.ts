@@ -42,6 +42,28 @@ describe("the scheduler", () => {
     expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")?.status).toBe("True")
   })
 
+  test("leaves a pod to whoever has bound it first, and counts it on its node", async () => {
+    // given a scheduler whose bindings are late
+    await using cluster = await start({ name: "a", capacity: { cpu: 1 } })
+    const late = { verb: "create", resource: "pods", subresource: "binding", user: "system:kube-scheduler" }
+    await using slow = await cluster.faults.requests({ ...late, delay: "3s" })
+    await cluster.client.create(Pod, pod("contested", asking("1")))
+    await cluster.settle()
+    // when another scheduler binds the pod meanwhile
+    await cluster.client.createSubresource(Pod, { namespace: "default", name: "contested" }, "binding", {
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name: "contested", namespace: "default" },
+      target: { kind: "Node", name: "a" },
+    })
+    await cluster.advance("5s")
+    await slow.end()
+    // then the node has no room for another one
+    await cluster.client.create(Pod, pod("second", asking("1")))
+    await cluster.advance("1m")
+    expect(await nodeOf(cluster, "second")).toBeUndefined()
+  })
+
   test("wakes a pod only for events that may help it", async () => {
     // given a pod that fits nowhere
     await using cluster = await start({ name: "a" })

@@ -233,10 +233,12 @@ export function createScheduler(
         `Successfully assigned ${pod.metadata.namespace}/${pod.metadata.name} to ${node}`,
       )
     } catch (err) {
-      cache.forget(pod)
+      // Where another scheduler has bound the pod meanwhile, the cache has it on its node already.
+      if (cache.isAssumed(pod)) cache.forget(pod)
       if (reservation !== undefined) await release(pod, reservation)
-      // A pod that is gone is not tried again. A pod that the informer still shows is, whatever the error was.
-      if (!running || (isNotFound(err) && isGone(pod))) return queue.done(pod)
+      // A pod that is gone or bound is not tried again. Any other one is, whatever the error was. Source: upstream
+      // schedule_one.go handleSchedulingFailure.
+      if (!running || (isNotFound(err) && isGone(pod)) || isBound(pod)) return queue.done(pod)
       observer?.attempted("error", clock.monotonic() - started)
       log.warn("Binding failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, err })
       queue.failed(queued, new Set())
@@ -293,6 +295,7 @@ export function createScheduler(
   }
 
   const isGone = ({ metadata }: Pod): boolean => informers.of(Pod).get(keyFrom(metadata))?.metadata.uid !== metadata.uid
+  const isBound = ({ metadata }: Pod): boolean => !!informers.of(Pod).get(keyFrom(metadata))?.spec.nodeName
   const mine = (pod: Pod): boolean => pod.spec.schedulerName === name
   const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && mine(pod)
   const moveOn = (actions: readonly ClusterAction[]) => {
