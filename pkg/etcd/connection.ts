@@ -38,7 +38,8 @@ export class EtcdError extends Error {
     if (!(err instanceof Error)) return new EtcdError("Unknown", String(err))
     const number = "code" in err && typeof err.code === "number" ? err.code : -1
     const details = "details" in err && typeof err.details === "string" ? err.details : ""
-    return new EtcdError(GRPC_CODES[number] ?? "Unknown", details === "" ? err.message : details, { cause: err })
+    const message = (details === "" ? err.message : details).replace(/\.? Resolution note: $/, "")
+    return new EtcdError(GRPC_CODES[number] ?? "Unknown", message, { cause: err })
   }
 }
 

@@ -10,6 +10,8 @@ export class MemoryLog {
   compacted = 0
   /** Why nothing can reach the log now. */
   lost: SharedLogError | undefined
+  /** Whether watches are told nothing for now. */
+  #isHeld = false
   /** What happens to the next commits, one after the other. */
   readonly mishaps: ("before" | "after")[] = []
 
@@ -64,6 +66,15 @@ export class MemoryLog {
     for (const { observer } of watches) observer.ended(reason)
   }
 
+  /** Lets no change reach a watch until the function that it returns is called. */
+  hold(): () => void {
+    this.#isHeld = true
+    return () => {
+      this.#isHeld = false
+      this.#send()
+    }
+  }
+
   #refuseWhenLost(): void {
     if (this.lost !== undefined) throw this.lost
   }
@@ -87,6 +98,7 @@ export class MemoryLog {
   }
 
   #send(): void {
+    if (this.#isHeld) return
     for (const watch of this.watches) {
       const { sent } = watch
       watch.sent = this.revision
