@@ -1,7 +1,7 @@
 /** An etcd of its own for a test: /usr/bin/etcd with its data in a folder that is removed at the end. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -16,8 +16,9 @@ export interface TestEtcd extends AsyncDisposable {
   readonly endpoint: string
   /** Ends the process, by SIGKILL unless given. Its data stay. */
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Stops the process where it is, so that connections stay open and nothing answers; SIGCONT lets it go on. */
-  signal(signal: "SIGSTOP" | "SIGCONT"): void
+  /** Stops the process where it is, so that connections stay open and nothing answers, until `goOn`. */
+  hang(): Promise<void>
+  goOn(): void
   /** Starts the process again, with its data. */
   restart(): Promise<void>
   /** Runs etcdctl and returns what it prints. */
@@ -86,7 +87,11 @@ async function startMember(
   return {
     endpoint: client,
     kill,
-    signal: (signal) => void child.kill(signal),
+    async hang() {
+      child.kill("SIGSTOP")
+      while (!hasStopped(child.pid!)) await Bun.sleep(5)
+    },
+    goOn: () => void child.kill("SIGCONT"),
     restart: start,
     ctl(...args) {
       const env = { ...process.env, ETCDCTL_API: "3" }
@@ -100,6 +105,12 @@ async function startMember(
     },
   }
 }
+
+/** Whether every thread of a process has been stopped; some still run a moment after SIGSTOP. */
+const hasStopped = (pid: number): boolean =>
+  readdirSync(`/proc/${pid}/task`).every((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8").includes(") T "),
+  )
 
 /** Asks until etcd answers: nothing tells when it does. One that wants certificates breaks the connection. */
 async function listening(endpoint: string, child: ChildProcess): Promise<void> {

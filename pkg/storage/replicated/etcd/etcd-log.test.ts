@@ -111,13 +111,13 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
 
   test("notice within seconds that etcd hangs", async () => {
     const store = await open()
-    etcd.signal("SIGSTOP")
+    await etcd.hang()
     try {
       expect(await codeOf(store.freshen())).toBe("unavailable")
       // While this is known, nothing waits.
       expect(await codeOf(store.freshen())).toBe("unavailable")
     } finally {
-      etcd.signal("SIGCONT")
+      etcd.goOn()
     }
     await hasProblem(store, undefined)
     store.close()
