@@ -88,7 +88,7 @@ function isNumberOf(schema: JsonSchema, value: number): boolean {
 }
 
 function isTextOf({ minLength = 0, maxLength = Infinity, pattern }: JsonSchema, value: string): boolean {
-  const { length } = [...value]
+  const { length } = Array.from(value)
   return length >= minLength && length <= maxLength && (pattern === undefined || new RegExp(pattern, "u").test(value))
 }
 
