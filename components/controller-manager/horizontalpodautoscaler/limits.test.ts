@@ -4,23 +4,29 @@ import { NOW, rulesOf } from "./limits.fixtures.ts"
 
 const MINUTE = 60_000
 
-describe("without rules of its own an autoscaler", () => {
+describe("an autoscaler without policies", () => {
   test.each([
-    { title: "goes where it wants within its bounds", now: 5, to: 7, bounds: [3, 8], wants: "7 DesiredWithinRange" },
-    { title: "keeps its least", now: 3, to: 1, bounds: [2, 8], wants: "2 TooFewReplicas" },
-    { title: "goes to zero where it may", now: 1, to: 0, bounds: [0, 10], wants: "0 DesiredWithinRange" },
-    { title: "keeps its most", now: 20, to: 1000, bounds: [1, 10], wants: "10 TooManyReplicas" },
-    { title: "at most doubles", now: 3, to: 1000, bounds: [1, 2000], wants: "6 ScaleUpLimit" },
-    { title: "may always go to four", now: 1, to: 1000, bounds: [1, 2000], wants: "4 ScaleUpLimit" },
+    {
+      title: "scales freely between minReplicas and maxReplicas",
+      now: 5,
+      to: 7,
+      bounds: [3, 8],
+      wants: "7 DesiredWithinRange",
+    },
+    { title: "does not go below minReplicas", now: 3, to: 1, bounds: [2, 8], wants: "2 TooFewReplicas" },
+    { title: "scales to 0 when minReplicas is 0", now: 1, to: 0, bounds: [0, 10], wants: "0 DesiredWithinRange" },
+    { title: "does not exceed maxReplicas", now: 20, to: 1000, bounds: [1, 10], wants: "10 TooManyReplicas" },
+    { title: "at most doubles the replicas", now: 3, to: 1000, bounds: [1, 2000], wants: "6 ScaleUpLimit" },
+    { title: "may always scale to 4 replicas", now: 1, to: 1000, bounds: [1, 2000], wants: "4 ScaleUpLimit" },
   ])("$title", ({ now, to, bounds: [least = 0, most = 0], wants }) => {
     const { replicas, reason } = limited({ current: now, desired: to, least, most, now: NOW })
     expect(`${replicas} ${reason}`).toBe(wants)
   })
 
   test.each([
-    { title: "does what it wants first", past: [], to: 5, wants: 5, kept: 1 },
+    { title: "follows its first recommendation", past: [], to: 5, wants: 5, kept: 1 },
     {
-      title: "keeps the most of five minutes",
+      title: "keeps the highest recommendation of five minutes",
       past: [
         [4, 2],
         [5, 1],
@@ -30,7 +36,7 @@ describe("without rules of its own an autoscaler", () => {
       kept: 3,
     },
     {
-      title: "goes up at once",
+      title: "scales up at once",
       past: [
         [1, 2],
         [2, 1],
@@ -40,7 +46,7 @@ describe("without rules of its own an autoscaler", () => {
       kept: 3,
     },
     {
-      title: "forgets what is older",
+      title: "forgets recommendations that are older",
       past: [
         [10, 10],
         [9, 9],
@@ -50,7 +56,7 @@ describe("without rules of its own an autoscaler", () => {
       kept: 1,
     },
     {
-      title: "keeps what is younger",
+      title: "keeps recommendations that are younger",
       past: [
         [10, 10],
         [4, 1],
@@ -73,11 +79,11 @@ const pastOf = (past: readonly (readonly number[])[]): History => ({
   recommendations: past.map(([replicas = 0, ago = 0]) => ({ replicas, at: NOW - ago * MINUTE })),
 })
 
-describe("the windows of an autoscaler", () => {
+describe("the stabilization windows of an autoscaler", () => {
   test.each([
-    { title: "nothing to look back on", past: [], now: 100, to: 5, wants: 5 },
+    { title: "without earlier recommendations", past: [], now: 100, to: 5, wants: 5 },
     {
-      title: "down to the most of its window",
+      title: "down to the highest recommendation of the window",
       past: [
         [4, 2],
         [5, 1],
@@ -88,7 +94,7 @@ describe("the windows of an autoscaler", () => {
       wants: 5,
     },
     {
-      title: "up to the least of its window",
+      title: "up to the lowest recommendation of the window",
       past: [
         [4, 2],
         [5, 1],
@@ -99,7 +105,7 @@ describe("the windows of an autoscaler", () => {
       wants: 4,
     },
     {
-      title: "a window up holds nothing down",
+      title: "a window for scaling up does not delay scaling down",
       past: [
         [1, 2],
         [2, 1],
@@ -110,7 +116,7 @@ describe("the windows of an autoscaler", () => {
       wants: 3,
     },
     {
-      title: "a window down holds nothing up",
+      title: "a window for scaling down does not delay scaling up",
       past: [
         [4, 2],
         [5, 1],
@@ -121,7 +127,7 @@ describe("the windows of an autoscaler", () => {
       wants: 3,
     },
     {
-      title: "down, all of it too old",
+      title: "down, when all recommendations are too old",
       past: [
         [10, 10],
         [9, 9],
@@ -131,7 +137,7 @@ describe("the windows of an autoscaler", () => {
       wants: 3,
     },
     {
-      title: "up, all of it too old",
+      title: "up, when all recommendations are too old",
       past: [
         [10, 10],
         [9, 9],
@@ -141,7 +147,7 @@ describe("the windows of an autoscaler", () => {
       wants: 100,
     },
     {
-      title: "down, a part too old",
+      title: "down, when some recommendations are too old",
       past: [
         [10, 10],
         [4, 1],
@@ -154,7 +160,7 @@ describe("the windows of an autoscaler", () => {
       wants: 5,
     },
     {
-      title: "up, a part too old",
+      title: "up, when some recommendations are too old",
       past: [
         [10, 100],
         [6, 1],
@@ -167,7 +173,7 @@ describe("the windows of an autoscaler", () => {
       wants: 5,
     },
     {
-      title: "up, but less is wanted now",
+      title: "up, when the current recommendation is lower",
       past: [
         [2, 100],
         [3, 3],
@@ -179,7 +185,7 @@ describe("the windows of an autoscaler", () => {
       wants: 2,
     },
     {
-      title: "down, but more is wanted now",
+      title: "down, when the current recommendation is higher",
       past: [
         [2, 100],
         [1, 3],
@@ -190,8 +196,8 @@ describe("the windows of an autoscaler", () => {
       down: 300,
       wants: 2,
     },
-    { title: "down for five minutes unless it says otherwise", past: [[9, 4]], now: 9, to: 1, usual: true, wants: 9 },
-    { title: "and no longer", past: [[9, 6]], now: 9, to: 1, usual: true, wants: 1 },
+    { title: "down, with the default window of five minutes", past: [[9, 4]], now: 9, to: 1, usual: true, wants: 9 },
+    { title: "down, after the default window", past: [[9, 6]], now: 9, to: 1, usual: true, wants: 1 },
   ])("$title", ({ past, now, to, up = 0, down = 0, usual, wants }) => {
     const wish = { current: now, desired: to, least: 0, most: 1000, now: NOW }
     const { stabilizationWindowSeconds: _, ...unsaid } = rulesOf({})

@@ -23,7 +23,7 @@ import {
 describe("an autoscaler", () => {
   test.each<Row>([
     {
-      title: "stays about its target",
+      title: "does not scale within a tenth of the CPU target",
       replicas: 3,
       least: 1,
       most: 5,
@@ -34,7 +34,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "stays about its target of pods",
+      title: "does not scale within a tenth of the target of a pods metric",
       replicas: 3,
       least: 1,
       most: 5,
@@ -44,7 +44,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "stays about its target of an object",
+      title: "does not scale within a tenth of the target of an object metric",
       replicas: 3,
       least: 1,
       most: 5,
@@ -54,7 +54,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "stays about its share of an object",
+      title: "does not scale within a tenth of the average of an object metric",
       replicas: 4,
       least: 2,
       most: 6,
@@ -64,7 +64,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "stays about its target from outside",
+      title: "does not scale within a tenth of the target of an external metric",
       replicas: 4,
       least: 2,
       most: 6,
@@ -74,7 +74,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "stays about its share from outside",
+      title: "does not scale within a tenth of the average of an external metric",
       replicas: 4,
       least: 2,
       most: 6,
@@ -84,7 +84,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "counts the replicas that are wanted, not those of a rollout",
+      title: "counts spec.replicas, not the additional pods of a rollout",
       replicas: 4,
       counted: 5,
       least: 1,
@@ -96,7 +96,7 @@ describe("an autoscaler", () => {
       told: STAYED,
     },
     {
-      title: "leaves alone what is scaled to zero",
+      title: "ignores a workload that is scaled to 0",
       replicas: 0,
       least: 3,
       most: 5,
@@ -105,7 +105,7 @@ describe("an autoscaler", () => {
       told: STUCK("ScalingDisabled"),
     },
     {
-      title: "leaves alone what somebody else scaled to zero, though it may",
+      title: "ignores a workload that another client scaled to 0, although minReplicas is 0",
       replicas: 0,
       least: 0,
       most: 6,
@@ -115,7 +115,7 @@ describe("an autoscaler", () => {
       told: STUCK("ScalingDisabled"),
     },
     {
-      title: "drops a condition of a feature that is off when it scales",
+      title: "removes the condition of a disabled feature when it scales",
       replicas: 3,
       least: 1,
       most: 6,
@@ -126,7 +126,7 @@ describe("an autoscaler", () => {
       told: SCALED,
     },
     {
-      title: "brings a workload up into its bounds",
+      title: "scales a workload up to minReplicas",
       replicas: 2,
       least: 3,
       most: 5,
@@ -135,7 +135,7 @@ describe("an autoscaler", () => {
       told: RESCALED,
     },
     {
-      title: "brings a workload down into its bounds",
+      title: "scales a workload down to maxReplicas",
       replicas: 10,
       least: 3,
       most: 5,
@@ -144,7 +144,7 @@ describe("an autoscaler", () => {
       told: RESCALED,
     },
     {
-      title: "has a least of one unless told",
+      title: "has 1 as the default of minReplicas",
       replicas: 3,
       most: 5,
       looks: 2,
@@ -155,14 +155,14 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "says that there are no metrics",
+      title: "reports that there are no metrics",
       metrics: [CPU(100)],
       wants: 3,
       told: STUCK("FailedGetResourceMetric"),
     },
     {
       ...three,
-      title: "says that a pod requests nothing",
+      title: "reports that a pod has no request of the resource",
       requests: [0, 0, 0],
       metrics: [CPU(100)],
       cpu: [200],
@@ -186,7 +186,7 @@ describe("an autoscaler", () => {
     })),
     {
       ...three,
-      title: "says that the workload tells of no pods",
+      title: "reports that the scale has no selector",
       selector: "",
       metrics: [CPU(10)],
       cpu: [100, 200, 300],
@@ -195,7 +195,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "says that the workload's selector is none",
+      title: "reports that the selector of the scale is invalid",
       selector: "cheddar cheese",
       metrics: [CPU(10)],
       cpu: [100, 200, 300],
@@ -204,7 +204,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "says that it cannot read the scale",
+      title: "reports that it cannot read the scale",
       fails: "get scale",
       metrics: [CPU(10)],
       wants: 3,
@@ -212,7 +212,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "says that it cannot write the scale",
+      title: "reports that it cannot write the scale",
       fails: "update scale",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -221,7 +221,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "is not troubled by another with other pods",
+      title: "scales although another autoscaler has other pods",
       other: "cheddar=cheese",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -230,7 +230,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "leaves pods alone that another scales",
+      title: "does not scale when another autoscaler selects the same pods",
       other: "app=web",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -239,7 +239,7 @@ describe("an autoscaler", () => {
     },
     {
       ...three,
-      title: "leaves pods alone that another scales by another label",
+      title: "does not scale when another autoscaler selects the same pods by another label",
       other: "cheddar in (cheese)",
       labels: { cheddar: "cheese" },
       metrics: [CPU(30)],

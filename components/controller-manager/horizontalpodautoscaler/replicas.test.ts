@@ -87,7 +87,7 @@ describe("a share of what pods request", () => {
       shows: 60,
     },
     {
-      title: "so does one that starts, however busy it is",
+      title: "a pod that starts counts as idle, however high its usage is",
       of: "new up up",
       used: [300, 500, 700],
       target: 30,
@@ -95,7 +95,7 @@ describe("a share of what pods request", () => {
       shows: 60,
     },
     {
-      title: "two that are not ready hold all of it back",
+      title: "two pods that are not ready prevent any change",
       of: "up unready unready",
       used: [400, 500, 700],
       target: 30,
@@ -103,7 +103,7 @@ describe("a share of what pods request", () => {
       shows: 40,
     },
     {
-      title: "two that start hold all of it back",
+      title: "two pods that start prevent any change",
       of: "up new new",
       used: [400, 500, 700],
       target: 30,
@@ -171,7 +171,7 @@ describe("a share of what pods request", () => {
       shows: 28,
     },
     {
-      title: "within a tenth nothing changes",
+      title: "nothing changes within a tenth of the target",
       of: "up up up",
       requests: [900, 1000, 1100],
       used: [1010, 1030, 1020],
@@ -180,7 +180,7 @@ describe("a share of what pods request", () => {
       shows: 102,
     },
     {
-      title: "with no tolerance everything does",
+      title: "everything counts with a tolerance of 0",
       of: "up up up",
       requests: [900, 1000, 1100],
       used: [909, 1010, 1111],
@@ -227,7 +227,7 @@ describe("a share of what pods request", () => {
       shows: 587,
     },
     {
-      title: "two that say nothing count as fully used when it goes down",
+      title: "two pods without metrics count as fully used when it goes down",
       of: "up up up up",
       used: [400, 95],
       target: 100,
@@ -235,15 +235,29 @@ describe("a share of what pods request", () => {
       shows: 24,
     },
     {
-      title: "nothing is said, and the rest is on target",
+      title: "a pod without metrics changes nothing when the rest is on target",
       of: "up up",
       used: [1000],
       target: 100,
       wants: 2,
       shows: 100,
     },
-    { title: "with silent ones idle it would go down", of: "up up", used: [1900], target: 100, wants: 2, shows: 190 },
-    { title: "with silent ones busy it would go up", of: "up up", used: [600], target: 100, wants: 2, shows: 60 },
+    {
+      title: "a pod without metrics prevents scaling up, when without its usage it would scale down",
+      of: "up up",
+      used: [1900],
+      target: 100,
+      wants: 2,
+      shows: 190,
+    },
+    {
+      title: "a pod without metrics prevents scaling down, when with its full usage it would scale up",
+      of: "up up",
+      used: [600],
+      target: 100,
+      wants: 2,
+      shows: 60,
+    },
     {
       title: "one not ready and one silent, about on target",
       of: "unready up up",

@@ -20,13 +20,19 @@ import {
   five,
 } from "./metric-specs.fixtures.ts"
 
-describe("an autoscaler that wants more", () => {
+describe("an autoscaler whose metrics are above the target", () => {
   test.each<Row>([
-    { ...three, title: "scales by CPU", metrics: [CPU(30)], cpu: [300, 500, 700], wants: 5 },
-    { ...three, title: "scales by a container's CPU", metrics: [CONTAINER_CPU(30)], cpu: [300, 500, 700], wants: 5 },
+    { ...three, title: "scales up by CPU usage", metrics: [CPU(30)], cpu: [300, 500, 700], wants: 5 },
     {
       ...three,
-      title: "scales a ReplicaSet",
+      title: "scales up by the CPU usage of one container",
+      metrics: [CONTAINER_CPU(30)],
+      cpu: [300, 500, 700],
+      wants: 5,
+    },
+    {
+      ...three,
+      title: "scales up a ReplicaSet",
       kind: "ReplicaSet",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -34,7 +40,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "scales a ReplicationController",
+      title: "scales up a ReplicationController",
       kind: "ReplicationController",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -42,7 +48,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "scales by less where a pod is not ready",
+      title: "scales up by less while a pod is not ready",
       pods: "unready up up",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -50,7 +56,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "scales by less where a pod starts",
+      title: "scales up by less while a pod starts",
       pods: "new up up",
       metrics: [CPU(30)],
       cpu: [300, 500, 700],
@@ -58,7 +64,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "does not scale where most are not ready",
+      title: "does not scale up while most pods are not ready",
       pods: "up unready unready",
       metrics: [CPU(30)],
       cpu: [400, 500, 700],
@@ -67,7 +73,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "does not scale where most start",
+      title: "does not scale up while most pods start",
       pods: "up new new",
       metrics: [CPU(30)],
       cpu: [400, 500, 700],
@@ -76,7 +82,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "does not count failed pods",
+      title: "ignores failed pods",
       replicas: 2,
       pods: "up up failed failed",
       metrics: [CPU(30)],
@@ -85,17 +91,23 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "does not count pods that end",
+      title: "ignores pods that are terminating",
       replicas: 2,
       pods: "up up deleted deleted",
       metrics: [CPU(30)],
       cpu: [500, 700],
       wants: 4,
     },
-    { ...three, title: "scales by a metric of pods", metrics: [PODS("15")], says: [20_000, 10_000, 30_000], wants: 4 },
     {
       ...three,
-      title: "takes a metric of a pod that starts as it is",
+      title: "scales up by a metric of pods",
+      metrics: [PODS("15")],
+      says: [20_000, 10_000, 30_000],
+      wants: 4,
+    },
+    {
+      ...three,
+      title: "uses the metric of a pod that starts unchanged",
       pods: "up up new",
       metrics: [PODS("15")],
       says: [50_000, 10_000, 30_000],
@@ -103,21 +115,51 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "goes to its most",
+      title: "scales up to maxReplicas",
       pods: "unready up new",
       metrics: [PODS("15")],
       says: [50_000, 15_000, 30_000],
       wants: 6,
       told: [...RESCALED, FOUND, "ScalingLimited=True TooManyReplicas"],
     },
-    { ...three, title: "scales by a value of an object", metrics: [OBJECT("15")], says: [20_000], wants: 4 },
-    { ...three, title: "shares a value of an object", metrics: [OBJECT_SHARE("10")], says: [40_000], wants: 4 },
-    { ...three, title: "scales by a value from outside", metrics: [EXTERNAL("6666m")], says: [8600], wants: 4 },
-    { ...three, title: "shares a value from outside", metrics: [EXTERNAL_SHARE("2222m")], says: [8600], wants: 4 },
-    { ...three, title: "adds up values from outside", metrics: [EXTERNAL("6")], says: [4000, 4000], wants: 4 },
     {
       ...three,
-      title: "takes the metric that asks for most",
+      title: "scales up by the value of an object metric",
+      metrics: [OBJECT("15")],
+      says: [20_000],
+      wants: 4,
+    },
+    {
+      ...three,
+      title: "divides the value of an object metric among the pods",
+      metrics: [OBJECT_SHARE("10")],
+      says: [40_000],
+      wants: 4,
+    },
+    {
+      ...three,
+      title: "scales up by the value of an external metric",
+      metrics: [EXTERNAL("6666m")],
+      says: [8600],
+      wants: 4,
+    },
+    {
+      ...three,
+      title: "divides the value of an external metric among the pods",
+      metrics: [EXTERNAL_SHARE("2222m")],
+      says: [8600],
+      wants: 4,
+    },
+    {
+      ...three,
+      title: "adds up several values of an external metric",
+      metrics: [EXTERNAL("6")],
+      says: [4000, 4000],
+      wants: 4,
+    },
+    {
+      ...three,
+      title: "uses the metric with the most replicas",
       most: 9,
       metrics: [PODS("15"), CPU(10)],
       cpu: [200, 200, 200],
@@ -126,14 +168,14 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "follows one metric where another is unknown",
+      title: "uses one metric when the type of another is unknown",
       metrics: [UNKNOWN, CPU(30)],
       cpu: [300, 400, 500],
       wants: 4,
     },
     {
       ...three,
-      title: "follows one metric where another fails",
+      title: "uses one metric when another fails",
       fails: "external",
       metrics: [EXTERNAL("100m"), CPU(30)],
       cpu: [300, 400, 500],
@@ -141,7 +183,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "goes to its most, however much is asked for",
+      title: "scales up to maxReplicas at most, however large the metric is",
       most: 5,
       requests: [900, 1000, 1100],
       metrics: [CPU(90)],
@@ -151,7 +193,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "counts no metrics of others' pods",
+      title: "ignores metrics of pods that do not belong to the workload",
       replicas: 4,
       metrics: [CPU(100)],
       cpu: [4000, 9500, 3000, 7000, 3200, 2000],
@@ -159,7 +201,7 @@ describe("an autoscaler that wants more", () => {
       told: [...RESCALED, FOUND, "ScalingLimited=True TooManyReplicas"],
     },
     {
-      title: "goes as far as its rules let it",
+      title: "scales up as far as its policies allow",
       replicas: 3,
       least: 1,
       most: 100,
@@ -171,7 +213,7 @@ describe("an autoscaler that wants more", () => {
       told: [...RESCALED, FOUND, "ScalingLimited=True ScaleUpLimit"],
     },
     {
-      title: "goes no further than its most, whatever its rules",
+      title: "never exceeds maxReplicas, whatever its policies allow",
       replicas: 3,
       least: 1,
       most: 20,
@@ -183,7 +225,7 @@ describe("an autoscaler that wants more", () => {
       told: [...RESCALED, FOUND, "ScalingLimited=True TooManyReplicas"],
     },
     {
-      title: "scales by a tolerance of its own",
+      title: "scales up for a usage just above the target with a smaller tolerance",
       replicas: 3,
       least: 1,
       most: 5,
@@ -195,7 +237,7 @@ describe("an autoscaler that wants more", () => {
     },
     {
       ...three,
-      title: "tries again where somebody else has written the scale",
+      title: "retries when another client has written the scale",
       fails: "conflict",
       metrics: [CPU(50)],
       cpu: [600, 700, 800],
@@ -207,19 +249,19 @@ describe("an autoscaler that wants more", () => {
   })
 })
 
-describe("an autoscaler that wants less", () => {
+describe("an autoscaler whose metrics are below the target", () => {
   test.each<Row>([
-    { ...five, title: "scales by CPU", metrics: [CPU(50)], cpu: [100, 300, 500, 250, 250], wants: 3 },
+    { ...five, title: "scales down by CPU usage", metrics: [CPU(50)], cpu: [100, 300, 500, 250, 250], wants: 3 },
     {
       ...five,
-      title: "scales by a container's",
+      title: "scales down by the usage of one container",
       metrics: [CONTAINER_CPU(50)],
       cpu: [100, 300, 500, 250, 250],
       wants: 3,
     },
     {
       ...five,
-      title: "scales by rules for the other direction",
+      title: "scales down when only policies for scaling up are set",
       up: { policies: [{ type: "Percent", value: 100, periodSeconds: 15 }], stabilizationWindowSeconds: 30 },
       metrics: [CPU(50)],
       cpu: [100, 300, 500, 250, 250],
@@ -227,7 +269,7 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "waits for five minutes",
+      title: "waits for the five minutes of stabilization",
       looks: 1,
       metrics: [CPU(50)],
       cpu: [100, 300, 500, 250, 250],
@@ -236,7 +278,7 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "does not count pods that are not ready",
+      title: "ignores pods that are not ready",
       pods: "up up up unready unready",
       metrics: [CPU(50)],
       cpu: [100, 300, 500, 250, 250],
@@ -244,7 +286,7 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "does not count pods that start",
+      title: "ignores pods that start",
       pods: "up up up new new",
       metrics: [CPU(50)],
       cpu: [100, 300, 500, 250, 250],
@@ -252,7 +294,7 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "does not count failed pods",
+      title: "ignores failed pods when it scales down",
       pods: "up up up up up failed failed",
       metrics: [CPU(50)],
       cpu: [100, 300, 500, 250, 250],
@@ -260,20 +302,57 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "does not count pods that end",
+      title: "ignores terminating pods when it scales down",
       pods: "up up up up up deleted deleted",
       metrics: [CPU(50)],
       cpu: [100, 300, 500, 250, 250],
       wants: 3,
     },
-    { ...five, title: "scales by pods", metrics: [PODS("20")], says: Array(5).fill(12_000) as number[], wants: 3 },
-    { ...five, title: "scales by a value of an object", metrics: [OBJECT("20")], says: [12_000], wants: 3 },
-    { ...five, title: "shares a value of an object", metrics: [OBJECT_SHARE("20")], says: [60_000], wants: 3 },
-    { ...five, title: "scales by a value from outside", metrics: [EXTERNAL("14400m")], says: [8600], wants: 3 },
-    { ...five, title: "shares a value from outside", metrics: [EXTERNAL_SHARE("3")], says: [8600], wants: 3 },
-    { ...five, title: "goes to zero where it may", least: 0, metrics: [OBJECT("20")], says: [0], wants: 0 },
     {
-      title: "keeps its least",
+      ...five,
+      title: "scales down by a metric of pods",
+      metrics: [PODS("20")],
+      says: Array(5).fill(12_000) as number[],
+      wants: 3,
+    },
+    {
+      ...five,
+      title: "scales down by the value of an object metric",
+      metrics: [OBJECT("20")],
+      says: [12_000],
+      wants: 3,
+    },
+    {
+      ...five,
+      title: "scales down by a divided object metric",
+      metrics: [OBJECT_SHARE("20")],
+      says: [60_000],
+      wants: 3,
+    },
+    {
+      ...five,
+      title: "scales down by the value of an external metric",
+      metrics: [EXTERNAL("14400m")],
+      says: [8600],
+      wants: 3,
+    },
+    {
+      ...five,
+      title: "scales down by a divided external metric",
+      metrics: [EXTERNAL_SHARE("3")],
+      says: [8600],
+      wants: 3,
+    },
+    {
+      ...five,
+      title: "scales down to 0 when minReplicas is 0",
+      least: 0,
+      metrics: [OBJECT("20")],
+      says: [0],
+      wants: 0,
+    },
+    {
+      title: "scales down to minReplicas at most",
       replicas: 3,
       least: 2,
       most: 5,
@@ -285,7 +364,7 @@ describe("an autoscaler that wants less", () => {
       told: [...RESCALED, FOUND, "ScalingLimited=True TooFewReplicas"],
     },
     {
-      title: "keeps its least where nothing is used",
+      title: "scales down to minReplicas when the usage is 0",
       replicas: 3,
       least: 2,
       most: 5,
@@ -296,7 +375,7 @@ describe("an autoscaler that wants less", () => {
       told: [...RESCALED, FOUND, "ScalingLimited=True TooFewReplicas"],
     },
     {
-      title: "takes silent pods for busy",
+      title: "counts pods without metrics as fully used",
       replicas: 4,
       least: 2,
       most: 6,
@@ -306,7 +385,7 @@ describe("an autoscaler that wants less", () => {
       wants: 3,
     },
     {
-      title: "counts the pods that are there",
+      title: "counts the pods that exist",
       replicas: 4,
       least: 1,
       most: 5,
@@ -318,7 +397,7 @@ describe("an autoscaler that wants less", () => {
       wants: 2,
     },
     {
-      title: "stays by a tolerance of its own",
+      title: "does not scale down within a larger tolerance",
       replicas: 3,
       least: 1,
       most: 5,
@@ -331,7 +410,7 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "stays where one metric is unknown",
+      title: "does not scale down when the type of one metric is unknown",
       metrics: [UNKNOWN, CPU(50)],
       cpu: [100, 300, 500, 250, 250],
       wants: 5,
@@ -339,7 +418,7 @@ describe("an autoscaler that wants less", () => {
     },
     {
       ...five,
-      title: "stays where one metric fails",
+      title: "does not scale down when one metric fails",
       fails: "external",
       metrics: [EXTERNAL("1"), CPU(50)],
       cpu: [100, 300, 500, 250, 250],
