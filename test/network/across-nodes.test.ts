@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { ANSWER_PORT } from "../../components/kube-proxy/lab-agents.fixtures.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { tableNames } from "../../pkg/netfilter/nft.ts"
 import {
   addressOf,
   NodesLab,
@@ -97,6 +98,20 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     await network.start("one")
     expect(await ask("one-a", "two-a", "IPv4")).toBe(`two-a as ${addressOf("one-a", "IPv4")}`)
     await renumber(after, before)
+  })
+
+  test("reach each other after a change of the backend, of which nothing is left", async () => {
+    await using first = await networkBetween(lab, "vxlan", ["IPv4"])
+    await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
+    for (const node of ["one", "two"] as const) await first.stop(node)
+    // when
+    await using second = await networkBetween(lab, "host-gw", ["IPv4"])
+    // then
+    await until(async () => (await traces("one")).length === 1 && (await traces("two")).length === 1)
+    expect(await traces("one")).toEqual([`10.42.2.0/24 via ${addressOf("two", "IPv4")} dev eth0 `])
+    expect(await tableNames(lab.host("one"), "inet")).not.toContain("k3ts-between-nodes")
+    await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)
+    expect(second.problem("one")).toBeUndefined()
   })
 
   test("are told apart by their nodes: what one cannot reach is said, and the others are reached", async () => {

@@ -40,7 +40,6 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
   /** The largest packet between nodes in bytes, while there are others. */
   let routeMtu: number | undefined
   let others: Promise<Component> | undefined
-  let loaded: Component | undefined
   const stopping = new AbortController()
 
   function configure(): void {
@@ -69,7 +68,6 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
         configure()
       },
     })
-    loaded = component
     await component.start(stopping.signal)
     return component
   }
@@ -84,7 +82,6 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
 
   return {
     name: "pod-network",
-    problem: () => loaded?.problem?.(),
     async start() {
       const families = clusterCidrs.map(familyOf)
       await Promise.all([
@@ -102,7 +99,8 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
       stopping.abort()
       const starting = others
       others = undefined
-      await (await starting)?.stop()
+      const started = await starting?.catch(() => undefined) // `spawn` has told why
+      await started?.stop()
     },
   }
 }

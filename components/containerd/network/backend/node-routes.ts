@@ -4,12 +4,13 @@ import { SyncRunner } from "../../../../pkg/component/sync-runner.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import { hostIn, type Host } from "../../../../pkg/netfilter/host.ts"
 import { NETLINK_ROUTE } from "../../../../pkg/netlink/links.ts"
-import { request } from "../../../../pkg/netlink/socket.ts"
+import { request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import { openNetlink } from "../../../../pkg/runtime/netlink.ts"
 import type { Backend, Peer, Self, Ways } from "./backend.ts"
+import { DEVICES } from "./backends.ts"
 import { changesBetween, NO_WAYS, waysIn } from "./kernel-ways.ts"
-import { PortGuard } from "./port-guard.ts"
-import { removeWays } from "./remove-ways.ts"
+import { PortGuard, removeGuard } from "./port-guard.ts"
+import { removeDevices, removeWays } from "./remove-ways.ts"
 import { uplinkOf } from "./uplink.ts"
 
 /** Milliseconds until the kernel is looked at again: another program may have removed what is ours. */
@@ -47,6 +48,8 @@ export class NodeRoutes {
   readonly #host: Host
   readonly #guard: PortGuard
   #socket: ReturnType<typeof openNetlink> | undefined
+  /** Whether nothing of another backend is left. */
+  #hasLeftOthers = false
   /** What was last said in the log about peers that cannot be reached. */
   #told = ""
 
@@ -100,6 +103,7 @@ export class NodeRoutes {
     if (peers.length === 0) return removeWays(socket, this.#host, backend.device === undefined ? [] : [backend.device])
     const self: Self = { podCidrs, local, uplink: await uplinkOf(socket, local) }
     this.#options.measured?.(self.uplink.mtu - backend.overhead(familyOf(local)))
+    if (!this.#hasLeftOthers) await this.#leaveOthers(socket)
     const index = await backend.ensure(socket, self)
     const problems: string[] = []
     const reached: Peer[] = []
@@ -128,6 +132,17 @@ export class NodeRoutes {
     if (changes.length > 0) log.info("Told the kernel how to reach the pods of other nodes", { nodes: peers.length })
     this.#told = ""
     this.#runner.requestIn(CHECK_MS)
+  }
+
+  /** Removes what an earlier start with another backend has left, but its routes, which are replaced. */
+  async #leaveOthers(socket: NetlinkFile): Promise<void> {
+    const { device, guardedPort } = this.#options.backend
+    await removeDevices(
+      socket,
+      DEVICES.filter((name) => name !== device),
+    )
+    if (guardedPort === undefined) await removeGuard(this.#host)
+    this.#hasLeftOthers = true
   }
 }
 

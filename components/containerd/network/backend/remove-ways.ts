@@ -8,7 +8,12 @@ import { removeGuard } from "./port-guard.ts"
 /** Removes all routes to pods of other nodes, these interfaces with all that they know, and who may send to them. */
 export async function removeWays(socket: NetlinkFile, host: Host, devices: readonly string[]): Promise<void> {
   for (const { message } of changesBetween(await waysIn(socket, undefined), NO_WAYS)) await request(socket, [message])
+  await removeDevices(socket, devices)
+  await removeGuard(host)
+}
+
+/** Removes those of these interfaces that are there. */
+export async function removeDevices(socket: NetlinkFile, devices: readonly string[]): Promise<void> {
   for (const device of devices)
     if ((await findInterface(socket, device)) !== undefined) await request(socket, [deleteLink(device)])
-  await removeGuard(host)
 }

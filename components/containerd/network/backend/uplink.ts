@@ -6,7 +6,10 @@ import type { Self } from "./backend.ts"
 export async function uplinkOf(socket: NetlinkFile, address: string): Promise<Self["uplink"]> {
   const bytes = addressBytes(address).toString("hex")
   const found = (await list(socket, listAddresses())).map(addressIn).find((one) => one.bytes === bytes)
-  if (found === undefined) throw new Error(`no interface of this machine has the address ${address}`)
+  if (found === undefined)
+    throw new Error(
+      `no interface of this machine has the address ${address}: choose one by --node-ip or --flannel-iface`,
+    )
   const [reply] = await request(socket, [findLinkAt(found.index)])
   return { index: found.index, mtu: linkIn(reply!).mtu }
 }

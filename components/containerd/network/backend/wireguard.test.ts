@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { mkdtempSync, rmSync, statSync } from "node:fs"
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { message, repliesIn, uint32 } from "../../../../pkg/netlink/message.ts"
@@ -126,6 +126,8 @@ test("the key of a node is made once, and nobody else may read it", () => {
     const path = join(folder, "agent/key")
     expect(keyIn(path)).toEqual(keyIn(path))
     expect(statSync(path).mode & 0o777).toBe(0o600)
+    writeFileSync(path, "damaged")
+    expect(() => keyIn(path)).toThrow(`${path}: delete the file for a new one`)
   } finally {
     rmSync(folder, { recursive: true })
   }

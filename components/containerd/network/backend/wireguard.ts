@@ -130,7 +130,12 @@ function peerIn({ addresses, podCidrs, data }: Peer, { local }: Self) {
 
 /** Returns the key in a file, or writes a new one to it. */
 export function keyIn(path: string): ExchangeKey {
-  if (existsSync(path)) return exchangeKeyOf(Buffer.from(readFileSync(path, "utf8"), "base64"))
+  if (existsSync(path))
+    try {
+      return exchangeKeyOf(Buffer.from(readFileSync(path, "utf8"), "base64"))
+    } catch (err) {
+      throw new Error(`Cannot read the key of WireGuard in ${path}: delete the file for a new one`, { cause: err })
+    }
   const key = newExchangeKey()
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${key.privateKey.toString("base64")}\n`, { mode: 0o600 })
