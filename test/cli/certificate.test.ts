@@ -82,7 +82,7 @@ test("k3ts certificate rotate-ca takes cross-signed authorities, and what truste
   let server = await startServer({ dataDir, keep: true })
   const issued = await k3ts([
     "token",
-    "create",
+    "serviceaccount",
     "default",
     "--config=/dev/null",
     `--data-dir=${dataDir}`,
