@@ -34,6 +34,7 @@ import { startUpkeep } from "./cacher/upkeep.ts"
 import { WatchHub } from "./cacher/watch-hub.ts"
 import { createFlowMetrics } from "./flowcontrol/flow-metrics.ts"
 import { FlowControl } from "./flowcontrol/flow-control.ts"
+import { keepLiveServers } from "./live-servers.ts"
 import { keepFlowConfig } from "./flowcontrol/keep-config.ts"
 import { listSeats } from "./flowcontrol/list-seats.ts"
 import { DEFAULT_LIMITS, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
@@ -256,6 +257,18 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs: keptHistoryMs(storage, historyMs) }),
     startFinalizer({ storage, scheme, client: ownClient, clock, log }),
     keepAuthenticationConfig({ ...options, client: ownClient }),
+    ...(storage.freshen === undefined
+      ? []
+      : [
+          keepLiveServers({
+            storage,
+            client: ownClient,
+            clock,
+            log,
+            address: options.advertiseAddress,
+            port: options.port,
+          }),
+        ]),
     keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),
     () => flow?.close(),
     () => tracedStorage?.stopTracing(),

@@ -189,7 +189,10 @@ const priorityClasses = (): readonly Wanted[] =>
 /**
  * The Service `kubernetes`, its endpoints with the address of the server, and the ServiceCIDR of the cluster IPs.
  */
-function kubernetesService({ serviceCidrs, advertiseAddress, port, clock }: BootstrapOptions): readonly Wanted[] {
+function kubernetesService(options: BootstrapOptions): readonly Wanted[] {
+  const { serviceCidrs, advertiseAddress, port, clock, storage } = options
+  // Where servers share the store, each keeps the endpoints to those that are alive (live-servers.ts).
+  const areShared = storage.freshen !== undefined
   const ip = addressAt(parseNetwork(serviceCidrs[0]!)!, 1)
   const metadata = { namespace: "default", name: "kubernetes" }
   return [
@@ -216,7 +219,7 @@ function kubernetesService({ serviceCidrs, advertiseAddress, port, clock }: Boot
         metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
         subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: "https", port, protocol: "TCP" }] }],
       },
-      (stored, { subsets }) => ({ ...stored, subsets }),
+      (stored, { subsets }) => (areShared ? stored : { ...stored, subsets }),
     ),
     want(
       EndpointSlice,
@@ -226,7 +229,7 @@ function kubernetesService({ serviceCidrs, advertiseAddress, port, clock }: Boot
         endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
         ports: [{ name: "https", port, protocol: "TCP" }],
       },
-      (stored, { endpoints, ports }) => ({ ...stored, endpoints, ports }),
+      (stored, { endpoints, ports }) => (areShared ? stored : { ...stored, endpoints, ports }),
     ),
     want(IPAddress, ipAddressOf(metadata, ip)),
     want(

@@ -133,7 +133,10 @@ export function clusterParts(options: ClusterOptions, alive: () => void, snapsho
           addresses,
           signal: ending.signal,
           agreed: (changes) => copyTo(storage, changes, clock),
-          assembly: ({ name, ...own }) => new Assembly({ ...one, ...own, candidate: name }),
+          assembly: ({ name, index, ...own }) => {
+            const advertiseAddress = addresses.serverIp(index)
+            return new Assembly({ ...one, ...own, candidate: name, addresses: { ...addresses, advertiseAddress } })
+          },
         })
   const assembly: ControlPlane = servers ?? new Assembly({ ...one, storage, clock })
   const images = new ImageBehaviours(options.images ?? {}, (failure) => thrown.push(failure))

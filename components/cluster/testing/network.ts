@@ -15,6 +15,8 @@ export interface ClusterAddresses {
   readonly clusterDns: readonly string[]
   /** The address of the API server. */
   readonly advertiseAddress: string
+  /** Returns the address of the `index`th of several servers. */
+  serverIp(index: number): string
   /** Returns the addresses of the `index`th node. */
   nodeIps(index: number): readonly string[]
   /**
@@ -34,6 +36,7 @@ interface OfFamily {
   readonly serviceCidr: string
   readonly clusterDns: string
   readonly advertiseAddress: string
+  serverIp(index: number): string
   nodeIp(index: number): string
   firstPodCidr(index: number): string
 }
@@ -45,6 +48,7 @@ const ADDRESSES: Readonly<Record<Family, OfFamily>> = {
     serviceCidr: "10.43.0.0/16",
     clusterDns: "10.43.0.10",
     advertiseAddress: "127.0.0.1",
+    serverIp: (index) => `172.30.0.${index + 2}`,
     nodeIp: (index) => `192.168.${Math.floor(index / 250)}.${(index % 250) + 2}`,
     firstPodCidr: (index) => `10.${128 + (index >> 8)}.${index & 255}.0/24`,
   },
@@ -54,6 +58,7 @@ const ADDRESSES: Readonly<Record<Family, OfFamily>> = {
     serviceCidr: "fd43::/112",
     clusterDns: "fd43::a",
     advertiseAddress: "::1",
+    serverIp: (index) => `fd30::${index + 2}`,
     nodeIp: (index) => `fd00::${(index + 2).toString(16)}`,
     firstPodCidr: (index) => `fd44:0:0:${index.toString(16)}::/64`,
   },
@@ -77,6 +82,7 @@ export function clusterAddresses(families: readonly Family[] = ["IPv4"], nodes: 
     serviceCidrs: each(({ serviceCidr }) => serviceCidr),
     clusterDns: each(({ clusterDns }) => clusterDns),
     advertiseAddress: ADDRESSES[families[0]!].advertiseAddress,
+    serverIp: (index) => ADDRESSES[families[0]!].serverIp(index),
     nodeIps: (index) => each(({ nodeIp }) => nodeIp(index)),
     firstPodCidrs: (index) => each(({ firstPodCidr }) => firstPodCidr(index)),
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ConfigMap, Lease, Pod, Service, startCluster, type Cluster } from "../testing.ts"
+import { ConfigMap, EndpointSlice, Lease, Pod, Service, startCluster, type Cluster } from "../testing.ts"
 
 const web = (replicas: number) => ({
   apiVersion: "apps/v1",
@@ -44,6 +44,28 @@ test("controllers and scheduler go on within ten seconds of the loss of the serv
   expect(await holderOf(cluster, "kube-controller-manager")).not.toBe(leader)
   await lost.end()
   await cluster.advance("1m")
+})
+
+test("the endpoints of the Service kubernetes are the servers that are alive", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
+  const addresses = async () => {
+    const slice = await cluster.get(EndpointSlice, "kubernetes")
+    return (slice.endpoints ?? []).flatMap(({ addresses }) => addresses)
+  }
+  await cluster.eventually(async () => (await addresses()).length === 3)
+  expect(await addresses()).toEqual(["172.30.0.2", "172.30.0.3", "172.30.0.4"])
+  // when
+  await using lost = await cluster.faults.serverLost("server-1")
+  // then
+  await cluster.advance("25s")
+  expect(await addresses()).toEqual(["172.30.0.2", "172.30.0.4"])
+  await lost.end()
+  await cluster.eventually(async () => (await addresses()).length === 3)
+  // and nothing is written while nothing changes
+  const written = cluster.history({ kind: "EndpointSlice" }).length
+  await cluster.advance("2m")
+  expect(cluster.history({ kind: "EndpointSlice" })).toHaveLength(written)
 })
 
 test("a server without a majority refuses writes, and catches up when the network is whole again", async () => {

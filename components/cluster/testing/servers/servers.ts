@@ -39,6 +39,7 @@ export interface ServersOptions {
   /** Makes the programs of one server. */
   readonly assembly: (server: {
     readonly name: string
+    readonly index: number
     readonly storage: Storage
     readonly clock: Clock
     readonly connectors: NodeConnectors
@@ -73,7 +74,7 @@ export class Servers implements ControlPlane {
     this.links = new Links(clock, random)
     this.consensus = new Consensus({ clock, random, links: this.links, names, agreed })
     this.servers = names.map(
-      (name) =>
+      (name, index) =>
         new SimulatedServer({
           name,
           clock: this.clockOf(name),
@@ -82,7 +83,7 @@ export class Servers implements ControlPlane {
           frozen: frozen === "all",
           signal,
           assembly: (name, storage) =>
-            assembly({ name, storage, clock: this.clockOf(name), connectors: this.connectors }),
+            assembly({ name, index, storage, clock: this.clockOf(name), connectors: this.connectors }),
           seen: (events) => this.#seen(events),
         }),
     )
