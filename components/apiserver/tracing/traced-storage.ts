@@ -100,7 +100,7 @@ export class TracedStorage implements Storage {
     if (first === undefined) return undefined
     const { key, object, expected } = first
     const name = object === null ? "Delete etcd3" : expected === 0 ? "Create etcd3" : "GuaranteedUpdate etcd3"
-    const attributes = { "db.system.name": "sqlite", key, writes: writes.length }
+    const attributes = { "db.system.name": this.freshen === undefined ? "sqlite" : "etcd", key, writes: writes.length }
     return this.#tracing.start(name, { kind: "client", attributes })
   }
 
