@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { kubeletSettings } from "../kubelet-args.ts"
+import { agentFlags } from "../agent-flags.ts"
 import { serverFlags, type ServerFlags } from "../server-flags.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { serverVocabulary } from "../server-vocabulary.ts"
@@ -264,5 +265,17 @@ describe("a wrong config file is named with its mend", () => {
   )
   test.each(["", "# nothing\n", "---\n"])("%j says nothing, which is fine", (file) =>
     expect(read([], { file })["https-listen-port"]).toBe(6443),
+  )
+})
+
+test("a flag that must be given and is not is named with every way to give it", () => {
+  const { server, config } = agentFlags
+  const wrong = () =>
+    resolveFlags(
+      { server, config },
+      { written: splitArguments([], { server, config }), env: {}, config: serverVocabulary },
+    )
+  expect(() => wrong()).toThrow(
+    "--server is required: give --server URL, or set it by K3TS_SERVER, K3TS_URL, the config file",
   )
 })

@@ -104,7 +104,10 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
     if (given !== undefined && kind !== "list" && given.length > 1)
       throw new UsageError(`${source} is given ${given.length} times, but takes one value`)
     const result = schema.safeParse(raw)
-    if (!result.success) throw new UsageError(wrongValue(result.error, raw, source))
+    if (!result.success)
+      throw new UsageError(
+        raw === undefined ? missing(name, schema, CONFIG_FLAG in shape) : wrongValue(result.error, raw, source),
+      )
     resolved[name] = result.data
   }
   if (CONFIG_FLAG in shape) resolve(CONFIG_FLAG, undefined)
@@ -134,9 +137,14 @@ function find(
 const variableIn = (env: Sources["env"], name: string, schema: z.ZodType | undefined): string | undefined =>
   schema === undefined ? undefined : variablesOf(name, schema).find((variable) => env[variable] !== undefined)
 
-function wrongValue(error: z.ZodError, raw: string | readonly string[] | undefined, source: string): string {
+function missing(name: string, schema: z.ZodType, hasConfig: boolean): string {
+  const { placeholder = "VALUE" } = noteOf(schema)
+  const others = [...variablesOf(name, schema), ...(hasConfig ? ["the config file"] : [])]
+  return `--${name} is required: give --${name} ${placeholder}, or set it by ${others.join(", ")}`
+}
+
+function wrongValue(error: z.ZodError, raw: string | readonly string[], source: string): string {
   const issue = error.issues[0]!
-  if (raw === undefined) return `${source} is required`
   const index = issue.path[0]
   const wrong = typeof raw === "string" ? raw : typeof index === "number" ? raw[index] : raw.join(",")
   return `invalid value ${JSON.stringify(wrong)} for ${source}: ${issue.message}`
