@@ -9,7 +9,8 @@ const [dir = "", pid = ""] = process.argv.slice(2)
 onmessage = ({ data: step }: MessageEvent<Int32Array>) => {
   postMessage(false)
   for (let round = 1; ; round++) {
-    Atomics.wait(step, 0, round - 1)
+    // It may be woken by what was told of the round before.
+    while (Atomics.load(step, 0) === round - 1) Atomics.wait(step, 0, round - 1)
     if (Atomics.load(step, 0) < 0) return
     postMessage(hasLocked())
   }
