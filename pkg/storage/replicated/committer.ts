@@ -97,16 +97,21 @@ export class Committer {
   /** Resolves to the revisions of the writes, or to undefined when the log knows newer ones. @throws StorageError */
   async #send(staged: readonly Flight[]): Promise<readonly number[] | undefined> {
     const { log, clock } = this.#options
-    const until = clock.now() + FOLLOW_UP_MS
+    const until = clock.monotonic() + FOLLOW_UP_MS
+    let lost: SharedLogError | undefined
     for (;;) {
       try {
-        return await log.commit(staged)
+        const revisions = await log.commit(staged)
+        if (revisions !== undefined || lost === undefined) return revisions
+        // Refused: perhaps because what was sent before has come first after all.
       } catch (err) {
-        if (!(err instanceof SharedLogError && err.code === "unknown")) throw fail(err)
-        const outcome = await this.#followUp(staged, err)
-        if (outcome !== "again") return outcome
-        if (clock.now() >= until) throw unknown(staged, err)
+        if (!(err instanceof SharedLogError)) throw err
+        if (err.code !== "unknown") throw lost === undefined ? fail(err) : unknown(staged, lost)
+        lost = err
       }
+      const outcome = await this.#followUp(staged, lost)
+      if (outcome !== "again") return outcome
+      if (clock.monotonic() >= until) throw unknown(staged, lost)
     }
   }
 

@@ -1,6 +1,12 @@
 import type { SharedChange, SharedEntry, SharedLog, SharedLogObserver, SharedWrite } from "./shared-log.ts"
 import { SharedLogError } from "./shared-log.ts"
 
+/**
+ * before, after, late: the answer of a commit is lost, and the commit does not happen, has happened, or happens just
+ * before the next one. unreached: the log cannot be reached, and the commit does not happen.
+ */
+export type Mishap = "before" | "after" | "late" | "unreached"
+
 /** A log in memory, to which any number of servers connect. Each change reaches every watch in a turn of its own. */
 export class MemoryLog {
   readonly entries = new Map<string, SharedEntry>()
@@ -13,7 +19,9 @@ export class MemoryLog {
   /** Whether watches are told nothing for now. */
   #isHeld = false
   /** What happens to the next commits, one after the other. */
-  readonly mishaps: ("before" | "after")[] = []
+  readonly mishaps: Mishap[] = []
+  /** Writes whose answer was lost, and which happen just before the next commit. */
+  #late: readonly SharedWrite[] = []
 
   connect(): SharedLog {
     const own = new Set<{ close(): void }>()
@@ -40,7 +48,10 @@ export class MemoryLog {
         await Promise.resolve()
         this.#refuseWhenLost()
         const mishap = this.mishaps.shift()
-        const revisions = mishap === "before" ? undefined : this.#commit(writes)
+        if (mishap === "unreached") throw new SharedLogError("unavailable", "no server answers")
+        if (this.#late.length > 0) this.#commit(this.#late)
+        this.#late = mishap === "late" ? writes : []
+        const revisions = mishap === "before" || mishap === "late" ? undefined : this.#commit(writes)
         if (mishap !== undefined) throw new SharedLogError("unknown", "the connection was lost")
         return revisions
       },

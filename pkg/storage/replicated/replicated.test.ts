@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { VirtualClock } from "../../clock/virtual.ts"
 import { StorageError, type StorageEvent, type Write } from "../storage.ts"
-import { MemoryLog } from "./memory-log.fixtures.ts"
+import { MemoryLog, type Mishap } from "./memory-log.fixtures.ts"
 import { ReplicatedStorage } from "./replicated.ts"
 
 const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({
@@ -98,7 +98,7 @@ describe("servers that share a log", () => {
 describe("a commit whose answer was lost", () => {
   const outcomes: {
     title: string
-    mishaps: ("before" | "after")[]
+    mishaps: Mishap[]
     write: Write
     wants: { outcome: string; data: unknown }
   }[] = [
@@ -113,6 +113,18 @@ describe("a commit whose answer was lost", () => {
       mishaps: ["before", "before"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
+    },
+    {
+      title: "succeeds when it comes late and what was sent again is refused for that",
+      mishaps: ["late"],
+      write: put("/a/1", object("1", "new"), 1),
+      wants: { outcome: "ok", data: "new" },
+    },
+    {
+      title: "is of unknown outcome when the log cannot be reached for sending it again",
+      mishaps: ["late", "unreached"],
+      write: put("/a/1", object("1", "new"), 1),
+      wants: { outcome: "unknown", data: 1 },
     },
     {
       title: "is of unknown outcome when it deletes and the object is gone",
