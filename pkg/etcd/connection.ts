@@ -77,6 +77,7 @@ export class EtcdConnection {
     timeoutMs: number,
   ): Promise<Decoded<Res>> {
     const at = this.#at
+    if (this.#closed) return Promise.reject(new EtcdError("Unavailable", "the connection to etcd has been closed"))
     return new Promise((resolve, reject) => {
       this.#clients[at]!.makeUnaryRequest(
         rpc.path,

@@ -116,9 +116,9 @@ export interface StorageEvent {
  * exists: `expected` was 0 and the key is there. conflict: another revision is there. missing: a key to update or
  * delete is not there. compacted: history that was asked for is gone. full, readonly, damaged, locked: the disk or
  * file; nothing was written. lost: what is there is whole, but acknowledged writes are not in it. encryption: the value
- * of one key cannot be encrypted or decrypted. newer: a later version of k3ts has written the file. unavailable: the
- * log that servers share cannot be reached; nothing was written. unknown: it was lost during the write, which may have
- * happened.
+ * of one key cannot be encrypted or decrypted. oversized: the log that servers share takes no value of this size.
+ * newer: a later version of k3ts has written the file. unavailable: the log that servers share cannot be reached;
+ * nothing was written. unknown: it was lost during the write, which may have happened.
  */
 export type StorageErrorCode =
   | "exists"
@@ -131,6 +131,7 @@ export type StorageErrorCode =
   | "lost"
   | "locked"
   | "encryption"
+  | "oversized"
   | "newer"
   | "unavailable"
   | "unknown"

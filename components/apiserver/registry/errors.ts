@@ -21,6 +21,9 @@ export function apiErrorFrom(err: unknown, resource: Resource, name: string): Ap
       return new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
     case "unknown":
       return new ApiError("Timeout", err.message, undefined, { cause: err })
+    case "oversized":
+      // In etcd's words, as objects that are too large for every store (object-size.ts).
+      return new ApiError("Unknown", "etcdserver: request is too large", undefined, { cause: err })
     case "full":
     case "readonly":
     case "damaged":

@@ -7,6 +7,10 @@ export function storageErrorOf(err: SharedLogError): StorageError {
   switch (code) {
     case "full":
       return new StorageError("full", `The store is full: ${message}`, undefined, { cause: err })
+    case "oversized":
+      return new StorageError("oversized", `The store takes no write of this size: ${message}`, undefined, {
+        cause: err,
+      })
     case "refused":
       return new StorageError("readonly", `The store refuses the write: ${message}`, undefined, { cause: err })
     case "compacted":

@@ -73,10 +73,10 @@ export interface SharedWrite {
 /**
  * unavailable: the log cannot be reached, or has no majority; nothing was written. unknown: the connection was lost in
  * the middle of a commit, which may have happened, or may still happen. compacted: the changes that a watch asked for
- * are gone. full: the log takes no writes for want of space. refused: the log rejects this request (too large, no right
- * to do it).
+ * are gone. full: the log takes no writes for want of space. oversized: the log takes no request of this size, but
+ * takes others. refused: the log rejects requests of this server (it has no right to do them).
  */
-export type SharedLogErrorCode = "unavailable" | "unknown" | "compacted" | "full" | "refused"
+export type SharedLogErrorCode = "unavailable" | "unknown" | "compacted" | "full" | "oversized" | "refused"
 
 export class SharedLogError extends Error {
   override readonly name = "SharedLogError"

@@ -40,6 +40,13 @@ function isLeader(member: TestEtcd): boolean {
   return Status.leader === Status.header.member_id
 }
 
+test("a commit to a log that has been closed fails at once, and nothing was written", async () => {
+  const log = new EtcdLog({ endpoints: ["http://127.0.0.1:1"], clock: realClock })
+  log.close()
+  const outcome = log.commit([{ key: "/registry/things/1", value: new Uint8Array(1), expected: 0 }])
+  expect(await outcome.catch((err: unknown) => err)).toMatchObject({ code: "unavailable" })
+})
+
 describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
   beforeAll(async () => void (etcd = await startEtcd()))
   afterAll(() => etcd?.[Symbol.asyncDispose]())
@@ -54,6 +61,16 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     }
     one.close()
     two.close()
+  })
+
+  test("refuse an object that is too large for etcd, and go on with all others", async () => {
+    const store = await open()
+    // given one size over etcd's limit, and one over that of gRPC
+    for (const mebibytes of [1.7, 3])
+      expect(await codeOf(put(store, "/registry/things/large", "x".repeat(mebibytes * 1024 * 1024)))).toBe("oversized")
+    expect(store.problem).toBeUndefined()
+    expect(await codeOf(put(store, "/registry/things/small"))).toBe("ok")
+    store.close()
   })
 
   test("write objects that etcdctl shows as JSON below /registry", async () => {

@@ -5,8 +5,10 @@ import { SharedLogError, type SharedLogErrorCode } from "../shared-log.ts"
 const CERTAIN: readonly { readonly text: RegExp; readonly code: SharedLogErrorCode }[] = [
   { text: /database space exceeded/, code: "full" },
   { text: /required revision has been compacted/, code: "compacted" },
+  // The second is gRPC's own limit of a message, half a mebibyte above that of etcd.
+  { text: /request is too large|received message larger than max|too many operations/, code: "oversized" },
   {
-    text: /no leader|too many requests|not capable|No connection established|Name resolution failed/,
+    text: /no leader|too many requests|not capable|No connection established|Name resolution failed|has been closed/,
     code: "unavailable",
   },
 ]
@@ -25,8 +27,7 @@ export const readFailure = (err: unknown): SharedLogError => failure(err, "unava
 
 function failure(err: unknown, otherwise: SharedLogErrorCode): SharedLogError {
   if (err instanceof SharedLogError) return err
-  if (!(err instanceof EtcdError)) throw err
-  const { code, message } = err
+  const { code, message } = EtcdError.from(err)
   const certain = CERTAIN.find(({ text }) => text.test(message))?.code
   return new SharedLogError(certain ?? (REFUSALS.has(code) ? "refused" : otherwise), message, { cause: err })
 }
