@@ -98,3 +98,16 @@ describe("a machine joins", () => {
     expect(tokens().verify({ user: "node", password: "" })).toBeUndefined()
   })
 })
+
+test("a file that holds something else is named with the mend, and overwritten by nobody", () => {
+  // given
+  write()
+  const path = joinTokenFile(dir, "agent")
+  writeFileSync(path, "two\nlines\n")
+  // then
+  expect(() => write()).toThrow(
+    `Cannot use ${path}: the token is no token: it must be one line of at most 4096 visible ASCII characters; remove ` +
+      "the file, and a new token is made at the next start",
+  )
+  expect(written("agent")).toBe("two\nlines\n")
+})

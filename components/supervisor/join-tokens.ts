@@ -51,8 +51,13 @@ export function writeJoinTokens({ dir, caPem, random, serverToken, agentToken }:
   ] as const) {
     const path = join(dir, file)
     const written = readIfExists(path)?.trim() ?? ""
-    const text = chosen ?? (written === "" ? newPassword(random) : written)
-    const whole = formatJoinToken(caPem, { user, password: passwordOf(text, user) })
+    const password =
+      chosen !== undefined
+        ? passwordOf(chosen, user)
+        : written === ""
+          ? newPassword(random)
+          : passwordIn(path, written, user)
+    const whole = formatJoinToken(caPem, { user, password })
     if (whole !== written) replaceFile(path, `${whole}\n`, { mode: 0o600 })
   }
 }
@@ -64,6 +69,18 @@ function passwordOf(text: string, user: string): string {
   if (credential.user !== user)
     throw new Error(`the token is that of the user ${JSON.stringify(credential.user)}, not of ${JSON.stringify(user)}`)
   return credential.password
+}
+
+/** Returns the password of a token that stands in a file. @throws Error that names the file and the mend */
+function passwordIn(path: string, written: string, user: string): string {
+  try {
+    return passwordOf(written, user)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`Cannot use ${path}: ${reason}; remove the file, and a new token is made at the next start`, {
+      cause,
+    })
+  }
 }
 
 /** Makes a password by chance. */
@@ -90,9 +107,10 @@ export class JoinTokens {
       return this.#bootstrapToken(`${id}.${secret}`)?.groups.includes(JOIN_GROUP) === true ? "agent" : undefined
     }
     for (const { file, user, joinsAs } of [SERVER, AGENT]) {
-      const written = readIfExists(join(this.#dir, file))?.trim() ?? ""
-      if (credential.user === user && written !== "" && sameSecret(passwordOf(written, user), credential.password))
-        return joinsAs
+      if (credential.user !== user) continue
+      const path = join(this.#dir, file)
+      const written = readIfExists(path)?.trim() ?? ""
+      if (written !== "" && sameSecret(passwordIn(path, written, user), credential.password)) return joinsAs
     }
     return undefined
   }
