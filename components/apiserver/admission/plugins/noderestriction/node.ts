@@ -5,11 +5,16 @@ import { forbidden } from "../../../../../pkg/apimachinery/errors.ts"
 import { asKind, type KubeObject } from "../../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../../admission.ts"
 
-/** Allows a node to write its own Node, except taints, owner references and labels that only administrators may set. */
+/**
+ * Allows a node to write its own Node, except taints, owner references and labels that only administrators may set.
+ * Differs from upstream: also except the ranges of its pods, since other nodes send there what is for these ranges.
+ */
 export function checkNode({ operation, resource, name, object, old }: AdmissionAttributes, node: string): void {
   const refuse = (why: string) => forbidden(resource, name, why)
   if (name !== node) throw refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`)
   if (operation === "DELETE") return // RBAC and the node authorizer refuse deletions before admission
+  if (!deepEqual(rangesOf(object), operation === "CREATE" ? [] : rangesOf(old)))
+    throw refuse(`node ${JSON.stringify(node)} is not allowed to set spec.podCIDRs`)
   const changed = changedLabels(object, operation === "CREATE" ? undefined : old).filter((key) => !isOfKubelet(key))
   if (operation === "CREATE") {
     if (changed.length > 0)
@@ -24,6 +29,8 @@ export function checkNode({ operation, resource, name, object, old }: AdmissionA
 }
 
 const taintsOf = (object: KubeObject | undefined) => asKind(Node, object).spec.taints ?? []
+
+const rangesOf = (object: KubeObject | undefined) => asKind(Node, object).spec.podCIDRs ?? []
 
 function changedLabels(object: KubeObject | undefined, old: KubeObject | undefined): readonly string[] {
   const [now = {}, before = {}] = [object?.metadata.labels, old?.metadata.labels]

@@ -112,6 +112,16 @@ test("a node cannot set its taints, nor labels that only an administrator may se
   ).toContain("is not allowed to modify taints")
 })
 
+test("a node cannot choose the range of its pods, by which other nodes would send it what is for others", () => {
+  const node = (spec: object): KubeObject => decoded(Node, { metadata: { name: "n1" }, spec })
+  const wants = 'nodes "n1" is forbidden: node "n1" is not allowed to set spec.podCIDRs'
+  expect(refusal(Node, node({ podCIDRs: ["10.42.0.0/24"] }))).toBe(wants)
+  expect(refusal(Node, node({ podCIDR: "0.0.0.0/1" }))).toBe(wants)
+  const update = (before: object) => ({ operation: "UPDATE", old: node(before) }) as const
+  expect(refusal(Node, node({ podCIDRs: ["10.42.0.0/24"] }), update({}))).toBe(wants)
+  expect(refusal(Node, node({ podCIDRs: ["10.42.3.0/24"] }), update({ podCIDRs: ["10.42.3.0/24"] }))).toBe("")
+})
+
 test("a node can create and delete ResourceSlices of its own only", () => {
   const slice = (nodeName: string): KubeObject =>
     decoded(ResourceSlice, {
