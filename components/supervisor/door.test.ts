@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
+import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
@@ -43,7 +44,17 @@ let server: string
 let ahead = 0
 const clock = { ...realClock, now: () => realClock.now() + ahead }
 let folder: string
-beforeAll(async () => void (cluster = await startCluster({ clock: "real", components: { controllers: false } })))
+beforeAll(async () => {
+  cluster = await startCluster({ clock: "real", components: { controllers: false } })
+  const kubernetes = { namespace: "default", name: "kubernetes" }
+  await cluster.client.delete(EndpointSlice, kubernetes)
+  await cluster.client.create(EndpointSlice, {
+    metadata: { ...kubernetes, labels: { "kubernetes.io/service-name": "kubernetes" } },
+    addressType: "IPv6",
+    endpoints: [{ addresses: ["2001:db8::2"] }],
+    ports: [{ name: "https", port: 6443 }],
+  })
+})
 afterAll(() => cluster[Symbol.asyncDispose]())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "k3ts-door-"))
@@ -212,6 +223,19 @@ describe("a request for a certificate", () => {
     { title: "that is none", kind: "kubelet", given: { body: "no request" }, wants: "400" },
     { title: "of 100 KB", kind: "kubelet", given: { body: "x".repeat(100_000) }, wants: "413" },
     { title: "for an address of the API server", kind: SERVING, given: { ips: "192.0.2.1" }, wants: "403" },
+    {
+      title: "for an address of the API server in IPv6's form",
+      kind: SERVING,
+      given: { ips: "::ffff:192.0.2.1" },
+      wants: "400",
+    },
+    { title: "for an address of one interface", kind: SERVING, given: { ips: "fe80::1%eth0" }, wants: "400" },
+    {
+      title: "for an address of another API server",
+      kind: SERVING,
+      given: { ips: "2001:DB8:0:0::2" },
+      wants: "403",
+    },
     { title: "for the name of the API server", kind: SERVING, given: { node: "kubernetes" }, wants: "403" },
     { title: "for what is no address", kind: SERVING, given: { ips: "a,b" }, wants: "400" },
   ])("$title is refused", async ({ kind, given, wants }) => {

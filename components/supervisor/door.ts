@@ -11,9 +11,9 @@
  * pkg/server/handlers.
  */
 import { X509Certificate } from "node:crypto"
-import { isIP } from "node:net"
 import type { Duplex } from "node:stream"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { addressText, isMapped, parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { isDNS1123Subdomain } from "../../pkg/apimachinery/validation/names.ts"
 import type { Client } from "../../pkg/client/client.ts"
@@ -146,11 +146,16 @@ export function createDoor(options: DoorOptions): Door {
    * node of their name: the certificate is signed by the same authority, and with it the node could pass for a server.
    */
   async function addressesOf(req: ServerRequest, node: string): Promise<readonly string[]> {
-    const addresses = headerOf(req, NODE_HEADERS.addresses).split(",")
-    if (addresses.length > 2 || !addresses.every((address) => isIP(address) !== 0))
+    const asked = headerOf(req, NODE_HEADERS.addresses).split(",")
+    const addresses = asked.flatMap((address) => {
+      const parsed = parseAddress(address)
+      // Go's clients take ::ffff:192.0.2.1 in a certificate for 192.0.2.1, which may be that of an API server.
+      return parsed === undefined || isMapped(address) ? [] : [addressText(parsed)]
+    })
+    if (asked.length > 2 || addresses.length < asked.length)
       throw new ApiError("BadRequest", `${NODE_HEADERS.addresses} must be one address, or one of each family`)
     const serving = new X509Certificate(files().serving.certPem)
-    const hosts = new Set((await servers()).map((server) => new URL(`https://${server}`).hostname))
+    const hosts = new Set((await servers()).map((server) => hostOf(server)))
     const isServers = (address: string) => serving.checkIP(address) !== undefined || hosts.has(address)
     const foreign = addresses.find(isServers) ?? (serving.checkHost(node) === undefined ? undefined : node)
     if (foreign !== undefined)
@@ -206,6 +211,9 @@ export function createDoor(options: DoorOptions): Door {
     },
   }
 }
+
+/** Returns the host of `host:port`, an address of IPv6 without its brackets. */
+const hostOf = (server: string): string => new URL(`https://${server}`).hostname.replace(/^\[|\]$/g, "")
 
 const idOf = (path: string): string => path.slice(DOOR.tunnel.length + 1)
 

@@ -62,6 +62,9 @@ export function parseAddress(text: string): Address | undefined {
   return version === 0 ? undefined : { family: version === 6 ? "IPv6" : "IPv4", number: addressNumber(text) }
 }
 
+/** Whether a valid address is one of IPv4 that is written as one of IPv6: `::ffff:192.0.2.1`. */
+export const isMapped = (address: string): boolean => address.includes(":") && addressNumber(address) >> 32n === 0xffffn
+
 /** Parses a range in CIDR form; undefined when it is none. Bits after the prefix are ignored. */
 export function parseNetwork(cidr: string): Network | undefined {
   const [text = "", bits = ""] = cidr.split("/")

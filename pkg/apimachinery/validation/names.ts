@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { addressNumber, canonicalAddress } from "../addresses/cidr.ts"
+import { addressNumber, canonicalAddress, isMapped } from "../addresses/cidr.ts"
 
 /**
  * Checks of names and other short texts. Each returns what is wrong in upstream's words, or undefined: a text for one
@@ -287,7 +287,6 @@ export const withoutLeadingZeros = (address: string): string =>
         .split(".")
         .map((part) => part.replace(/^0+(?=\d)/, ""))
         .join(".")
-const isMapped = (address: string): boolean => address.includes(":") && addressNumber(address) >> 32n === 0xffffn
 const hasHostBits = (address: string, bits: number): boolean =>
   addressNumber(address) % (1n << BigInt((address.includes(":") ? 128 : 32) - bits)) !== 0n
 
