@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net"
-import type { Duplex } from "node:stream"
+import { Duplex } from "node:stream"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
@@ -206,6 +206,33 @@ describe("a tunnel", () => {
     // then
     expect(tunnels.to("n1")).toBeDefined()
     second.destroy()
+  })
+
+  test("ends when the agent asks much and reads nothing", async () => {
+    // given a connection whose other side takes no byte
+    const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
+    const socket = new Duplex({ read: () => undefined, write: () => undefined })
+    tunnels.open("n1", socket, new Uint8Array())
+    // when
+    socket.push("ping\n".repeat(100_000))
+    // then
+    await once(socket, "close")
+    expect(tunnels.nodes).toEqual([])
+    expect(socket.writableLength).toBeLessThan(100_000)
+  })
+
+  test("that was lost before it was taken leaves the one before it in its place", async () => {
+    // given
+    const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
+    const [[, alive], [, lost]] = [await pair(), await pair()]
+    tunnels.open("n1", alive, new Uint8Array())
+    // when
+    lost.destroy()
+    tunnels.open("n1", lost, new Uint8Array())
+    // then
+    expect(alive.destroyed).toBe(false)
+    expect(tunnels.to("n1")).toBeDefined()
+    alive.destroy()
   })
 
   test("ends at a line that has no end", async () => {

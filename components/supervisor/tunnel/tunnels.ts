@@ -16,6 +16,8 @@ import { readLines } from "./lines.ts"
 const DIAL_MS = 10_000
 /** Connections to one agent that are being opened at once. */
 const MOST_PENDING = 256
+/** An agent that reads none of this many bytes is cut off: it must not fill the server's memory. */
+const MOST_UNREAD_BYTES = 64 * 1024
 /** An agent sends a ping more often than this, or its tunnel is taken for lost. */
 const SILENCE_MS = 60_000
 
@@ -50,6 +52,7 @@ export class Tunnels {
 
   /** Takes the first connection of an agent, whose certificate has named the node. Ends the one it had before. */
   open(node: string, socket: Duplex, head: Uint8Array): void {
+    if (socket.destroyed) return // the agent has left while it was asked who it is
     this.#byNode.get(node)?.socket.destroy()
     const tunnel: Tunnel = { socket, heard: this.#clock.monotonic() }
     this.#byNode.set(node, tunnel)
@@ -58,7 +61,7 @@ export class Tunnels {
     socket.once("end", () => socket.destroy())
     readLines(socket, head, (line) => {
       tunnel.heard = this.#clock.monotonic()
-      if (line === "ping") return void socket.write("pong\n")
+      if (line === "ping") return tell(socket, "pong")
       const [, id = "", reason = ""] = /^failed (\S+) (.*)$/.exec(line) ?? []
       const pending = this.#pending.get(id)
       if (pending?.node === node) pending.reject(new Error(reason))
@@ -123,7 +126,7 @@ export class Tunnels {
         },
         reject: fail,
       })
-      socket.write(`dial ${id}\n`)
+      tell(socket, `dial ${id}`)
     })
   }
 
@@ -133,4 +136,9 @@ export class Tunnels {
     for (const pending of [...this.#pending.values()])
       if (pending.node === node) pending.reject(new Error(`the agent of ${node} has closed its tunnel`))
   }
+}
+
+function tell(socket: Duplex, line: string): void {
+  if (socket.writableLength > MOST_UNREAD_BYTES) return void socket.destroy()
+  socket.write(`${line}\n`)
 }
