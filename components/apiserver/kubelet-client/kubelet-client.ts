@@ -102,6 +102,8 @@ interface Asked {
 async function ask({ connect, url, method, signal }: Asked): Promise<IncomingMessage> {
   signal.throwIfAborted()
   const socket = await connect()
+  if (signal.aborted) socket.destroy() // who asked has left while the connection was opened
+  signal.throwIfAborted()
   const { host, pathname, search } = new URL(url)
   return new Promise((resolve, reject) => {
     const abort = () => {
@@ -120,6 +122,7 @@ async function ask({ connect, url, method, signal }: Asked): Promise<IncomingMes
       reject(err)
     })
     asked.once("response", (answer) => {
+      answer.on("error", () => undefined) // its reader may have left, and an error without a listener ends the process
       answer.once("close", () => {
         signal.removeEventListener("abort", abort)
         socket.destroy()

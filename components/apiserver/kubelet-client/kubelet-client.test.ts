@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test"
+import { Duplex } from "node:stream"
+import { kubeletClient } from "./kubelet-client.ts"
+
+test("a connection that is opened after the client has left is closed at once", async () => {
+  // given
+  const opening = Promise.withResolvers<Duplex>()
+  const client = kubeletClient({ address: "192.0.2.7:10250", connect: () => opening.promise })
+  const leaving = new AbortController()
+  const logs = client
+    .logs(
+      { namespace: "default", name: "web", uid: "u1" },
+      { container: "c", follow: true, previous: false, timestamps: false },
+      leaving.signal,
+    )
+    .then(
+      () => "logs",
+      () => "no logs",
+    )
+  const socket = new Duplex({ read: () => undefined, write: () => undefined })
+  // when
+  leaving.abort()
+  opening.resolve(socket)
+  // then
+  expect(await logs).toBe("no logs")
+  expect(socket.destroyed).toBe(true)
+})
