@@ -246,7 +246,14 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   )
   const logs = new LogRotation(context, cache)
   const devices = nodeDrivers(context)
-  const dra = new DraManager({ ...context, drivers: devices.drivers, files: runtime.files, root: config.root })
+  const dra = new DraManager({
+    ...context,
+    drivers: devices.drivers,
+    healths: devices.healths,
+    healthChanged: (uid) => workers.get(uid)?.wake(),
+    files: runtime.files,
+    root: config.root,
+  })
   let resolver: Promise<Resolver> | undefined
   const gate = new AdmissionGate({ context, node, workers: () => workers })
   const workers: PodWorkers = new PodWorkers({

@@ -5,27 +5,25 @@ import type { Rpc } from "./rpc.ts"
 
 /**
  * Serves procedures by gRPC on a unix socket. `answer` gets the method and the request; what it throws is the response,
- * and a call for which it returns undefined is never answered.
+ * and a call for which it returns undefined is never answered. Each of `streams` sends `first`, and stays open.
  */
 export async function serveRpcs(
   socket: string,
   rpcs: readonly Rpc<Fields, Fields>[],
   answer: (rpc: Rpc<Fields, Fields>, method: string, request: object) => object | undefined,
+  streams: readonly { readonly rpc: Rpc<Fields, Fields>; readonly first: object }[] = [],
 ): Promise<Server> {
   const server = new Server()
   const definition: Record<string, ServiceDefinition[string]> = {}
   const handlers: UntypedServiceImplementation = {}
+  for (const { rpc, first } of streams) {
+    const method = methodOf(rpc)
+    definition[method] = definitionOf(rpc, true)
+    handlers[method] = (call: { write(value: object): void }): void => call.write(first)
+  }
   for (const rpc of rpcs) {
-    const method = rpc.path.slice(rpc.path.lastIndexOf("/") + 1)
-    definition[method] = {
-      path: rpc.path,
-      requestStream: false,
-      responseStream: false,
-      requestSerialize: () => Buffer.alloc(0),
-      requestDeserialize: (data) => rpc.request.decode(data),
-      responseSerialize: (value: object) => Buffer.from(rpc.response.encode(value as never)),
-      responseDeserialize: () => undefined,
-    }
+    const method = methodOf(rpc)
+    definition[method] = definitionOf(rpc, false)
     handlers[method] = (call: { request: object }, respond: (err: Error | null, value?: object) => void): void => {
       try {
         const value = answer(rpc, method, call.request)
@@ -39,6 +37,21 @@ export async function serveRpcs(
   await listenOnSocket(server, socket)
   return server
 }
+
+const methodOf = ({ path }: Rpc<Fields, Fields>): string => path.slice(path.lastIndexOf("/") + 1)
+
+const definitionOf = (
+  { path, request, response }: Rpc<Fields, Fields>,
+  responseStream: boolean,
+): ServiceDefinition[string] => ({
+  path,
+  requestStream: false,
+  responseStream,
+  requestSerialize: () => Buffer.alloc(0),
+  requestDeserialize: (data) => request.decode(data),
+  responseSerialize: (value: object) => Buffer.from(response.encode(value as never)),
+  responseDeserialize: () => undefined,
+})
 
 /** Binds a gRPC server to a unix socket, without TLS. */
 export const listenOnSocket = (server: Server, socket: string): Promise<void> =>

@@ -1,5 +1,6 @@
 import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { ResourceStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import {
@@ -10,12 +11,17 @@ import {
 } from "../../../pkg/pods/resource-claims.ts"
 import type { AnyContainer } from "../container/containers.ts"
 import type { PodFiles } from "../runtime/runtime.ts"
+import { deviceKey, type DeviceHealths } from "./device-health.ts"
 import type { DraDriver, DraDrivers } from "./dra-driver.ts"
 import type { DraDevice } from "./dra-service.ts"
 import { newClaim, PreparedClaims, type PreparedClaim } from "./prepared-claims.ts"
+import { resourceStatus } from "./resource-health.ts"
 
 export interface DraManagerOptions extends Pick<ComponentContext, "client" | "clock" | "log" | "spawn"> {
   readonly drivers: DraDrivers
+  readonly healths: DeviceHealths
+  /** Called when the health of a device of the pod changed. */
+  readonly healthChanged: (podUid: string) => void
   readonly files: PodFiles
   /** The kubelet's root folder. */
   readonly root: string
@@ -42,6 +48,7 @@ export class DraManager {
   constructor(options: DraManagerOptions) {
     this.#options = options
     this.#claims = new PreparedClaims(options.files, options.root)
+    options.healths.onChanged((driver, devices) => this.#tellHealth(driver, devices))
   }
 
   /** Reads the claims that an earlier kubelet process prepared. */
@@ -84,6 +91,16 @@ export class DraManager {
       return devices.filter(
         ({ requestNames }) => request === "" || requestNames.length === 0 || requestNames.includes(request),
       )
+    })
+  }
+
+  /** Returns the health of the devices that the container gets by its claims, as its status shows it. */
+  resourceStatuses(pod: Pod, { resources }: AnyContainer): readonly ResourceStatus[] {
+    return (resources.claims ?? []).flatMap((used) => {
+      const name = claimNameOf(pod, used.name)
+      const claim = name === undefined ? undefined : this.#claims.get(pod.metadata.namespace ?? "", name)
+      const status = claim === undefined ? undefined : resourceStatus(used, claim.drivers, this.#options.healths)
+      return status ?? []
     })
   }
 
@@ -162,6 +179,14 @@ export class DraManager {
     if (open.length > 0) await this.#claims.save()
   }
 
+  #tellHealth(driver: string, changed: ReadonlySet<string>): void {
+    if (this.#stopped) return
+    const claims = this.#claims
+      .all()
+      .filter(({ drivers }) => drivers.get(driver)?.some((device) => changed.has(deviceKey(device))) === true)
+    for (const uid of new Set(claims.flatMap(({ pods }) => [...pods]))) this.#options.healthChanged(uid)
+  }
+
   #noted(fresh: PreparedClaim): PreparedClaim {
     const known = this.#claims.get(fresh.namespace, fresh.name)
     if (known === undefined) {
@@ -225,14 +250,19 @@ interface ContainerRequest {
 /** Returns the requests whose devices the container gets. */
 function requestsOf(pod: Pod, { name, resources }: AnyContainer): readonly ContainerRequest[] {
   const own = (resources.claims ?? []).flatMap((used) => {
-    const podClaim = pod.spec.resourceClaims?.find((claim) => claim.name === used.name)
-    const claimName = podClaim === undefined ? undefined : resourceClaimName(pod, podClaim)
-    return claimName === undefined || claimName === null ? [] : [{ claimName, request: used.request ?? "" }]
+    const claimName = claimNameOf(pod, used.name)
+    return claimName === undefined ? [] : [{ claimName, request: used.request ?? "" }]
   })
   const { resourceClaimName: claimName, requestMappings = [] } = pod.status.extendedResourceClaimStatus ?? {}
   if (claimName === undefined) return own
   const extended = requestMappings.filter(({ containerName }) => containerName === name)
   return [...own, ...extended.map(({ requestName }) => ({ claimName, request: requestName }))]
+}
+
+/** Returns the name of the ResourceClaim that the pod calls `name`; undefined while it has none. */
+function claimNameOf(pod: Pod, name: string): string | undefined {
+  const podClaim = pod.spec.resourceClaims?.find((claim) => claim.name === name)
+  return podClaim === undefined ? undefined : (resourceClaimName(pod, podClaim) ?? undefined)
 }
 
 const worded = (what: string, err: unknown): Error =>

@@ -3,6 +3,7 @@ import { CriError } from "../../../pkg/cri/errors.ts"
 import type { PluginInfo } from "../plugins/registration-service.ts"
 import type { DraDriver } from "./dra-driver.ts"
 import { DRA_SERVICES, type DraClaim, type DraDevice, type DraServiceName } from "./dra-service.ts"
+import type { HealthWatch } from "./health-watch.ts"
 
 /**
  * The longest time for one call to a plugin. Source: pkg/kubelet/cm/dra/plugin/dra_plugin.go defaultClientCallTimeout.
@@ -19,14 +20,17 @@ export class DraPlugin implements DraDriver {
   readonly endpoint: string
   readonly #channel: Channel
   readonly #service: (typeof DRA_SERVICES)[DraServiceName]
+  readonly #health: HealthWatch
 
-  constructor(info: PluginInfo, channel: Channel, connectionChanged: () => void) {
+  constructor(info: PluginInfo, channel: Channel, health: HealthWatch, connectionChanged: () => void) {
     this.endpoint = info.endpoint
     this.#channel = channel
+    this.#health = health
     this.#service = DRA_SERVICES[chosenService(info)]
     channel.followConnection((connected) => {
       if (connected === this.connected) return
       this.connected = connected
+      health.connection(connected)
       connectionChanged()
     })
   }
@@ -44,7 +48,13 @@ export class DraPlugin implements DraDriver {
     check(call, claims, answer.claims)
   }
 
+  /** Whether the plugin tells the health of its devices at present. */
+  get tellsHealth(): boolean {
+    return this.#health.hasReported
+  }
+
   close(): void {
+    this.#health.stop()
     this.#channel.close()
   }
 }

@@ -1,11 +1,16 @@
+import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { PluginHandler } from "../plugins/plugin-registry.ts"
 import type { PluginInfo } from "../plugins/registration-service.ts"
 import type { PluginSockets } from "../runtime/runtime.ts"
+import type { DeviceHealths } from "./device-health.ts"
 import type { DraDrivers } from "./dra-driver.ts"
 import { chosenService, DraPlugin } from "./dra-plugin.ts"
+import { HealthWatch } from "./health-watch.ts"
 
-export interface DraPluginsOptions {
+export interface DraPluginsOptions extends Pick<ComponentContext, "clock" | "spawn"> {
   readonly sockets: PluginSockets
+  /** Gets what plugins say of the health of their devices. */
+  readonly healths: DeviceHealths
   /** Called when a driver may have become usable or unusable. */
   readonly changed: (driver: string, usable: boolean) => void
 }
@@ -34,8 +39,16 @@ export class DraPlugins implements PluginHandler, DraDrivers {
     const others = this.#of(name)
     if (others.some((other) => other.endpoint === endpoint))
       throw new Error(`endpoint ${endpoint} already registered for DRA driver plugin ${name}`)
-    const channel = this.#options.sockets.connect(endpoint)
-    const plugin = new DraPlugin(info, channel, () => this.#tell(name))
+    const { sockets, clock, spawn, healths } = this.#options
+    const channel = sockets.connect(endpoint)
+    const health = new HealthWatch({
+      channel,
+      clock,
+      spawn,
+      reported: (devices) => healths.report(name, devices),
+      lost: () => this.#lost(name),
+    })
+    const plugin = new DraPlugin(info, channel, health, () => this.#tell(name))
     this.#plugins.set(name, [...others, plugin])
     this.#tell(name)
     for (const listener of this.#listeners) listener()
@@ -72,6 +85,12 @@ export class DraPlugins implements PluginHandler, DraDrivers {
 
   #of(driver: string): readonly DraPlugin[] {
     return this.#plugins.get(driver) ?? []
+  }
+
+  /** During an update another plugin of the driver may go on to tell the health of the same devices. */
+  #lost(driver: string): void {
+    if (this.#stopped || this.#of(driver).some(({ tellsHealth }) => tellsHealth)) return
+    this.#options.healths.forget(driver)
   }
 
   #tell(driver: string): void {

@@ -2,6 +2,7 @@ import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { KubeletConfig } from "../context.ts"
 import { PluginRegistry, registryFolder } from "../plugins/plugin-registry.ts"
 import type { ContainerRuntime } from "../runtime/runtime.ts"
+import { DeviceHealths } from "./device-health.ts"
 import { instantDrivers, type DraDrivers } from "./dra-driver.ts"
 import { DraPlugins } from "./dra-plugins.ts"
 import { SliceWiper } from "./slice-wiper.ts"
@@ -9,6 +10,7 @@ import { SliceWiper } from "./slice-wiper.ts"
 /** The DRA drivers of a node, with the registration of their plugins. */
 export interface NodeDrivers {
   readonly drivers: DraDrivers
+  readonly healths: DeviceHealths
   /** Resolves when the sockets of the plugins that already run are known. */
   start(): Promise<void>
   stop(): void
@@ -26,13 +28,16 @@ export interface NodeDriversContext extends Pick<ComponentContext, "client" | "c
 export function nodeDrivers(context: NodeDriversContext): NodeDrivers {
   const { runtime, config, clock, log, spawn } = context
   const { plugins: sockets, files } = runtime
-  if (sockets === undefined) return { drivers: instantDrivers, start: () => Promise.resolve(), stop() {} }
+  const healths = new DeviceHealths(clock)
+  if (sockets === undefined) return { drivers: instantDrivers, healths, start: () => Promise.resolve(), stop() {} }
   const wiper = new SliceWiper(context, config.nodeName)
-  const drivers = new DraPlugins({ sockets, changed: (driver, usable) => wiper.note(driver, usable) })
+  const changed = (driver: string, usable: boolean) => wiper.note(driver, usable)
+  const drivers = new DraPlugins({ sockets, clock, spawn, healths, changed })
   const folder = registryFolder(config.root)
   const registry = new PluginRegistry({ sockets, folder, clock, log, spawn, handlers: { DRAPlugin: drivers } })
   return {
     drivers,
+    healths,
     async start() {
       await files.makeFolder(folder, 0o755)
       wiper.start()
@@ -41,6 +46,7 @@ export function nodeDrivers(context: NodeDriversContext): NodeDrivers {
     stop() {
       registry.stop()
       drivers.stop()
+      healths.stop()
       wiper.stop()
     },
   }

@@ -11,18 +11,27 @@ import { GetInfo, NotifyRegistrationStatus } from "../plugins/registration-servi
 import { registryFolder } from "../plugins/plugin-registry.ts"
 import { hostFiles } from "../runtime/cri/files/files.ts"
 import { hostPluginSockets } from "../runtime/cri/plugin-sockets.ts"
+import { NodeWatchResources } from "./dra-health-service.ts"
 import { DRA_SERVICES, type DraServiceName } from "./dra-service.ts"
 import { nodeDrivers } from "./node-drivers.ts"
 import { FakePlugin } from "./plugin.fixtures.ts"
 
 const DRIVER = "gpu.example.com"
 
-/** Serves the plugin by gRPC on a socket. */
-const serve = (plugin: FakePlugin, socket: string, service: DraServiceName): Promise<Server> =>
+/** Serves the plugin by gRPC on a socket. Each stream of health begins with `health`, if that is given. */
+const serve = (plugin: FakePlugin, socket: string, service: DraServiceName, health?: "Unhealthy"): Promise<Server> =>
   serveRpcs(
     socket,
     [GetInfo, NotifyRegistrationStatus, ...Object.values(DRA_SERVICES[service])],
     (_rpc, method, request) => plugin.answer(method, request),
+    health === undefined
+      ? []
+      : [
+          {
+            rpc: NodeWatchResources,
+            first: { devices: [{ device: { poolName: "pool", deviceName: "gpu-0" }, health }] },
+          },
+        ],
   )
 
 /** The drivers of a node with real sockets in a folder of its own. */
@@ -48,6 +57,7 @@ async function realNode() {
   await node.start()
   return {
     drivers: node.drivers,
+    healths: node.healths,
     deleted,
     wiped: wiped.promise,
     socket: join(registryFolder(root), "gpu-reg.sock"),
@@ -101,6 +111,20 @@ test("a plugin that restarts on the same socket is registered again, and gets th
   expect(first.calls).toEqual(["registered"])
   expect(second.calls).toEqual(["registered", "prepare default/gpu"])
   next.forceShutdown()
+})
+
+test("a plugin's stream of health is followed on its socket", async () => {
+  // given a node
+  using node = await realNode()
+  const changed = Promise.withResolvers<string>()
+  node.healths.onChanged(changed.resolve)
+  // when a plugin comes that tells the health of its device
+  const plugin = new FakePlugin({ driver: DRIVER })
+  const server = await serve(plugin, node.socket, "v1.DRAPlugin", "Unhealthy")
+  // then it is known
+  expect(await changed.promise).toBe(DRIVER)
+  expect(node.healths.of(DRIVER, { poolName: "pool", deviceName: "gpu-0" }).health).toBe("Unhealthy")
+  server.forceShutdown()
 })
 
 test.each([

@@ -1,5 +1,6 @@
-import type { Channel } from "../../../pkg/cri/channel.ts"
+import type { Channel, StreamOptions } from "../../../pkg/cri/channel.ts"
 import { CriError } from "../../../pkg/cri/errors.ts"
+import { Mailbox } from "../../../pkg/cri/mailbox.ts"
 import type { Decoded, Fields, Init } from "../../../pkg/protobuf/message.ts"
 import type { Rpc } from "../../../pkg/grpc/rpc.ts"
 import type { PluginSockets } from "../runtime/runtime.ts"
@@ -17,17 +18,51 @@ export interface PluginBehaviour {
   /** Returns the result for one claim. */
   readonly prepare?: (claim: Claim) => Answer
   readonly unprepare?: (claim: Claim) => Answer
+  /** Whether it has the service that tells the health of devices. */
+  readonly tellsHealth?: boolean
 }
+
+type Health = "Unknown" | "Healthy" | "Unhealthy"
 
 /** A plugin in memory, which records its calls. */
 export class FakePlugin {
   /** Calls in order, such as `prepare default/claim`, `registered` or `refused: <error>`. */
   readonly calls: string[] = []
+  /** How often the kubelet has asked for the health of devices. */
+  watches = 0
   readonly #behaviour: PluginBehaviour
   readonly #registered = Promise.withResolvers<void>()
+  /** The open streams of health. */
+  readonly #streams = new Set<Mailbox<object>>()
 
   constructor(behaviour: PluginBehaviour) {
     this.#behaviour = behaviour
+  }
+
+  /** Tells the health of its device `gpu-0`. */
+  tell(health: Health, more: { readonly message?: string; readonly healthCheckTimeoutSeconds?: number } = {}): void {
+    const device = { poolName: "pool", deviceName: "gpu-0" }
+    for (const stream of this.#streams) stream.push({ devices: [{ device, health, ...more }] })
+  }
+
+  /** Ends the streams of health. */
+  endStreams(): void {
+    for (const stream of this.#streams) stream.fail(new CriError("Unavailable", "NodeWatchResources", "ended"))
+  }
+
+  /** Opens a stream of health. */
+  async *stream(signal: AbortSignal | undefined): AsyncGenerator<object, void> {
+    this.watches++
+    if (this.#behaviour.tellsHealth !== true)
+      throw new CriError("Unimplemented", "NodeWatchResources", "unknown service v1alpha1.DRAResourceHealth")
+    const stream = new Mailbox<object>()
+    this.#streams.add(stream)
+    signal?.addEventListener("abort", () => stream.end(), { once: true })
+    try {
+      yield* stream
+    } finally {
+      this.#streams.delete(stream)
+    }
   }
 
   /** Resolves when the kubelet has reported the result of a registration for the first time. */
@@ -88,6 +123,7 @@ export class FakePlugins implements PluginSockets {
   end(path: string, removes = true): void {
     const plugin = this.#plugins.get(path)!
     for (const changed of this.#connections.get(plugin) ?? []) changed(false)
+    plugin.endStreams()
     if (!removes) return
     this.#plugins.delete(path)
     this.#sockets.delete(path)
@@ -115,7 +151,15 @@ export class FakePlugins implements PluginSockets {
         const answer = plugin.answer(method, request) as Init<Res>
         return Promise.resolve(rpc.response.decode(rpc.response.encode(answer)))
       },
-      stream: async function* () {},
+      async *stream<Req extends Fields, Res extends Fields>(
+        rpc: Rpc<Req, Res>,
+        _request: Init<Req>,
+        { signal }: StreamOptions = {},
+      ) {
+        if (plugin === undefined) throw new CriError("Unavailable", "NodeWatchResources", "no connection")
+        for await (const answer of plugin.stream(signal))
+          yield rpc.response.decode(rpc.response.encode(answer as Init<Res>))
+      },
       followConnection: (changed) => {
         if (plugin === undefined) return changed(false)
         this.#connections.set(plugin, (this.#connections.get(plugin) ?? new Set()).add(changed))

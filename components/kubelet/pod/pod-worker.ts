@@ -241,7 +241,7 @@ export class PodWorker implements Waker {
 
   /** Reports the pod's status. */
   #report(terminal = false): PodStatus {
-    const { context, status, probes } = this.#parts
+    const { context, status, probes, dra } = this.#parts
     const computed = podStatus({
       pod: this.#pod,
       before: status.status(this.#pod),
@@ -254,6 +254,7 @@ export class PodWorker implements Waker {
       // alone it might have succeeded. Source: status_manager.go mergePodStatus.
       verdict: hasRunningContainers(this.#runtime) ? undefined : this.#verdict,
       pending: this.#pending,
+      devices: (container) => dra.resourceStatuses(this.#pod, container),
       nodeIps: context.config.nodeIps,
       now: context.clock.now(),
     })

@@ -4,9 +4,10 @@ import type {
   ContainerStatus,
   PodCondition,
   PodStatus,
+  ResourceStatus,
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
-import { containersOf, type ContainerOfPod } from "../container/containers.ts"
+import { containersOf, type AnyContainer, type ContainerOfPod } from "../container/containers.ts"
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
 import { qosClass } from "../pod/qos.ts"
 import type { RuntimePod } from "../pod/runtime-pod.ts"
@@ -33,6 +34,8 @@ export interface PodStatusRequest {
   readonly verdict: Verdict | undefined
   /** An additional condition, for example PodResizePending. */
   readonly pending?: Finding | undefined
+  /** Returns the health of the devices that a container has. */
+  readonly devices: (container: AnyContainer) => readonly ResourceStatus[]
   readonly nodeIps: readonly string[]
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -85,9 +88,10 @@ export function podStatus(request: PodStatusRequest): PodStatus {
     all.filter(({ type }) => type === "init" || type === "sidecar"),
     before.initContainerStatuses,
   )
-  const seen = statuses(
-    all.filter(({ type }) => type === "regular"),
-    before.containerStatuses,
+  const regularContainers = all.filter(({ type }) => type === "regular")
+  // Upstream shows devices for these containers alone, and none once the claims have been given back.
+  const seen = statuses(regularContainers, before.containerStatuses).map((status, i) =>
+    withDevices(status, request.devices(regularContainers[i]!.container)),
   )
   const ephemeral = statuses(
     all.filter(({ type }) => type === "ephemeral"),
@@ -183,6 +187,9 @@ function mergedConditions(
   addOthers(before)
   return merged
 }
+
+const withDevices = (status: ContainerStatus, devices: readonly ResourceStatus[]): ContainerStatus =>
+  devices.length === 0 ? status : { ...status, allocatedResourcesStatus: devices }
 
 function shortened(status: ContainerStatus, limit: number): ContainerStatus {
   const [state, lastState] = [cut(status.state, limit), cut(status.lastState, limit)]
