@@ -8,6 +8,7 @@ import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import type { Client } from "../../pkg/client/client.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { silent } from "../../pkg/log/log.ts"
@@ -22,7 +23,7 @@ import { askDoor, DoorRefused } from "./agent/ask-door.ts"
 import { Membership } from "./agent/membership.ts"
 import { createDoor } from "./door.ts"
 import { authorizationOf, formatJoinToken } from "./join-token.ts"
-import { nodePasswordSecret } from "./node-passwords.ts"
+import { NodePasswords, nodePasswordSecret } from "./node-passwords.ts"
 import { Tunnels } from "./tunnel/tunnels.ts"
 
 const PASSWORD = "0123456789abcdef0123456789abcdef"
@@ -176,6 +177,26 @@ describe("a machine that joins", () => {
     // and no machine gets the name of a Node that has not joined by the door
     await register("server")
     expect(await refusal(machine("c", { nodeName: "server" }).refresh(server))).toContain("the name server belongs to")
+  })
+
+  test("gets no name of a deleted Node that another machine takes in the same moment", async () => {
+    // given the password of a machine whose Node is gone, and two machines that have seen this
+    const { client } = cluster.contextFor("system:k3ts-supervisor", [])
+    const passwords = (by: Client) => new NodePasswords({ client: by, clock, random: systemRandom })
+    await passwords(client).verify("web", "a".repeat(32))
+    ahead = 120_000
+    const slower: Client = {
+      ...client,
+      async delete(...args) {
+        await passwords(client).verify("web", "b".repeat(32))
+        return client.delete(...args)
+      },
+    }
+    // when
+    const refused = passwords(slower).verify("web", "c".repeat(32))
+    // then
+    await expect(refused).rejects.toThrow("the name web belongs to another machine")
+    await passwords(client).verify("web", "b".repeat(32))
   })
 
   test("refuses a server that the token does not name, and believes any with a short token", async () => {

@@ -50,8 +50,19 @@ export class NodePasswords {
       return this.#create(node, password)
     }
     if (isThere || this.#isJoining(kept)) throw taken(node)
-    await client.delete(Secret, { namespace: NAMESPACE, name: nodePasswordSecret(node) })
+    await this.#forget(kept, node)
     await this.#create(node, password)
+  }
+
+  /** Deletes a password whose node is gone, unless another machine has taken the name meanwhile. */
+  async #forget({ metadata }: Secret, node: string): Promise<void> {
+    const preconditions = { uid: metadata.uid! }
+    try {
+      await this.#options.client.delete(Secret, metadata, { preconditions })
+    } catch (err) {
+      if (isReason(err, "Conflict")) throw taken(node)
+      if (!isNotFound(err)) throw err // the other machine's password is compared when this one's is created
+    }
   }
 
   /** Throws Unauthorized when a node is no longer there, so that its certificates do not live on without it. */
