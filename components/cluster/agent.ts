@@ -67,12 +67,14 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
     if (transport === undefined) transports.set(kind, (transport = transportOf(kind, userAgentOf(name))))
     return transport
   })
+  const stopListening = servers.onReturned(() => clients.retryNow())
   let { kubeletPort } = names
   const startTunnel = (server: string): TunnelAgent => {
-    const { log, spawn } = tools
+    const { random, log, spawn } = tools
     const tunnel = new TunnelAgent({
       server,
       clock,
+      random,
       log,
       kubeletPort: () => kubeletPort,
       upgrade(path, signal) {
@@ -96,7 +98,10 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
         isUninformed,
         tunnels: new TunnelAgents(startTunnel),
         renewed: () => transports.forEach((transport) => transport.reconnect()),
-        stopped: () => transports.forEach((transport) => transport.close()),
+        stopped() {
+          stopListening()
+          transports.forEach((transport) => transport.close())
+        },
       }),
   })
   const metrics = new Registry()

@@ -2,6 +2,7 @@
 import { connect } from "node:net"
 import type { Duplex } from "node:stream"
 import { sleep, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
+import type { Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { splice } from "../../../pkg/streaming/splice.ts"
 import { DOOR } from "../agent-config.ts"
@@ -21,6 +22,7 @@ export interface TunnelAgentOptions {
   /** The port of the kubelet on this machine. */
   readonly kubeletPort: () => number
   readonly clock: Clock
+  readonly random: Random
   readonly log: Logger
 }
 
@@ -45,20 +47,23 @@ export class TunnelAgent {
 
   /** Runs until `stop`. Never rejects. */
   async run(): Promise<void> {
-    const { clock, log, server } = this.#options
+    const { clock, random, log, server } = this.#options
     const { signal } = this.#ending
     let wait = FIRST_WAIT_MS
     while (!signal.aborted) {
       try {
         const connection = await this.#options.upgrade(DOOR.tunnel, signal)
         log.debug("Opened the tunnel to a server", { server })
-        wait = FIRST_WAIT_MS
+        const since = clock.monotonic()
         await this.#serve(connection)
+        // One that ends at once, as when another machine has the same certificate, is a failure too.
+        if (clock.monotonic() - since >= LAST_WAIT_MS) wait = FIRST_WAIT_MS
         if (!signal.aborted) log.info("The tunnel to a server has ended; opening another", { server })
       } catch (err) {
         if (!signal.aborted) log.debug("Cannot open the tunnel to a server; will retry", { server, err, waitMs: wait })
       }
-      await sleep(clock, wait, signal).catch(() => undefined)
+      // A part of it is by chance: many agents lose the same server at once.
+      await sleep(clock, wait * (1 + random.next()) * 0.5, signal).catch(() => undefined)
       wait = Math.min(wait * 2, LAST_WAIT_MS)
     }
   }
@@ -85,11 +90,13 @@ export class TunnelAgent {
     return new Promise((resolve) => {
       socket.on("error", end)
       socket.once("end", end)
-      socket.once("close", () => {
+      const closed = (): void => {
         timer.cancel()
         signal.removeEventListener("abort", end)
         resolve()
-      })
+      }
+      if (socket.closed) return closed()
+      socket.once("close", closed)
       readLines(socket, head, (line) => {
         // Any line shows that the server is there.
         timer.cancel()

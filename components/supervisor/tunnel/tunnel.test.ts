@@ -43,6 +43,7 @@ async function startTunnel(kubelet: (socket: Socket) => void, { node = "n1" } = 
   const { promise: first, resolve: isOpen } = Promise.withResolvers<void>()
   const agent = new TunnelAgent({
     clock,
+    random: seededRandom(1),
     log: silent,
     server: "test",
     kubeletPort: () => kubeletPort,
@@ -180,6 +181,32 @@ describe("a tunnel", () => {
     while (tunnels.nodes.length === 0) await clock.advance(15_000)
     // then
     expect(opened).toEqual([DOOR.tunnel, DOOR.tunnel])
+  })
+
+  test("that ends at once is opened again after longer and longer waits", async () => {
+    // given
+    const clock = new VirtualClock(0)
+    let opened = 0
+    const agent = new TunnelAgent({
+      clock,
+      random: seededRandom(1),
+      log: silent,
+      server: "test",
+      kubeletPort: () => 0,
+      async upgrade() {
+        opened++
+        const socket = new Duplex({ read: () => undefined }).destroy()
+        await once(socket, "close")
+        return { socket, head: new Uint8Array() }
+      },
+    })
+    agents.push(agent)
+    void agent.run()
+    // when
+    for (let seconds = 0; seconds < 120; seconds++) await clock.advance(1000)
+    // then
+    expect(opened).toBeGreaterThan(8)
+    expect(opened).toBeLessThan(30)
   })
 
   test("that is silent for a minute counts as lost", async () => {
