@@ -18,6 +18,9 @@ const DATA: Readonly<Record<Family, string>> = { IPv4: `${PREFIX}/backend-data`,
 /** The most characters of data that are read: another node has written them. */
 const MOST_DATA = 4096
 
+/** The most addresses from which packets of one node are taken: the node has written its list itself. */
+const MOST_SOURCES = 16
+
 /** Returns the annotations for an announcement; null for those that must not be there. */
 export function annotationsOf({ type, addresses, data }: Announcement): Readonly<Record<string, string | null>> {
   const primary = familyOf(addresses[0]!)
@@ -53,7 +56,7 @@ export function peerOf({ metadata, spec, status }: Node): Peer | undefined {
     type,
     addresses,
     podCidrs: rangesOf(podCidrs),
-    sources: [...addresses, ...internalAddresses(status)],
+    sources: [...addresses, ...internalAddresses(status)].slice(0, MOST_SOURCES),
     data: dataIn(annotations[DATA[families[0]!]]),
   }
 }

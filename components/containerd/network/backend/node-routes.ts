@@ -15,7 +15,7 @@ import { uplinkOf } from "./uplink.ts"
 
 /** Milliseconds until the kernel is looked at again: another program may have removed what is ours. */
 const CHECK_MS = 30_000
-/** Milliseconds until what has failed is tried again. */
+/** Milliseconds until what has failed is tried again: the first time, doubled up to `CHECK_MS`. */
 const RETRY_MS = 2000
 
 export interface NodeRoutesOptions {
@@ -52,6 +52,7 @@ export class NodeRoutes {
   #hasLeftOthers = false
   /** What was last said in the log about peers that cannot be reached. */
   #told = ""
+  #retryMs = RETRY_MS
 
   constructor(options: NodeRoutesOptions) {
     const { clock, log } = options
@@ -65,7 +66,9 @@ export class NodeRoutes {
         const text = String(err)
         if (text !== this.#told) log.warn("Pods of other nodes cannot be reached; will retry", { err })
         this.#told = text
-        return RETRY_MS
+        const wait = this.#retryMs
+        this.#retryMs = Math.min(wait * 2, CHECK_MS)
+        return wait
       },
     })
   }
@@ -131,6 +134,7 @@ export class NodeRoutes {
     if (problems.length > 0) throw new Error(problems.join("; "))
     if (changes.length > 0) log.info("Told the kernel how to reach the pods of other nodes", { nodes: peers.length })
     this.#told = ""
+    this.#retryMs = RETRY_MS
     this.#runner.requestIn(CHECK_MS)
   }
 

@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test"
+import { Node } from "../../../../pkg/api/core/v1/node/node.ts"
+import { decodeObject } from "../../../../pkg/apimachinery/decoding/decode.ts"
+import { asKind } from "../../../../pkg/apimachinery/resource.ts"
+import { annotationsOf, peerOf } from "./announcement.ts"
+
+const announced = annotationsOf({ type: "vxlan", addresses: ["192.0.2.7", "2001:db8::7"], data: { VNI: 1 } })
+
+/** What other nodes read of a Node with these annotations and addresses. */
+const read = (annotations: object, addresses: readonly string[]) =>
+  peerOf(
+    asKind(
+      Node,
+      decodeObject(Node, {
+        metadata: { name: "two", annotations },
+        spec: { podCIDRs: ["10.42.2.0/24"] },
+        status: { addresses: addresses.map((address) => ({ type: "InternalIP", address })) },
+      }).object,
+    ),
+  )
+
+test("what a node announces is what other nodes read", () => {
+  expect(read(announced, ["192.0.2.7", "192.0.2.8"])).toEqual({
+    name: "two",
+    type: "vxlan",
+    addresses: ["192.0.2.7", "2001:db8::7"],
+    podCidrs: ["10.42.2.0/24"],
+    sources: ["192.0.2.7", "2001:db8::7", "192.0.2.7", "192.0.2.8"],
+    data: { VNI: 1 },
+  })
+})
+
+test.each([
+  { title: "no address", annotations: { "flannel.alpha.coreos.com/public-ip": "no; drop" }, wants: { addresses: [] } },
+  { title: "no JSON", annotations: { "flannel.alpha.coreos.com/backend-data": "{" }, wants: { data: {} } },
+  {
+    title: "longer than anything that a backend says",
+    annotations: { "flannel.alpha.coreos.com/backend-data": JSON.stringify({ a: "x".repeat(5000) }) },
+    wants: { data: {} },
+  },
+])("of an annotation that is $title nothing is taken", ({ annotations, wants }) => {
+  const type = { "flannel.alpha.coreos.com/backend-type": "vxlan" }
+  expect(read({ ...type, ...annotations }, [])).toMatchObject(wants)
+})
+
+test("a node cannot make the other nodes keep thousands of addresses", () => {
+  const many = Array.from({ length: 5000 }, (_, i) => `198.51.${i >> 8}.${i & 255}`)
+  const { sources = [] } = read(announced, many) ?? {}
+  expect(sources.slice(0, 3)).toEqual(["192.0.2.7", "2001:db8::7", "198.51.0.0"])
+  expect(sources).toHaveLength(16)
+})
