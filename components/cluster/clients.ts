@@ -28,9 +28,10 @@ export type Following = Pick<InformersOptions, "fieldSelectors">
 export class Clients {
   readonly #tools: Tools
   readonly #transportFor: TransportFor
-  readonly #live: Set<Informers>
+  /** The informers that run, with what ends their waits for a server. */
+  readonly #live: Map<Informers, () => void>
 
-  constructor(tools: Tools, transportFor: TransportFor, live = new Set<Informers>()) {
+  constructor(tools: Tools, transportFor: TransportFor, live = new Map<Informers, () => void>()) {
     this.#tools = tools
     this.#transportFor = transportFor
     this.#live = live
@@ -60,7 +61,7 @@ export class Clients {
   contextOf(client: Client, following: Following = {}): ComponentContext {
     const { clock, random, log } = this.#tools
     const informers = createInformers({ client, clock, random, log, ...following })
-    this.#live.add(informers)
+    this.#live.set(informers, () => informers.retryNow())
     return { ...this.#tools, client, informers }
   }
 
@@ -70,9 +71,14 @@ export class Clients {
     informers.stop()
   }
 
+  /** Has all informers that wait for a server ask again. */
+  retryNow(): void {
+    for (const retryNow of this.#live.values()) retryNow()
+  }
+
   /** Returns the kinds, by plural, whose first list an informer still waits for. */
   pendingInformers(): readonly string[] {
-    return [...this.#live].flatMap((informers) => informers.pending())
+    return [...this.#live.keys()].flatMap((informers) => informers.pending())
   }
 }
 

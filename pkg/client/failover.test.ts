@@ -70,6 +70,22 @@ describe("a transport to two servers", () => {
     expect(list.current).toBe(B!)
   })
 
+  test("who waits for a server is told once when one answers again", async () => {
+    // given
+    let isUp = false
+    const { transport, list } = servers(() => (isUp ? ok() : Promise.reject(refused())))
+    let told = 0
+    list.onReturned(() => void told++)
+    await expect(transport.call(get)).rejects.toBeInstanceOf(ApiError)
+    expect(told).toBe(0)
+    // when
+    isUp = true
+    await transport.call(get)
+    await transport.call(get)
+    // then
+    expect(told).toBe(1)
+  })
+
   test("requests that end with the connections of a server do not end those that come after them", async () => {
     // given one server, and a request under way
     const answers: PromiseWithResolvers<HttpAnswer>[] = []

@@ -58,7 +58,9 @@ export function createFailoverTransport({ servers, clock, connect }: FailoverOpt
       sent = sender.send(call)
       const slow = clock.setTimeout(() => servers.suspect(server), SLOW_MS, "upkeep")
       try {
-        return await sent.answer
+        const answer = await sent.answer
+        if (answer.code < 500) servers.answered()
+        return answer
       } catch (err) {
         if (isAborted || call.signal?.aborted === true) throw err
         // A request that was ended because its server had failed says nothing new of it.

@@ -151,6 +151,30 @@ describe("an informer", () => {
     informers.stop()
   })
 
+  test("does not wait any longer when it hears that a server is there again", async () => {
+    // given an informer that has failed often, so that its next attempt is half a minute away
+    const { lists, calls, informers, follow, turn, pass } = stage()
+    const informer = follow()
+    await turn()
+    for (let i = 0; i < 6; i++) {
+      pass(60_000)
+      await turn()
+    }
+    const before = calls.length
+    // when
+    lists.push({ version: 5, items: [object("a", 3)] })
+    informers.retryNow()
+    // then
+    await informers.whenSynced()
+    expect([informer.get("n/a")?.metadata.name, calls.length]).toEqual(["a", before + 1])
+    // and one that works is left alone
+    informers.retryNow()
+    pass(120_000)
+    await turn()
+    expect(calls.length).toBe(before + 1)
+    informers.stop()
+  })
+
   test("keeps indexes up to date, and shares a handler's failure with nobody", async () => {
     const { lists, watches, informers, follow, seen } = stage()
     const byColour: Index<ConfigMap> = {

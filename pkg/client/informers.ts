@@ -30,7 +30,12 @@ const LONGEST_BACKOFF_MS = 30_000
 /** After a connection of this duration the next failure starts with a short delay again. */
 const GOOD_AFTER_MS = 10_000
 
-export function createInformers(options: InformersOptions): Informers {
+export interface RetryingInformers extends Informers {
+  /** Ends all waits before another attempt: the server is there again. */
+  retryNow(): void
+}
+
+export function createInformers(options: InformersOptions): RetryingInformers {
   const informers = new Map<Resource, RunningInformer<KubeObject>>()
   return {
     of<T extends KubeObject>(resource: Resource<T>): Informer<T> {
@@ -50,6 +55,9 @@ export function createInformers(options: InformersOptions): Informers {
       await Promise.all([...informers.values()].map((informer) => informer.whenSynced()))
     },
     pending: () => [...informers.values()].filter(({ synced }) => !synced).map(({ resource }) => resource.plural),
+    retryNow() {
+      for (const informer of informers.values()) informer.retryNow()
+    },
     stop() {
       for (const informer of informers.values()) informer.stop()
       informers.clear()
@@ -66,7 +74,7 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   #revision = 0
   #whenSynced = Promise.withResolvers<void>()
   #watch: Watch | undefined
-  #retry: Timer | undefined
+  #retry: { readonly timer: Timer; readonly again: () => void } | undefined
   #stopped = false
   #backoff = FIRST_BACKOFF_MS
   #connectedAt = 0
@@ -113,8 +121,16 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
   stop(): void {
     this.#stopped = true
     this.#watch?.close()
-    this.#retry?.cancel()
+    this.#retry?.timer.cancel()
     this.#handlers.clear()
+  }
+
+  /** Tries again now if it waits, and begins with short waits. */
+  retryNow(): void {
+    if (this.#retry === undefined) return
+    this.#retry.timer.cancel()
+    this.#backoff = FIRST_BACKOFF_MS
+    this.#retry.again()
   }
 
   async #relist(): Promise<void> {
@@ -199,7 +215,12 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
         error,
         waitMs: Math.round(wait),
       })
-    this.#retry = clock.setTimeout(() => (relist ? this.start() : this.#follow()), wait)
+    const again = (): void => {
+      this.#retry = undefined
+      if (relist) this.start()
+      else this.#follow()
+    }
+    this.#retry = { timer: clock.setTimeout(again, wait), again }
   }
 
   #tell(what: keyof InformerHandlers<T>, object: T, old = object): void {

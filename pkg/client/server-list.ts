@@ -13,7 +13,10 @@ export class ServerList {
   readonly #given: string
   readonly #probe: Probe
   readonly #listeners = new Set<(server: string) => void>()
+  readonly #returnListeners = new Set<() => void>()
   readonly #inDoubt = new Set<string>()
+  /** Whether a server has failed since one has answered. */
+  #hasFailed = false
   #known: readonly string[] = []
   #current: string
 
@@ -40,8 +43,16 @@ export class ServerList {
 
   /** Goes on to the next server if this is the current one, and tells those who use it. */
   failed(server: string): void {
+    this.#hasFailed = true
     if (server === this.#current) this.#current = this.all[(this.all.indexOf(server) + 1) % this.all.length]!
     for (const listener of this.#listeners) listener(server)
+  }
+
+  /** Called for each request that a server has answered: tells those who wait for a server, if one had failed. */
+  answered(): void {
+    if (!this.#hasFailed) return
+    this.#hasFailed = false
+    for (const listener of this.#returnListeners) listener()
   }
 
   /** Asks a server that is slow whether it is alive; it has failed if it is not. */
@@ -58,5 +69,10 @@ export class ServerList {
   onFailed(listener: (server: string) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+  /** Calls `listener` when a server answers after one has failed, until the function that it returns is called. */
+  onReturned(listener: () => void): () => void {
+    this.#returnListeners.add(listener)
+    return () => void this.#returnListeners.delete(listener)
   }
 }
