@@ -1,4 +1,6 @@
 /** Turns the flags of `k3ts server` into the configuration of the cluster and its node, for components/cluster. */
+import type { ApiServerConfig } from "../../components/apiserver/apiserver-config.ts"
+import type { DatastoreConfig } from "../../components/apiserver/storage-config.ts"
 import type { AuditLogOptions } from "../../components/apiserver/audit/audit-log.ts"
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
@@ -44,7 +46,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"],
       acceptDataLoss: flags["accept-data-loss"],
-      datastore,
+      ...(datastore === undefined ? {} : sharedStore(flags, datastore)),
       encryption: {
         secrets: flags["secrets-encryption"],
         provider: flags["secrets-encryption-provider"],
@@ -98,6 +100,15 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
         }),
   }
 }
+
+/** Servers that share a store share files too. The code for that is loaded only there. */
+const sharedStore = (
+  flags: ServerFlags,
+  datastore: DatastoreConfig,
+): Pick<ApiServerConfig, "datastore" | "beforeFiles"> => ({
+  datastore,
+  beforeFiles: async () => (await import("./datastore/share-files.ts")).shareServerFiles(flags, datastore),
+})
 
 /** Returns the configuration of the node beside a control plane. */
 export const serverNodeConfig = (flags: ServerFlags, network: ClusterNetwork): HostNodeConfig => ({

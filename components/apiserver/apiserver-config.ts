@@ -59,6 +59,8 @@ export interface ApiServerConfig {
   readonly storage?: Storage
   /** Certificates and keys; without them those below `dataDir` are read, or made. */
   readonly files?: ServingFiles
+  /** Called when the store is open and before those files are read or made: servers that share a store share some. */
+  readonly beforeFiles?: () => Promise<void>
   /** How long history is kept, in milliseconds; an hour unless given. */
   readonly historyMs?: number
   /** Most bytes of history on disk; 128 MiB unless given. */

@@ -151,6 +151,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         now: () => clock.now(),
         random,
       })
+    await config.beforeFiles?.()
     const opened = config.files ?? reopen()
     files = opened
     // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before

@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs"
-import type { EtcdTls } from "../../pkg/etcd/connection.ts"
 import { EtcdLog } from "../../pkg/storage/replicated/etcd/etcd-log.ts"
 import { ReplicatedStorage } from "../../pkg/storage/replicated/replicated.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 import { sleep } from "../../pkg/clock/clock.ts"
 import type { EncryptionTools } from "./encryption/encryption-tools.ts"
+import { etcdTlsOf } from "./etcd-tls.ts"
 import { problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
 import type { DatastoreConfig, OpenedStorage, StorageConfig } from "./storage-config.ts"
@@ -24,7 +23,7 @@ export async function openSharedStorage(
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
   const { endpoints } = datastore
-  const tls = tlsOf(datastore)
+  const tls = etcdTlsOf(datastore)
   const transformer = await sharedTransformer(encryption, tools)
   const open = () =>
     ReplicatedStorage.open({
@@ -46,12 +45,6 @@ export async function openSharedStorage(
       await sleep(clock, ATTEMPT_INTERVAL_MS)
     }
   }
-}
-
-/** @throws Error that names the file */
-function tlsOf({ caFile, certFile, keyFile }: DatastoreConfig): EtcdTls {
-  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, "utf8"))
-  return { caPem: read(caFile), certPem: read(certFile), keyPem: read(keyFile) }
 }
 
 /**

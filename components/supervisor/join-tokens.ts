@@ -45,25 +45,22 @@ export interface JoinTokensOptions {
  * @throws Error for a chosen token that is none
  */
 export function writeJoinTokens({ dir, caPem, random, serverToken, agentToken }: JoinTokensOptions): void {
-  for (const [{ file, user }, chosen] of [
+  for (const [{ file, user, joinsAs }, chosen] of [
     [SERVER, serverToken],
     [AGENT, agentToken],
   ] as const) {
     const path = join(dir, file)
-    const written = readIfExists(path)?.trim() ?? ""
-    const password =
-      chosen !== undefined
-        ? passwordOf(chosen, user)
-        : written === ""
-          ? newPassword(random)
-          : passwordIn(path, written, user)
+    const password = chosen === undefined ? (passwordIn(dir, joinsAs) ?? newPassword(random)) : passwordOf(chosen, user)
     const whole = formatJoinToken(caPem, { user, password })
-    if (whole !== written) replaceFile(path, `${whole}\n`, { mode: 0o600 })
+    if (whole !== readIfExists(path)?.trim()) replaceFile(path, `${whole}\n`, { mode: 0o600 })
   }
 }
 
-/** Returns the password of a token that joins by a password. @throws Error for a bootstrap token */
-function passwordOf(text: string, user: string): string {
+/**
+ * Returns the password of a token of `user` (`server` or `node`) that joins by a password.
+ * @throws Error for a bootstrap token
+ */
+export function passwordOf(text: string, user: string): string {
   const { credential } = parseJoinToken(text, user)
   if (!("user" in credential)) throw new Error("the token of a server must not have the form of a bootstrap token")
   if (credential.user !== user)
@@ -71,8 +68,15 @@ function passwordOf(text: string, user: string): string {
   return credential.password
 }
 
-/** Returns the password of a token that stands in a file. @throws Error that names the file and the mend */
-function passwordIn(path: string, written: string, user: string): string {
+/**
+ * Returns the password in the file of a token below `dir`; undefined where there is none.
+ * @throws Error that names the file and the mend
+ */
+export function passwordIn(dir: string, joinsAs: JoinsAs): string | undefined {
+  const { file, user } = joinsAs === "server" ? SERVER : AGENT
+  const path = join(dir, file)
+  const written = readIfExists(path)?.trim() ?? ""
+  if (written === "") return undefined
   try {
     return passwordOf(written, user)
   } catch (cause) {
@@ -106,11 +110,10 @@ export class JoinTokens {
       const { id, secret } = credential.bootstrapToken
       return this.#bootstrapToken(`${id}.${secret}`)?.groups.includes(JOIN_GROUP) === true ? "agent" : undefined
     }
-    for (const { file, user, joinsAs } of [SERVER, AGENT]) {
+    for (const { user, joinsAs } of [SERVER, AGENT]) {
       if (credential.user !== user) continue
-      const path = join(this.#dir, file)
-      const written = readIfExists(path)?.trim() ?? ""
-      if (written !== "" && sameSecret(passwordIn(path, written, user), credential.password)) return joinsAs
+      const password = passwordIn(this.#dir, joinsAs)
+      if (password !== undefined && sameSecret(password, credential.password)) return joinsAs
     }
     return undefined
   }

@@ -28,7 +28,7 @@ import { failOn, untilSignal } from "../process-life.ts"
 import { networkOf, type ClusterNetwork } from "../network.ts"
 import { podLimitProblem } from "../pod-limit.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
-import { tokenOf } from "../token/flags.ts"
+import { joinTokensOf } from "../token/flags.ts"
 import { tracingOf } from "../tracing.ts"
 
 export default defineCommand({
@@ -167,8 +167,7 @@ const writeTokens = (flags: ServerFlags, { files }: Pick<ApiServer, "files">, ra
     dir: join(flags["data-dir"], "server"),
     caPem: files!.pki.authorities["server-ca"].certPem,
     random,
-    serverToken: tokenOf("token", flags.token, flags["token-file"]),
-    agentToken: tokenOf("agent-token", flags["agent-token"], flags["agent-token-file"]),
+    ...joinTokensOf(flags),
   })
 
 const notSynced = (kinds: readonly string[]): string | undefined =>

@@ -32,3 +32,18 @@ export function tokenOf(name: string, token: string | undefined, file: string | 
     throw new UsageError(`invalid value ${JSON.stringify(file)} for --${name}-file: there is no such file`)
   return text.trim()
 }
+
+interface JoinTokenFlags {
+  readonly token: string | undefined
+  readonly "token-file": string | undefined
+  readonly "agent-token": string | undefined
+  readonly "agent-token-file": string | undefined
+}
+
+/** Returns the tokens that the administrator chose for servers and for agents. @throws UsageError */
+export const joinTokensOf = (
+  flags: JoinTokenFlags,
+): { readonly serverToken: string | undefined; readonly agentToken: string | undefined } => ({
+  serverToken: tokenOf("token", flags.token, flags["token-file"]),
+  agentToken: tokenOf("agent-token", flags["agent-token"], flags["agent-token-file"]),
+})

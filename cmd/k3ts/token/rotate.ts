@@ -1,8 +1,15 @@
+import { existsSync } from "node:fs"
 import { z } from "zod"
-import { newPassword, writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
+import { databaseFile } from "../../../components/apiserver/open-storage.ts"
+import type { DatastoreConfig } from "../../../components/apiserver/storage-config.ts"
+import { newPassword, passwordOf, writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
+import type { NewPasswords } from "../../../components/supervisor/shared-files/shared-files.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { defineCommand } from "../cli/command.ts"
+import { removeIfPossible, replaceFile } from "../../../pkg/files/files.ts"
 import { value } from "../cli/flags.ts"
+import { UsageError } from "../cli/usage-error.ts"
+import { datastoreFlags, datastoreOf } from "../datastore/flags.ts"
 import { join } from "node:path"
 import { serverCa, serverPlace } from "./admin-client.ts"
 
@@ -10,23 +17,58 @@ export const rotate = defineCommand({
   summary: "Replace the tokens by which servers and agents join",
   details:
     "The old tokens join nobody any more, at once and without a restart. Machines that have joined go on, since they " +
-    "have certificates. The tokens are in the files node-token and agent-token of <data-dir>/server.",
+    "have certificates. The tokens are in the files node-token and agent-token of <data-dir>/server. Where several " +
+    "servers share an etcd, name it by --datastore-endpoint too: what they share in it is encrypted anew, and the other " +
+    "servers need the new token at their next start.",
   flags: {
     ...serverPlace,
+    ...datastoreFlags,
     "new-token": value(z.string().optional(), "The new token of servers; made by chance unless given", {
       placeholder: "TOKEN",
     }),
   },
-  run({ flags, print }) {
+  async run({ flags, print }) {
     const dir = join(flags["data-dir"], "server")
-    writeJoinTokens({
-      dir,
-      caPem: serverCa(flags),
-      random: systemRandom,
-      serverToken: flags["new-token"] ?? newPassword(systemRandom),
-      agentToken: newPassword(systemRandom),
-    })
+    const datastore = datastoreOf(flags)
+    if (datastore === undefined && sharesStore(flags["data-dir"]))
+      throw new UsageError(
+        "this server has no database of its own: name the etcd by --datastore-endpoint, since the keys that servers " +
+          "share in it are encrypted with the token",
+      )
+    const caPem = serverCa(flags)
+    const [chosen, agent] = [flags["new-token"] ?? newPassword(systemRandom), newPassword(systemRandom)]
+    const server = passwordOf(chosen, "server")
+    if (datastore !== undefined) await rotateShared(datastore, dir, { server, agent })
+    writeJoinTokens({ dir, caPem, random: systemRandom, serverToken: server, agentToken: agent })
     print(`The new tokens are in ${join(dir, "node-token")} and ${join(dir, "agent-token")}\n`)
-    return Promise.resolve(0)
+    if (datastore !== undefined)
+      print("Start the other servers with the new token of servers; until then the old tokens join machines there\n")
+    return 0
   },
 })
+
+/** Whether a server has run here whose store is not a database beside its files. */
+const sharesStore = (dataDir: string): boolean =>
+  existsSync(join(dataDir, "server/node-token")) && !existsSync(databaseFile(dataDir))
+
+/**
+ * Encrypts what servers share with the new password, which stands in a file before, so that a failure in the middle
+ * loses neither.
+ * @throws Error that names this file
+ */
+async function rotateShared(datastore: DatastoreConfig, dir: string, passwords: NewPasswords): Promise<void> {
+  const { withSharedCell } = await import("../datastore/shared-cell.ts")
+  const { reencryptSharedFiles } = await import("../../../components/supervisor/shared-files/shared-files.ts")
+  const aside = join(dir, "node-token.new")
+  replaceFile(aside, `${passwords.server}\n`, { mode: 0o600, sync: true })
+  try {
+    await withSharedCell(datastore, (cell) => reencryptSharedFiles({ dir, cell, random: systemRandom }, passwords))
+  } catch (err) {
+    throw new Error(
+      `${(err as Error).message}. The tokens here are the old ones. If the old one does not open the store any more, ` +
+        `the one in ${aside} does`,
+      { cause: err },
+    )
+  }
+  removeIfPossible(aside)
+}
