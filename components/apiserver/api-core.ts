@@ -116,8 +116,8 @@ export interface ApiCore {
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
   transportFor(user: UserInfo): Transport
-  /** Ends the watches and the upkeep. The store stays open: its owner closes it. */
-  close(): void
+  /** Ends the watches and the upkeep. The store stays open: its owner closes it. Never rejects. */
+  close(): Promise<void>
 }
 
 const HOUR_MS = 3_600_000
@@ -250,6 +250,17 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     functions: withOwnExtensions(options.ownExtensions ?? [], options.extensionServers ?? (() => undefined)),
     isOwn: withOwnExtensions(options.ownExtensions ?? [], () => undefined),
   })
+  const leave =
+    storage.freshen === undefined
+      ? undefined
+      : keepLiveServers({
+          storage,
+          client: ownClient,
+          clock,
+          log,
+          address: options.advertiseAddress,
+          port: options.port,
+        })
   const stops = [
     () => aggregator.close(),
     keepAggregated({ storage, objects, clock, log }),
@@ -257,18 +268,6 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     startUpkeep({ storage, clock, log, resources: scheme.resources, historyMs: keptHistoryMs(storage, historyMs) }),
     startFinalizer({ storage, scheme, client: ownClient, clock, log }),
     keepAuthenticationConfig({ ...options, client: ownClient }),
-    ...(storage.freshen === undefined
-      ? []
-      : [
-          keepLiveServers({
-            storage,
-            client: ownClient,
-            clock,
-            log,
-            address: options.advertiseAddress,
-            port: options.port,
-          }),
-        ]),
     keepFlowConfig({ storage, objects, client: ownClient, clock, log, flow }),
     () => flow?.close(),
     () => tracedStorage?.stopTracing(),
@@ -283,7 +282,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     aggregator,
     flow,
     transportFor,
-    close() {
+    async close() {
+      if (leave !== undefined) await leave()
       stops.forEach((stop) => stop())
       hub.close()
     },

@@ -295,7 +295,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       },
       async stop() {
         endRenewal?.()
-        plane.close()
+        await plane.close()
         await listener?.stop({ graceMs: STOP_GRACE_MS })
         listener = undefined
         audit?.close()

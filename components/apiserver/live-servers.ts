@@ -5,7 +5,7 @@ import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { isReason } from "../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../pkg/apimachinery/json/equal.ts"
 import type { Client } from "../../pkg/client/client.ts"
-import { microTimestamp, type Clock, type Timer } from "../../pkg/clock/clock.ts"
+import { microTimestamp, sleep, type Clock, type Timer } from "../../pkg/clock/clock.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import { storageKey } from "./cacher/view.ts"
@@ -15,6 +15,8 @@ const LEASE_SECONDS = 15
 const RENEW_MS = 5000
 /** A Lease that seems to have ended is looked at again after this time, since its renewal may be under way. */
 const CONFIRM_MS = 2000
+/** How long a stop waits for the deletion of its Lease: the store may be away. */
+const RELEASE_MS = 1000
 const NAMESPACE = "kube-system"
 const PREFIX = "apiserver-"
 const KUBERNETES = { namespace: "default", name: "kubernetes" }
@@ -31,15 +33,17 @@ export interface LiveServersOptions {
 
 /**
  * Keeps the endpoints of the Service `kubernetes` to the servers that are alive, where several share the store: each
- * renews a Lease, and each corrects the endpoints. Returns the function that ends this. Source:
- * pkg/controlplane/reconcilers/lease.go, which has its leases in etcd.
+ * renews a Lease, and each corrects the endpoints. Returns the function that ends this: it deletes the Lease of this
+ * server, so that the others remove its address at once. Source: pkg/controlplane/reconcilers/lease.go, which has its
+ * leases in etcd.
  */
-export function keepLiveServers(options: LiveServersOptions): () => void {
+export function keepLiveServers(options: LiveServersOptions): () => Promise<void> {
   const { storage, client, clock, log, address, port } = options
   const name = `${PREFIX}${address.replace(/[.:]/g, "-")}-${port}`
   const prefix = storageKey(Lease, { namespace: NAMESPACE, name: PREFIX })
   /** The Leases with the time at which this server has seen them: the times in them are of other clocks. */
-  const seen = new Map<string, { readonly revision: number; readonly at: number }>()
+  let seen: ReadonlyMap<string, { readonly revision: number; readonly at: number }> = new Map()
+  let beating = Promise.resolve()
   let renewal: Timer | undefined
   let expiry: Timer | undefined
   let stopped = false
@@ -50,8 +54,13 @@ export function keepLiveServers(options: LiveServersOptions): () => void {
     const leases = storage.list(prefix)
     const addresses = new Set([address])
     let nextEnd = Infinity
-    for (const { key, object, revision } of leases) {
-      if (seen.get(key)?.revision !== revision) seen.set(key, { revision, at: now })
+    seen = new Map(
+      leases.map(({ key, revision }) => {
+        const before = seen.get(key)
+        return [key, before?.revision === revision ? before : { revision, at: now }]
+      }),
+    )
+    for (const { key, object } of leases) {
       const end = seen.get(key)!.at + LEASE_SECONDS * 1000
       const holder = (object as Lease).spec.holderIdentity ?? ""
       if (end <= now || holder === address || familyOf(holder) !== familyOf(address)) continue
@@ -96,7 +105,7 @@ export function keepLiveServers(options: LiveServersOptions): () => void {
   }
 
   function beat(): void {
-    renew()
+    beating = renew()
       .catch(told)
       .then(() => {
         if (!stopped) renewal = clock.setTimeout(beat, RENEW_MS, "upkeep")
@@ -117,10 +126,16 @@ export function keepLiveServers(options: LiveServersOptions): () => void {
   )
   beat()
   look()
-  return () => {
+  return async () => {
     stopped = true
     unsubscribe()
     renewal?.cancel()
     expiry?.cancel()
+    const over = new AbortController()
+    const late = sleep(clock, RELEASE_MS, over.signal).catch(() => undefined)
+    // A renewal that is under way would make the Lease again.
+    const released = beating.then(() => client.delete(Lease, { namespace: NAMESPACE, name })).catch(told)
+    await Promise.race([released, late])
+    over.abort()
   }
 }

@@ -163,7 +163,7 @@ figures["one event to 2,000 watchers, commit included"] =
   `${(performance.now() - fanBegin).toFixed(2)} ms (${delivered} delivered)`
 watchers.forEach((watch) => watch.close())
 
-plane.close()
+await plane.close()
 storage.close()
 const reopen = performance.now()
 const again = new SqliteStorage({ clock: realClock, file: join(directory, "state.db") })

@@ -264,7 +264,7 @@ test("a cluster that gets a second family has it in its ServiceCIDR", async () =
   const before = await startServices({ storage, serviceCidrs: CLUSTERS["IPv4 alone"] })
   const metadata = { name: "web", namespace: "default" }
   await before.admin.create(Service, { metadata, spec: { ports: [{ port: 80 }], ...policy("PreferDualStack") } })
-  before.plane.close()
+  await before.plane.close()
   // when it is started with both
   const { admin } = await startServices({ storage, serviceCidrs: CLUSTERS["IPv4 and IPv6"] })
   // then

@@ -141,7 +141,7 @@ describe("a cluster IP", () => {
       const first = await startServices()
       const made = await first.admin.create(Service, service("a"))
       const gone = await first.admin.create(Service, service("gone"))
-      first.plane.close()
+      await first.plane.close()
       const { storage } = first
       const write = { expected: undefined, time: 0, author: "x", object: null }
       await storage.writeAll([
