@@ -9,7 +9,7 @@ import { exchangeKeyOf } from "../../../../pkg/pki/exchange-key.ts"
 import type { Peer, Self } from "./backend.ts"
 import { keyIn, wireguard, WIREGUARD_PORT } from "./wireguard.ts"
 
-const [FAMILY, INDEX, EOPNOTSUPP] = [0x1d, 7, 95]
+const [FAMILY, INDEX, EINVAL, EOPNOTSUPP] = [0x1d, 7, 22, 95]
 const key = exchangeKeyOf(Buffer.alloc(32, 1))
 const self: Self = { podCidrs: ["10.42.1.0/24"], local: "192.0.2.11", uplink: { index: 2, mtu: 1500 } }
 const keyOf = (byte: number) => Buffer.alloc(32, byte)
@@ -50,11 +50,11 @@ function socket(answer: (sent: Buffer) => Buffer | undefined = () => undefined) 
 const bodies = (sent: readonly Buffer[]) => sent.map((bytes) => repliesIn(bytes)[0]!.body.toString("hex"))
 
 /** A kernel that has the interface and WireGuard. */
-function backend() {
+function backend(answer: (sent: Buffer) => Buffer | undefined = () => undefined) {
   const generic = socket((sent) =>
     sent.readUInt16LE(4) === 0x10
       ? message(0x10, 0, Buffer.from([1, 2, 0, 0]), Buffer.from("060001001d000000", "hex"))
-      : undefined,
+      : answer(sent),
   )
   const link = message(16, 0, Buffer.concat([Buffer.alloc(4), uint32(INDEX), uint32(1), uint32(0)]))
   const route = socket((sent) => (sent.readUInt16LE(4) === 18 ? link : undefined))
@@ -95,6 +95,19 @@ describe("WireGuard", () => {
     // then
     expect(problems).toEqual(["node two: it announces the key of another node, or another its key"])
     expect(generic.sent).toHaveLength(before)
+  })
+
+  test("reaches the others when the kernel refuses what one node announces", async () => {
+    // given
+    const refusal = Buffer.alloc(20)
+    refusal.writeInt32LE(-EINVAL)
+    const { made, route, generic } = backend((sent) => (sent.includes(keyOf(66)) ? message(2, 0, refusal) : undefined))
+    await made.ensure(route, self)
+    // when
+    const problems = await made.connect!([peer("evil", 66, 66), peer("two", 2, 12)], self, INDEX)
+    // then
+    expect(problems).toEqual(["the node at 192.0.2.66: netlink: invalid argument"])
+    expect(bodies(generic.sent).at(-1)).toBe(bodies([told(2, 12)])[0]!)
   })
 
   test.each([

@@ -97,8 +97,13 @@ export function wireguard({ key, open }: WireguardOptions): Backend {
       }
       for (const [id, peer] of wanted) {
         if (known.get(id) === textOf(peer)) continue
-        await tell(setPeer(family!, index, peer))
-        known.set(id, textOf(peer))
+        try {
+          await tell(setPeer(family!, index, peer))
+          known.set(id, textOf(peer))
+        } catch (err) {
+          // What one node announces must not keep this one from the others.
+          problems.push(`the node at ${peer.address}: ${(err as Error).message}`)
+        }
       }
       return problems
     },
