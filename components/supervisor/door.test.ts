@@ -16,7 +16,7 @@ import { newPrivateKey } from "../../pkg/pki/certificate.ts"
 import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { makeCertificateRequest } from "../../pkg/pki/make-request.ts"
 import { subjectOf } from "../../pkg/pki/subject.ts"
-import { listenTls, type Listener } from "../../pkg/runtime/listen.ts"
+import { answer, listenTls, type Listener } from "../../pkg/runtime/listen.ts"
 import { DOOR, NODE_HEADERS, SERVING } from "./agent-config.ts"
 import { AgentFiles } from "./agent/agent-files.ts"
 import { askDoor, DoorRefused } from "./agent/ask-door.ts"
@@ -40,6 +40,7 @@ const token = formatJoinToken(pki.authorities["server-ca"].certPem, { user: "nod
 
 let cluster: Cluster
 let listener: Listener
+const strangers: Listener[] = []
 let server: string
 /** How far the clocks of server and machine are ahead, in milliseconds. */
 let ahead = 0
@@ -99,6 +100,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   ahead = 0
+  await Promise.all(strangers.splice(0).map((stranger) => stranger.stop()))
   await listener.stop({ graceMs: 0 })
   rmSync(folder, { recursive: true })
   for (const { metadata } of (await cluster.client.list(Node)).items) await cluster.client.delete(Node, metadata)
@@ -197,6 +199,31 @@ describe("a machine that joins", () => {
     // then
     await expect(refused).rejects.toThrow("the name web belongs to another machine")
     await passwords(client).verify("web", "b".repeat(32))
+  })
+
+  test.each([
+    { title: "shows another authority", status: 200, wants: "its authority is not the one that the token names" },
+    { title: "knows no door", status: 404, wants: "refuses" },
+  ])("that is a member takes who $title for a server that is away", async ({ status, wants }) => {
+    // given
+    const other = openClusterPki({ now: () => realClock.now() }).authorities["server-ca"].certPem
+    const stranger = await listenTls({
+      host: "127.0.0.1",
+      port: 0,
+      cert: serving.certPem,
+      key: serving.keyPem,
+      clientCa: other,
+      onRequest: (_req, res) => answer(res, status, {}, other),
+    })
+    strangers.push(stranger)
+    const url = `https://127.0.0.1:${stranger.port}`
+    expect(await refusal(machine("a").refresh(url))).not.toStartWith("an error")
+    // when
+    await machine("a").refresh(server)
+    // then another server is asked, instead of that the agent ends
+    const told = await refusal(machine("a").refresh(url))
+    expect(told).toStartWith("an error")
+    expect(told).toContain(wants)
   })
 
   test("refuses a server that the token does not name, and believes any with a short token", async () => {

@@ -78,10 +78,14 @@ export class Membership {
   /**
    * Asks a server what the cluster is like now, and for the certificates that are missing or end before long. Returns
    * whether some are new.
-   * @throws DoorRefused when the server does not take this machine; any other Error when it cannot be asked
+   * @throws DoorRefused when the server does not take this machine; any other Error when it cannot be asked, or shows
+   * another authority than the one that this machine has joined
    */
   async refresh(server: string): Promise<boolean> {
-    const serverCa = await this.#authorityOf(server)
+    const serverCa = await this.#authorityOf(server).catch((err: unknown) => {
+      // Anybody can be at the address of a server that is gone: who has not shown to be one refuses no member.
+      throw this.isComplete && err instanceof DoorRefused ? new Error(err.message, { cause: err }) : err
+    })
     const { clock } = this.#options
     const config = await this.#asMember({ clock, server, ca: serverCa, method: "GET", path: DOOR.config }, configOf)
     this.#keep({ serverCa, config })
