@@ -20,6 +20,7 @@ describe("--datastore-endpoint", () => {
     { title: "another database", given: "mysql://user@tcp(127.0.0.1:3306)/k3s", wants: undefined },
     { title: "a path", given: "https://a.example:2379/registry", wants: undefined },
     { title: "credentials, which etcd takes otherwise", given: "https://user:secret@a.example:2379", wants: undefined },
+    { title: "a password, which would be logged", given: "https://:secret@a.example:2379", wants: undefined },
     { title: "nothing", given: "", wants: undefined },
   ])("$title", ({ given, wants }) => {
     expect(datastoreFlags["datastore-endpoint"].safeParse(given).data).toEqual(wants)

@@ -11,8 +11,8 @@ const endpoints = reading((text): readonly string[] | undefined => {
 
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname, pathname, search, username } = new URL(text)
-  const isPlain = (pathname === "" || pathname === "/") && search === "" && username === ""
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
+  const isPlain = (pathname === "" || pathname === "/") && `${search}${hash}${username}${password}` === ""
   return (protocol === "https:" || protocol === "http:") && hostname !== "" && isPlain
 }
 
