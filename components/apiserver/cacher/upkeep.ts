@@ -2,7 +2,8 @@
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
-import { StorageError, type Storage, type Stored } from "../../../pkg/storage/storage.ts"
+import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
+import { isRace } from "../is-race.ts"
 import { keepingOf, storagePrefix } from "./view.ts"
 
 export interface UpkeepOptions {
@@ -54,18 +55,30 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
   const sweep = () => {
     timer = undefined
     let oldest: number | undefined
-    const due: Promise<void>[] = []
+    const due: Promise<unknown>[] = []
     for (const stored of storage.list(prefix)) {
       const age = clock.now() - stored.time
       if (age < life) oldest = Math.max(oldest ?? 0, age)
       else if (due.push(end(stored)) === ENDED_AT_ONCE) break
     }
-    // Many expired objects are deleted in parts, so that requests are served in between.
-    if (due.length === ENDED_AT_ONCE)
-      void Promise.all(due).then(() => stopped || (timer ??= clock.setTimeout(sweep, 1, "upkeep")))
-    else if (oldest !== undefined) arm(life - oldest)
+    const areMore = due.length === ENDED_AT_ONCE
+    void Promise.all(due).then((errors) => {
+      const failed = errors.filter((error) => error !== undefined)
+      if (stopped) return
+      if (failed.length > 0) {
+        log.error("Failed to delete expired objects; will retry", { objects: failed.length, error: failed[0] })
+        arm(0)
+      } else if (areMore) {
+        // Many expired objects are deleted in parts, so that requests are served in between.
+        // The deletions themselves have set the timer of the next usual sweep.
+        timer?.cancel()
+        timer = clock.setTimeout(sweep, 1, "upkeep")
+      }
+    })
+    if (!areMore && oldest !== undefined) arm(life - oldest)
   }
-  const end = ({ key, revision }: Stored): Promise<void> =>
+  /** Resolves to why the object could not be deleted; undefined when it is gone, or has been written again. */
+  const end = ({ key, revision }: Stored): Promise<unknown> =>
     storage
       .write({
         key,
@@ -77,10 +90,7 @@ function startExpiry({ storage, clock, log }: UpkeepOptions, resource: Resource)
       })
       .then(
         () => undefined,
-        (error: unknown) => {
-          if (!(error instanceof StorageError && (error.code === "conflict" || error.code === "missing")))
-            log.error("Failed to delete an expired object", { key, error })
-        },
+        (error: unknown) => (isRace(error) ? undefined : error),
       )
   if (storage.list(prefix).length > 0) arm(0)
   const unsubscribe = storage.subscribe(() => {

@@ -5,6 +5,7 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
+import { StorageError } from "../../../pkg/storage/storage.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { watch } from "../registry/watch.ts"
 import type { ApiRequest, RequestOptions } from "../request.ts"
@@ -245,6 +246,46 @@ describe("upkeep", () => {
     expect(storage.list("/registry/core/configmaps/").map(({ key }) => key)).toEqual([
       "/registry/core/configmaps/default/b",
     ])
+    stop()
+    expect(timers.size).toBe(0)
+  })
+
+  test("deletes any number of expired objects within moments, in parts", async () => {
+    const { storage, put, clock, pass } = stage()
+    for (let i = 0; i < 500; i++) await put(String(i))
+    const resources = [{ ...ConfigMap, ttlSeconds: 60 }]
+    const stop = startUpkeep({ storage, clock, log: silent, resources, historyMs: 3_600_000 })
+    pass(60_000)
+    for (let i = 0; i < 20; i++) {
+      pass(1)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(storage.list("/registry/core/configmaps/")).toHaveLength(0)
+    stop()
+  })
+
+  test("tries a minute later again when the store takes no deletions of expired objects", async () => {
+    // given more expired objects than are deleted at once, and a store that takes no writes
+    const { storage, put, clock, pass, timers } = stage()
+    for (let i = 0; i < 300; i++) await put(String(i))
+    let attempts = 0
+    storage.write = () => {
+      attempts++
+      return Promise.reject(new StorageError("unavailable", "the store is away"))
+    }
+    const resources = [{ ...ConfigMap, ttlSeconds: 60 }]
+    const stop = startUpkeep({ storage, clock, log: silent, resources, historyMs: 3_600_000 })
+    const passing = async (ms: number) => {
+      pass(ms)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    // when
+    await passing(60_000)
+    for (let i = 0; i < 10; i++) await passing(1000)
+    // then
+    expect(attempts).toBe(200)
+    await passing(60_000)
+    expect(attempts).toBe(400)
     stop()
     expect(timers.size).toBe(0)
   })
