@@ -296,7 +296,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       async stop() {
         endRenewal?.()
         await plane.close()
-        await listener?.stop({ graceMs: STOP_GRACE_MS })
+        const stopped = listener?.stop({ graceMs: STOP_GRACE_MS })
+        config.beside?.stop() // now that none can be opened again
+        await stopped
         listener = undefined
         audit?.close()
         await close(stored)

@@ -25,6 +25,8 @@ export interface BesideApi {
   onRequest(req: ServerRequest, res: ServerAnswer): boolean
   /** The same for a request that asks for another protocol. */
   onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): boolean
+  /** Called when the API server stops: ends the connections that would have it wait, as they never end by themselves. */
+  stop(): void
 }
 
 /**

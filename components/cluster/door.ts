@@ -59,5 +59,6 @@ export function clusterDoor(tools: Tools, parts: () => DoorParts, { dir, ...conf
         .catch(() => void socket.destroy())
       return true
     },
+    stop: () => parts().tunnels.stop(),
   }
 }
