@@ -70,6 +70,11 @@ export class EtcdConnection {
     this.#clients = endpoints.map((endpoint) => clientOf(new URL(endpoint), tls))
   }
 
+  /** The number of members that this client knows. */
+  get members(): number {
+    return this.#clients.length
+  }
+
   /** Calls one member. @throws EtcdError */
   call<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,

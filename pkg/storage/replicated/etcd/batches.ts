@@ -81,7 +81,7 @@ export class CommitBatches {
     this.#underWay++
     try {
       const commits = batch.map(({ writes }) => writes)
-      const result = await this.#etcd.call(RPC.txn, txnOf(commits), TIMEOUT_MS)
+      const result = await this.#sent(txnOf(commits))
       const outcomes = outcomesOf(commits, result)
       batch.forEach(({ resolve }, i) => resolve(outcomes[i]))
     } catch (err) {
@@ -90,6 +90,17 @@ export class CommitBatches {
     } finally {
       this.#underWay--
       this.#sendMore()
+    }
+  }
+
+  /** Sends a transaction to one member; where it is certain that nothing was written, to the next one. */
+  async #sent(txn: Txn): Promise<TxnResult> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#etcd.call(RPC.txn, txn, TIMEOUT_MS)
+      } catch (err) {
+        if (tries >= this.#etcd.members || commitFailure(err).code !== "unavailable") throw err
+      }
     }
   }
 }

@@ -63,6 +63,13 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     two.close()
   })
 
+  test("commit through the next member where the first one cannot be reached", async () => {
+    const log = new EtcdLog({ endpoints: ["http://127.0.0.1:1", etcd.endpoint], clock: realClock })
+    const value = new TextEncoder().encode("{}")
+    expect(await log.commit([{ key: "/registry/things/next", value, expected: 0 }])).toHaveLength(1)
+    log.close()
+  })
+
   test("refuse an object that is too large for etcd, and go on with all others", async () => {
     const store = await open()
     // given one size over etcd's limit, and one over that of gRPC
