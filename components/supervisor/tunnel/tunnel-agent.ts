@@ -40,6 +40,8 @@ export class TunnelAgent {
   readonly #options: TunnelAgentOptions
   readonly #ending = new AbortController()
   #connections = 0
+  /** The connections to the server that are joined with the kubelet. */
+  readonly #joined = new Set<Duplex>()
 
   constructor(options: TunnelAgentOptions) {
     this.#options = options
@@ -77,11 +79,16 @@ export class TunnelAgent {
     const { clock } = this.#options
     const { signal } = this.#ending
     const end = () => void socket.destroy()
+    const lost = (): void => {
+      // A machine without power ends no connection: what it had open would stay for ever, and count as in use.
+      for (const connection of this.#joined) connection.destroy()
+      end()
+    }
     signal.addEventListener("abort", end, { once: true })
     let timer: Timer
     const ping = (): void => {
       socket.write("ping\n")
-      timer = clock.setTimeout(end, SILENCE_MS, "upkeep")
+      timer = clock.setTimeout(lost, SILENCE_MS, "upkeep")
     }
     const pingLater = (): void => {
       timer = clock.setTimeout(ping, PING_MS, "upkeep")
@@ -124,7 +131,8 @@ export class TunnelAgent {
       })
       const { socket, head } = await upgrade(`${DOOR.tunnel}/${id}`, this.#ending.signal)
       if (head.length > 0) kubelet.write(head)
-      await splice(kubelet, socket)
+      this.#joined.add(socket)
+      await splice(kubelet, socket).finally(() => this.#joined.delete(socket))
     } catch (err) {
       kubelet.destroy()
       refuse(err instanceof Error ? err.message : String(err))

@@ -209,6 +209,45 @@ describe("a tunnel", () => {
     expect(opened).toBeLessThan(30)
   })
 
+  test("to a server that is silent ends the connections that the server had asked for", async () => {
+    // given a connection to the kubelet that a server without power has asked for
+    const clock = new VirtualClock(0)
+    const connected = Promise.withResolvers<Socket>()
+    const kubeletPort = await listen(connected.resolve)
+    const control = Promise.withResolvers<Socket>()
+    const joined = Promise.withResolvers<Socket>()
+    const agent = new TunnelAgent({
+      clock,
+      random: seededRandom(1),
+      log: silent,
+      server: "test",
+      kubeletPort: () => kubeletPort,
+      async upgrade(path) {
+        const [near, far] = await pair()
+        if (path === DOOR.tunnel) control.resolve(far)
+        else joined.resolve(far)
+        return { socket: near, head: new Uint8Array() }
+      },
+    })
+    agents.push(agent)
+    void agent.run()
+    const server = await control.promise
+    server.write("dial ab\n")
+    const kubelet = await connected.promise
+    const far = await joined.promise
+    const heard = once(kubelet, "data")
+    const ended = textOf(kubelet)
+    far.write("question")
+    await heard
+    // when
+    await clock.advance(20_000)
+    await clock.advance(10_000)
+    // then
+    expect(await ended).toBe("question")
+    server.destroy()
+    far.destroy()
+  })
+
   test("that is silent for a minute counts as lost", async () => {
     // given
     const clock = new VirtualClock(0)
