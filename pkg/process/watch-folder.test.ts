@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync, 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Clock } from "../clock/clock.ts"
+import { VirtualClock } from "../clock/virtual.ts"
 import { watchFolder } from "./watch-folder.ts"
 
 let base: string
@@ -79,4 +80,29 @@ test("a watch that fails is opened again after a delay that doubles up to half a
   stop()
   // then
   expect(delays.slice(0, 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
+})
+
+test("a change is told again soon, once the entry was left alone, because the second of two close ones may be lost", async () => {
+  // given a kernel that tells of changes
+  const clock = new VirtualClock(0)
+  const watcher = Object.assign(new EventEmitter(), { close() {} })
+  const told: string[] = []
+  const stop = watchFolder(folder, (name) => told.push(`${clock.now()} ${name}`), {
+    clock,
+    mode: 0o755,
+    open: (() => watcher) as never,
+  })
+  // when entries change
+  watcher.emit("change", "rename", "a.sock")
+  await clock.advance(15)
+  watcher.emit("change", "rename", "a.sock")
+  watcher.emit("change", "rename", "b.sock")
+  await clock.advance(1000)
+  // then
+  expect(told).toEqual(["0 a.sock", "15 a.sock", "15 b.sock", "35 a.sock", "35 b.sock"])
+  // and when the watch is ended, nothing is told any more
+  watcher.emit("change", "rename", "a.sock")
+  stop()
+  await clock.advance(1000)
+  expect(told.slice(5)).toEqual(["1015 a.sock"])
 })

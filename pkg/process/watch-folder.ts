@@ -14,11 +14,17 @@ export interface WatchFolderOptions {
 /** The first and the longest delay before a lost watch is opened again, in milliseconds. */
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
+/**
+ * Milliseconds after a change at which it is told again. Bun drops an event that follows another one of the same entry
+ * within a millisecond or two: of a socket that was removed and made anew, only the removal would be told.
+ */
+const ECHO_MS = 20
 
 /**
  * Calls `changed` when entries of a folder change: with the name of one entry, or with nothing when any entry may have
- * changed. A watch that the kernel ends, or whose folder is removed, moved or replaced, is opened again; a missing
- * folder is made. Returns what ends this. @throws Error when the folder cannot be watched at first
+ * changed. Each change is told at once, and again 20 ms later when the entry has been left alone. A watch that the
+ * kernel ends, or whose folder is removed, moved or replaced, is opened again; a missing folder is made. Returns what
+ * ends this. @throws Error when the folder cannot be watched at first
  */
 export function watchFolder(
   folder: string,
@@ -28,6 +34,17 @@ export function watchFolder(
   let watcher: FSWatcher | undefined
   let retry: Timer | undefined
   let retryMs = FIRST_RETRY_MS
+  const echoes = new Map<string | undefined, Timer>()
+
+  const tell = (name: string | undefined): void => {
+    echoes.get(name)?.cancel()
+    const echo = (): void => {
+      echoes.delete(name)
+      changed(name)
+    }
+    echoes.set(name, clock.setTimeout(echo, ECHO_MS))
+    changed(name)
+  }
 
   const begin = (): void => {
     const opened = open(folder, { recursive })
@@ -39,7 +56,7 @@ export function watchFolder(
       // The kernel reports the removal of the folder itself as a change, and nothing afterwards.
       if (identityOf(folder) !== identity) return lost(opened)
       retryMs = FIRST_RETRY_MS
-      changed(typeof name === "string" ? name : undefined)
+      tell(typeof name === "string" ? name : undefined)
     })
   }
 
@@ -65,6 +82,7 @@ export function watchFolder(
   begin()
   return () => {
     retry?.cancel()
+    for (const echo of echoes.values()) echo.cancel()
     const ended = watcher
     watcher = undefined
     ended?.close()
