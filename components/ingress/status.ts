@@ -17,21 +17,27 @@ export interface StatusParts {
   readonly told: (key: Key) => Told | undefined
 }
 
+/**
+ * How soon addresses are written again that somebody has overwritten, in milliseconds. Several servers over one store
+ * each write their own, and would otherwise answer each other without end.
+ */
+const OVERWRITTEN_MS = 60_000
+
 /** Writes the addresses of Ingresses into their status, and their problems as Events, each once. */
 export function statusController({ told }: StatusParts): Controller<Ingress> {
   /** The problems that were reported, by Ingress. */
   const known = new Map<Key, ReadonlySet<string>>()
-  /** Ingresses whose status was written here. */
-  const written = new Set<Key>()
+  /** What was written here last, by Ingress, and when. */
+  const written = new Map<Key, { readonly uid: string | undefined; readonly wanted: unknown; readonly at: number }>()
   return defineController<Ingress>({
     name: "ingress-controller",
     reconciles: Ingress,
-    async reconcile(key, { informers, client, events }) {
+    async reconcile(key, { informers, client, clock, events }) {
       const ingress = informers.of(Ingress).get(key)
       if (ingress === undefined || ingress.metadata.deletionTimestamp !== undefined) {
         known.delete(key)
         written.delete(key)
-        return
+        return undefined
       }
       const now = told(key)
       const problems = new Map(
@@ -47,17 +53,23 @@ export function statusController({ told }: StatusParts): Controller<Ingress> {
       // The status of an Ingress that got another class is cleared once; then it belongs to another controller.
       const isOurs = now !== undefined || written.delete(key)
       const wanted = (now?.addresses ?? []).map((ip) => ({ ip }))
-      if (!isOurs || deepEqual(present, wanted)) return
-      if (now !== undefined) written.add(key)
+      if (!isOurs || deepEqual(present, wanted)) return undefined
+      const { uid } = ingress.metadata
+      const last = written.get(key)
+      const isOverwritten = last !== undefined && last.uid === uid && deepEqual(last.wanted, wanted)
+      const leftMs = isOverwritten ? last.at + OVERWRITTEN_MS - clock.monotonic() : 0
+      if (leftMs > 0) return { requeueAfter: leftMs }
       try {
         await client.updateStatus(Ingress, {
           ...ingress,
           status: { loadBalancer: wanted.length === 0 ? {} : { ingress: wanted } },
         })
+        if (now !== undefined) written.set(key, { uid, wanted, at: clock.monotonic() })
       } catch (err) {
         // The informer will deliver the newer object.
         if (!isConflict(err)) throw err
       }
+      return undefined
     },
   })
 }
