@@ -1,9 +1,10 @@
-import { EtcdLog } from "../../pkg/storage/replicated/etcd/etcd-log.ts"
+import { readFileSync } from "node:fs"
+import { isOpenToReaders, parsePostgresUrl } from "../../pkg/postgres/endpoint.ts"
 import { ReplicatedStorage } from "../../pkg/storage/replicated/replicated.ts"
+import type { SharedLog } from "../../pkg/storage/replicated/shared-log.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
-import { sleep } from "../../pkg/clock/clock.ts"
+import { sleep, type Clock } from "../../pkg/clock/clock.ts"
 import type { EncryptionTools } from "./encryption/encryption-tools.ts"
-import { etcdTlsOf } from "./etcd-tls.ts"
 import { problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
 import type { DatastoreConfig, OpenedStorage, StorageConfig } from "./storage-config.ts"
@@ -13,7 +14,7 @@ const ATTEMPTS = 30
 const ATTEMPT_INTERVAL_MS = 1000
 
 /**
- * Opens the store that several servers share. Waits for it for half a minute, because etcd may be starting too.
+ * Opens the store that several servers share. Waits for it for half a minute, because it may be starting too.
  * @throws StorageError unavailable; Error that names a file or a flag
  */
 export async function openSharedStorage(
@@ -22,29 +23,60 @@ export async function openSharedStorage(
   { frozen = false, encryption }: StorageConfig,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
-  const { endpoints } = datastore
-  const tls = etcdTlsOf(datastore)
+  const { endpoints, openLog } = await sharedLogOf(datastore, clock)
   const transformer = await sharedTransformer(encryption, tools)
   const open = () =>
     ReplicatedStorage.open({
-      log: new EtcdLog({ endpoints, tls, clock }),
+      log: openLog(),
       clock,
       frozen,
       parse: parseStored,
       transformer,
       onProblem: problemLog(log),
     })
-  for (const endpoint of endpoints)
-    if (isOpenToReaders(endpoint)) log.warn("Everything in the store can be read on the way to it", { endpoint })
+  const names = endpoints.map(({ name }) => name)
+  for (const { name, isOpen } of endpoints)
+    if (isOpen) log.warn("Everything in the store can be read on the way to it", { endpoint: name })
   for (let attempt = 1; ; attempt++) {
     try {
       return { storage: await open(), encryption: undefined, stop: () => Promise.resolve() }
     } catch (err) {
       if (!(err instanceof StorageError && err.code === "unavailable") || attempt === ATTEMPTS) throw err
-      if (attempt === 1) log.warn("Waiting for the store", { endpoints, error: err.message })
+      if (attempt === 1) log.warn("Waiting for the store", { endpoints: names, error: err.message })
       await sleep(clock, ATTEMPT_INTERVAL_MS)
     }
   }
+}
+
+interface SharedLogOpener {
+  /** Names without passwords, and whether others on the network can read what goes there. */
+  readonly endpoints: readonly { readonly name: string; readonly isOpen: boolean }[]
+  openLog(): SharedLog
+}
+
+/** Loads the client of the kind of store that is configured. @throws Error that names the file */
+async function sharedLogOf(datastore: DatastoreConfig, clock: Clock): Promise<SharedLogOpener> {
+  const tls = tlsOf(datastore)
+  const servers = datastore.endpoints.map(parsePostgresUrl).filter((server) => server !== undefined)
+  if (servers.length > 0) {
+    const { PostgresLog } = await import("../../pkg/storage/replicated/postgres/postgres-log.ts")
+    return {
+      endpoints: servers.map((server) => ({ name: server.name, isOpen: isOpenToReaders(server) })),
+      openLog: () => new PostgresLog({ endpoints: servers, tls, clock }),
+    }
+  }
+  const { endpoints } = datastore
+  const { EtcdLog } = await import("../../pkg/storage/replicated/etcd/etcd-log.ts")
+  return {
+    endpoints: endpoints.map((name) => ({ name, isOpen: isPlainHttp(name) })),
+    openLog: () => new EtcdLog({ endpoints, tls, clock }),
+  }
+}
+
+/** @throws Error that names the file */
+function tlsOf({ caFile, certFile, keyFile }: DatastoreConfig) {
+  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, "utf8"))
+  return { caPem: read(caFile), certPem: read(certFile), keyPem: read(keyFile) }
 }
 
 /**
@@ -63,7 +95,7 @@ async function sharedTransformer(config: StorageConfig["encryption"], tools: Enc
 }
 
 /** Whether others on the network can read what goes to this endpoint. */
-function isOpenToReaders(endpoint: string): boolean {
+function isPlainHttp(endpoint: string): boolean {
   const { protocol, hostname } = new URL(endpoint)
   return protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname)
 }

@@ -27,9 +27,12 @@ export interface OpenedStorage {
 
 /** Where the store is that several servers share. */
 export interface DatastoreConfig {
-  /** `https://host:2379` or `http://host:2379` of each member of an etcd. */
+  /**
+   * `https://host:2379` or `http://host:2379` of each member of an etcd, or `postgres://user:password@host/database` of
+   * a PostgreSQL server and its standbys.
+   */
   readonly endpoints: readonly string[]
-  /** Files in PEM by which etcd and this server know each other. */
+  /** Files in PEM by which the store and this server know each other. */
   readonly caFile?: string | undefined
   readonly certFile?: string | undefined
   readonly keyFile?: string | undefined

@@ -155,6 +155,12 @@ describe("a wrong command line is named with its mend", () => {
     ],
     [["--debug=maybe"], 'invalid value "maybe" for --debug: must be true or false'],
     [["--log-format", "xml"], 'invalid value "xml" for --log-format: must be text or json'],
+    [
+      ["--datastore-endpoint", "postgres://k3ts:p@ss:word@db"],
+      'invalid value "postgres://k3ts:***@db" for --datastore-endpoint: must be URLs of an etcd, as in ' +
+        "https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " +
+        "postgres://user:password@host/database, where sslmode may be verify-full or disable",
+    ],
     [["--proxy-mode", "ipvs"], 'invalid value "ipvs" for --proxy-mode: must be nftables or iptables'],
     [
       ["--cluster-cidr", "10.42.0.1/16"],

@@ -147,5 +147,8 @@ function wrongValue(error: z.ZodError, raw: string | readonly string[], source: 
   const issue = error.issues[0]!
   const index = issue.path[0]
   const wrong = typeof raw === "string" ? raw : typeof index === "number" ? raw[index] : raw.join(",")
-  return `invalid value ${JSON.stringify(wrong)} for ${source}: ${issue.message}`
+  return `invalid value ${JSON.stringify(withoutPasswords(wrong ?? ""))} for ${source}: ${issue.message}`
 }
+
+/** Hides the passwords of URLs: what is wrong with a flag ends in logs. */
+const withoutPasswords = (text: string): string => text.replace(/(:\/\/[^:@/\s,]*:)[^\s,]*@/g, "$1***@")

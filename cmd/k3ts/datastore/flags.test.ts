@@ -18,6 +18,21 @@ describe("--datastore-endpoint", () => {
       wants: ["https://a.example:2379", "https://[2001:db8::1]:2379"],
     },
     { title: "another database", given: "mysql://user@tcp(127.0.0.1:3306)/k3s", wants: undefined },
+    {
+      title: "a PostgreSQL and its standby",
+      given:
+        "postgres://k3ts:secret@db1.example/k3ts,postgresql://k3ts:secret@db2.example:5433/k3ts?sslmode=verify-full",
+      wants: [
+        "postgres://k3ts:secret@db1.example/k3ts",
+        "postgresql://k3ts:secret@db2.example:5433/k3ts?sslmode=verify-full",
+      ],
+    },
+    {
+      title: "a PostgreSQL whose certificate nobody checks",
+      given: "postgres://k@db/k3ts?sslmode=require",
+      wants: undefined,
+    },
+    { title: "an etcd and a PostgreSQL", given: "https://a.example:2379,postgres://k@db/k3ts", wants: undefined },
     { title: "a path", given: "https://a.example:2379/registry", wants: undefined },
     { title: "credentials, which etcd takes otherwise", given: "https://user:secret@a.example:2379", wants: undefined },
     { title: "a password, which would be logged", given: "https://:secret@a.example:2379", wants: undefined },
@@ -57,6 +72,11 @@ describe("the flags of a datastore", () => {
       title: "files that would not be used",
       given: { "datastore-endpoint": ["http://a:2379"], "datastore-cafile": "/ca" },
       wants: "uses no certificates",
+    },
+    {
+      title: "files for a PostgreSQL without TLS",
+      given: { "datastore-endpoint": ["postgres://k@127.0.0.1/k3ts"], "datastore-cafile": "/ca" },
+      wants: "add ?sslmode=verify-full",
     },
   ])("are refused: $title", ({ given, wants }) => expect(() => datastoreOf(flags(given))).toThrow(wants))
 })

@@ -1,13 +1,15 @@
 import type { DatastoreConfig } from "../../../components/apiserver/storage-config.ts"
+import { parsePostgresUrl } from "../../../pkg/postgres/endpoint.ts"
 import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { filePath, reading } from "../cli/values.ts"
 
-/** `https://192.0.2.1:2379,https://192.0.2.2:2379`: as URLs. */
+/** `https://192.0.2.1:2379,https://192.0.2.2:2379`, `postgres://user:password@host/database`: as URLs. */
 const endpoints = reading((text): readonly string[] | undefined => {
   const all = text.split(",").map((one) => one.trim())
-  return all.every(isEndpoint) ? all : undefined
-}, "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379")
+  const isOfPostgres = all.every((one) => parsePostgresUrl(one) !== undefined)
+  return isOfPostgres || all.every(isEndpoint) ? all : undefined
+}, "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " + "postgres://user:password@host/database, where sslmode may be verify-full or disable")
 
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false
@@ -20,12 +22,16 @@ const fileFlag = (summary: string) => value(filePath.optional(), summary, { plac
 
 /** Names as in k3s. */
 export const datastoreFlags = {
-  "datastore-endpoint": value(endpoints.optional(), "An etcd for several servers: URLs of its members, with commas", {
-    placeholder: "URL",
-    defaultText: "a database in data-dir",
-  }),
-  "datastore-cafile": fileFlag("Authority that has signed the certificates of the etcd"),
-  "datastore-certfile": fileFlag("Certificate by which the etcd knows this server"),
+  "datastore-endpoint": value(
+    endpoints.optional(),
+    "An etcd or a PostgreSQL for several servers: its URLs, with commas",
+    {
+      placeholder: "URL",
+      defaultText: "a database in data-dir",
+    },
+  ),
+  "datastore-cafile": fileFlag("Authority that has signed the certificates of that store"),
+  "datastore-certfile": fileFlag("Certificate by which it knows this server"),
   "datastore-keyfile": fileFlag("Key of that certificate"),
 }
 
@@ -47,12 +53,16 @@ export function datastoreOf(flags: DatastoreFlags): DatastoreConfig | undefined 
   const list = flags["datastore-endpoint"]
   if (list === undefined) {
     if (given.length > 0)
-      throw new UsageError(`--datastore-${given[0]!.toLowerCase()} needs --datastore-endpoint, which names the etcd`)
+      throw new UsageError(`--datastore-${given[0]!.toLowerCase()} needs --datastore-endpoint, which names the store`)
     return undefined
   }
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new UsageError("--datastore-certfile and --datastore-keyfile are given together")
   if (given.length > 0 && list.some((endpoint) => endpoint.startsWith("http:")))
     throw new UsageError("--datastore-endpoint with http: uses no certificates; write https:, or leave the files out")
+  if (given.length > 0 && list.some((endpoint) => parsePostgresUrl(endpoint)?.isSecure === false))
+    throw new UsageError(
+      "--datastore-endpoint with this postgres: URL uses no certificates; add ?sslmode=verify-full, or leave the files out",
+    )
   return { endpoints: list, caFile, certFile, keyFile }
 }

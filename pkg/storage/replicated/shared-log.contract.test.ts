@@ -1,12 +1,19 @@
 import { afterAll, describe, expect, test } from "bun:test"
 import { hasEtcd, startEtcd, type TestEtcd } from "../../../test/harness/etcd.ts"
+import { hasPostgres, startPostgres, type TestPostgres } from "../../../test/harness/postgres.ts"
 import { realClock } from "../../clock/real.ts"
 import { EtcdLog } from "./etcd/etcd-log.ts"
 import { MemoryLog } from "./memory-log.fixtures.ts"
+import { parsePostgresUrl } from "../../postgres/endpoint.ts"
+import { PostgresLog } from "./postgres/postgres-log.ts"
 import type { SharedChange, SharedEntry, SharedLog, SharedLogError, SharedWrite } from "./shared-log.ts"
 
 let etcd: TestEtcd | undefined
-afterAll(async () => etcd?.[Symbol.asyncDispose]())
+let postgres: TestPostgres | undefined
+afterAll(async () => {
+  await etcd?.[Symbol.asyncDispose]()
+  await postgres?.[Symbol.asyncDispose]()
+})
 
 const memory = new MemoryLog()
 const logs: Record<string, () => Promise<SharedLog>> = {
@@ -15,6 +22,12 @@ const logs: Record<string, () => Promise<SharedLog>> = {
     async etcd() {
       etcd ??= await startEtcd()
       return new EtcdLog({ endpoints: [etcd.endpoint], clock: realClock })
+    },
+  }),
+  ...(hasPostgres && {
+    async PostgreSQL() {
+      postgres ??= await startPostgres()
+      return new PostgresLog({ endpoints: [parsePostgresUrl(postgres.endpoint)!], clock: realClock })
     },
   }),
 }

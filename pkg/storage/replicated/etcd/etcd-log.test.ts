@@ -1,38 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { hasEtcd, startEtcd, startEtcdMembers, type TestEtcd } from "../../../../test/harness/etcd.ts"
-import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { realClock } from "../../../clock/real.ts"
-import { StorageError, type Storage, type StorageError as Problem } from "../../storage.ts"
-import { ReplicatedStorage } from "../replicated.ts"
+import { codeOf, hasProblem, openStore, put } from "../shared-store.fixtures.ts"
 import { EtcdLog } from "./etcd-log.ts"
 
 let etcd: TestEtcd
-const problems: (Problem | undefined)[] = []
-
-const open = (endpoints: readonly string[] = [etcd.endpoint]) =>
-  ReplicatedStorage.open({
-    clock: realClock,
-    log: new EtcdLog({ endpoints, clock: realClock }),
-    parse: (_, json) => JSON.parse(json) as KubeObject,
-    onProblem: (problem) => void problems.push(problem),
-  })
-const put = (store: Storage, key: string, data: unknown = 1, expected?: number) =>
-  store.write({
-    key,
-    object: { apiVersion: "v1", kind: "Thing", metadata: { name: key }, data } as KubeObject,
-    expected,
-    time: 1,
-    author: "tester",
-  })
-const codeOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(
-    () => "ok",
-    (err: unknown) => (err instanceof StorageError ? err.code : String(err)),
-  )
-/** Resolves when the store has a problem of this code, or none. */
-async function hasProblem(store: Storage, code: string | undefined): Promise<void> {
-  while (store.problem?.code !== code) await Bun.sleep(20)
-}
+const open = (endpoints: readonly string[] = [etcd.endpoint]) => openStore(new EtcdLog({ endpoints, clock: realClock }))
 
 function isLeader(member: TestEtcd): boolean {
   const text = member.ctl("endpoint", "status", "--write-out=json")

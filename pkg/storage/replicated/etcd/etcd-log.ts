@@ -1,13 +1,14 @@
 import type { Clock, Timer } from "../../../clock/clock.ts"
 import { EtcdConnection, type EtcdOptions } from "../../../etcd/connection.ts"
 import { RPC } from "../../../etcd/messages.ts"
+import { CommitBatches, type Outcomes } from "../commit-batches.ts"
 import type { SharedEntry, SharedLog, SharedLogObserver, SharedWrite } from "../shared-log.ts"
-import { CommitBatches } from "./batches.ts"
 import { Compactor } from "./compactor.ts"
 import { EtcdWatch } from "./etcd-watch.ts"
-import { readFailure } from "./failures.ts"
+import { commitFailure, readFailure } from "./failures.ts"
 import { Keys } from "./keys.ts"
 import { endOf } from "./numbering.ts"
+import { outcomesOf, txnOf } from "./transaction.ts"
 
 /** Objects in the first page that a server reads at its start, and at most in one. */
 const FIRST_PAGE = 100
@@ -18,6 +19,16 @@ const PAGE_TIMEOUT_MS = 30_000
 /** How long one member may take to say how new the log is. After an election of a leader, etcd answers within this. */
 const LATEST_TIMEOUT_MS = 2000
 const PUT_TIMEOUT_MS = 2000
+/**
+ * After this time the outcome of a transaction counts as unknown. etcd itself waits for seven seconds; but what was
+ * sent to a leader that has died is lost, and after two seconds there is another leader.
+ */
+const COMMIT_TIMEOUT_MS = 3000
+/**
+ * Of a transaction of several commits. etcd's --max-txn-ops, 128 unless set, counts the operations of the outer
+ * transaction and of each inner one together; its --max-request-bytes is 1.5 MiB unless set.
+ */
+const LIMITS = { mostWrites: 64, mostBytes: 1024 * 1024, mostUnderWay: 4 }
 /** How long the change of a revision may take before the watch is nudged, in milliseconds. */
 const NUDGE_MS = 20
 
@@ -45,7 +56,7 @@ export class EtcdLog implements SharedLog {
     const { clock } = options
     this.#etcd = new EtcdConnection(options)
     this.#clock = clock
-    this.#batches = new CommitBatches(this.#etcd, clock)
+    this.#batches = new CommitBatches({ ...LIMITS, clock, send: (commits) => this.#send(commits) })
     this.#compactor = new Compactor(this.#etcd)
   }
 
@@ -99,6 +110,22 @@ export class EtcdLog implements SharedLog {
     this.#nudge?.cancel()
     this.#watch?.close()
     this.#etcd.close()
+  }
+
+  /**
+   * Sends one transaction with an inner one for each commit, so one that is refused does not hinder the rest. It goes to
+   * one member; where it is certain that nothing was written, to the next one.
+   */
+  async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
+    const txn = txnOf(commits)
+    for (let tries = 1; ; tries++) {
+      try {
+        return outcomesOf(commits, await this.#etcd.call(RPC.txn, txn, COMMIT_TIMEOUT_MS))
+      } catch (err) {
+        const failure = commitFailure(err)
+        if (tries >= this.#etcd.members || failure.code !== "unavailable") throw failure
+      }
+    }
   }
 
   #hasCome(): boolean {

@@ -1,0 +1,132 @@
+import type { Client, ClientConfig, QueryConfig } from "pg"
+import type { Clock } from "../clock/clock.ts"
+import type { PostgresEndpoint } from "./endpoint.ts"
+import { PostgresError, type PostgresErrorKind } from "./postgres-error.ts"
+
+/** PEM texts by which PostgreSQL and this client know each other. */
+export interface PostgresTls {
+  readonly caPem?: string | undefined
+  readonly certPem?: string | undefined
+  readonly keyPem?: string | undefined
+}
+
+export interface PostgresObserver {
+  /** Somebody has notified a channel that this connection listens to. */
+  notified?(): void
+  /** The connection is over, by whatever reason but `close`. */
+  ended?(reason: PostgresError): void
+}
+
+export type Row = Readonly<Record<string, unknown>>
+/** A question. One with a name is prepared once for each connection. */
+export type Question = Pick<QueryConfig<unknown[]>, "name" | "text" | "values">
+
+const CONNECT_TIMEOUT_MS = 3000
+
+/** One connection to one PostgreSQL server. Questions are answered in their order. */
+export class PostgresConnection {
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #observer: PostgresObserver
+  #ended: PostgresError | undefined
+  #closed = false
+
+  /** @throws PostgresError unreachable */
+  static async open(
+    endpoint: PostgresEndpoint,
+    tls: PostgresTls,
+    clock: Clock,
+    observer: PostgresObserver,
+  ): Promise<PostgresConnection> {
+    const { default: pg } = await import("pg")
+    const client = new pg.Client(configOf(endpoint, tls))
+    const connection = new PostgresConnection(client, clock, observer)
+    try {
+      await client.connect()
+    } catch (err) {
+      connection.close()
+      throw new PostgresError("unreachable", `${endpoint.name}: ${messageOf(err)}`)
+    }
+    return connection
+  }
+
+  private constructor(client: Client, clock: Clock, observer: PostgresObserver) {
+    this.#client = client
+    this.#clock = clock
+    this.#observer = observer
+    client.on("error", (err) => this.#over(err.message))
+    client.on("end", () => this.#over("the connection has ended"))
+    client.on("notification", () => observer.notified?.())
+  }
+
+  get isOver(): boolean {
+    return this.#closed || this.#ended !== undefined
+  }
+
+  /** Asks, and ends the connection where no answer comes in time. @throws PostgresError lost, answered */
+  async ask(question: Question, timeoutMs: number): Promise<readonly Row[]> {
+    let isLate = false
+    const timer = this.#clock.setTimeout(
+      () => {
+        isLate = true
+        this.#end()
+      },
+      timeoutMs,
+      "watchdog",
+    )
+    try {
+      return (await this.#client.query<Row>(question)).rows
+    } catch (err) {
+      const failure = isLate ? new PostgresError("lost", `no answer within ${timeoutMs} ms`) : failureOf(err)
+      // The next question must not go to a connection whose end is still on its way.
+      if (failure.kind === "lost") this.#over(failure.message)
+      throw failure
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Ends the connection, and fails what is under way. The observer is not told. */
+  close(): void {
+    this.#closed = true
+    this.#end()
+  }
+
+  #over(message: string): void {
+    if (this.#ended !== undefined) return
+    this.#ended = new PostgresError("lost", message)
+    this.#end()
+    if (!this.#closed) this.#observer.ended?.(this.#ended)
+  }
+
+  #end(): void {
+    // The client tells by its event that it has ended; what it has to say of the way there helps nobody.
+    this.#client.end().catch(() => undefined)
+  }
+}
+
+function configOf(
+  { host, port, user, password, database, isSecure }: PostgresEndpoint,
+  tls: PostgresTls,
+): ClientConfig {
+  const { caPem: ca, certPem: cert, keyPem: key } = tls
+  return {
+    ...{ host, port, user, password, database, application_name: "k3ts" },
+    ssl: isSecure && { rejectUnauthorized: true, ca, cert, key },
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  }
+}
+
+/** An error of severity ERROR has undone its transaction; after others the connection ends, and nobody knows. */
+function failureOf(err: unknown): PostgresError {
+  const isAnswer = err instanceof Error && "severity" in err && "code" in err
+  if (!isAnswer) return new PostgresError("lost", messageOf(err))
+  const kind: PostgresErrorKind = err.severity === "ERROR" ? "answered" : "lost"
+  return new PostgresError(kind, err.message, String(err.code))
+}
+
+const messageOf = (err: unknown): string => {
+  if (err instanceof AggregateError) return err.errors.map(messageOf).join(", ")
+  return err instanceof Error ? err.message : String(err)
+}

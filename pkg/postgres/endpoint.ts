@@ -1,0 +1,62 @@
+/** Where a PostgreSQL server is, and as whom to talk to it. */
+export interface PostgresEndpoint {
+  /** A host name, an address, or the folder of a Unix socket. */
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string | undefined
+  readonly database: string
+  /** Whether the connection is encrypted and the server's certificate checked; otherwise it is plain. */
+  readonly isSecure: boolean
+  /** `host:port/database`, for messages: without a password. */
+  readonly name: string
+}
+
+const DEFAULT_PORT = 5432
+const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "::1"])
+const MODES: ReadonlySet<string | null> = new Set([null, "disable", "verify-full"])
+const SCHEMES: ReadonlySet<string> = new Set(["postgres:", "postgresql:"])
+
+/**
+ * Returns what `postgres://user:password@host:port/database` says; undefined where it is no such URL. The folder of a
+ * Unix socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the same
+ * machine only. Other modes of libpq would let anyone on the way answer for the server.
+ */
+export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const mode = url.searchParams.get("sslmode")
+  const hasOthers = [...url.searchParams.keys()].some((name) => name !== "sslmode")
+  if (!SCHEMES.has(url.protocol) || hasOthers || !MODES.has(mode)) return undefined
+  const [host, user, password, database] = [
+    url.hostname.replace(/^\[|\]$/g, ""),
+    url.username,
+    url.password,
+    url.pathname.slice(1),
+  ].map(decoded)
+  if (!host || !user || !database || password === undefined) return undefined
+  const isSocket = host.startsWith("/")
+  if (isSocket && mode === "verify-full") return undefined
+  const port = Number(url.port || DEFAULT_PORT)
+  return {
+    host,
+    port,
+    user,
+    password: password === "" ? undefined : password,
+    database,
+    isSecure: mode === "verify-full" || (mode === null && !isSocket && !LOOPBACK.has(host)),
+    name: `${host.includes(":") ? `[${host}]` : host}:${port}/${database}`,
+  }
+}
+
+/** Whether others on the network can read what goes to this server. */
+export const isOpenToReaders = ({ host, isSecure }: PostgresEndpoint): boolean =>
+  !isSecure && !host.startsWith("/") && !LOOPBACK.has(host)
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from "../../clock/clock.ts"
+import type { SharedWrite } from "./shared-log.ts"
+
+type Commit = readonly SharedWrite[]
+/** The revisions of the writes of each commit, or undefined where it was refused. */
+export type Outcomes = readonly (readonly number[] | undefined)[]
+
+export interface BatchOptions {
+  readonly clock: Clock
+  /** Most writes of several commits that go out together. */
+  readonly mostWrites: number
+  /** Most bytes of their keys and values. */
+  readonly mostBytes: number
+  /** Most batches under way. While so many are, commits gather for the next one. */
+  readonly mostUnderWay: number
+  /** Carries out commits whose keys are all different, each for itself. @throws SharedLogError */
+  send(commits: readonly Commit[]): Promise<Outcomes>
+}
+
+interface Waiting {
+  readonly writes: Commit
+  readonly bytes: number
+  resolve(revisions: readonly number[] | undefined): void
+  reject(err: unknown): void
+}
+
+/**
+ * Sends commits to a log. Those of one turn of the event loop, and those that come while enough are under way, go out
+ * together, each with an outcome of its own: a call costs as much as a dozen commits.
+ */
+export class CommitBatches {
+  readonly #options: BatchOptions
+  #waiting: Waiting[] = []
+  #underWay = 0
+  #isSet = false
+
+  constructor(options: BatchOptions) {
+    this.#options = options
+  }
+
+  /** @throws SharedLogError */
+  commit(writes: Commit): Promise<readonly number[] | undefined> {
+    const bytes = writes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ writes, bytes, resolve, reject })
+      if (this.#isSet) return
+      this.#isSet = true
+      this.#options.clock.afterTurn(() => {
+        this.#isSet = false
+        this.#sendMore()
+      })
+    })
+  }
+
+  #sendMore(): void {
+    while (this.#waiting.length > 0 && this.#underWay < this.#options.mostUnderWay) void this.#send(this.#next())
+  }
+
+  /** Takes the next commits that fit into one batch; at least one. */
+  #next(): readonly Waiting[] {
+    const { mostWrites, mostBytes } = this.#options
+    let [count, bytes] = [0, 0]
+    const keys = new Set<string>()
+    for (const waiting of this.#waiting) {
+      bytes += waiting.bytes
+      const isTooMuch = keys.size + waiting.writes.length > mostWrites || bytes > mostBytes
+      if (count > 0 && (isTooMuch || waiting.writes.some(({ key }) => keys.has(key)))) break
+      for (const { key } of waiting.writes) keys.add(key)
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    this.#underWay++
+    try {
+      const outcomes = await this.#options.send(batch.map(({ writes }) => writes))
+      batch.forEach(({ resolve }, i) => resolve(outcomes[i]))
+    } catch (err) {
+      for (const { reject } of batch) reject(err)
+    } finally {
+      this.#underWay--
+      this.#sendMore()
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { TARGET, type Txn, type TxnResult } from "../../../etcd/messages.ts"
+import type { SharedWrite } from "../shared-log.ts"
+import { etcdRevisionOf, revisionOf, withPlace } from "./numbering.ts"
+
+/** Returns the transaction of some commits, whose keys are all different. */
+export function txnOf(commits: readonly (readonly SharedWrite[])[]): Txn {
+  let place = 0
+  const inner = commits.map((writes) => ({
+    compare: writes.map(({ key, expected }) => ({
+      target: TARGET.mod,
+      key: encoder.encode(key),
+      modRevision: etcdRevisionOf(expected),
+    })),
+    success: writes.map(({ key, value }) => {
+      const at = place++
+      const bytes = encoder.encode(key)
+      return value === undefined ? { delete: { key: bytes } } : { put: { key: bytes, value: withPlace(value, at) } }
+    }),
+  }))
+  return inner.length === 1 ? inner[0]! : { success: inner.map((txn) => ({ txn })) }
+}
+
+/** Returns the revisions of the writes of each commit, or undefined where it was refused. */
+export function outcomesOf(
+  commits: readonly (readonly SharedWrite[])[],
+  { header, succeeded, responses }: TxnResult,
+): readonly (readonly number[] | undefined)[] {
+  const revision = header?.revision ?? 0
+  let [place, last] = [0, -1]
+  return commits.map((writes, i) => {
+    const isDone = commits.length === 1 ? succeeded : responses[i]?.txn?.succeeded === true
+    if (!isDone) {
+      place += writes.length
+      return undefined
+    }
+    return writes.map(({ value }) => {
+      last = value === undefined ? last + 1 : place
+      place++
+      return revisionOf(revision, last)
+    })
+  })
+}
+
+const encoder = new TextEncoder()

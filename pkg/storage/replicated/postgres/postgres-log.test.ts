@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { hasPostgres, startPostgres, type TestPostgres } from "../../../../test/harness/postgres.ts"
+import { realClock } from "../../../clock/real.ts"
+import { parsePostgresUrl } from "../../../postgres/endpoint.ts"
+import type { SharedLogError } from "../shared-log.ts"
+import { codeOf, hasProblem, openStore, put } from "../shared-store.fixtures.ts"
+import { PostgresLog } from "./postgres-log.ts"
+
+let postgres: TestPostgres
+
+const openLog = (url = postgres.endpoint) =>
+  new PostgresLog({ endpoints: url.split(",").map((one) => parsePostgresUrl(one)!), clock: realClock })
+const open = () => openStore(openLog())
+
+describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
+  beforeAll(async () => void (postgres = await startPostgres()), 30_000)
+  afterAll(() => postgres?.[Symbol.asyncDispose]())
+
+  test("make the tables together, and know what another one has written", async () => {
+    const stores = await Promise.all([open(), open(), open()])
+    for (let i = 0; i < 20; i++) {
+      await put(stores[i % 3]!, `/registry/things/${i}`)
+      const other = stores[(i + 1) % 3]!
+      await other.freshen()
+      expect(other.get(`/registry/things/${i}`)).toBeDefined()
+    }
+    for (const store of stores) store.close()
+  })
+
+  test("write objects that psql shows as JSON", async () => {
+    const store = await open()
+    await put(store, "/registry/shown/a", "a")
+    const shown = postgres.sql(
+      "SELECT convert_from(value, 'UTF8') FROM k3ts.revisions WHERE live AND key = '/registry/shown/a'",
+    )
+    expect(JSON.parse(shown)).toMatchObject({ data: "a", metadata: { name: "/registry/shown/a" } })
+    store.close()
+  })
+
+  test("read what there is page by page, with the revisions that its writer knows, however large", async () => {
+    const store = await open()
+    const data = (i: number) => "x".repeat(i % 500 === 0 ? 1_500_000 : 1)
+    const written = await Promise.all(
+      Array.from({ length: 2300 }, (_, i) => put(store, `/registry/many/${i}`, data(i))),
+    )
+    const later = await open()
+    const revisions = new Map(later.list("/registry/many/").map(({ key, revision }) => [key, revision]))
+    expect(revisions).toEqual(new Map(written.map(({ key, revision }) => [key, revision])))
+    store.close()
+    later.close()
+  })
+
+  test("compact it once, whoever tries, and the log goes on at the same revision", async () => {
+    const [one, two] = [openLog(), openLog()]
+    const store = await open()
+    const { revision: first } = await put(store, "/registry/gone/1")
+    await store.write({ key: "/registry/gone/1", object: null, expected: first, time: 1, author: "tester" })
+    const revision = await one.latest()
+    // Each learns at first where the others are.
+    await one.compact(1)
+    await two.compact(1)
+    const count = () => Number(postgres.sql("SELECT compactions FROM k3ts.state"))
+    const before = count()
+    await Promise.all([one.compact(revision), two.compact(revision)])
+    expect(count()).toBe(before + 1)
+    expect(postgres.sql(`SELECT count(*) FROM k3ts.revisions WHERE NOT live AND revision < ${revision}`).trim()).toBe(
+      "0",
+    )
+    expect(await one.latest()).toBe(revision)
+    for (const each of [one, two, store]) each.close()
+  })
+
+  test("are told apart what was not written and what may have been", async () => {
+    const log = openLog()
+    const commit = (key: string) =>
+      log.commit([{ key, value: Buffer.from("{}"), expected: 0 }]).then(
+        () => "ok",
+        (err: unknown) => (err as SharedLogError).code,
+      )
+    expect(await commit("/registry/told/1")).toBe("ok")
+    // PostgreSQL refuses the row, and the next commit finds the connection as it was.
+    postgres.sql("ALTER TABLE k3ts.revisions ADD CONSTRAINT small CHECK (key <> '/registry/told/2') NOT VALID")
+    expect(await commit("/registry/told/2")).toBe("refused")
+    expect(await commit("/registry/told/3")).toBe("ok")
+    // Its process ends in the middle.
+    postgres.sql(
+      "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS " +
+        "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); RETURN NEW; END $$;" +
+        "CREATE TRIGGER die BEFORE INSERT ON k3ts.revisions " +
+        "FOR EACH ROW WHEN (NEW.key = '/registry/told/4') EXECUTE FUNCTION die()",
+    )
+    expect(await commit("/registry/told/4")).toBe("unknown")
+    expect(await commit("/registry/told/5")).toBe("ok")
+    postgres.sql("DROP TRIGGER die ON k3ts.revisions; ALTER TABLE k3ts.revisions DROP CONSTRAINT small")
+    log.close()
+  })
+
+  test("answer reads from memory while it is dead, refuse writes, and go on when it is back", async () => {
+    const store = await open()
+    const { revision } = await put(store, "/registry/dead/1", "before")
+    await postgres.kill()
+    await hasProblem(store, "unavailable")
+    expect(store.get("/registry/dead/1")?.revision).toBe(revision)
+    expect(await codeOf(store.freshen())).toBe("unavailable")
+    expect(["unavailable", "unknown"]).toContain(await codeOf(put(store, "/registry/dead/1", "after", revision)))
+    await postgres.restart()
+    await hasProblem(store, undefined)
+    await put(store, "/registry/dead/2")
+    expect(store.list("/registry/dead/").map(({ key }) => key)).toEqual(["/registry/dead/1", "/registry/dead/2"])
+    store.close()
+  }, 20_000)
+
+  test("notice within seconds that it hangs", async () => {
+    const store = await open()
+    postgres.hang()
+    try {
+      expect(await codeOf(store.freshen())).toBe("unavailable")
+    } finally {
+      postgres.goOn()
+    }
+    await hasProblem(store, undefined)
+    await put(store, "/registry/hung/1")
+    store.close()
+  }, 20_000)
+
+  test("refuse a copy that lacks what they have seen, as a standby may that takes over", async () => {
+    const store = await open()
+    const { revision } = await put(store, "/registry/lost/1")
+    postgres.sql(
+      `DELETE FROM k3ts.revisions WHERE revision = ${revision};` +
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'k3ts'",
+    )
+    while (!store.problem?.message.includes(`this server has seen ${revision}: it is an older copy`))
+      await Bun.sleep(20)
+    expect(await codeOf(put(store, "/registry/lost/2"))).toBe("unavailable")
+    store.close()
+  })
+
+  test("use the first server that answers, and never name a password", async () => {
+    const url = `postgres://k3ts:${postgres.password}@127.0.0.1`
+    const log = openLog(`${url}:1/postgres,${postgres.endpoint}`)
+    expect(await log.latest()).toBeGreaterThan(0)
+    log.close()
+    for (const wrong of [`${url}:1/postgres`, `postgres://k3ts:wrong-pass@127.0.0.1:${postgres.port}/postgres`]) {
+      const other = openLog(wrong)
+      const error = await other.latest().catch((err: unknown) => err as SharedLogError)
+      expect(error).toMatchObject({ code: "unavailable" })
+      expect(Bun.inspect(error, { depth: 10 })).not.toMatch(new RegExp(`${postgres.password}|wrong-pass`))
+      other.close()
+    }
+  })
+})

@@ -1,0 +1,143 @@
+/** A PostgreSQL server of its own for a test: Debian's, with its data in a folder that is removed at the end. */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { freePort } from "./server.ts"
+
+interface Account {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+const ROOT = "/usr/lib/postgresql"
+/** The folder of the newest version's programs; undefined where it is not installed. */
+const bin = existsSync(ROOT)
+  ? readdirSync(ROOT)
+      .toSorted((a, b) => Number(b) - Number(a))
+      .map((version) => join(ROOT, version, "bin"))
+      .find((folder) => existsSync(join(folder, "initdb")))
+  : undefined
+
+/** PostgreSQL refuses to run as root; Debian's package has made this user. */
+const owner: Account | undefined = process.getuid?.() === 0 ? accountOf("postgres") : {}
+
+/** Whether PostgreSQL is installed. `hack/setup.sh --test` brings it. */
+export const hasPostgres = bin !== undefined && owner !== undefined
+if (!hasPostgres) console.error("Tests with a real PostgreSQL are skipped: it is missing; run hack/setup.sh --test")
+
+export interface TestPostgres extends AsyncDisposable {
+  readonly port: number
+  /** `postgres://k3ts:<password>@127.0.0.1:<port>/postgres` */
+  readonly endpoint: string
+  readonly password: string
+  /** Ends the server at once, as a crash would. Its data stay. */
+  kill(): Promise<void>
+  restart(): Promise<void>
+  /** Stops all its processes where they are, so that connections stay open and nothing answers, until `goOn`. */
+  hang(): void
+  goOn(): void
+  /** Runs SQL by psql and returns what it prints, without headings. */
+  sql(text: string): string
+}
+
+export interface PostgresFiles {
+  readonly certPem: string
+  readonly keyPem: string
+  readonly caPem: string
+}
+
+/** @param files PEM texts of a server that takes TLS only, and wants certificates of its clients */
+export async function startPostgres(files?: PostgresFiles): Promise<TestPostgres> {
+  const dir = mkdtempSync(join(tmpdir(), "k3ts-postgres-"))
+  const [data, password, port] = [join(dir, "data"), "s3cret-of-k3ts", await freePort()]
+  if (owner?.uid !== undefined) chownSync(dir, owner.uid, owner.gid!)
+  write(join(dir, "password"), password)
+  run("initdb", ["-D", data, "-U", "k3ts", "--pwfile", join(dir, "password"), "--auth=scram-sha-256", "--no-sync"], dir)
+  appendFileSync(
+    join(data, "postgresql.conf"),
+    `\nlisten_addresses = '127.0.0.1'\nport = ${port}\nunix_socket_directories = '${dir}'\nshared_buffers = '16MB'\n`,
+  )
+  if (files !== undefined) {
+    for (const [name, pem] of Object.entries({
+      "server.crt": files.certPem,
+      "server.key": files.keyPem,
+      "ca.crt": files.caPem,
+    }))
+      write(join(data, name), pem)
+    appendFileSync(join(data, "postgresql.conf"), "ssl = on\nssl_ca_file = 'ca.crt'\n")
+    write(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n")
+  }
+  let child: ChildProcess
+  const start = async () => {
+    child = spawn(join(bin!, "postgres"), ["-D", data], { cwd: dir, stdio: "ignore", detached: true, ...owner })
+    await listening(port, child)
+  }
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, "exit")
+    // An immediate shutdown: nothing is written any more, as in a crash, but no process and no memory is left behind.
+    child.kill("SIGQUIT")
+    await exited
+  }
+  await start()
+  const signalAll = (signal: NodeJS.Signals) => {
+    const children = spawnSync("ps", ["--ppid", String(child.pid), "-o", "pid="]).stdout.toString()
+    for (const pid of [child.pid!, ...children.split("\n").filter(Boolean).map(Number)]) process.kill(pid, signal)
+  }
+  return {
+    port,
+    password,
+    endpoint: `postgres://k3ts:${password}@127.0.0.1:${port}/postgres`,
+    kill,
+    restart: start,
+    hang: () => signalAll("SIGSTOP"),
+    goOn: () => signalAll("SIGCONT"),
+    sql: (text) =>
+      run("psql", ["-h", "127.0.0.1", "-p", String(port), "-U", "k3ts", "-d", "postgres", "-XAtc", text], dir, {
+        PGPASSWORD: password,
+      }),
+    async [Symbol.asyncDispose]() {
+      await kill()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function accountOf(name: string): Account | undefined {
+  const [uid, gid] = ["-u", "-g"].map((flag) => spawnSync("id", [flag, name]).stdout.toString().trim())
+  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined
+}
+
+/** Writes a file that only the server's user may read. */
+function write(file: string, text: string): void {
+  writeFileSync(file, text)
+  chmodSync(file, 0o600)
+  if (owner?.uid !== undefined) chownSync(file, owner.uid, owner.gid!)
+}
+
+function run(program: string, args: readonly string[], cwd: string, env: Record<string, string> = {}): string {
+  const options = { cwd, env: { ...process.env, ...env }, ...owner }
+  const { stdout, stderr, status, error } = spawnSync(join(bin!, program), args, options)
+  if (status !== 0) throw new Error(`${program}: ${error?.message ?? String(stderr)}`)
+  return String(stdout)
+}
+
+/** Asks until the server takes connections: nothing tells when it does. */
+async function listening(port: number, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 400 && child.exitCode === null; tries++) {
+    if (spawnSync(join(bin!, "pg_isready"), ["-h", "127.0.0.1", "-p", String(port)]).status === 0) return
+    await Bun.sleep(25)
+  }
+  throw new Error("PostgreSQL did not start")
+}
