@@ -118,7 +118,7 @@ missing_packages() {
     has_command curl || echo curl
     has_command etcd || echo etcd-server
     has_command etcdctl || echo etcd-client
-    # The image of manifests/examples/database.yaml is made of it. Its server is not started.
+    # Tests of the shared store start one of their own; the image of manifests/examples/database.yaml is made of it.
     has_postgres || echo postgresql
   fi
   if [ "$with_release" = yes ]; then

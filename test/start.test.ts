@@ -12,6 +12,7 @@ const HEAVY = [
   "components/apiserver/encryption/load.ts",
   "node_modules/re2js",
   "node_modules/@grpc/grpc-js",
+  "node_modules/pg",
   "node_modules/@noble/ciphers",
 ]
 

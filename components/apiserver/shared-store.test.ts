@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { hasEtcd, startEtcd, type TestEtcd } from "../../test/harness/etcd.ts"
+import { hasPostgres, startPostgres, type TestPostgres } from "../../test/harness/postgres.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { SelfSubjectAccessReview } from "../../pkg/api/authorization/v1/selfsubjectaccessreview.ts"
@@ -14,36 +15,6 @@ import { silent } from "../../pkg/log/log.ts"
 import { createApiServer, type ApiServer } from "./apiserver.ts"
 
 const ADMIN = { name: "admin", groups: ["system:masters"] }
-let etcd: TestEtcd
-let servers: readonly ApiServer[]
-let clients: readonly [Client, Client]
-
-beforeAll(async () => {
-  if (!hasEtcd) return
-  etcd = await startEtcd()
-  servers = [1, 2].map((seed) =>
-    createApiServer(
-      { clock: realClock, random: seededRandom(seed), log: silent },
-      {
-        datastore: { endpoints: [etcd.endpoint] },
-        advertiseAddress: "127.0.0.1",
-        serviceCidrs: ["10.43.0.0/16"],
-        nodePorts: { first: 30000, last: 32767 },
-        clusterDomain: "cluster.local",
-        nodes: new NodeConnectors(),
-        gateway: true,
-      },
-    ),
-  )
-  // Both find nothing and write what every cluster begins with.
-  await Promise.all(servers.map((server) => server.start(new AbortController().signal)))
-  clients = servers.map((server) => newClient(server.transportFor(ADMIN))) as [Client, Client]
-}, 30_000)
-afterAll(async () => {
-  for (const server of servers ?? []) await server.stop()
-  await etcd?.[Symbol.asyncDispose]()
-})
-
 const named = (name: string, data: Record<string, string> = {}) => ({
   metadata: { name, namespace: "default" },
   data,
@@ -56,7 +27,41 @@ const failure = (promise: Promise<unknown>): Promise<ApiError> =>
     (err: ApiError) => err,
   )
 
-describe.skipIf(!hasEtcd)("two API servers over one etcd", () => {
+const stores = [
+  { kind: "etcd", isInstalled: hasEtcd, start: () => startEtcd() },
+  { kind: "PostgreSQL", isInstalled: hasPostgres, start: () => startPostgres() },
+].filter(({ isInstalled }) => isInstalled)
+
+describe.each(stores)("two API servers over one $kind", ({ start }) => {
+  let store: TestEtcd | TestPostgres
+  let servers: readonly ApiServer[]
+  let clients: readonly [Client, Client]
+
+  beforeAll(async () => {
+    store = await start()
+    servers = [1, 2].map((seed) =>
+      createApiServer(
+        { clock: realClock, random: seededRandom(seed), log: silent },
+        {
+          datastore: { endpoints: [store.endpoint] },
+          advertiseAddress: "127.0.0.1",
+          serviceCidrs: ["10.43.0.0/16"],
+          nodePorts: { first: 30000, last: 32767 },
+          clusterDomain: "cluster.local",
+          nodes: new NodeConnectors(),
+          gateway: true,
+        },
+      ),
+    )
+    // Both find nothing and write what every cluster begins with.
+    await Promise.all(servers.map((server) => server.start(new AbortController().signal)))
+    clients = servers.map((server) => newClient(server.transportFor(ADMIN))) as [Client, Client]
+  }, 30_000)
+  afterAll(async () => {
+    for (const server of servers ?? []) await server.stop()
+    await store?.[Symbol.asyncDispose]()
+  })
+
   test("start at the same time, and each shows what every cluster has, once", async () => {
     for (const client of clients) {
       const names = (await client.list(Namespace)).items.map(({ metadata }) => metadata.name)
@@ -144,10 +149,10 @@ describe.skipIf(!hasEtcd)("two API servers over one etcd", () => {
     expect(Object.keys(data ?? {}).length).toBe(21)
   })
 
-  test("answer reads and reviews while etcd is dead, refuse writes, and say so in readyz", async () => {
+  test("answer reads and reviews while it is dead, refuse writes, and say so in readyz", async () => {
     const [one] = clients
     await one.create(ConfigMap, named("kept"))
-    await etcd.kill()
+    await store.kill()
     const refused = await failure(one.create(ConfigMap, named("lost")))
     expect(["ServiceUnavailable", "Timeout"]).toContain(refused.reason)
     expect(refused.message).toContain("The store")
@@ -157,7 +162,7 @@ describe.skipIf(!hasEtcd)("two API servers over one etcd", () => {
     const { health } = servers[0]!
     expect(health.find("etcd-readiness")?.problem).toContain("The store cannot be reached")
     expect(health.find("etcd")?.problem).toBeUndefined()
-    await etcd.restart()
+    await store.restart()
     while (health.find("etcd-readiness")?.problem !== undefined) await Bun.sleep(20)
     await one.create(ConfigMap, named("again"))
   }, 20_000)

@@ -32,7 +32,7 @@ export const PARTS: readonly Part[] = [
       docs("dns", "DNS"),
       docs("network", "Network of pods"),
       docs("backup", "Backup and recovery"),
-      docs("datastore", "SQLite, or an etcd for several servers"),
+      docs("datastore", "SQLite, or a store for several servers"),
       docs("upgrade", "Upgrades, certificates, keys"),
       docs("observability", "Metrics, traces, logs"),
       docs("security", "Security"),

@@ -18,8 +18,8 @@ const MODES: ReadonlySet<string | null> = new Set([null, "disable", "verify-full
 const SCHEMES: ReadonlySet<string> = new Set(["postgres:", "postgresql:"])
 
 /**
- * Returns what `postgres://user:password@host:port/database` says; undefined where it is no such URL. The folder of a
- * Unix socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the same
+ * Returns what `postgres://user:password@host:port/database` says; undefined where it is no such URL. The folder of
+ * a Unix socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the same
  * machine only. Other modes of libpq would let anyone on the way answer for the server.
  */
 export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {

@@ -4,12 +4,16 @@ import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { filePath, reading } from "../cli/values.ts"
 
+const WHAT =
+  "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " +
+  "postgres://user:password@host/database, where sslmode may be verify-full or disable"
+
 /** `https://192.0.2.1:2379,https://192.0.2.2:2379`, `postgres://user:password@host/database`: as URLs. */
 const endpoints = reading((text): readonly string[] | undefined => {
   const all = text.split(",").map((one) => one.trim())
   const isOfPostgres = all.every((one) => parsePostgresUrl(one) !== undefined)
   return isOfPostgres || all.every(isEndpoint) ? all : undefined
-}, "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " + "postgres://user:password@host/database, where sslmode may be verify-full or disable")
+}, WHAT)
 
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false

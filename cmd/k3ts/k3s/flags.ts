@@ -125,7 +125,7 @@ export const k3sFlags: ForeignFlags = {
   ),
   ...answers(
     ["kine-tls"],
-    "there is no kine: several servers share an etcd, which --datastore-endpoint names; leave the flag out",
+    "there is no kine: several servers share an etcd or a PostgreSQL, which --datastore-endpoint names; leave the flag out",
   ),
   ...answers(
     ["flannel-conf", "flannel-cni-conf"],

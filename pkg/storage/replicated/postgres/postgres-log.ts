@@ -178,7 +178,8 @@ export class PostgresLog implements SharedLog {
     if (head < this.#newest)
       this.#setBack ??= new SharedLogError(
         "unavailable",
-        `the database ends at revision ${head}, but this server has seen ${this.#newest}: it is an older copy. Restart all servers`,
+        `the database ends at revision ${head}, but this server has seen ${this.#newest}: it is an older copy. ` +
+          "Restart all servers",
       )
     if (this.#setBack !== undefined) throw this.#setBack
     this.#newest = head

@@ -11,9 +11,8 @@ const CHANGES = `
 SELECT compacted, (SELECT coalesce(max(revision), 0) FROM k3ts.revisions) AS head, changes.*
 FROM k3ts.state LEFT JOIN (
   SELECT * FROM (
-    SELECT *, sum(coalesce(octet_length(value), 0)) OVER (ORDER BY revision) - coalesce(octet_length(value), 0) AS before
-    FROM (
-      SELECT revision, created, more, key, value FROM k3ts.revisions
+    SELECT *, sum(bytes) OVER (ORDER BY revision) - bytes AS before FROM (
+      SELECT revision, created, more, key, value, coalesce(octet_length(value), 0) AS bytes FROM k3ts.revisions
       WHERE revision > $1 ORDER BY revision LIMIT ${PAGE_ROWS}
     ) AS page
   ) AS measured WHERE before < ${PAGE_BYTES}
