@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs"
-import { isOpenToReaders, parsePostgresUrl } from "../../pkg/postgres/endpoint.ts"
+import { isOpenToReaders } from "../../pkg/postgres/endpoint.ts"
 import { ReplicatedStorage } from "../../pkg/storage/replicated/replicated.ts"
 import type { SharedLog } from "../../pkg/storage/replicated/shared-log.ts"
 import { StorageError } from "../../pkg/storage/storage.ts"
 import { sleep, type Clock } from "../../pkg/clock/clock.ts"
+import { datastoreOptions } from "./datastore-options.ts"
 import type { EncryptionTools } from "./encryption/encryption-tools.ts"
 import { problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
@@ -56,27 +56,19 @@ interface SharedLogOpener {
 
 /** Loads the client of the kind of store that is configured. @throws Error that names the file */
 async function sharedLogOf(datastore: DatastoreConfig, clock: Clock): Promise<SharedLogOpener> {
-  const tls = tlsOf(datastore)
-  const servers = datastore.endpoints.map(parsePostgresUrl).filter((server) => server !== undefined)
-  if (servers.length > 0) {
+  const options = datastoreOptions(datastore, clock)
+  if ("postgres" in options) {
     const { PostgresLog } = await import("../../pkg/storage/replicated/postgres/postgres-log.ts")
     return {
-      endpoints: servers.map((server) => ({ name: server.name, isOpen: isOpenToReaders(server) })),
-      openLog: () => new PostgresLog({ endpoints: servers, tls, clock }),
+      endpoints: options.postgres.endpoints.map((server) => ({ name: server.name, isOpen: isOpenToReaders(server) })),
+      openLog: () => new PostgresLog(options.postgres),
     }
   }
-  const { endpoints } = datastore
   const { EtcdLog } = await import("../../pkg/storage/replicated/etcd/etcd-log.ts")
   return {
-    endpoints: endpoints.map((name) => ({ name, isOpen: isPlainHttp(name) })),
-    openLog: () => new EtcdLog({ endpoints, tls, clock }),
+    endpoints: options.etcd.endpoints.map((name) => ({ name, isOpen: isPlainHttp(name) })),
+    openLog: () => new EtcdLog(options.etcd),
   }
-}
-
-/** @throws Error that names the file */
-function tlsOf({ caFile, certFile, keyFile }: DatastoreConfig) {
-  const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, "utf8"))
-  return { caPem: read(caFile), certPem: read(certFile), keyPem: read(keyFile) }
 }
 
 /**

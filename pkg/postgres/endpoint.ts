@@ -19,8 +19,8 @@ const SCHEMES: ReadonlySet<string> = new Set(["postgres:", "postgresql:"])
 
 /**
  * Returns what `postgres://user:password@host:port/database` says; undefined where it is no such URL. The folder of
- * a Unix socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the same
- * machine only. Other modes of libpq would let anyone on the way answer for the server.
+ * a Unix socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the
+ * same machine only. Other modes of libpq would let anyone on the way answer for the server.
  */
 export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {
   if (!URL.canParse(text)) return undefined

@@ -66,7 +66,8 @@ export function datastoreOf(flags: DatastoreFlags): DatastoreConfig | undefined 
     throw new UsageError("--datastore-endpoint with http: uses no certificates; write https:, or leave the files out")
   if (given.length > 0 && list.some((endpoint) => parsePostgresUrl(endpoint)?.isSecure === false))
     throw new UsageError(
-      "--datastore-endpoint with this postgres: URL uses no certificates; add ?sslmode=verify-full, or leave the files out",
+      "--datastore-endpoint with this postgres: URL uses no certificates; add ?sslmode=verify-full, " +
+        "or leave the files out",
     )
   return { endpoints: list, caFile, certFile, keyFile }
 }

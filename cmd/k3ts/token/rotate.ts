@@ -18,7 +18,7 @@ export const rotate = defineCommand({
   details:
     "The old tokens join nobody any more, at once and without a restart. Machines that have joined go on, since they " +
     "have certificates. The tokens are in the files node-token and agent-token of <data-dir>/server. Where several " +
-    "servers share an etcd, name it by --datastore-endpoint too: what they share in it is encrypted anew, and the other " +
+    "servers share a store, name it by --datastore-endpoint too: what they share in it is encrypted anew, and the other " +
     "servers need the new token at their next start.",
   flags: {
     ...serverPlace,
@@ -32,7 +32,7 @@ export const rotate = defineCommand({
     const datastore = datastoreOf(flags)
     if (datastore === undefined && sharesStore(flags["data-dir"]))
       throw new UsageError(
-        "this server has no database of its own: name the etcd by --datastore-endpoint, since the keys that servers " +
+        "this server has no database of its own: name the store by --datastore-endpoint, since the keys that servers " +
           "share in it are encrypted with the token",
       )
     const caPem = serverCa(flags)

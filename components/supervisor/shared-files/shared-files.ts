@@ -21,7 +21,7 @@ import {
 } from "./key-files.ts"
 import { seal, unseal } from "./seal.ts"
 
-/** The key in etcd. It is not below /registry/, so no request to the API reaches it. */
+/** Its key there. In etcd it is not below /registry/, so no request to the API reaches it. */
 export const SHARED_FILES_KEY = "/bootstrap/k3ts"
 
 /** What is in the store, encrypted. */
@@ -50,7 +50,7 @@ export interface SharedFilesOptions {
 
 /**
  * Makes the files of this server those of the cluster. Overwrites none but the password of agents.
- * @throws Error where this server's token or files are others; EtcdError
+ * @throws Error where this server's token or files are others; what the cell throws
  */
 export async function shareFiles(options: SharedFilesOptions): Promise<void> {
   const { cell, dir, serverToken } = options
@@ -124,7 +124,7 @@ export interface NewPasswords {
 /**
  * Encrypts the files in the store with another password, and puts the new password of agents there. The caller keeps
  * the new passwords before, since only they open the store afterwards.
- * @throws Error where the store has no such files, or this server's token does not open them; EtcdError
+ * @throws Error where the store has no such files, or this server's token does not open them; what the cell throws
  */
 export async function reencryptSharedFiles(
   { dir, cell, random }: Pick<SharedFilesOptions, "dir" | "cell" | "random">,

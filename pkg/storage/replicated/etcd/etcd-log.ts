@@ -113,8 +113,8 @@ export class EtcdLog implements SharedLog {
   }
 
   /**
-   * Sends one transaction with an inner one for each commit, so one that is refused does not hinder the rest. It goes to
-   * one member; where it is certain that nothing was written, to the next one.
+   * Sends one transaction with an inner one for each commit, so one that is refused does not hinder the rest. It goes
+   * to one member; where it is certain that nothing was written, to the next one.
    */
   async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
     const txn = txnOf(commits)

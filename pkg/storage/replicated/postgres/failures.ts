@@ -2,11 +2,13 @@ import { PostgresError } from "../../../postgres/postgres-error.ts"
 import { SharedLogError, type SharedLogErrorCode } from "../shared-log.ts"
 
 const DISK_FULL = "53100"
+/** The class of errors about limits of the program. */
+const LIMITS = "54"
 /**
- * Classes of errors that do not go away by themselves: data, integrity, authentication, rights and names, limits.
+ * Classes of errors that do not go away by themselves: data, integrity, authentication, rights and names.
  * Source: PostgreSQL's appendix A.
  */
-const REFUSALS: ReadonlySet<string> = new Set(["22", "23", "28", "42", "54"])
+const REFUSALS: ReadonlySet<string> = new Set(["22", "23", "28", "42"])
 
 /** The error of a question that changes something. */
 export const commitFailure = (err: unknown): SharedLogError => failure(err, "unknown")
@@ -15,7 +17,7 @@ export const readFailure = (err: unknown): SharedLogError => failure(err, "unava
 
 function failure(err: unknown, whenLost: SharedLogErrorCode): SharedLogError {
   if (err instanceof SharedLogError) return err
-  if (!(err instanceof PostgresError)) throw err
+  if (!(err instanceof PostgresError)) return new SharedLogError(whenLost, String(err), { cause: err })
   return new SharedLogError(codeOf(err, whenLost), err.message, { cause: err })
 }
 
@@ -23,5 +25,7 @@ function codeOf({ kind, sqlState = "" }: PostgresError, whenLost: SharedLogError
   if (kind === "unreachable") return "unavailable"
   if (kind === "lost") return whenLost
   if (sqlState === DISK_FULL) return "full"
-  return REFUSALS.has(sqlState.slice(0, 2)) ? "refused" : "unavailable"
+  const group = sqlState.slice(0, 2)
+  if (group === LIMITS) return "oversized"
+  return REFUSALS.has(group) ? "refused" : "unavailable"
 }

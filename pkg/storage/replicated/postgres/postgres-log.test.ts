@@ -4,6 +4,7 @@ import { realClock } from "../../../clock/real.ts"
 import { parsePostgresUrl } from "../../../postgres/endpoint.ts"
 import type { SharedLogError } from "../shared-log.ts"
 import { codeOf, hasProblem, openStore, put } from "../shared-store.fixtures.ts"
+import { PostgresCell } from "./postgres-cell.ts"
 import { PostgresLog } from "./postgres-log.ts"
 
 let postgres: TestPostgres
@@ -68,6 +69,25 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     )
     expect(await one.latest()).toBe(revision)
     for (const each of [one, two, store]) each.close()
+  })
+
+  test("share a value that each replaces only where it knows what is there", async () => {
+    const [one, two] = [1, 2].map(() => {
+      const endpoints = [parsePostgresUrl(postgres.endpoint)!]
+      return new PostgresCell({ endpoints, clock: realClock }, "/bootstrap/k3ts")
+    })
+    const bytes = (text: string) => Buffer.from(text)
+    expect(await one!.read()).toBeUndefined()
+    expect(await one!.write(bytes("x"), 7)).toBe(false)
+    const firsts = await Promise.all([one!, two!].map((cell) => cell.write(bytes("a"), 0)))
+    expect(firsts.filter(Boolean).length).toBe(1)
+    const { value, revision } = (await two!.read())!
+    expect(String(value)).toBe("a")
+    expect(await one!.write(bytes("b"), revision)).toBe(true)
+    expect(await two!.write(bytes("c"), revision)).toBe(false)
+    expect(String((await two!.read())!.value)).toBe("b")
+    one!.close()
+    two!.close()
   })
 
   test("are told apart what was not written and what may have been", async () => {

@@ -27,6 +27,7 @@ export const SETUP = [
  * A row of `revisions` is a write. `live` marks the present state of a key, `more` a write whose commit has another one
  * after it. Commits take a lock on `state`, which is held until they are visible; so revisions become visible in
  * their order, without gaps. The function is one round trip: no transaction that has the lock waits for a client.
+ * A row of `cells` is what servers share beside objects.
  */
 const CREATE = `
 CREATE SCHEMA IF NOT EXISTS k3ts;
@@ -44,6 +45,7 @@ CREATE TABLE IF NOT EXISTS k3ts.revisions (
   key text COLLATE "C" NOT NULL,
   value bytea
 );
+CREATE TABLE IF NOT EXISTS k3ts.cells (key text PRIMARY KEY, revision bigint NOT NULL, value bytea NOT NULL);
 CREATE UNIQUE INDEX IF NOT EXISTS revisions_live ON k3ts.revisions (key) WHERE live;
 CREATE INDEX IF NOT EXISTS revisions_past ON k3ts.revisions (revision) WHERE NOT live;
 CREATE OR REPLACE FUNCTION k3ts.commit(ends integer[], keys text[], expected bigint[], contents bytea[])
