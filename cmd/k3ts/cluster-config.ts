@@ -96,6 +96,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
           deployer: {
             folder: manifestFolder(join(dataDir, "server/manifests"), realClock),
             embedded: embeddedManifests(flags, network),
+            besideOthers: datastore !== undefined,
           },
         }),
   }

@@ -40,7 +40,12 @@ const scheme = builtinScheme()
 const configMap = (name: string, value = "1", namespace = "default") =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${namespace}}\ndata: {value: "${value}"}\n`
 
-async function start(cluster: Cluster, folder: ManifestFolder, embedded: Record<string, string> = {}) {
+async function start(
+  cluster: Cluster,
+  folder: ManifestFolder,
+  embedded: Record<string, string> = {},
+  besideOthers = false,
+) {
   const lines: string[] = []
   const context = cluster.contextFor("system:k3ts-deployer", ["system:masters"])
   const log = createLogger({
@@ -55,6 +60,7 @@ async function start(cluster: Cluster, folder: ManifestFolder, embedded: Record<
       folder,
       embedded: new Map(Object.entries(embedded)),
       resourceOf: (apiVersion, kind) => scheme.of(apiVersion, kind),
+      besideOthers,
     },
   )
   await deployer.start(new AbortController().signal)
@@ -129,6 +135,23 @@ describe("the deployer", () => {
 
     // then what that file had made is gone
     expect([await value(cluster, "a"), await value(cluster, "b")]).toEqual(["1", undefined])
+    await second.deployer.stop()
+  })
+
+  test("leaves what another server's files made, and removes what its own file made that goes while it runs", async () => {
+    // given a server with manifests
+    await using cluster = await startCluster()
+    const files = memoryFolder({ "a.yaml": configMap("a"), "b.yaml": configMap("b") })
+    const first = await start(cluster, files.folder, {}, true)
+
+    // when another one starts without them, and then one of the files goes
+    const second = await start(cluster, memoryFolder().folder, {}, true)
+    files.remove("b.yaml")
+    await cluster.advance(A_MOMENT)
+
+    // then only what that file had made is gone
+    expect([await value(cluster, "a"), await value(cluster, "b")]).toEqual(["1", undefined])
+    await first.deployer.stop()
     await second.deployer.stop()
   })
 

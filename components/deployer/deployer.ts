@@ -11,6 +11,11 @@ export interface DeployerConfig {
   /** Manifests that are part of the program: file name → text. One in the folder of the same name takes its place. */
   readonly embedded: ReadonlyMap<string, string>
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined
+  /**
+   * Whether other servers of the cluster have folders too: then a file that is not there at the start may be another
+   * server's, and what it made stays.
+   */
+  readonly besideOthers?: boolean
 }
 
 /** On every object that a manifest made: the file. */
@@ -36,7 +41,10 @@ const LONGEST_RETRY_MS = 60_000
  * One file is worked on at a time. An object belongs to the file whose name its annotation has: so one that moves from
  * a file to another is not removed when the first file loses it, whichever is seen first.
  */
-export function createDeployer(context: ComponentContext, { folder, embedded, resourceOf }: DeployerConfig): Component {
+export function createDeployer(
+  context: ComponentContext,
+  { folder, embedded, resourceOf, besideOthers = false }: DeployerConfig,
+): Component {
   const { client, clock } = context
   const log = context.log.child({ component: "deployer" })
   const inventory = new Inventory(client)
@@ -202,7 +210,8 @@ export function createDeployer(context: ComponentContext, { folder, embedded, re
       applied.clear()
       queue = new WorkQueue(clock, pump)
       unwatch = folder.watch(changed)
-      for (const file of new Set([...embedded.keys(), ...folder.names().toSorted(), ...known]))
+      const others = besideOthers ? [] : known
+      for (const file of new Set([...embedded.keys(), ...folder.names().toSorted(), ...others]))
         if (MANIFEST.test(file)) queue.add(file)
     },
     async stop() {
