@@ -199,7 +199,7 @@ describe.skipIf(!hasEtcd)("three servers that have an etcd and a token in common
     const { dataDir } = members[0]!.server
     const rotate = (...flags: readonly string[]) =>
       spawnSync(EXECUTABLE, ["token", "rotate", "--config", "/dev/null", "--data-dir", dataDir, ...flags])
-    expect(String(rotate("--new-token", "next").stderr)).toContain("name the etcd by --datastore-endpoint")
+    expect(String(rotate("--new-token", "next").stderr)).toContain("name the store by --datastore-endpoint")
     // when
     const { status, stderr } = rotate("--new-token", "next", "--datastore-endpoint", etcd.endpoint)
     // then
