@@ -14,10 +14,20 @@ export async function licencesOf(root: string, libraries: readonly string[]): Pr
       readonly version: string
       readonly license: string
     }
-    const file = (await readdir(folder)).find((one) => /^licen[cs]e([-.].*)?$/i.test(one))
-    if (file === undefined) throw new Error(`${name}: the text of its licence (${license}) is not in its package`)
-    const text = (await readFile(join(folder, file), "utf8")).trim()
+    const text = await licenceIn(folder)
+    if (text === undefined) throw new Error(`${name}: the text of its licence (${license}) is not in its package`)
     parts.push(`${name} ${version} (${license})\n\n${text}\n`)
   }
   return `k3ts contains these libraries:\n\n${parts.join(`\n${"-".repeat(80)}\n\n`)}`
+}
+
+/** Returns the text of a file of its own, or of the last section of the README, where some packages have it. */
+async function licenceIn(folder: string): Promise<string | undefined> {
+  const files = await readdir(folder)
+  const own = files.find((one) => /^licen[cs]e([-.].*)?$/i.test(one))
+  if (own !== undefined) return (await readFile(join(folder, own), "utf8")).trim()
+  const readme = files.find((one) => /^readme(\.md)?$/i.test(one))
+  if (readme === undefined) return undefined
+  const [, text = ""] = (await readFile(join(folder, readme), "utf8")).split(/^#+ licen[cs]e$/im)
+  return text.includes("Copyright") ? text.trim() : undefined
 }
