@@ -89,10 +89,16 @@ export function judged({ code, type, object }: Read, created: Leaves | undefined
 const metadataOf = (leaves: Leaves | undefined): Leaves =>
   new Map([...(leaves ?? [])].filter(([path]) => path.startsWith("/metadata/")))
 
-/** A hash of who owns which fields. */
+/**
+ * A hash of who owns which fields. The entries are put in the order that they have when all were written within one
+ * second, because a server sorts them by the second of their time before their manager.
+ */
 const managersOf = (root: Json): string => {
   const { managedFields = [] } = (root["metadata"] ?? {}) as { readonly managedFields?: readonly Json[] }
-  const entries = managedFields.map(({ time: _time, ...entry }) => canonicalJson(entry))
+  const rank = (entry: Json) => ["operation", "manager", "apiVersion", "subresource"].map((key) => entry[key] ?? "")
+  const entries = managedFields
+    .toSorted((a, b) => (rank(a).join("\n") < rank(b).join("\n") ? -1 : 1))
+    .map(({ time: _time, ...entry }) => canonicalJson(entry))
   return Bun.hash.crc32(entries.join("\n")).toString(16)
 }
 
