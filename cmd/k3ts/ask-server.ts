@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { request } from "node:https"
 import { realClock } from "../../pkg/clock/real.ts"
 import { adminToken, localServer, openPki } from "./credentials.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import type { ServerFlags } from "./config/server-flags.ts"
 
 /** Longest time for an answer, in milliseconds: that of the server for a request, and a little. */
 const LIMIT_MS = 70_000

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { localUrl } from "../../components/apiserver/local-url.ts"
+import { localUrl } from "../../components/apiserver/serving/local-url.ts"
 import { openClusterPki, type ClusterPki } from "../../pkg/pki/cluster-pki.ts"
-import { findServer } from "./pid-file.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import { findServer } from "./process/pid-file.ts"
+import type { ServerFlags } from "./config/server-flags.ts"
 
 /**
  * Reads the certificates of a cluster that was started before. @throws Error when there are none, or this user may not

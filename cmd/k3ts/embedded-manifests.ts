@@ -1,8 +1,8 @@
 import dns from "../../manifests/dns.yaml" with { type: "text" }
 import dnsEndpoints from "../../manifests/dns-endpoints.yaml" with { type: "text" }
 import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
-import type { ClusterNetwork } from "./network.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import type { ClusterNetwork } from "./config/network.ts"
+import type { ServerFlags } from "./config/server-flags.ts"
 
 /**
  * Returns the manifests that are part of the program and not disabled, with their parameters replaced: file name →

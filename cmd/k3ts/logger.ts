@@ -1,7 +1,7 @@
 import { realClock } from "../../pkg/clock/real.ts"
 import { logFile } from "../../pkg/log/log-file.ts"
 import { createLogger, type Logger } from "../../pkg/log/log.ts"
-import type { NodeFlags } from "./server-flags.ts"
+import type { NodeFlags } from "./config/server-flags.ts"
 
 /** The `-v` from which Kubernetes logs what helps to find faults. Source: community, logging conventions. */
 const DEBUG_VERBOSITY = 4

@@ -77,7 +77,7 @@ async function call(command: Command | CommandGroup, path: string, argv: readonl
 
 /** The config file belongs to the server; other commands read their own keys from it. */
 async function invocation(): Promise<Pick<Invocation, "env" | "config" | "print">> {
-  const { serverVocabulary } = await import("./server-vocabulary.ts")
+  const { serverVocabulary } = await import("./config/server-vocabulary.ts")
   return { env: process.env, config: serverVocabulary, print }
 }
 

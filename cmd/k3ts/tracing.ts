@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import type { ComponentContext } from "../../pkg/component/component.ts"
 import type { ExportedTracing } from "../../pkg/tracing/otlp/start.ts"
 import { UsageError } from "./cli/usage-error.ts"
-import type { ServerFlags } from "./server-flags.ts"
+import type { ServerFlags } from "./config/server-flags.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { LimitRange } from "../../pkg/api/core/v1/limitrange.ts"
-import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
+import { LimitRange } from "../../pkg/api/core/v1/limitrange/limitrange.ts"
+import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { start, failure, pod } from "./api-core.fixtures.ts"
 

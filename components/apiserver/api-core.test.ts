@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
-import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"

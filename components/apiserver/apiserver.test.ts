@@ -7,7 +7,7 @@ import { newClient } from "../../pkg/client/new-client.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { createTokenIssuer } from "../../pkg/jwt/service-account.ts"
-import { cm, CONFIGMAPS, json, startHttpServer, type Call } from "./http-server.fixtures.ts"
+import { cm, CONFIGMAPS, json, startHttpServer, type Call } from "./serving/http-server.fixtures.ts"
 
 let host: Awaited<ReturnType<typeof startHttpServer>>
 let server: typeof host.server

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import type { BootstrapToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
+import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
@@ -13,7 +13,7 @@ import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { kubeconfigYaml } from "../../pkg/pki/kubeconfig.ts"
 import { replaceFile } from "../../pkg/files/files.ts"
-import type { Listener } from "../../pkg/runtime/listen.ts"
+import type { Listener } from "../../pkg/runtime/http/listen.ts"
 import type { Storage } from "../../pkg/storage/storage.ts"
 import type { Aggregator } from "./aggregator/aggregator.ts"
 import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
@@ -42,14 +42,14 @@ import { apiServerHealth } from "./health-checks.ts"
 import { createServerMetrics } from "./metrics.ts"
 import type { Pipeline, UserInfo } from "./request.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
-import { isAnyAddress, localUrl } from "./local-url.ts"
+import { isAnyAddress, localUrl } from "./serving/local-url.ts"
 import type { ApiServerConfig } from "./apiserver-config.ts"
-import { certificatesOf, listenOn, type ListenAt } from "./listener.ts"
+import { certificatesOf, listenOn, type ListenAt } from "./serving/listener.ts"
 import { lateTransport } from "./late-transport.ts"
 import { secretsEncryptionPaths } from "./encryption/paths.ts"
-import { openStorage } from "./open-storage.ts"
-import type { OpenedStorage } from "./storage-config.ts"
-import { keepCertificates } from "./renewal.ts"
+import { openStorage } from "./store/open-storage.ts"
+import type { OpenedStorage } from "./store/storage-config.ts"
+import { keepCertificates } from "./serving/renewal.ts"
 import { createServer, type Server } from "./server.ts"
 import {
   defaultAdvertiseAddress,
@@ -57,7 +57,7 @@ import {
   kubeletClientCertificates,
   openServingFiles,
   type ServingFiles,
-} from "./serving.ts"
+} from "./serving/serving.ts"
 import { inProcessTransport } from "./transport.ts"
 
 export interface ApiServer extends Component {

@@ -9,7 +9,7 @@ import { silent } from "../../pkg/log/log.ts"
 import { MemoryLog } from "../../pkg/storage/replicated/memory-log.fixtures.ts"
 import { ReplicatedStorage } from "../../pkg/storage/replicated/replicated.ts"
 import { createApiServer } from "./apiserver.ts"
-import { parseStored } from "./parse-stored.ts"
+import { parseStored } from "./store/parse-stored.ts"
 
 /** Starts an API server at an address, over the log that servers share. */
 async function serverAt(advertiseAddress: string, log: MemoryLog) {

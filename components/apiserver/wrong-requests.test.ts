@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { connect } from "node:tls"
-import { cm, CONFIGMAPS, json, startHttpServer, type Call } from "./http-server.fixtures.ts"
+import { cm, CONFIGMAPS, json, startHttpServer, type Call } from "./serving/http-server.fixtures.ts"
 
 let host: Awaited<ReturnType<typeof startHttpServer>>
 let server: typeof host.server

@@ -26,7 +26,7 @@ import { clusterDoor, type DoorConfig } from "./door.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 import type { Component } from "../../pkg/component/component.ts"
-import { ElectedPart } from "./elected.ts"
+import { ElectedPart } from "./elected-part.ts"
 import { Part, type RunningPart } from "./part.ts"
 
 export interface ClusterConfig {

@@ -1,4 +1,4 @@
-import type { BesideApi } from "../apiserver/listener.ts"
+import type { BesideApi } from "../apiserver/serving/listener.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
 import { DOOR, SERVING, type AgentConfig } from "../supervisor/agent-config.ts"
 import type { Door } from "../supervisor/door.ts"

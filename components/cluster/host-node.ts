@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"

@@ -8,9 +8,15 @@ import type { NodeConnector } from "../../pkg/component/node-connector.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { connectPortForward } from "../../pkg/streaming/port-forward-client.ts"
 import { connectRemoteCommand } from "../../pkg/streaming/remote-command-client.ts"
-import { json, startHttpServer } from "../apiserver/http-server.fixtures.ts"
-import { machineAddress } from "../apiserver/machine-address.fixtures.ts"
-import { heardFrom, NO_STREAMS, POD, repeating, TALKING_PORTS } from "../apiserver/stream-server.fixtures.ts"
+import { json, startHttpServer } from "../apiserver/serving/http-server.fixtures.ts"
+import { machineAddress } from "../apiserver/serving/machine-address.fixtures.ts"
+import {
+  heardFrom,
+  NO_STREAMS,
+  POD,
+  repeating,
+  TALKING_PORTS,
+} from "../apiserver/kubelet-client/stream-server.fixtures.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
 import { containerLogs } from "../kubelet/server/container-logs.ts"
 import { openKubeletPort, type KubeletPort } from "../kubelet/server/port/kubelet-port.ts"

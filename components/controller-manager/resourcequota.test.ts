@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota.ts"
+import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
-import { secretOfToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { secretOfToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 
 test("bootstrap tokens are deleted when they expire, and only they", async () => {

@@ -1,5 +1,5 @@
-import { BOOTSTRAP_NAMESPACE, BOOTSTRAP_TOKEN, tokenExpiration } from "../../pkg/api/core/v1/bootstrap-token.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { BOOTSTRAP_NAMESPACE, BOOTSTRAP_TOKEN, tokenExpiration } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
-import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"

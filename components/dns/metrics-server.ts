@@ -1,6 +1,6 @@
 import { createServer } from "node:http"
 import { joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
-import { beginListening } from "../../pkg/runtime/begin-listening.ts"
+import { beginListening } from "../../pkg/runtime/http/begin-listening.ts"
 
 const MOST_CONNECTIONS = 50
 

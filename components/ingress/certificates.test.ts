@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { Secret } from "../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { Certificates } from "./certificates.ts"
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto"
 import { createSecureContext, type SecureContext } from "node:tls"
-import type { Secret } from "../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import { belongTogether, createCa, issueCertificate, type CertificatePair } from "../../pkg/pki/certificate.ts"
 

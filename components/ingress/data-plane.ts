@@ -1,5 +1,5 @@
 import { networkInterfaces } from "node:os"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { sleep } from "../../pkg/clock/clock.ts"

@@ -11,7 +11,7 @@ import type { Origin } from "./proxy/fields.ts"
 import type { Downstream, IncomingRequest } from "./proxy/messages.ts"
 import type { Watchdog, Watched } from "./proxy/watchdog.ts"
 import { readClientHello } from "./tls/client-hello.ts"
-import { beginListening } from "../../pkg/runtime/begin-listening.ts"
+import { beginListening } from "../../pkg/runtime/http/begin-listening.ts"
 
 export interface FrontLimits extends ServerLimits {
   /** The most connections of clients. */

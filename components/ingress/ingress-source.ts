@@ -1,4 +1,4 @@
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"

@@ -2,16 +2,16 @@
  * What truth tables do not tell: connections that are there already, pods that come and go, and ways round an address.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import type { PodInput, PolicyInput, World } from "./is-allowed.fixtures.ts"
-import { enforcing, podObject } from "./packets.fixtures.ts"
+import type { PodInput, PolicyInput, World } from "./testing/is-allowed.fixtures.ts"
+import { enforcing, podObject } from "./testing/packets.fixtures.ts"
 import { FAMILIES, joinHostPort } from "../../pkg/apimachinery/addresses/cidr.ts"
 import { FAMILY_WORD } from "../../pkg/netfilter/nft.ts"
-import { inFamily } from "./families.fixtures.ts"
-import { ableToMakePods, GATEWAY, PodNetwork } from "./pod-network.fixtures.ts"
-import { addressOf } from "./truth-tables.fixtures.ts"
+import { inFamily } from "./testing/families.fixtures.ts"
+import { ableToMakePods, GATEWAY, PodNetwork } from "./testing/pod-network.fixtures.ts"
+import { addressOf } from "./testing/truth-tables.fixtures.ts"
 import { decodeObject } from "../../pkg/apimachinery/decoding/decode.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { keyOf, ninePods } from "./world.fixtures.ts"
+import { keyOf, ninePods } from "./testing/world.fixtures.ts"
 
 const SERVER = addressOf("x/a")
 const PORTS = [80, 81]

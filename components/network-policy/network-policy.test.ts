@@ -1,12 +1,12 @@
 /** What the component asks of a machine, which only remembers it. */
 import { describe, expect, test } from "bun:test"
-import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { NetworkPolicy } from "../../pkg/api/networking/v1/networkpolicy.ts"
 import { startCluster } from "../cluster/testing/cluster.ts"
 import { createNetworkPolicy } from "./network-policy.ts"
-import { podObject } from "./packets.fixtures.ts"
+import { podObject } from "./testing/packets.fixtures.ts"
 
 const OLD = "table inet k3ts-network-policy\n"
 

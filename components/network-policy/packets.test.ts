@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test"
 import type { Family } from "../../pkg/apimachinery/addresses/cidr.ts"
-import { inFamily } from "./families.fixtures.ts"
-import { isAllowed } from "./is-allowed.fixtures.ts"
-import { enforcing, misled } from "./packets.fixtures.ts"
-import { ableToMakePods, PodNetwork } from "./pod-network.fixtures.ts"
-import { CASES, PORTS } from "./truth-tables.fixtures.ts"
-import { changed, keyOf, ninePods } from "./world.fixtures.ts"
+import { inFamily } from "./testing/families.fixtures.ts"
+import { isAllowed } from "./testing/is-allowed.fixtures.ts"
+import { enforcing, misled } from "./testing/packets.fixtures.ts"
+import { ableToMakePods, PodNetwork } from "./testing/pod-network.fixtures.ts"
+import { CASES, PORTS } from "./testing/truth-tables.fixtures.ts"
+import { changed, keyOf, ninePods } from "./testing/world.fixtures.ts"
 
 /** Every case takes half a second: `K3TS_PACKETS=all` takes them all. */
 const SOME = [

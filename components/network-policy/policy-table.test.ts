@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test"
 import { PolicyTable } from "./policy-table.ts"
 import type { LabelSelector } from "../../pkg/apimachinery/meta.ts"
 import { seededRandom, type Random } from "../../pkg/clock/random.ts"
-import { isAllowed, type Labels, type PeerInput, type PortInput, type World } from "./is-allowed.fixtures.ts"
-import { Mirror } from "./mirror.fixtures.ts"
-import { CASES, expects, NAMESPACES, PODS, PORTS, PROTOCOLS } from "./truth-tables.fixtures.ts"
-import { isForwarded } from "./verdict.fixtures.ts"
-import { applyTo, changed, keyOf, ninePods, NO_WORLD, podOf } from "./world.fixtures.ts"
+import { isAllowed, type Labels, type PeerInput, type PortInput, type World } from "./testing/is-allowed.fixtures.ts"
+import { Mirror } from "./testing/mirror.fixtures.ts"
+import { CASES, expects, NAMESPACES, PODS, PORTS, PROTOCOLS } from "./testing/truth-tables.fixtures.ts"
+import { isForwarded } from "./testing/verdict.fixtures.ts"
+import { applyTo, changed, keyOf, ninePods, NO_WORLD, podOf } from "./testing/world.fixtures.ts"
 
 const OPTIONS = { families: ["IPv4"], bridge: "cni0" } as const
 

@@ -1,7 +1,7 @@
 import type { Node } from "../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { controllerOf } from "../../pkg/controller/owned.ts"
-import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod/pod-requests.ts"
+import { add, amounts, noAmounts, requestsOf, type Amounts } from "../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 
 /**
  * A node with the sums over its pods. Source: pkg/scheduler/framework/types.go NodeInfo. Invariant: everything that a

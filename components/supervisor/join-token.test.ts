@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { X509Certificate } from "node:crypto"
 import { seededRandom } from "../../pkg/clock/random.ts"
-import { newBootstrapToken, parseBootstrapToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
+import { newBootstrapToken, parseBootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { authorizationOf, credentialOfHeader, formatJoinToken, parseJoinToken, pinnedRoot } from "./join-token.ts"
 

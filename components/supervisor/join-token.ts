@@ -6,7 +6,7 @@
  */
 import { Buffer } from "node:buffer"
 import { X509Certificate } from "node:crypto"
-import { parseBootstrapToken, type TokenParts } from "../../pkg/api/core/v1/bootstrap-token.ts"
+import { parseBootstrapToken, type TokenParts } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import { splitPem } from "../../pkg/pki/verify.ts"
 
 const PREFIX = "K10"

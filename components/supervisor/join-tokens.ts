@@ -4,7 +4,7 @@
  * `JOIN_GROUP`, which expire. Source: k3s pkg/server/router.go and pkg/server/auth.
  */
 import { join } from "node:path"
-import type { BootstrapToken } from "../../pkg/api/core/v1/bootstrap-token.ts"
+import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import { readIfExists, replaceFile } from "../../pkg/files/files.ts"
 import { formatJoinToken, parseJoinToken, type JoinCredential } from "./join-token.ts"

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { ApiError, isNotFound, isReason } from "../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"

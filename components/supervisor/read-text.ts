@@ -1,5 +1,5 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
-import type { ServerRequest } from "../../pkg/runtime/server-request.ts"
+import type { ServerRequest } from "../../pkg/runtime/http/server-request.ts"
 
 /** Reads the body of a request as text. @throws ApiError RequestEntityTooLarge, as soon as it is known */
 export async function readText(req: ServerRequest, mostBytes: number): Promise<string> {

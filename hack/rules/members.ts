@@ -10,7 +10,7 @@ import type { SourceFile, Violation } from "./source.ts"
 const HOT: ReadonlySet<string> = new Set([
   "components/apiserver/http/exchange.ts",
   "components/apiserver/http/query.ts",
-  "components/apiserver/http/watch-stream.ts",
+  "components/apiserver/http/watch/watch-stream.ts",
   "components/controller-manager/garbagecollector/graph.ts",
   "components/scheduler/plugins/pod-terms.ts",
   "components/scheduler/queue.ts",

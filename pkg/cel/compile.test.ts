@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { compile } from "./compile.ts"
-import { show } from "./convert.ts"
+import { show } from "./values/convert.ts"
 import { typeOfSchema, type Schema } from "./schema-type.ts"
 import { formatIssues } from "./syntax/issue.ts"
 

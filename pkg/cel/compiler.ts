@@ -14,7 +14,7 @@ import { macroTable } from "./syntax/macros.ts"
 import { parse } from "./syntax/parser.ts"
 import type { CelType } from "./type.ts"
 import { TYPE_NAMES } from "./types-by-name.ts"
-import { CelError } from "./values.ts"
+import { CelError } from "./values/values.ts"
 
 /** A program made of closures, one for each part of the expression. */
 export class PlannedProgram implements Program {

@@ -1,4 +1,4 @@
-import { parseDuration, parseTimestamp } from "./time.ts"
+import { parseDuration, parseTimestamp } from "./values/time.ts"
 
 /** Parses strings of OpenAPI formats. Source: kube-openapi pkg/validation/strfmt. */
 

@@ -3,7 +3,7 @@ import { seededRandom } from "../clock/random.ts"
 import { compile } from "./compile.ts"
 import { PER_CALL_LIMIT } from "./limits.ts"
 import { typeOfSchema, type Schema } from "./schema-type.ts"
-import { jsonOf } from "./to-json.ts"
+import { jsonOf } from "./values/to-json.ts"
 
 const text: Schema = { type: "string" }
 const schema: Schema = {

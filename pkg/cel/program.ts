@@ -1,7 +1,7 @@
 import type { Activation } from "./plan/frame.ts"
 import type { CelIssue } from "./syntax/issue.ts"
 import type { CelType } from "./type.ts"
-import type { Value } from "./values.ts"
+import type { Value } from "./values/values.ts"
 
 export interface CompileOptions {
   /** The variables that the expression may use. */

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs"
 import { compile } from "./compile.ts"
 import { typeOfSchema, type Schema } from "./schema-type.ts"
 import { formatIssues } from "./syntax/issue.ts"
-import { jsonOf } from "./to-json.ts"
-import { CelError, Optional, TypeValue, type Value } from "./values.ts"
+import { jsonOf } from "./values/to-json.ts"
+import { CelError, Optional, TypeValue, type Value } from "./values/values.ts"
 
 /**
  * What Kubernetes 1.36.2 makes of expressions: the value as JSON or the message, the cost, and the least and greatest

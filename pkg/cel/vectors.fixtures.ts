@@ -1,6 +1,6 @@
 import type { Type } from "@bufbuild/cel-spec/cel/expr/checked_pb.js"
 import type { Value as VectorValue } from "@bufbuild/cel-spec/cel/expr/value_pb.js"
-import { HashMap } from "./maps.ts"
+import { HashMap } from "./values/maps.ts"
 import {
   BOOL,
   BYTES,
@@ -18,7 +18,7 @@ import {
   type CelType,
 } from "./type.ts"
 import { TYPE_NAMES } from "./types-by-name.ts"
-import { ArrayList, Double, Duration, intOf, Timestamp, TypeValue, Uint, type Value } from "./values.ts"
+import { ArrayList, Double, Duration, intOf, Timestamp, TypeValue, Uint, type Value } from "./values/values.ts"
 
 /** Reads values and types of the language's test vectors, which are protobuf messages. */
 

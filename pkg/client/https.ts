@@ -15,7 +15,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import type { Transport } from "./client.ts"
 import { jsonTransport, unreachable, type HttpAnswer, type HttpCall, type Sent } from "./json-transport.ts"
 import type { ClientConfig } from "./kubeconfig.ts"
-import { onUnwantedUpgrade } from "../runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../runtime/http/unwanted-upgrade.ts"
 
 export interface HttpsTransportOptions {
   readonly config: ClientConfig

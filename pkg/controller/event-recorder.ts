@@ -1,6 +1,6 @@
 import { isAlreadyExists, isNotFound } from "../apimachinery/errors.ts"
 import type { KubeObject } from "../apimachinery/resource.ts"
-import { Event } from "../api/core/v1/event.ts"
+import { Event } from "../api/core/v1/event/event.ts"
 import type { Client } from "../client/client.ts"
 import { timestamp, type Clock } from "../clock/clock.ts"
 import type { Logger } from "../log/log.ts"

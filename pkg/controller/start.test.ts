@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ApiError } from "../apimachinery/errors.ts"
 import { ConfigMap } from "../api/core/v1/configmap.ts"
-import { Event } from "../api/core/v1/event.ts"
+import { Event } from "../api/core/v1/event/event.ts"
 import { sleep } from "../clock/clock.ts"
 import { startCluster, type Cluster } from "../../components/cluster/testing/cluster.ts"
 import { defineController, type Controller } from "./controller.ts"

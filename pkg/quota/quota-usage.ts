@@ -1,6 +1,6 @@
 import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../api/core/v1/pod/pod.ts"
-import type { ResourceQuota } from "../api/core/v1/resourcequota.ts"
+import type { ResourceQuota } from "../api/core/v1/resourcequota/resourcequota.ts"
 import { Service } from "../api/core/v1/service/service.ts"
 import {
   addQuantities,

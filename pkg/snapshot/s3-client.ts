@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as https } from "node:https"
 import { pipeline } from "node:stream/promises"
 import aws4 from "aws4"
 import type { Clock } from "../clock/clock.ts"
-import { onUnwantedUpgrade } from "../runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../runtime/http/unwanted-upgrade.ts"
 
 export interface S3Config {
   /** Host, with a port where it has one of its own. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { beginListening } from "../runtime/begin-listening.ts"
+import { beginListening } from "../runtime/http/begin-listening.ts"
 import { askForSnapshot } from "./socket.ts"
 
 test("a server that ends as soon as it is asked for a snapshot is an error that can be caught", async () => {

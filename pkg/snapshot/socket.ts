@@ -11,7 +11,7 @@ import { connect, createServer, type Socket } from "node:net"
 import { basename, dirname } from "node:path"
 import type { Clock } from "../clock/clock.ts"
 import type { SnapshotIndex } from "./format.ts"
-import { beginListening } from "../runtime/begin-listening.ts"
+import { beginListening } from "../runtime/http/begin-listening.ts"
 
 /** What a client asks for. */
 export interface SnapshotRequest {

@@ -8,7 +8,7 @@ import { realClock } from "../clock/real.ts"
 import { MemoryStorage } from "./memory.ts"
 import { MemoryLog } from "./replicated/memory-log.fixtures.ts"
 import { ReplicatedStorage } from "./replicated/replicated.ts"
-import { SqliteStorage } from "./sqlite.ts"
+import { SqliteStorage } from "./sqlite/sqlite.ts"
 import { StorageError, type Storage, type StorageEvent, type Write } from "./storage.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "k3ts-storage-"))

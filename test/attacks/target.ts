@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { connect as connectTls, type TLSSocket } from "node:tls"
-import { machineAddress } from "../../components/apiserver/machine-address.fixtures.ts"
+import { machineAddress } from "../../components/apiserver/serving/machine-address.fixtures.ts"
 import type { TestServer } from "../harness/server.ts"
 import { type Identities, NAMESPACE, NODE, POD } from "./identities.ts"
 

@@ -16,7 +16,7 @@ import { systemRandom } from "../../pkg/clock/random.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import { silent } from "../../pkg/log/log.ts"
 import { openSqlite } from "../../pkg/runtime/sqlite.ts"
-import { SqliteStorage } from "../../pkg/storage/sqlite.ts"
+import { SqliteStorage } from "../../pkg/storage/sqlite/sqlite.ts"
 
 const CONNECTIONS = 16
 const directory = mkdtempSync(join(tmpdir(), "k3ts-bench-"))

@@ -14,7 +14,7 @@ import { SnapshotFolder } from "../../pkg/snapshot/folder.ts"
 import { isFile } from "../../pkg/snapshot/records.ts"
 import { askForSnapshot } from "../../pkg/snapshot/socket.ts"
 import { openSnapshot } from "../../pkg/snapshot/unpack.ts"
-import { createStore, type KeptObject } from "../../pkg/storage/sqlite-create.ts"
+import { createStore, type KeptObject } from "../../pkg/storage/sqlite/create.ts"
 import { EXECUTABLE, startServer } from "../harness/server.ts"
 import type { Benchmark, Figure } from "./figure.ts"
 

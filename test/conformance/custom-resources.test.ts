@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
-import { WANTED } from "./kinds.ts"
-import { condition } from "./workload-cluster.ts"
+import { WANTED } from "./kinds/kinds.ts"
+import { condition } from "./workloads/workload-cluster.ts"
 
 let cluster: ConformanceCluster
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { startHttpServer } from "../../components/apiserver/http-server.fixtures.ts"
+import { startHttpServer } from "../../components/apiserver/serving/http-server.fixtures.ts"
 import { differences, verdictsOf, type Verdict } from "./judged-custom-resources/verdicts.ts"
 
 const SHOWN = 20

@@ -1,7 +1,7 @@
 /** The wire: discovery, tables, chunks, watches, field validation. After test/e2e/apimachinery upstream. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
-import { WANTED } from "./kinds.ts"
+import { WANTED } from "./kinds/kinds.ts"
 import { openEnvelope } from "../../pkg/apimachinery/protobuf/envelope.ts"
 
 let cluster: ConformanceCluster

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { seededRandom } from "../../pkg/clock/random.ts"
-import { databaseFile } from "../../components/apiserver/open-storage.ts"
-import { checkStore } from "../../pkg/storage/check.ts"
+import { databaseFile } from "../../components/apiserver/store/open-storage.ts"
+import { checkStore } from "../../pkg/storage/sqlite/check.ts"
 import { startServer, type TestServer } from "../harness/server.ts"
 
 /** `K3TS_KILLS=1000 npm test -- test/crash` takes longer and finds more. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, type Cluster } from "../harness/cluster.ts"
 
 describeOnNode("a pod", () => {

@@ -10,7 +10,7 @@ import { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persist
 import { PersistentVolumeClaim } from "../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { whyWithout } from "../../components/local-storage/project-quota.ts"
-import { Event } from "../../pkg/api/core/v1/event.ts"
+import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { mountOf, mountPoints } from "../../pkg/process/mount-points.ts"
 import { isPodReady } from "../../pkg/pods/pod-state.ts"
 import { BUSYBOX, describeOnNode, sh, startCluster, stay, type Cluster } from "../harness/cluster.ts"

@@ -7,7 +7,7 @@ import { ValidatingWebhookConfiguration } from "../../pkg/api/admissionregistrat
 import { APIService } from "../../pkg/api/apiregistration/v1/apiservice.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import type { ApiError } from "../../pkg/apimachinery/errors.ts"
 import { serverCertificate } from "../conformance/node/programs/certificates.ts"

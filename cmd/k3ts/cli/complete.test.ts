@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { COMMANDS } from "../commands/commands.ts"
-import { OPTIONAL_PARTS } from "../server-flags.ts"
+import { OPTIONAL_PARTS } from "../config/server-flags.ts"
 import { complete } from "./complete.ts"
 
 test.each<[string, string[], boolean]>([

@@ -17,8 +17,8 @@ import {
   type Service,
 } from "../certificate-files.ts"
 import { readableFolder } from "../credentials.ts"
-import { findServer, lockDataDir } from "../pid-file.ts"
-import { configFlag, dataDirFlag } from "../server-flags.ts"
+import { findServer, lockDataDir } from "../process/pid-file.ts"
+import { configFlag, dataDirFlag } from "../config/server-flags.ts"
 import { table } from "../table.ts"
 
 const FLAGS = { config: configFlag(), "data-dir": dataDirFlag() }

@@ -3,7 +3,7 @@ import { checkHost } from "../checks/checks.ts"
 import type { Finding } from "../checks/finding.ts"
 import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
-import { serverFlags } from "../server-flags.ts"
+import { serverFlags } from "../config/server-flags.ts"
 
 export default defineCommand({
   summary: "Check whether this machine has what k3ts needs, and say how to mend what it lacks",

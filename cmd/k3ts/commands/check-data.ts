@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { loadEncryption } from "../../../components/apiserver/encryption/load.ts"
-import { databaseFile } from "../../../components/apiserver/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { checkStore, type StoreReport } from "../../../pkg/storage/check.ts"
+import { checkStore, type StoreReport } from "../../../pkg/storage/sqlite/check.ts"
 import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
-import { findServer } from "../pid-file.ts"
-import { serverFlags } from "../server-flags.ts"
+import { findServer } from "../process/pid-file.ts"
+import { serverFlags } from "../config/server-flags.ts"
 
 const { config, "data-dir": dataDir, "encryption-provider-config": providerConfig } = serverFlags
 

@@ -9,7 +9,7 @@ import { isCriError } from "../../../pkg/cri/errors.ts"
 import type { CommandGroup } from "../cli/command.ts"
 import { defineCommand } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
-import { configFlag, dataDirFlag, runtimeFlag } from "../server-flags.ts"
+import { configFlag, dataDirFlag, runtimeFlag } from "../config/server-flags.ts"
 import { table } from "../table.ts"
 
 const flags = { config: configFlag(), "data-dir": dataDirFlag(), "container-runtime-endpoint": runtimeFlag() }

@@ -1,7 +1,7 @@
 import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
-import { killAll } from "../killall.ts"
-import { serverFlags, configFlag, dataDirFlag } from "../server-flags.ts"
+import { killAll } from "../process/killall.ts"
+import { serverFlags, configFlag, dataDirFlag } from "../config/server-flags.ts"
 
 export default defineCommand({
   summary: "Stop the server and all its containers, and remove what they left on the host",

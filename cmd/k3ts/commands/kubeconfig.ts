@@ -6,7 +6,7 @@ import { boolean, list, value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { mergeIntoFile, usersKubeconfig } from "../kubeconfig-merge.ts"
 import { localServer, openPki } from "../credentials.ts"
-import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../server-flags.ts"
+import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../config/server-flags.ts"
 
 const url = z.string().refine((text) => URL.canParse(text) && new URL(text).protocol === "https:", {
   error: "must be a URL, as in https://k3ts.example.org:6443",

@@ -2,7 +2,7 @@ import type { EncryptionStatus } from "../../../components/apiserver/encryption/
 import { defineCommand, type Command, type CommandGroup } from "../cli/command.ts"
 import { oneOf } from "../cli/flags.ts"
 import { askServer } from "../ask-server.ts"
-import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../server-flags.ts"
+import { bindAddressFlag, configFlag, dataDirFlag, portFlag } from "../config/server-flags.ts"
 import { table } from "../table.ts"
 
 const SERVER_FLAGS = {

@@ -15,19 +15,25 @@ import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts
 import { defineCommand } from "../cli/command.ts"
 import { preflight } from "../checks/checks.ts"
 import { refuseLacking } from "../checks/finding.ts"
-import { bindAddress, clusterConfig, kubeletNames, serverNodeConfig, simulatedNodeConfig } from "../cluster-config.ts"
+import {
+  bindAddress,
+  clusterConfig,
+  kubeletNames,
+  serverNodeConfig,
+  simulatedNodeConfig,
+} from "../config/cluster-config.ts"
 import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
-import { kubeletSettings } from "../kubelet-args.ts"
+import { kubeletSettings } from "../config/kubelet-args.ts"
 import { loggerOf } from "../logger.ts"
-import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../pid-file.ts"
-import { ServiceManager } from "../service-manager.ts"
-import { failOn, untilSignal } from "../process-life.ts"
-import { networkOf, type ClusterNetwork } from "../network.ts"
-import { podLimitProblem } from "../pod-limit.ts"
-import { serverFlags, SIMULATED, type ServerFlags } from "../server-flags.ts"
+import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../process/pid-file.ts"
+import { ServiceManager } from "../process/service-manager.ts"
+import { failOn, untilSignal } from "../process/process-life.ts"
+import { networkOf, type ClusterNetwork } from "../config/network.ts"
+import { podLimitProblem } from "../config/pod-limit.ts"
+import { serverFlags, SIMULATED, type ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
 import { tracingOf } from "../tracing.ts"
 

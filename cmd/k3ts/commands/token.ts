@@ -1,6 +1,6 @@
 import { defineCommand, type CommandGroup } from "../cli/command.ts"
 import { adminToken } from "../credentials.ts"
-import { configFlag, dataDirFlag } from "../server-flags.ts"
+import { configFlag, dataDirFlag } from "../config/server-flags.ts"
 import { create, generate, list, remove } from "../token/bootstrap.ts"
 import { rotate } from "../token/rotate.ts"
 import { forServiceAccount } from "../token/serviceaccount.ts"

@@ -5,8 +5,8 @@ import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { defineCommand } from "../cli/command.ts"
 import { boolean } from "../cli/flags.ts"
-import { killAll } from "../killall.ts"
-import { serverFlags, configFlag, dataDirFlag, kubeconfigFlag } from "../server-flags.ts"
+import { killAll } from "../process/killall.ts"
+import { serverFlags, configFlag, dataDirFlag, kubeconfigFlag } from "../config/server-flags.ts"
 import { requireRoot } from "./killall.ts"
 
 export default defineCommand({

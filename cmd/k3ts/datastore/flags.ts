@@ -1,4 +1,4 @@
-import type { DatastoreConfig } from "../../../components/apiserver/storage-config.ts"
+import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { parsePostgresUrl } from "../../../pkg/postgres/endpoint.ts"
 import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"

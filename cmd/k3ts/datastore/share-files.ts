@@ -1,10 +1,10 @@
 import { join } from "node:path"
-import type { DatastoreConfig } from "../../../components/apiserver/storage-config.ts"
+import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { shareFiles } from "../../../components/supervisor/shared-files/shared-files.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { loggerOf } from "../logger.ts"
-import type { ServerFlags } from "../server-flags.ts"
+import type { ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
 import { withSharedCell } from "./shared-cell.ts"
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { resolveFlags, splitArguments } from "../cli/parse.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import { serverFlags, type ServerFlags } from "../server-flags.ts"
-import { serverVocabulary } from "../server-vocabulary.ts"
+import { serverFlags, type ServerFlags } from "../config/server-flags.ts"
+import { serverVocabulary } from "../config/server-vocabulary.ts"
 import { k3sFlags } from "./flags.ts"
 
 const read = (...argv: readonly string[]): ServerFlags =>

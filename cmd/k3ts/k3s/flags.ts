@@ -6,7 +6,7 @@ import { trueOrFalse } from "../cli/flags.ts"
 import type { ForeignFlag, ForeignFlags } from "../cli/foreign-flags.ts"
 import { didYouMean } from "../cli/suggest.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import type { OptionalPart, serverFlags } from "../server-flags.ts"
+import type { OptionalPart, serverFlags } from "../config/server-flags.ts"
 
 const answers = (names: readonly string[], answer: string): ForeignFlags =>
   Object.fromEntries(names.map((name) => [name, { answer }]))

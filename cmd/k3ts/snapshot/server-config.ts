@@ -1,8 +1,8 @@
 import type { ClusterSnapshotsConfig } from "../../../components/cluster/snapshots.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { openS3 } from "../../../pkg/snapshot/open-s3.ts"
-import { defaultNodeName } from "../host.ts"
-import type { ServerFlags } from "../server-flags.ts"
+import { defaultNodeName } from "../config/host.ts"
+import type { ServerFlags } from "../config/server-flags.ts"
 import { folderOf, s3ConfigOf } from "./flags.ts"
 
 /** Turns the flags of `k3ts server` into the configuration of its snapshots. @throws UsageError */

@@ -1,16 +1,16 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { CLUSTER_KEY, uidIn } from "../../../components/apiserver/cluster-image.ts"
-import { databaseFile } from "../../../components/apiserver/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
 import { snapshotSocket } from "../../../components/cluster/snapshots.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { SnapshotIndex } from "../../../pkg/snapshot/format.ts"
 import { packSnapshot } from "../../../pkg/snapshot/pack.ts"
 import { readServerFiles } from "../../../pkg/snapshot/server-files.ts"
 import { askForSnapshot } from "../../../pkg/snapshot/socket.ts"
-import { readStore } from "../../../pkg/storage/sqlite-read.ts"
+import { readStore } from "../../../pkg/storage/sqlite/read.ts"
 import { version } from "../../../pkg/version/version.ts"
-import { findServer, lockDataDir } from "../pid-file.ts"
+import { findServer, lockDataDir } from "../process/pid-file.ts"
 
 /**
  * Yields a snapshot of the cluster in a data directory: of its running server, or else of its files.

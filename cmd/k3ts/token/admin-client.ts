@@ -3,7 +3,7 @@ import type { Client } from "../../../pkg/client/client.ts"
 import { newClient } from "../../../pkg/client/new-client.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { adminToken, localServer, openPki } from "../credentials.ts"
-import { bindAddressFlag, configFlag, dataDirFlag, portFlag, type ServerFlags } from "../server-flags.ts"
+import { bindAddressFlag, configFlag, dataDirFlag, portFlag, type ServerFlags } from "../config/server-flags.ts"
 
 /** The flags that say where the cluster's server is. */
 export const serverPlace = {

@@ -13,8 +13,8 @@ import {
   tokenOfSecret,
   tokenSecretName,
   type BootstrapToken,
-} from "../../../pkg/api/core/v1/bootstrap-token.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+} from "../../../pkg/api/core/v1/secret/bootstrap-token.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { isAlreadyExists } from "../../../pkg/apimachinery/errors.ts"
 import { formatTime, humanDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"

@@ -6,7 +6,7 @@ import type { RemoteService } from "./api-services.ts"
 import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
-import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 
 /** A request of this server's own to the server of an APIService. */
 export interface Question {

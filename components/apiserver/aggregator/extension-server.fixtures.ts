@@ -6,7 +6,7 @@ import { APIService, availability, type APIServiceCondition } from "../../../pkg
 import { newClient } from "../../../pkg/client/new-client.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { openClusterPki } from "../../../pkg/pki/cluster-pki.ts"
-import { json, type startHttpServer } from "../http-server.fixtures.ts"
+import { json, type startHttpServer } from "../serving/http-server.fixtures.ts"
 
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
 export type Answering = (req: IncomingMessage, res: ServerResponse) => void

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { startHttpServer } from "../http-server.fixtures.ts"
+import { startHttpServer } from "../serving/http-server.fixtures.ts"
 import { GROUP, register, RESOURCES, untilAvailability, type HttpServer } from "./extension-server.fixtures.ts"
 
 const V2 = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { connect } from "node:tls"
-import { json, startHttpServer } from "../http-server.fixtures.ts"
+import { json, startHttpServer } from "../serving/http-server.fixtures.ts"
 import {
   FLUNDERS,
   GROUP,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { isAvailable } from "../../../pkg/api/apiregistration/v1/apiservice.ts"
-import { isHttp2 } from "../../../pkg/runtime/listen.ts"
+import { isHttp2 } from "../../../pkg/runtime/http/listen.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { connectionFailure } from "../http/connection-failure.ts"
 import type { RequestInfo } from "../http/request-info.ts"

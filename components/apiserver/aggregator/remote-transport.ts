@@ -8,7 +8,7 @@ import type { RemoteService } from "./api-services.ts"
 import type { ExtensionConnections } from "./connections.ts"
 import { functionBehind, type FindExtensionServer } from "./extension-server.ts"
 import { remoteUserHeaders } from "./remote-user.ts"
-import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 
 /** The longest response and the longest watch event that a component of this process reads, in characters. */
 const LONGEST = 64 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { json, startHttpServer, type Answer, type Call } from "../http-server.fixtures.ts"
+import { json, startHttpServer, type Answer, type Call } from "../serving/http-server.fixtures.ts"
 import { DEFINITIONS, version, definition, body, merge } from "./widgets.fixtures.ts"
 
 /** An API server over HTTPS that serves Widgets, as clients see it. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { json, startHttpServer } from "../http-server.fixtures.ts"
+import { json, startHttpServer } from "../serving/http-server.fixtures.ts"
 
 let server: Awaited<ReturnType<typeof startHttpServer>>
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseAllDocuments } from "yaml"
-import { json, startHttpServer, type Answer } from "../http-server.fixtures.ts"
+import { json, startHttpServer, type Answer } from "../serving/http-server.fixtures.ts"
 
 /**
  * Definitions as cert-manager, Gateway API and the Prometheus operator publish them. They are no part of the project:

@@ -1,4 +1,4 @@
-import type { Answer, Call } from "../http-server.fixtures.ts"
+import type { Answer, Call } from "../serving/http-server.fixtures.ts"
 
 export const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 export const port = {

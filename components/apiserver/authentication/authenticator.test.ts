@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
 import type { UserInfo } from "../request.ts"
 import { type CertificateMeaning, createAuthenticator } from "./authenticator.ts"
 

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
 import type { UserInfo } from "../request.ts"
 import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
 

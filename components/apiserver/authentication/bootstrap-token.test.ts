@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { secretOfToken, type BootstrapToken } from "../../../pkg/api/core/v1/bootstrap-token.ts"
+import { secretOfToken, type BootstrapToken } from "../../../pkg/api/core/v1/secret/bootstrap-token.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import { createBootstrapTokens } from "./bootstrap-token.ts"
 

@@ -5,8 +5,8 @@ import {
   tokenOfSecret,
   tokenSecretName,
   type BootstrapToken,
-} from "../../../pkg/api/core/v1/bootstrap-token.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+} from "../../../pkg/api/core/v1/secret/bootstrap-token.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { sameSecret } from "../../../pkg/pki/same-secret.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import { withAuthenticated, type TokenAuthenticator } from "./authenticator.ts"

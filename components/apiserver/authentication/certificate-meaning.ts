@@ -1,7 +1,7 @@
 import type { AuthorityName } from "../../../pkg/pki/cluster-pki.ts"
 import { verifyCertificate } from "../../../pkg/pki/verify.ts"
-import type { PeerCertificate } from "../../../pkg/runtime/peer-certificate.ts"
-import { FRONT_PROXY, type ServingFiles } from "../serving.ts"
+import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
+import { FRONT_PROXY, type ServingFiles } from "../serving/serving.ts"
 import type { CertificateMeaning } from "./authenticator.ts"
 
 /**

@@ -1,5 +1,5 @@
-import { LAST_USED, dayOf } from "../../../pkg/api/core/v1/legacy-tokens.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { LAST_USED, dayOf } from "../../../pkg/api/core/v1/secret/legacy-tokens.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../../pkg/client/client.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"

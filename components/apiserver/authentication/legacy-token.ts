@@ -1,6 +1,6 @@
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
-import { INVALID_SINCE } from "../../../pkg/api/core/v1/legacy-tokens.ts"
+import { INVALID_SINCE } from "../../../pkg/api/core/v1/secret/legacy-tokens.ts"
 import type { LegacyClaims, LegacyTokenVerifier } from "../../../pkg/jwt/legacy-token.ts"
 import { sameSecret } from "../../../pkg/pki/same-secret.ts"
 import type { ObjectReader } from "../cacher/objects.ts"

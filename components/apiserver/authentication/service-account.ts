@@ -1,6 +1,6 @@
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { ObjectRef, ServiceAccountClaims } from "../../../pkg/jwt/claims.ts"

@@ -11,7 +11,7 @@ import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type BootstrapBinding } from "./b
 import { CONTROLLER_ROLES } from "./bootstrap-controller-roles.ts"
 import { ROLE_BINDINGS, ROLES } from "./bootstrap-namespace-roles.ts"
 import { notCovered } from "./rules.ts"
-import { want, type Wanted } from "../bootstrap-object.ts"
+import { want, type Wanted } from "../bootstrap/bootstrap-object.ts"
 
 const AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 const RBAC_METADATA = {

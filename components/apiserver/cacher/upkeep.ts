@@ -3,7 +3,7 @@ import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
-import { isRace } from "../is-race.ts"
+import { isRace } from "../store/is-race.ts"
 import { keepingOf, storagePrefix } from "./view.ts"
 
 export interface UpkeepOptions {

@@ -4,8 +4,8 @@
  * objects get no new revision.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Reencryption } from "../../../pkg/storage/sqlite-reencrypt.ts"
-import type { SqliteStorage } from "../../../pkg/storage/sqlite.ts"
+import type { Reencryption } from "../../../pkg/storage/sqlite/reencrypt.ts"
+import type { SqliteStorage } from "../../../pkg/storage/sqlite/sqlite.ts"
 import { ownTransformer, type EncryptionConfig } from "./load.ts"
 import type { EncryptionTools } from "./encryption-tools.ts"
 import {

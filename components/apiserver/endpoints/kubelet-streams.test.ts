@@ -3,7 +3,13 @@ import { connectPortForward } from "../../../pkg/streaming/port-forward-client.t
 import { connectRemoteCommand } from "../../../pkg/streaming/remote-command-client.ts"
 import type { CommandStreams } from "../../../pkg/streaming/remote-command.ts"
 import { SUCCESS } from "../../../pkg/streaming/status.ts"
-import { heardFrom, NO_STREAMS, repeating, streamServer, TALKING_PORTS } from "../stream-server.fixtures.ts"
+import {
+  heardFrom,
+  NO_STREAMS,
+  repeating,
+  streamServer,
+  TALKING_PORTS,
+} from "../kubelet-client/stream-server.fixtures.ts"
 
 const KUBELET = "/api/v1/nodes/n1/proxy"
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { CONFIGMAPS, startHttpServer, type Call } from "../http-server.fixtures.ts"
+import { CONFIGMAPS, startHttpServer, type Call } from "../serving/http-server.fixtures.ts"
 
 let host: Awaited<ReturnType<typeof startHttpServer>>
 let server: typeof host.server

@@ -1,7 +1,7 @@
 import type { ObjectReader } from "../cacher/objects.ts"
 import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
-import { passOn } from "../../../pkg/runtime/pass-on.ts"
+import { passOn } from "../../../pkg/runtime/http/pass-on.ts"
 import { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
 import {

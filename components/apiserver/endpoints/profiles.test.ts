@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { processProfiler } from "../../../pkg/runtime/profiler.ts"
-import { startHttpServer } from "../http-server.fixtures.ts"
+import { startHttpServer } from "../serving/http-server.fixtures.ts"
 
 let server: Awaited<ReturnType<typeof startHttpServer>>
 beforeAll(async () => void (server = await startHttpServer({ profiler: processProfiler(realClock) })))

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from "node:http"
-import { isHttp2, remoteAddress } from "../../../pkg/runtime/listen.ts"
+import { isHttp2, remoteAddress } from "../../../pkg/runtime/http/listen.ts"
 import { protocolsWithoutToken } from "../../../pkg/streaming/websocket-token.ts"
 import type { Exchange } from "../http/exchange.ts"
 

@@ -3,8 +3,8 @@ import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../reques
 import type { FlowMetrics, SchemaFigures } from "./flow-metrics.ts"
 import { matches, rulesFor, type RulesOfUser } from "./matching.ts"
 import type { PriorityLevel } from "./priority-level.ts"
-import type { Flow } from "./queue-set.ts"
-import { hashOfFlow } from "./shuffle-sharding.ts"
+import type { Flow } from "./fair-queuing/queue-set.ts"
+import { hashOfFlow } from "./fair-queuing/shuffle-sharding.ts"
 
 /** The FlowSchema and priority level of a request. */
 export interface Classified {

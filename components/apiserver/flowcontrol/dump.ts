@@ -5,7 +5,7 @@
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { FlowControl } from "./flow-control.ts"
 import type { FlowRequest } from "./flow-request.ts"
-import type { Place } from "./queue-set.ts"
+import type { Place } from "./fair-queuing/queue-set.ts"
 
 type Row = readonly (string | number | boolean)[]
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { QueueSet, type Place, type QueuingConfig, type SeatedRequest } from "./queue-set.ts"
+import { QueueSet, type Place, type QueuingConfig, type SeatedRequest } from "./fair-queuing/queue-set.ts"
 
 /**
  * The scenarios of upstream's unit tests of fair queuing, with the same flows, times, seats and margins: each client

@@ -11,14 +11,14 @@ import type { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1
 import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import { Deadlines } from "../../../pkg/clock/deadlines.ts"
 import type { NonResourceRequest, ResourceAttributes, UserInfo } from "../request.ts"
-import { adjustSeats } from "./borrowing.ts"
+import { adjustSeats } from "./seats/borrowing.ts"
 import { Classifier, type Classified } from "./classifier.ts"
 import type { FlowMetrics } from "./flow-metrics.ts"
 import type { FlowRequest } from "./flow-request.ts"
-import { mandatoryLevels, mandatorySchemas } from "./mandatory.ts"
+import { mandatoryLevels, mandatorySchemas } from "./config/mandatory.ts"
 import { isUsable, PriorityLevel } from "./priority-level.ts"
-import type { Place } from "./queue-set.ts"
-import { endOfPeriod } from "./seat-demand.ts"
+import type { Place } from "./fair-queuing/queue-set.ts"
+import { endOfPeriod } from "./seats/seat-demand.ts"
 
 export interface FlowControlOptions {
   readonly clock: Clock

@@ -1,5 +1,5 @@
 import type { NonResourceRequest, ResourceAttributes } from "../request.ts"
-import type { Flow, SeatedRequest } from "./queue-set.ts"
+import type { Flow, SeatedRequest } from "./fair-queuing/queue-set.ts"
 
 /** A request that holds seats or waits for them. */
 export interface FlowRequest extends SeatedRequest {

@@ -2,8 +2,8 @@ import type { PriorityLevelConfiguration } from "../../../pkg/api/flowcontrol/v1
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { DroppedRequests } from "./dropped-requests.ts"
 import type { FlowRequest } from "./flow-request.ts"
-import { QueueSet, type QueuingConfig } from "./queue-set.ts"
-import { SeatDemand } from "./seat-demand.ts"
+import { QueueSet, type QueuingConfig } from "./fair-queuing/queue-set.ts"
+import { SeatDemand } from "./seats/seat-demand.ts"
 
 /**
  * The seats of a level, and the bounds for lending and borrowing. Source: priorityLevelState in apiserver

@@ -1,5 +1,5 @@
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
-import type { ServerRequest } from "../../../pkg/runtime/server-request.ts"
+import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 
 /** Generates UUIDs whose first half counts up from a random start, so that a request costs no random bytes. */
 export function auditIds(random: Random): () => string {

@@ -1,5 +1,5 @@
-import { peerCertificate } from "../../../pkg/runtime/listen.ts"
-import type { ServerRequest } from "../../../pkg/runtime/server-request.ts"
+import { peerCertificate } from "../../../pkg/runtime/http/listen.ts"
+import type { ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Credentials } from "../authentication/authenticator.ts"
 import type { Exchange } from "./exchange.ts"

@@ -1,14 +1,14 @@
 import type { OutgoingHttpHeaders } from "node:http"
 import { gzip } from "node:zlib"
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
-import { answer, isHttp2 } from "../../../pkg/runtime/listen.ts"
-import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/server-request.ts"
+import { answer, isHttp2 } from "../../../pkg/runtime/http/listen.ts"
+import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import type { Duplex } from "node:stream"
 import type { AuditNotes } from "../audit/audit-notes.ts"
 import type { TraceSpan } from "../../../pkg/tracing/tracing.ts"
 import type { Classification } from "../flowcontrol/flow-control.ts"
 import type { RequestInfo } from "./request-info.ts"
-import type { UpgradeAnswer } from "../../../pkg/runtime/upgrade-answer.ts"
+import type { UpgradeAnswer } from "../../../pkg/runtime/http/upgrade-answer.ts"
 import { Warnings } from "./warnings.ts"
 
 /** The raw connection of a request that asks for another protocol. */

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http"
 import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { durationProblem, parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
-import { isHttp2 } from "../../../pkg/runtime/listen.ts"
+import { isHttp2 } from "../../../pkg/runtime/http/listen.ts"
 import type { Exchange } from "./exchange.ts"
 import type { Query } from "./query.ts"
 

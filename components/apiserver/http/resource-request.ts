@@ -10,8 +10,8 @@ import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { ApiRequest, Pipeline, RequestOptions, UserInfo } from "../request.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../subresource-verbs.ts"
-import { decodeBody, decodePatch } from "./decode.ts"
-import { encodeResult } from "./encode.ts"
+import { decodeBody, decodePatch } from "./codec/decode.ts"
+import { encodeResult } from "./codec/encode.ts"
 import type { Exchange } from "./exchange.ts"
 import {
   CUSTOM_OBJECTS,
@@ -24,13 +24,13 @@ import {
   PLAIN,
   STREAMS,
   type Offer,
-} from "./negotiate.ts"
+} from "./codec/negotiate.ts"
 import { headerText } from "./header-text.ts"
 import { deleteOptionsOf, optionsOf } from "./options.ts"
 import { isTrue, type RequestInfo } from "./request-info.ts"
 import { sendParts } from "./send-parts.ts"
-import { frameEncoder } from "./watch.ts"
-import { tie, WatchStream } from "./watch-stream.ts"
+import { frameEncoder } from "./watch/watch.ts"
+import { tie, WatchStream } from "./watch/watch-stream.ts"
 
 export interface ResourceRequestOptions {
   readonly pipeline: Pipeline
@@ -247,7 +247,7 @@ function serveWatch(exchange: Exchange, request: ApiRequest, options: ResourceRe
   const events = options.watchEvents(resource)
   const { upgrade } = exchange
   if (upgrade !== undefined && isWebSocket(exchange.req))
-    return import("./watch-socket.ts").then(({ watchOverWebSocket }) =>
+    return import("./watch/watch-socket.ts").then(({ watchOverWebSocket }) =>
       watchOverWebSocket(exchange, upgrade, watched(request, options.watchSeconds), options.pipeline, encoder, events),
     )
   const stream = new WatchStream(exchange, encoder, events)

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream"
 import { createGzip } from "node:zlib"
-import { drained } from "../../../pkg/runtime/pass-on.ts"
-import type { Parts } from "./list-bytes.ts"
+import { drained } from "../../../pkg/runtime/http/pass-on.ts"
+import type { Parts } from "./codec/list-bytes.ts"
 import { acceptsGzip, type Exchange } from "./exchange.ts"
 
 /**

@@ -5,7 +5,7 @@ import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import { addressOf, proxyableAddress } from "../endpoints/proxy-target.ts"
-import type { CertificateIn, ServingFiles } from "../serving.ts"
+import type { CertificateIn, ServingFiles } from "../serving/serving.ts"
 import { connectToKubelet } from "./kubelet-connection.ts"
 import { kubeletClient } from "./kubelet-client.ts"
 

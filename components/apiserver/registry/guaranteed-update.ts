@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import type { Storage, Stored, Write } from "../../../pkg/storage/storage.ts"
 import { keepingOf, storageKey, viewOf } from "../cacher/view.ts"
-import { isRace } from "../is-race.ts"
+import { isRace } from "../store/is-race.ts"
 import type { ApiRequest } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"

@@ -1,14 +1,14 @@
 import { methodNotSupported } from "../../../pkg/apimachinery/errors.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
-import { create } from "./create.ts"
-import { deleteOne } from "./delete.ts"
-import { deleteCollection } from "./deletecollection.ts"
-import { get } from "./get.ts"
-import { list } from "./list.ts"
-import { patch } from "./patch.ts"
+import { create } from "./verbs/create.ts"
+import { deleteOne } from "./verbs/delete.ts"
+import { deleteCollection } from "./verbs/deletecollection.ts"
+import { get } from "./verbs/get.ts"
+import { list } from "./verbs/list.ts"
+import { patch } from "./verbs/patch.ts"
 import { scale } from "./scale.ts"
-import { strategyOf, update } from "./update.ts"
+import { strategyOf, update } from "./verbs/update.ts"
 
 /** Executes an authorized request. Reads return in the same turn. */
 export function perform(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {

@@ -6,12 +6,12 @@ import { withEntries } from "../../../pkg/apimachinery/patch/apply/track.ts"
 import type { ApiRequest, ApiResult } from "../request.ts"
 import type { RegistryContext } from "./context.ts"
 import { checkName, decodeSent, inNamespace } from "./decode.ts"
-import { getStored } from "./get.ts"
-import { applyFields, recordUpdate } from "./managed-fields.ts"
+import { getStored } from "./verbs/get.ts"
+import { applyFields, recordUpdate } from "./managed-fields/managed-fields.ts"
 import { patched } from "./patched.ts"
-import { entriesOfScale, entriesOfWorkload } from "./scale-managed-fields.ts"
+import { entriesOfScale, entriesOfWorkload } from "./managed-fields/scale-managed-fields.ts"
 import { checkUid } from "./uid-precondition.ts"
-import { changeObject } from "./update.ts"
+import { changeObject } from "./verbs/update.ts"
 
 /**
  * The size of a workload, by paths that its kind declares. A write changes a Scale made of the workload, owners of its

@@ -1,5 +1,5 @@
 import { StorageError, type Storage, type Stored, type Write } from "../../../pkg/storage/storage.ts"
-import { isRace } from "../is-race.ts"
+import { isRace } from "../store/is-race.ts"
 
 /**
  * What belongs to an object could not be written with it, because another server that shares the store has written it

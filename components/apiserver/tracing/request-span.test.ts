@@ -4,7 +4,7 @@ import { realClock } from "../../../pkg/clock/real.ts"
 import type { FinishedSpan } from "../../../pkg/tracing/finished-span.ts"
 import { parentBased } from "../../../pkg/tracing/sampler.ts"
 import { createTracer } from "../../../pkg/tracing/tracer.ts"
-import { cm, CONFIGMAPS, json, startHttpServer } from "../http-server.fixtures.ts"
+import { cm, CONFIGMAPS, json, startHttpServer } from "../serving/http-server.fixtures.ts"
 
 const PARENT = "4bf92f3577b34da6a3ce929d0e0e4736"
 const traceparent = `00-${PARENT}-00f067aa0ba902b7-01`

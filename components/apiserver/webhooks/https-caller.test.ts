@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
-import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../http-server.fixtures.ts"
+import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../serving/http-server.fixtures.ts"
 import type { AdmissionReview } from "../admission/webhooks/review.ts"
 
 const DAY_MS = 86_400_000

@@ -4,7 +4,7 @@ import type { ApiServer } from "../../apiserver/apiserver.ts"
 import type { Scheduler } from "../../scheduler/scheduler.ts"
 import type { Clients, Tools } from "../clients.ts"
 import type { ComponentName, Restartable } from "./faults/held-part.ts"
-import type { ClusterAddresses } from "./network.ts"
+import type { ClusterAddresses } from "./network/network.ts"
 import type { DrivenOptions } from "./time/driven-transport.ts"
 
 /** What the rest of a test cluster sees of its servers: one (assembly.ts) or several (servers/servers.ts). */

@@ -7,7 +7,7 @@ import { TestClusterError } from "./caller.ts"
 import type { SnapshotInput } from "./snapshot.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
-import type { WebhookFunctions } from "./webhooks.ts"
+import type { WebhookFunctions } from "./extensions/webhooks.ts"
 import { type NodeSpec, nodeSpec, type NodeOptions } from "./node-spec.ts"
 
 export interface ClusterOptions {

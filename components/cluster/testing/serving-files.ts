@@ -1,4 +1,4 @@
-import type { ServingFiles } from "../../apiserver/serving.ts"
+import type { ServingFiles } from "../../apiserver/serving/serving.ts"
 import { seededRandom, systemRandom } from "../../../pkg/clock/random.ts"
 import { seededSigningKey, type SigningKey } from "../../../pkg/jwt/signing-key.ts"
 import {

@@ -7,7 +7,7 @@ import { ServiceCIDR } from "../../../pkg/api/networking/v1/servicecidr.ts"
 import type { SnapshotObject } from "../../../pkg/snapshot/records.ts"
 import { isSealed, opened, type ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
 import type { Beginning } from "../../../pkg/storage/memory.ts"
-import { parseStored } from "../../apiserver/parse-stored.ts"
+import { parseStored } from "../../apiserver/store/parse-stored.ts"
 import { TestClusterError } from "./caller.ts"
 import { nodeSpec, type NodeSpec } from "./node-spec.ts"
 

@@ -11,7 +11,7 @@
  *     })
  */
 export { startCluster, type Cluster } from "./cluster.ts"
-export type { Listening } from "./listening.ts"
+export type { Listening } from "./network/listening.ts"
 export { TestClusterError, type TestClusterReason } from "./caller.ts"
 export type { NodeOptions } from "./node-spec.ts"
 export type { ClusterOptions } from "./options.ts"
@@ -32,7 +32,7 @@ export type {
   ConversionWebhook,
   WebhookAnswer,
   WebhookFunction,
-} from "./webhooks.ts"
+} from "./extensions/webhooks.ts"
 export type { FieldChange } from "./history/changes.ts"
 export type { HistoryEntry, HistoryFilter } from "./history/history.ts"
 export type { Explanation } from "./history/explain.ts"
@@ -84,16 +84,16 @@ export { Job } from "../../../pkg/api/batch/v1/job.ts"
 export { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
 export { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 export { Endpoints } from "../../../pkg/api/core/v1/service/endpoints.ts"
-export { Event } from "../../../pkg/api/core/v1/event.ts"
-export { LimitRange } from "../../../pkg/api/core/v1/limitrange.ts"
+export { Event } from "../../../pkg/api/core/v1/event/event.ts"
+export { LimitRange } from "../../../pkg/api/core/v1/limitrange/limitrange.ts"
 export { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 export { Node } from "../../../pkg/api/core/v1/node/node.ts"
 export { PersistentVolume } from "../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 export { PersistentVolumeClaim } from "../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 export { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 export { ReplicationController } from "../../../pkg/api/core/v1/replicationcontroller.ts"
-export { ResourceQuota } from "../../../pkg/api/core/v1/resourcequota.ts"
-export { Secret } from "../../../pkg/api/core/v1/secret.ts"
+export { ResourceQuota } from "../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
+export { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 export { Service } from "../../../pkg/api/core/v1/service/service.ts"
 export { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 export { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"

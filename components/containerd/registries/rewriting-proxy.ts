@@ -5,10 +5,10 @@ import * as https from "node:https"
 import type { AddressInfo } from "node:net"
 import { pipeline } from "node:stream/promises"
 import type { Logger } from "../../../pkg/log/log.ts"
-import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 import type { RegistryTls } from "./registries.ts"
 import { renaming, rewritten } from "./repository-names.ts"
-import { beginListening } from "../../../pkg/runtime/begin-listening.ts"
+import { beginListening } from "../../../pkg/runtime/http/begin-listening.ts"
 
 export interface RewritingProxyOptions {
   /** The endpoint that is asked, `https://registry.example.org:5000`, with or without a path. */

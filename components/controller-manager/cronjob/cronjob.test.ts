@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { CronJob } from "../../../pkg/api/batch/v1/cronjob.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
-import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { startCluster, type Cluster, type ImageBehaviour } from "../../cluster/testing/testing.ts"
 
 const NAME = { name: "tick", namespace: "default" }

@@ -1,10 +1,10 @@
 import type { DaemonSet } from "../../../pkg/api/apps/v1/daemonset.ts"
-import { runsOn } from "../../../pkg/api/core/v1/pod/node-selection.ts"
+import { runsOn } from "../../../pkg/api/core/v1/pod/scheduling/node-selection.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
 import { TAINT, untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
-import type { Toleration } from "../../../pkg/api/core/v1/pod/tolerations.ts"
+import type { Toleration } from "../../../pkg/api/core/v1/pod/scheduling/tolerations.ts"
 import { REVISION_LABEL } from "../revisions.ts"
 import { TEMPLATE_GENERATION_LABEL, templateGeneration } from "../../../pkg/api/apps/v1/template-generation.ts"
 

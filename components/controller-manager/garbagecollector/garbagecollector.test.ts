@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
 

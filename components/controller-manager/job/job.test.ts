@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
-import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/testing.ts"
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"

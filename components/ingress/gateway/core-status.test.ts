@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test"
 import { gateway, grant, grpc, http, listener, tls, to, worldOf, type World } from "./translate.fixtures.ts"
-import type { AnyRoute } from "./objects.ts"
+import type { AnyRoute } from "./watching/objects.ts"
 
 const parents = [{ name: "web" }]
 const web = (...listeners: readonly object[]) => gateway("web", listeners.length === 0 ? [listener()] : listeners)

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net"
 import { networkInterfaces } from "node:os"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
@@ -15,7 +15,7 @@ import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { Registry } from "../../../pkg/metrics/registry.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"
 import { createIngress } from "../ingress.ts"
-import type { Condition } from "./conditions.ts"
+import type { Condition } from "./status/conditions.ts"
 
 /** An IPv4 address of this machine other than loopback: the proxy sends no requests to loopback endpoints. */
 export const OWN_ADDRESS = Object.values(networkInterfaces())

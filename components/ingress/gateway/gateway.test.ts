@@ -7,7 +7,7 @@ import { Gateway } from "../../../pkg/gateway-api/gateway.ts"
 import { GatewayClass } from "../../../pkg/gateway-api/gatewayclass.ts"
 import { HTTPRoute } from "../../../pkg/gateway-api/httproute.ts"
 import { BUNDLE_VERSION, MANAGED_BY, MANAGER, WRITTEN_BY } from "../../../pkg/gateway-api/k3ts-class.ts"
-import type { Filter } from "./filters.ts"
+import type { Filter } from "./routes/filters.ts"
 import { freePort, gatewayOf, get, OWN_ADDRESS, routeOf, servingGateways, serviceOf } from "./gateway.fixtures.ts"
 
 const to = (name: string, more: object = {}) => ({ backendRefs: [{ name, port: 80, ...more }] })

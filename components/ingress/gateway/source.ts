@@ -3,8 +3,8 @@ import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/cust
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Certificates } from "../certificates.ts"
 import type { PortsState, Source, Wanted } from "../source.ts"
-import type { Following } from "./following.ts"
-import { servesGateways } from "./served-kinds.ts"
+import type { Following } from "./watching/following.ts"
+import { servesGateways } from "./watching/served-kinds.ts"
 
 export interface GatewayConfig {
   /** Addresses of this machine that are given to Gateways, one each, until none is left. */
@@ -44,7 +44,7 @@ export class GatewaySource implements Source {
     // The update runs in the background, so that it does not delay the start.
     spawn("gateway-definitions", async () => {
       await definitions.whenSynced()
-      const { updateDefinitions } = await import("./install.ts")
+      const { updateDefinitions } = await import("./watching/install.ts")
       await updateDefinitions(client, definitions)
     })
   }
@@ -59,7 +59,7 @@ export class GatewaySource implements Source {
     const definitions = this.#context.informers.of(CustomResourceDefinition)
     const isServed = servesGateways(definitions)
     if (isServed && this.#following === undefined) {
-      const { Following } = await import("./following.ts")
+      const { Following } = await import("./watching/following.ts")
       this.#following = await Following.start(this.#context, this.#changed)
     } else if (!isServed) await this.#unfollow()
     await this.#following?.followRoutes()

@@ -1,7 +1,7 @@
 /**
  * Gateways and routes as plain objects, and where requests to them are routed, without sockets and without a cluster.
  */
-import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import type { Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 import type { JsonSchema } from "../../../pkg/apimachinery/structural/json-schema.ts"
@@ -20,9 +20,9 @@ import { hostOf } from "../http1/head.ts"
 import { SiteRouter } from "../routing/site.ts"
 import { isRefusal, type Target } from "../routing/target.ts"
 import type { PortsState } from "../source.ts"
-import { Grants } from "./grants.ts"
-import type { AnyRoute } from "./objects.ts"
-import { tellGateways, tellRoutes } from "./tell.ts"
+import { Grants } from "./listeners/grants.ts"
+import type { AnyRoute } from "./watching/objects.ts"
+import { tellGateways, tellRoutes } from "./status/tell.ts"
 import { translate } from "./translate.ts"
 
 const NODE_IP = "192.0.2.1"

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import { DirectSocket } from "../../../pkg/runtime/direct-socket.ts"
+import { DirectSocket } from "../../../pkg/runtime/http/direct-socket.ts"
 import type { Field, Framing } from "./head.ts"
 
 /** Up to this size the parts of a message are joined, so that they are one write and few TLS records. */

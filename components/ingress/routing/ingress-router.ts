@@ -1,4 +1,4 @@
-import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Ingress } from "../../../pkg/api/networking/v1/ingress.ts"
 import type { Certificate, Certificates } from "../certificates.ts"
 import type { IncomingRequest } from "../proxy/messages.ts"

@@ -1,6 +1,6 @@
 import { hostPortsOf, portsClash } from "../../../pkg/pods/host-ports.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
-import { runsOn } from "../../../pkg/api/core/v1/pod/node-selection.ts"
+import { runsOn } from "../../../pkg/api/core/v1/pod/scheduling/node-selection.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
 import { isStaticPod } from "../pod/labels.ts"

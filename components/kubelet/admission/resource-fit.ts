@@ -1,7 +1,7 @@
-import { allocatableAmounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
+import { allocatableAmounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { isExtendedResource } from "../../../pkg/api/core/v1/resource-names.ts"
+import { isExtendedResource } from "../../../pkg/api/core/v1/resources/resource-names.ts"
 
 /** A resource of which the node has too little for a pod: milli-cores, bytes, or units of anything else. */
 export interface Shortage {

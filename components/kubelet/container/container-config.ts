@@ -8,7 +8,7 @@ import type { AnyContainer } from "./containers.ts"
 import type { KubeletConfig } from "../context.ts"
 import { containerAnnotations, containerLabels } from "../pod/labels.ts"
 import { containerLogPath } from "../pod/pod-paths.ts"
-import { CPU_PERIOD, cpuQuota, cpuShares, oomScoreAdj } from "../pod/qos.ts"
+import { CPU_PERIOD, cpuQuota, cpuShares, oomScoreAdj } from "../pod/resources/qos.ts"
 import { containerSecurity } from "./security-context.ts"
 import type { EnvironmentVariable } from "../env/environment-variable.ts"
 

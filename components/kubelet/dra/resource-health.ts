@@ -1,4 +1,4 @@
-import type { ResourceClaim } from "../../../pkg/api/core/v1/resources.ts"
+import type { ResourceClaim } from "../../../pkg/api/core/v1/resources/resources.ts"
 import type { ResourceHealth, ResourceStatus } from "../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { DeviceHealths } from "./device-health.ts"
 import type { DraDevice } from "./dra-service.ts"

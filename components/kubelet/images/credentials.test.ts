@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { credentialsFor } from "./credentials.ts"
 import { parseImageName } from "./image-name.ts"
 

@@ -1,4 +1,4 @@
-import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { AuthConfig } from "../../../pkg/cri/image.ts"
 import type { ImageName } from "./image-name.ts"
 

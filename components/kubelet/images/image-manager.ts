@@ -1,7 +1,7 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { formatDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { AuthConfig, Image } from "../../../pkg/cri/image.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
 import { Backoff } from "../pod/backoff.ts"

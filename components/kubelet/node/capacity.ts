@@ -1,5 +1,5 @@
 import type { NodeStatus } from "../../../pkg/api/core/v1/node/nodestatus.ts"
-import { isExtendedResource, isHugePages } from "../../../pkg/api/core/v1/resource-names.ts"
+import { isExtendedResource, isHugePages } from "../../../pkg/api/core/v1/resources/resource-names.ts"
 import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { FilesystemSpace, Machine } from "../runtime/runtime.ts"
 import { THRESHOLDS } from "./pressure.ts"

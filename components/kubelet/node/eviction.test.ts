@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Image } from "../../../pkg/cri/image.ts"
 import { evictionOrder } from "./eviction.ts"
-import { remains } from "../pod/garbage.ts"
+import { remains } from "../pod/ending/garbage.ts"
 import { imagesToRemove } from "../images/image-garbage.ts"
 import { podOf, runOf, runtimeOf, sandboxOf } from "../testing/pod.ts"
 

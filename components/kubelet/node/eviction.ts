@@ -5,7 +5,7 @@ import { POD_UID } from "../pod/labels.ts"
 import { removeUnusedImages } from "../images/image-garbage.ts"
 import { THRESHOLDS, type Pressure } from "./pressure.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
-import { isCritical, podSums } from "../pod/qos.ts"
+import { isCritical, podSums } from "../pod/resources/qos.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
 import type { Verdict } from "../status/pod-status.ts"
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { NodeConnectors } from "../../../pkg/component/node-connector.ts"
 import { simulatedKubelet, simulatedMachine } from "../../cluster/simulated-node.ts"

@@ -5,7 +5,7 @@ import type {
   ContainerStatus,
   VolumeMountStatus,
 } from "../../../pkg/api/core/v1/pod/podstatus.ts"
-import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources.ts"
+import type { ResourceRequirements } from "../../../pkg/api/core/v1/resources/resources.ts"
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import type { ContainerOfPod } from "../container/containers.ts"
 import type { ProbeResults } from "../pod/plan.ts"

@@ -9,7 +9,7 @@ import type {
 import { formatTime } from "../../../pkg/apimachinery/scalars/time.ts"
 import { containersOf, type AnyContainer, type ContainerOfPod } from "../container/containers.ts"
 import { sandboxState, type ProbeResults } from "../pod/plan.ts"
-import { qosClass } from "../pod/qos.ts"
+import { qosClass } from "../pod/resources/qos.ts"
 import type { RuntimePod } from "../pod/runtime-pod.ts"
 import { findings, OWN_CONDITIONS, type Finding } from "./conditions.ts"
 import { containerStatus, statusOf, type StartFailure } from "./container-status.ts"

@@ -1,4 +1,4 @@
-import type { Event } from "../../../pkg/api/core/v1/event.ts"
+import type { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
 import { startCluster } from "../../cluster/testing/cluster.ts"

@@ -1,9 +1,9 @@
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
-import { configMapContents } from "./config-map.ts"
+import { configMapContents } from "./types/config-map.ts"
 import type { Contents } from "./contents.ts"
-import { downwardApiContents } from "./downward-api.ts"
-import { projectedContents } from "./projected.ts"
-import { secretContents } from "./secret.ts"
+import { downwardApiContents } from "./types/downward-api.ts"
+import { projectedContents } from "./types/projected.ts"
+import { secretContents } from "./types/secret.ts"
 
 /** Returns what the volume takes from the API; undefined for a volume that mount-volume.ts mounts. */
 export function contentsIn({ configMap, secret, downwardAPI, projected }: Volume): Contents | undefined {

@@ -1,6 +1,6 @@
 import type { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import type { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import type { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { KeyToPath } from "../../../pkg/api/core/v1/volume/volume-projected.ts"
 import type { NodeAmounts } from "../downwardapi/resource-fields.ts"
 import type { Payload } from "./payload.ts"

@@ -1,12 +1,12 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import type { KubeletContext } from "../context.ts"
-import { mountClaim, mountEphemeral } from "./claim.ts"
-import { mountEmptyDir } from "./empty-dir.ts"
-import { mountHostPath } from "./host-path.ts"
-import { mountImage } from "./image.ts"
+import { mountClaim, mountEphemeral } from "./types/claim.ts"
+import { mountEmptyDir } from "./types/empty-dir.ts"
+import { mountHostPath } from "./types/host-path.ts"
+import { mountImage } from "./types/image.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
-import { mountNfs } from "./nfs.ts"
+import { mountNfs } from "./types/nfs.ts"
 import { mountFirst } from "./volume-setup.ts"
 
 /** The mounters by the field of Volume whose type they mount. */

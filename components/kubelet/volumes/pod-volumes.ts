@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { Volume } from "../../../pkg/api/core/v1/volume/volume.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { timestamp, type Timer } from "../../../pkg/clock/clock.ts"
@@ -16,7 +16,7 @@ import { JITTER, VolumeLooks } from "./volume-looks.ts"
 import { mountVolume } from "./mount-volume.ts"
 import { ownershipFor } from "./ownership.ts"
 import { neededByVariables, type Reference } from "./references.ts"
-import type { ServiceAccountTokens } from "./service-account-token.ts"
+import type { ServiceAccountTokens } from "./types/service-account-token.ts"
 
 export interface PodVolumesParts {
   readonly context: KubeletContext

@@ -9,7 +9,7 @@ import type { PodIdentity } from "../pod/pod-identity.ts"
 import { containerMounts } from "./container-mounts.ts"
 import type { MountedVolume, MountedVolumes } from "./mounted-volume.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
-import { ServiceAccountTokens } from "./service-account-token.ts"
+import { ServiceAccountTokens } from "./types/service-account-token.ts"
 import { devicesFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
 
 /**

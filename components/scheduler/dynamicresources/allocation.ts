@@ -1,4 +1,4 @@
-import type { NodeSelector } from "../../../pkg/api/core/v1/pod/affinity.ts"
+import type { NodeSelector } from "../../../pkg/api/core/v1/pod/scheduling/affinity.ts"
 import type { AllocationResult, DeviceAllocationConfiguration } from "../../../pkg/api/resource/v1/allocation.ts"
 import type { Device } from "../../../pkg/api/resource/v1/device.ts"
 import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"

@@ -4,7 +4,7 @@ import { compileDeviceExpression } from "../../../pkg/api/resource/v1/device-exp
 import { compile } from "../../../pkg/cel/compile.ts"
 import type { Program } from "../../../pkg/cel/program.ts"
 import { QUANTITY, SEMVER, STRING, type CelType } from "../../../pkg/cel/type.ts"
-import { CelError, MapValue, type Value } from "../../../pkg/cel/values.ts"
+import { CelError, MapValue, type Value } from "../../../pkg/cel/values/values.ts"
 
 /** Why a selector could not be asked about a device: the pod is tried again, and told so. */
 export class SelectorError extends Error {

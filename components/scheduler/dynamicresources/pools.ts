@@ -1,6 +1,6 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
-import { matchesTerm } from "../../../pkg/api/core/v1/pod/node-selection.ts"
-import type { NodeSelector } from "../../../pkg/api/core/v1/pod/affinity.ts"
+import { matchesTerm } from "../../../pkg/api/core/v1/pod/scheduling/node-selection.ts"
+import type { NodeSelector } from "../../../pkg/api/core/v1/pod/scheduling/affinity.ts"
 import type { CounterSet, Device } from "../../../pkg/api/resource/v1/device.ts"
 import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 

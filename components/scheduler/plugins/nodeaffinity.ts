@@ -1,5 +1,10 @@
-import type { NodeSelectorTerm } from "../../../pkg/api/core/v1/pod/affinity.ts"
-import { isEmptyTerm, matchesTerm, requiredTerms, runsOn } from "../../../pkg/api/core/v1/pod/node-selection.ts"
+import type { NodeSelectorTerm } from "../../../pkg/api/core/v1/pod/scheduling/affinity.ts"
+import {
+  isEmptyTerm,
+  matchesTerm,
+  requiredTerms,
+  runsOn,
+} from "../../../pkg/api/core/v1/pod/scheduling/node-selection.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin } from "../framework.ts"
 

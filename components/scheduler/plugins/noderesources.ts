@@ -1,6 +1,6 @@
 import { MAX_SCORE, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
-import { requestsOf } from "../../../pkg/api/core/v1/pod/pod-requests.ts"
+import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 
 /** Everything that `requestsOf` reads. */

@@ -1,4 +1,4 @@
-import type { PodAffinityTerm } from "../../../pkg/api/core/v1/pod/affinity.ts"
+import type { PodAffinityTerm } from "../../../pkg/api/core/v1/pod/scheduling/affinity.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { fromLabelSelector, type LabelMatcher, type Labels } from "../../../pkg/apimachinery/selectors/labels.ts"
 

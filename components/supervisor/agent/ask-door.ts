@@ -2,7 +2,7 @@ import { request, type RequestOptions } from "node:https"
 import type { IncomingMessage } from "node:http"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { UpgradedConnection } from "../tunnel/tunnel-agent.ts"
-import { onUnwantedUpgrade } from "../../../pkg/runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 
 /** A request to the door of a server. */
 export interface DoorCall {

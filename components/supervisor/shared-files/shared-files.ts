@@ -7,7 +7,7 @@
  */
 import { z } from "zod"
 import type { Random } from "../../../pkg/clock/random.ts"
-import type { Cell, CellValue } from "../../../pkg/etcd/cell.ts"
+import type { Cell, CellValue } from "../../../pkg/cell/cell.ts"
 import { replaceFile } from "../../../pkg/files/files.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { joinTokenFile, newPassword, passwordIn, passwordOf } from "../join-tokens.ts"

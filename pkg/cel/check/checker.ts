@@ -30,7 +30,7 @@ import {
   UINT,
   type CelType,
 } from "../type.ts"
-import { Double, isInt, Uint, type Value } from "../values.ts"
+import { Double, isInt, Uint, type Value } from "../values/values.ts"
 import { Bindings, isDynOrError, mostGeneral } from "./unify.ts"
 
 /** The names and functions that an expression may use. */

@@ -1,10 +1,10 @@
-import { toDuration, toTimestamp } from "../convert.ts"
+import { toDuration, toTimestamp } from "../values/convert.ts"
 import { clauseFault, formatKinds, parseFormat } from "../library/format-text.ts"
 import { compilePattern } from "../regex.ts"
 import type { Call, Expr, ListExpr, MapExpr } from "../syntax/ast.ts"
 import type { Issues } from "../syntax/issue.ts"
 import { formatType, isOptional, sameType, type CelType } from "../type.ts"
-import { CelError, type Value } from "../values.ts"
+import { CelError, type Value } from "../values/values.ts"
 import { children } from "../syntax/ast.ts"
 
 /**

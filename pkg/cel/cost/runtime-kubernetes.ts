@@ -1,6 +1,6 @@
 import { FormatValue } from "../library/named-formats.ts"
 import { affordable } from "../limits.ts"
-import { ListValue, MapValue, StructValue, type Value } from "../values.ts"
+import { ListValue, MapValue, StructValue, type Value } from "../values/values.ts"
 import { NEW_LIST, NEW_STRUCT, sizeForCost, TEXT, type CallCost, matchingCost } from "./sizes.ts"
 
 /** Costs of Kubernetes' functions, by their names. Source: apiserver pkg/cel/library/cost.go CallCost. */

@@ -1,4 +1,4 @@
-import { ListValue, type Value } from "../values.ts"
+import { ListValue, type Value } from "../values/values.ts"
 import { NEW_LIST, sizeForCost, TEXT, type CallCost } from "./sizes.ts"
 
 /** Costs of cel-go's libraries of lists and sets. Source: cel-go ext/{lists,sets}.go. */

@@ -1,4 +1,4 @@
-import { codePoints, ListValue, MapValue, OpaqueValue, Optional, StructValue, type Value } from "../values.ts"
+import { codePoints, ListValue, MapValue, OpaqueValue, Optional, StructValue, type Value } from "../values/values.ts"
 
 /** Cost of one pass over a string, per character. Source: cel-go common/cost.go. */
 export const TEXT = 0.1

@@ -1,6 +1,6 @@
 import { isDNS1123Label, isDNS1123Subdomain } from "../../apimachinery/validation/names.ts"
 import { AUTHORIZER, BOOL, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK, STRING, type CelType } from "../type.ts"
-import { CelError, OpaqueValue, type Value } from "../values.ts"
+import { CelError, OpaqueValue, type Value } from "../values/values.ts"
 import { declare, member, type FunctionDeclaration } from "./declare.ts"
 
 /** Functions that check the rights of a user. Source: apiserver pkg/cel/library/authz.go. */

@@ -1,9 +1,9 @@
-import { show } from "../convert.ts"
-import type { HashMap } from "../maps.ts"
+import { show } from "../values/convert.ts"
+import type { HashMap } from "../values/maps.ts"
 import type { Expr } from "../syntax/ast.ts"
 import { MacroError, quantifier, variableName, type Macro, type Maker } from "../syntax/macros.ts"
 import { mapOf, paramOf } from "../type.ts"
-import { CelError, type MapValue, type Value } from "../values.ts"
+import { CelError, type MapValue, type Value } from "../values/values.ts"
 import { declare, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Macros with two variables: index and item, or key and value. Source: cel-go ext/comprehensions.go. */

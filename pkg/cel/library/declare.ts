@@ -1,5 +1,5 @@
 import type { CelType } from "../type.ts"
-import type { CelError, Value } from "../values.ts"
+import type { CelError, Value } from "../values/values.ts"
 
 /**
  * The implementation of a function. It is not called with errors as arguments; the receiver is the first argument. The

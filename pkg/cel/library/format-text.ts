@@ -1,4 +1,4 @@
-import { toText, typeOfValue } from "../convert.ts"
+import { toText, typeOfValue } from "../values/convert.ts"
 import { boundedText } from "../limits.ts"
 import { DOUBLE, type CelKind, type CelType } from "../type.ts"
 import {
@@ -13,7 +13,7 @@ import {
   TypeValue,
   Uint,
   type Value,
-} from "../values.ts"
+} from "../values/values.ts"
 
 /** `"%s of %d".format([…])`. Source: cel-go ext/formatting.go. */
 

@@ -1,5 +1,5 @@
-import { add } from "../arithmetic.ts"
-import { compare, equal, NO_SUCH_OVERLOAD } from "../compare.ts"
+import { add } from "../values/arithmetic.ts"
+import { compare, equal, NO_SUCH_OVERLOAD } from "../values/compare.ts"
 import { affordable, boundedList } from "../limits.ts"
 import { expandMap, MacroError, type Macro } from "../syntax/macros.ts"
 import {
@@ -16,9 +16,9 @@ import {
   UINT,
   type CelType,
 } from "../type.ts"
-import { typeOfValue } from "../convert.ts"
-import { identity } from "../maps.ts"
-import { ArrayList, CelError, Double, Duration, ListValue, Uint, type Value } from "../values.ts"
+import { typeOfValue } from "../values/convert.ts"
+import { identity } from "../values/maps.ts"
+import { ArrayList, CelError, Double, Duration, ListValue, Uint, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /**

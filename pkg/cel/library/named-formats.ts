@@ -7,9 +7,9 @@ import {
   isQualifiedName,
   type Check,
 } from "../../apimachinery/validation/names.ts"
-import { parseTimestamp } from "../time.ts"
+import { parseTimestamp } from "../values/time.ts"
 import { FORMAT, listOf, optionalOf, STRING, type CelType } from "../type.ts"
-import { ArrayList, OpaqueValue, Optional, type Value } from "../values.ts"
+import { ArrayList, OpaqueValue, Optional, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 import { parseRequestUri } from "./go-url.ts"
 

@@ -8,9 +8,9 @@ import {
   type Address,
 } from "../../apimachinery/addresses/cidr.ts"
 import { isGlobalUnicast } from "../../apimachinery/addresses/global-unicast.ts"
-import { NO_SUCH_OVERLOAD } from "../compare.ts"
+import { NO_SUCH_OVERLOAD } from "../values/compare.ts"
 import { BOOL, CIDR, INT, IP, STRING, type CelType } from "../type.ts"
-import { CelError, OpaqueValue, type Value } from "../values.ts"
+import { CelError, OpaqueValue, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Addresses and networks. Source: apiserver pkg/cel/library/{ip,cidr}.go. */

@@ -1,6 +1,6 @@
-import { add, divide, modulo, multiply, negate, subtract } from "../arithmetic.ts"
-import { compare, equal, NO_SUCH_OVERLOAD } from "../compare.ts"
-import { identity } from "../maps.ts"
+import { add, divide, modulo, multiply, negate, subtract } from "../values/arithmetic.ts"
+import { compare, equal, NO_SUCH_OVERLOAD } from "../values/compare.ts"
+import { identity } from "../values/maps.ts"
 import {
   BOOL,
   BYTES,
@@ -15,7 +15,7 @@ import {
   UINT,
   type CelType,
 } from "../type.ts"
-import { CelError, ListValue, MapValue, StructValue, type Value } from "../values.ts"
+import { CelError, ListValue, MapValue, StructValue, type Value } from "../values/values.ts"
 import { declare, overload, type FunctionDeclaration, type Implementation } from "./declare.ts"
 
 /**

@@ -1,7 +1,17 @@
 import { MacroError, type Macro } from "../syntax/macros.ts"
-import { Duration, Double, isInt, ListValue, MapValue, Optional, StructValue, Uint, type Value } from "../values.ts"
+import {
+  Duration,
+  Double,
+  isInt,
+  ListValue,
+  MapValue,
+  Optional,
+  StructValue,
+  Uint,
+  type Value,
+} from "../values/values.ts"
 import { BOOL, DYN, INT, listOf, mapOf, optionalOf, paramOf, STRING } from "../type.ts"
-import { ArrayList, CelError } from "../values.ts"
+import { ArrayList, CelError } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Optional values. Source: cel-go cel/library.go, optionalLib. */

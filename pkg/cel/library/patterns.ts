@@ -1,7 +1,7 @@
-import { NO_SUCH_OVERLOAD } from "../compare.ts"
+import { NO_SUCH_OVERLOAD } from "../values/compare.ts"
 import { compilePattern, type Pattern } from "../regex.ts"
 import { INT, listOf, STRING } from "../type.ts"
-import { ArrayList, CelError, isInt, type Value } from "../values.ts"
+import { ArrayList, CelError, isInt, type Value } from "../values/values.ts"
 import { declare, member, type FunctionDeclaration, type Implementation } from "./declare.ts"
 
 /** `find` and `findAll`. Source: apiserver pkg/cel/library/regex.go. */

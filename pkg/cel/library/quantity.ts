@@ -8,7 +8,7 @@ import {
   type Quantity,
 } from "../../apimachinery/scalars/quantity.ts"
 import { BOOL, DOUBLE, INT, QUANTITY, STRING, type CelType } from "../type.ts"
-import { CelError, Double, intOf, LARGEST_INT, OpaqueValue, SMALLEST_INT, type Value } from "../values.ts"
+import { CelError, Double, intOf, LARGEST_INT, OpaqueValue, SMALLEST_INT, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Resource quantities. Source: apiserver pkg/cel/library/quantity.go. */

@@ -1,5 +1,5 @@
 import { BOOL, INT, SEMVER, STRING, type CelType } from "../type.ts"
-import { CelError, intOf, LARGEST_UINT, OpaqueValue, type Value } from "../values.ts"
+import { CelError, intOf, LARGEST_UINT, OpaqueValue, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Semantic versions. Source: apiserver pkg/cel/library/semverlib.go, blang/semver. */

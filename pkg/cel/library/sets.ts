@@ -1,8 +1,8 @@
-import { equal } from "../compare.ts"
+import { equal } from "../values/compare.ts"
 import { affordable } from "../limits.ts"
-import { identity } from "../maps.ts"
+import { identity } from "../values/maps.ts"
 import { BOOL, listOf, paramOf } from "../type.ts"
-import type { ListValue, Value } from "../values.ts"
+import type { ListValue, Value } from "../values/values.ts"
 import { declare, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Lists as sets. Source: cel-go ext/sets.go. */

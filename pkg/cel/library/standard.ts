@@ -1,5 +1,15 @@
-import { NO_SUCH_OVERLOAD } from "../compare.ts"
-import { toBool, toBytes, toDouble, toDuration, toInt, toText, toTimestamp, toUint, typeOfValue } from "../convert.ts"
+import { NO_SUCH_OVERLOAD } from "../values/compare.ts"
+import {
+  toBool,
+  toBytes,
+  toDouble,
+  toDuration,
+  toInt,
+  toText,
+  toTimestamp,
+  toUint,
+  typeOfValue,
+} from "../values/convert.ts"
 import { compilePattern } from "../regex.ts"
 import {
   BOOL,
@@ -17,7 +27,7 @@ import {
   UINT,
   type CelType,
 } from "../type.ts"
-import { CelError, codePoints, ListValue, MapValue, StructValue, TypeValue, type Value } from "../values.ts"
+import { CelError, codePoints, ListValue, MapValue, StructValue, TypeValue, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration, type Implementation } from "./declare.ts"
 
 /**

@@ -1,7 +1,7 @@
 import { boundedText } from "../limits.ts"
 import { formatText } from "./format-text.ts"
 import { INT, listOf, DYN, STRING } from "../type.ts"
-import { ArrayList, CelError, type ListValue, type Value } from "../values.ts"
+import { ArrayList, CelError, type ListValue, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 
 /** Functions of strings, in version 2 of the library. Source: cel-go ext/strings.go. */

@@ -1,6 +1,6 @@
 import { isTimeZone, offsetAt } from "../../cron/zone.ts"
 import { DURATION, INT, STRING, TIMESTAMP } from "../type.ts"
-import { CelError, type Duration, type Timestamp, type Value } from "../values.ts"
+import { CelError, type Duration, type Timestamp, type Value } from "../values/values.ts"
 import { declare, member, type FunctionDeclaration } from "./declare.ts"
 
 /** Functions that return parts of timestamps and durations. Source: cel-go common/stdlib/standard.go. */

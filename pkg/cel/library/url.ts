@@ -1,6 +1,6 @@
-import { HashMap } from "../maps.ts"
+import { HashMap } from "../values/maps.ts"
 import { BOOL, listOf, mapOf, STRING, URL_TYPE, type CelType } from "../type.ts"
-import { ArrayList, CelError, OpaqueValue, type Value } from "../values.ts"
+import { ArrayList, CelError, OpaqueValue, type Value } from "../values/values.ts"
 import { declare, member, overload, type FunctionDeclaration } from "./declare.ts"
 import { hostnameOf, parseQuery, parseRequestUri, portOf, type GoUrl } from "./go-url.ts"
 

@@ -1,7 +1,7 @@
 /** Calls of functions, by the number of their arguments. A call is charged after its arguments. */
 import type { CallCost } from "../cost/sizes.ts"
 import type { FunctionDeclaration, Implementation, Overload } from "../library/declare.ts"
-import { CelError, type Value } from "../values.ts"
+import { CelError, type Value } from "../values/values.ts"
 import { dispatcher } from "./dispatch.ts"
 import type { Step } from "./frame.ts"
 

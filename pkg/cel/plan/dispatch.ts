@@ -1,7 +1,7 @@
-import { typeOfValue } from "../convert.ts"
+import { typeOfValue } from "../values/convert.ts"
 import type { FunctionDeclaration, Implementation, Overload } from "../library/declare.ts"
 import type { CelType } from "../type.ts"
-import { CelError, ListValue, MapValue, type Value } from "../values.ts"
+import { CelError, ListValue, MapValue, type Value } from "../values/values.ts"
 
 /**
  * Returns a function that picks at run time the overload which fits the arguments, among those that the checker left.

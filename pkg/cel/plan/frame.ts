@@ -1,7 +1,7 @@
-import { valueOf } from "../json-values.ts"
+import { valueOf } from "../values/json-values.ts"
 import { CostExceeded } from "../limits.ts"
 import type { CelType } from "../type.ts"
-import { CelError, type Value } from "../values.ts"
+import { CelError, type Value } from "../values/values.ts"
 
 /** Variables by name: parsed JSON, or values. */
 export type Activation = Readonly<Record<string, unknown>>

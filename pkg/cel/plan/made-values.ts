@@ -1,7 +1,7 @@
-import { equal } from "../compare.ts"
+import { equal } from "../values/compare.ts"
 import type { Walk } from "../limits.ts"
 import type { CelType } from "../type.ts"
-import { ArrayList, CelError, ListValue, StructValue, type Value } from "../values.ts"
+import { ArrayList, CelError, ListValue, StructValue, type Value } from "../values/values.ts"
 
 /**
  * The accumulator of `map` and `filter`. It grows in place, which is safe since no other value refers to it before the

@@ -2,11 +2,11 @@
  * The operators that are not ordinary function calls: conditions, `&&` and `||`, equality, `or`, and `in` with a
  * constant list.
  */
-import { equal, NO_SUCH_OVERLOAD } from "../compare.ts"
+import { equal, NO_SUCH_OVERLOAD } from "../values/compare.ts"
 import { sizeForCost } from "../cost/sizes.ts"
-import { isOfOtherKind } from "../json-values.ts"
-import { identity } from "../maps.ts"
-import { CelError, ListValue, Optional, type Value } from "../values.ts"
+import { isOfOtherKind } from "../values/json-values.ts"
+import { identity } from "../values/maps.ts"
+import { CelError, ListValue, Optional, type Value } from "../values/values.ts"
 import type { Step } from "./frame.ts"
 import { bareOf, constantPlan, type Plan } from "./paths.ts"
 

@@ -1,5 +1,5 @@
 /** Reads variables, fields and items, and charges for it. Source: cel-go interpreter/attributes.go. */
-import { CelError, Optional, type Value } from "../values.ts"
+import { CelError, Optional, type Value } from "../values/values.ts"
 import type { Frame, Step } from "./frame.ts"
 import { find, qualify } from "./qualify.ts"
 

@@ -1,6 +1,6 @@
-import { show, typeOfValue } from "../convert.ts"
-import { NO_SUCH_OVERLOAD } from "../compare.ts"
-import { JsonMap } from "../json-values.ts"
+import { show, typeOfValue } from "../values/convert.ts"
+import { NO_SUCH_OVERLOAD } from "../values/compare.ts"
+import { JsonMap } from "../values/json-values.ts"
 import {
   CelError,
   Double,
@@ -12,8 +12,8 @@ import {
   Optional,
   StructValue,
   Uint,
-} from "../values.ts"
-import type { Value } from "../values.ts"
+} from "../values/values.ts"
+import type { Value } from "../values/values.ts"
 
 /** Reads fields, entries and items. Source: cel-go interpreter/attributes.go refQualify. */
 

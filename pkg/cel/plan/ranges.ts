@@ -1,6 +1,6 @@
 /** What a comprehension iterates over: the items of a list, the keys of a map, the fields of a struct. */
-import { typeOfValue } from "../convert.ts"
-import { CelError, ListValue, MapValue, Optional, StructValue, type Value } from "../values.ts"
+import { typeOfValue } from "../values/convert.ts"
+import { CelError, ListValue, MapValue, Optional, StructValue, type Value } from "../values/values.ts"
 
 /** The only item of a range that cannot be iterated: the error. */
 export class Fault {

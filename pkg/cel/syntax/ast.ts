@@ -1,6 +1,6 @@
 import type { CelType } from "../type.ts"
 import type { Overload } from "../library/declare.ts"
-import type { Value } from "../values.ts"
+import type { Value } from "../values/values.ts"
 
 interface Node {
   /** The position of issues about the node: UTF-16 units from the start of the expression. */

@@ -1,5 +1,5 @@
 import { ACCUMULATOR, type Expr, type MapExpr } from "./ast.ts"
-import type { Value } from "../values.ts"
+import type { Value } from "../values/values.ts"
 
 /** A call as it was written, which may be a macro. */
 export interface Written {

@@ -1,5 +1,5 @@
-import { Double, intOf, LARGEST_INT, LARGEST_UINT, SMALLEST_INT, Uint } from "../values.ts"
-import type { Value } from "../values.ts"
+import { Double, intOf, LARGEST_INT, LARGEST_UINT, SMALLEST_INT, Uint } from "../values/values.ts"
+import type { Value } from "../values/values.ts"
 import type { Expr, ListExpr, MapEntry, StructField } from "./ast.ts"
 import type { Issues } from "./issue.ts"
 import { tokens, type Token } from "./lexer.ts"

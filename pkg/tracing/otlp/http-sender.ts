@@ -6,7 +6,7 @@ import { encodeJson } from "./json.ts"
 import { ExportTraceServiceRequest, type ExportRequest } from "./messages.ts"
 import { SendError, type Sender } from "./sender.ts"
 import type { OtlpSettings } from "./settings.ts"
-import { onUnwantedUpgrade } from "../../runtime/unwanted-upgrade.ts"
+import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
 
 /** Codes after which the same request may succeed later. Source: OpenTelemetry protocol specification, Retryable Response Codes. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504]

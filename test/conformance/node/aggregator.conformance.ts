@@ -1,6 +1,6 @@
 /** An extension API server in a pod. After test/e2e/apimachinery/aggregator.go. */
 import { expect } from "bun:test"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import { isReady } from "./namespace.ts"
 import { serverCertificate } from "./programs/certificates.ts"
 import { program, programVolumes } from "./programs/programs.ts"

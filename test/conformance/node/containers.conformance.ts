@@ -6,7 +6,7 @@
 import { expect } from "bun:test"
 import { BUSYBOX, sh, stay } from "../../harness/cluster.ts"
 import type { Loose } from "../cluster.ts"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import {
   containerStatuses,
   hasEnded,

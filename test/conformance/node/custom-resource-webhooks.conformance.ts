@@ -3,7 +3,7 @@
  * crd_conversion_webhook.go.
  */
 import { expect } from "bun:test"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import type { TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 import { expectDenied, serverOf, started, unwanted, withHooks, type Hook } from "./webhook-server.ts"

@@ -5,7 +5,7 @@
 import { expect } from "bun:test"
 import { stay } from "../../harness/cluster.ts"
 import type { Loose } from "../cluster.ts"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import { containerStatuses, isReady, until, type ContainerSpec } from "./namespace.ts"
 import { netexec, program, programVolumes } from "./programs/programs.ts"
 import { describeStandIns } from "./stand-in.ts"

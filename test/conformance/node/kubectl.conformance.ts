@@ -5,7 +5,7 @@
 import { expect } from "bun:test"
 import type { Kubectl } from "../../harness/kubectl.ts"
 import { WEB, sh, stay } from "../../harness/cluster.ts"
-import { running } from "../workload-cluster.ts"
+import { running } from "../workloads/workload-cluster.ts"
 import { isReady, until, type ContainerSpec, type TestNamespace } from "./namespace.ts"
 import { withKubectl } from "./kubectl.ts"
 import { program, programVolumes } from "./programs/programs.ts"

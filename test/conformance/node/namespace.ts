@@ -4,7 +4,7 @@ import type { InputOfResource } from "../../../pkg/apimachinery/resource.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { BUSYBOX, sh, stay } from "../../harness/cluster.ts"
 import type { ConformanceCluster, Loose } from "../cluster.ts"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 
 export type PodSpec = NonNullable<InputOfResource<typeof Pod>["spec"]>
 export type ContainerSpec = PodSpec["containers"][number]

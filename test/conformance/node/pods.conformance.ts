@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import { stay } from "../../harness/cluster.ts"
 import WebSocket from "ws"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import { type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 

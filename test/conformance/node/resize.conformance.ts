@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import { unitsOf, milliOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Loose } from "../cluster.ts"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import { containerStatuses, isCgroup2, isReady, type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 

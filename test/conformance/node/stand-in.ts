@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { describeOnNode } from "../../harness/cluster.ts"
 import { startServer } from "../../harness/server.ts"
 import { ConformanceCluster } from "../cluster.ts"
-import { condition } from "../workload-cluster.ts"
+import { condition } from "../workloads/workload-cluster.ts"
 import { TestNamespace } from "./namespace.ts"
 
 /** A change may need an image unpacked, a container started and a probe or two, on a busy machine. */

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { BUSYBOX, WEB, sh, stay } from "../../harness/cluster.ts"
 import type { Loose } from "../cluster.ts"
-import { condition, running } from "../workload-cluster.ts"
+import { condition, running } from "../workloads/workload-cluster.ts"
 import { isReady, type PodInput, type TestNamespace } from "./namespace.ts"
 import { describeStandIns } from "./stand-in.ts"
 

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs"
 import { watch } from "node:fs/promises"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
-import { Event } from "../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../pkg/api/core/v1/event/event.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import { IMAGE, kubeletOnContainerd, MISSING, sh, type KubeletOnContainerd } from "./kubelet-on-containerd.ts"
 
 describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {

@@ -1,5 +1,5 @@
-import { LimitRange } from "../../../../pkg/api/core/v1/limitrange.ts"
-import type { LimitRangeItem } from "../../../../pkg/api/core/v1/limitrangespec.ts"
+import { LimitRange } from "../../../../pkg/api/core/v1/limitrange/limitrange.ts"
+import type { LimitRangeItem } from "../../../../pkg/api/core/v1/limitrange/limitrangespec.ts"
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
-import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"
+import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"

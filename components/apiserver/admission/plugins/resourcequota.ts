@@ -5,7 +5,7 @@
  * yet, so a deleted object stops counting at once.
  */
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
-import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota.ts"
+import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { forbidden, qualified } from "../../../../pkg/apimachinery/errors.ts"
 import {
   addQuantities,

@@ -6,7 +6,7 @@ import {
 } from "../../../../pkg/api/admissionregistration/v1/expressions.ts"
 import type { Variable } from "../../../../pkg/api/admissionregistration/v1/validatingadmissionpolicyspec.ts"
 import { DYN, type CelType } from "../../../../pkg/cel/type.ts"
-import { CelError, StructValue, type Value } from "../../../../pkg/cel/values.ts"
+import { CelError, StructValue, type Value } from "../../../../pkg/cel/values/values.ts"
 
 /** The cost limit of all expressions of one policy for one request. Source: apiserver pkg/apis/cel/config.go. */
 export const POLICY_BUDGET = 10_000_000

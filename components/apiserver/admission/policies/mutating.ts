@@ -3,7 +3,7 @@ import { MutatingAdmissionPolicyBinding } from "../../../../pkg/api/admissionreg
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import { CelError } from "../../../../pkg/cel/values.ts"
+import { CelError } from "../../../../pkg/cel/values/values.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { Reinvocation } from "../reinvocation.ts"

@@ -4,9 +4,9 @@ import { mergeConfiguration } from "../../../../pkg/apimachinery/patch/apply/mer
 import { applyJsonPatch, isFailedTest } from "../../../../pkg/apimachinery/patch/json.ts"
 import { ApiError, badRequest } from "../../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
-import { configurationOf } from "../../../../pkg/cel/made-object.ts"
-import { jsonOf } from "../../../../pkg/cel/to-json.ts"
-import { CelError, ListValue, MapValue, StructValue, type Value } from "../../../../pkg/cel/values.ts"
+import { configurationOf } from "../../../../pkg/cel/values/made-object.ts"
+import { jsonOf } from "../../../../pkg/cel/values/to-json.ts"
+import { CelError, ListValue, MapValue, StructValue, type Value } from "../../../../pkg/cel/values/values.ts"
 
 /**
  * Merges the `Object{}` that an expression returned into the object. Returns the result decoded and with defaults.

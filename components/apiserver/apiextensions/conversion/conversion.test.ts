@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
-import { startHttpServer, type Answer } from "../../http-server.fixtures.ts"
+import { startHttpServer, type Answer } from "../../serving/http-server.fixtures.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import type { ConversionReview } from "./review.ts"
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { pathsOf } from "../../../../pkg/apimachinery/patch/apply/fieldset.ts"
-import { startHttpServer } from "../../http-server.fixtures.ts"
+import { startHttpServer } from "../../serving/http-server.fixtures.ts"
 import type { WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import type { ConversionReview } from "./review.ts"
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { json, startHttpServer } from "../../http-server.fixtures.ts"
+import { json, startHttpServer } from "../../serving/http-server.fixtures.ts"
 
 /** What is expected is what a kube-apiserver 1.36.2 answered. */
 let server: Awaited<ReturnType<typeof startHttpServer>>

@@ -1,6 +1,6 @@
 /** What is answered to reviews and requests for tokens. Each row is the answer of a kube-apiserver 1.36.2. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { json, startHttpServer } from "../../http-server.fixtures.ts"
+import { json, startHttpServer } from "../../serving/http-server.fixtures.ts"
 
 let host: Awaited<ReturnType<typeof startHttpServer>>
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { MemoryStorage } from "../../../../pkg/storage/memory.ts"
 import type { SharedChange } from "../../../../pkg/storage/replicated/shared-log.ts"
-import { parseStored } from "../../../apiserver/parse-stored.ts"
+import { parseStored } from "../../../apiserver/store/parse-stored.ts"
 
 const decoder = new TextDecoder()
 

@@ -1,4 +1,4 @@
-import { Event } from "../../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../../pkg/api/core/v1/event/event.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStatus } from "../../../../pkg/api/core/v1/pod/podstatus.ts"
 import type { Client } from "../../../../pkg/client/client.ts"

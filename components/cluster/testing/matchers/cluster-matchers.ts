@@ -1,4 +1,4 @@
-import type { Event } from "../../../../pkg/api/core/v1/event.ts"
+import type { Event } from "../../../../pkg/api/core/v1/event/event.ts"
 import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import { TestClusterError } from "../caller.ts"
 import { Cluster } from "../cluster.ts"

@@ -1,4 +1,4 @@
-import { Event } from "../../../../pkg/api/core/v1/event.ts"
+import { Event } from "../../../../pkg/api/core/v1/event/event.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import type { Cluster } from "../cluster.ts"
 import { refOf, type Reference } from "../verbs/selection.ts"

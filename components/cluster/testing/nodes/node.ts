@@ -7,7 +7,7 @@ import type { NodeConnectors } from "../../../../pkg/component/node-connector.ts
 import { simulatedKubelet, simulatedMachine, type SimulatedNodeSpec } from "../../simulated-node.ts"
 import { informersOfNode, type NodePods } from "./node-informers.ts"
 import { HeldPart } from "../faults/held-part.ts"
-import { CLUSTER_DOMAIN, type ClusterAddresses } from "../network.ts"
+import { CLUSTER_DOMAIN, type ClusterAddresses } from "../network/network.ts"
 import type { NodeSpec } from "../node-spec.ts"
 
 export interface SimulatedNodeOptions {

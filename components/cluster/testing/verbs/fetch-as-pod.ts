@@ -1,5 +1,5 @@
 import type { ClusterParts } from "../cluster-parts.ts"
-import { addressOf } from "../service-names.ts"
+import { addressOf } from "../network/service-names.ts"
 
 /** Milliseconds after which a request without an answer fails. */
 const TIMEOUT_MS = 30_000

@@ -21,7 +21,7 @@ import { addLoopback } from "./loopback.ts"
 import { networkOf } from "./network-config.ts"
 import { PluginProcess } from "./plugin-process.ts"
 import { addPod, checkPod, collect, releaseUnused, removePod } from "./pod-interface.ts"
-import { beginListening } from "../../../../pkg/runtime/begin-listening.ts"
+import { beginListening } from "../../../../pkg/runtime/http/begin-listening.ts"
 
 /** Does what our CNI plugins are asked for: each process of the plugin's program connects to this server's socket. */
 export class PluginServer {

@@ -3,7 +3,7 @@ import { TokenReview } from "../../../../pkg/api/authentication/v1/tokenreview.t
 import type { Client } from "../../../../pkg/client/client.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { verifyCertificate } from "../../../../pkg/pki/verify.ts"
-import type { PeerCertificate } from "../../../../pkg/runtime/peer-certificate.ts"
+import type { PeerCertificate } from "../../../../pkg/runtime/http/peer-certificate.ts"
 import { tokenOfProtocols } from "../../../../pkg/streaming/websocket-token.ts"
 import { ExpiringCache } from "./expiring-cache.ts"
 

@@ -14,11 +14,11 @@ import {
   peerCertificate,
   stopReceiving,
   type Certificates,
-} from "../../../../pkg/runtime/listen.ts"
-import type { ServerAnswer, ServerRequest } from "../../../../pkg/runtime/server-request.ts"
+} from "../../../../pkg/runtime/http/listen.ts"
+import type { ServerAnswer, ServerRequest } from "../../../../pkg/runtime/http/server-request.ts"
 import { openFilesLimit } from "../../../../pkg/runtime/open-files.ts"
-import { passOn } from "../../../../pkg/runtime/pass-on.ts"
-import { UpgradeAnswer } from "../../../../pkg/runtime/upgrade-answer.ts"
+import { passOn } from "../../../../pkg/runtime/http/pass-on.ts"
+import { UpgradeAnswer } from "../../../../pkg/runtime/http/upgrade-answer.ts"
 import { headerList, isWebSocket } from "../../../../pkg/streaming/upgrade.ts"
 import { kubeletAuthenticator, type KubeletUser } from "./authentication.ts"
 import { kubeletAuthorizer, rightsFor } from "./authorization.ts"

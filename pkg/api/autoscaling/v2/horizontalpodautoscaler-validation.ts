@@ -11,7 +11,7 @@ import {
 } from "../../../apimachinery/validation/field-errors.ts"
 import { isDNS1123Label, isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { quantity } from "../../../apimachinery/scalars/quantity.ts"
-import { containerResourceNameFaults } from "../../core/v1/resource-names.ts"
+import { containerResourceNameFaults } from "../../core/v1/resources/resource-names.ts"
 import type { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./horizontalpodautoscalerspec.ts"
 import {
   METRIC_TYPES,

@@ -15,7 +15,7 @@ import { repeated } from "../../../apimachinery/validation/repeated.ts"
 import { CertificateRequestError, readCertificateRequest } from "../../../pki/certificate-request.ts"
 import { pemBlocks } from "../../../pki/pem.ts"
 import { KEY_USAGES } from "../../../pki/sign-request.ts"
-import { signerNameFaults } from "../../core/v1/signer-name.ts"
+import { signerNameFaults } from "./signer-name.ts"
 import type {
   CertificateSigningRequestCondition,
   CertificateSigningRequestSpec,

@@ -2,8 +2,8 @@ import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { ageOf } from "../../../apimachinery/scalars/time.ts"
-import { EventSource, type Event as CoreEvent } from "../../core/v1/event.ts"
-import { eventChangeFaults, eventFaults, newEventFaults } from "../../core/v1/event-validation.ts"
+import { EventSource, type Event as CoreEvent } from "../../core/v1/event/event.ts"
+import { eventChangeFaults, eventFaults, newEventFaults } from "../../core/v1/event/event-validation.ts"
 import { ObjectReference } from "../../core/v1/reference.ts"
 
 /**

@@ -6,9 +6,9 @@ import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { isDNS1123Label } from "../../../apimachinery/validation/names.ts"
 import { validateLabels } from "../../../apimachinery/validation/objectmeta.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
-import { validateOverhead } from "../../core/v1/resources-validation.ts"
-import { validateToleration } from "../../core/v1/pod/scheduling-validation.ts"
-import { Toleration } from "../../core/v1/pod/tolerations.ts"
+import { validateOverhead } from "../../core/v1/resources/resources-validation.ts"
+import { validateToleration } from "../../core/v1/pod/scheduling/scheduling-validation.ts"
+import { Toleration } from "../../core/v1/pod/scheduling/tolerations.ts"
 
 /** Source: k8s.io/api node/v1/types.go, pkg/apis/node/validation. */
 

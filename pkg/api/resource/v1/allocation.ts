@@ -1,6 +1,6 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { Condition } from "../../../apimachinery/meta.ts"
-import { NodeSelector } from "../../core/v1/pod/affinity.ts"
+import { NodeSelector } from "../../core/v1/pod/scheduling/affinity.ts"
 import { configurationFields, DeviceToleration } from "./deviceclaim.ts"
 
 /** The result of the allocation of a claim. Source: k8s.io/api resource/v1/types.go. */

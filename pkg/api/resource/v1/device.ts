@@ -1,5 +1,5 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
-import { NodeSelector } from "../../core/v1/pod/affinity.ts"
+import { NodeSelector } from "../../core/v1/pod/scheduling/affinity.ts"
 
 /** The devices that drivers publish. Source: k8s.io/api resource/v1/types.go. */
 

@@ -1,7 +1,7 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField } from "../../../apimachinery/validation/field-errors.ts"
 import { f } from "../../../apimachinery/fields.ts"
-import { preemptionPolicyFaults } from "../../core/v1/pod/preemption-policy.ts"
+import { preemptionPolicyFaults } from "../../core/v1/pod/scheduling/preemption-policy.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { ageOf } from "../../../apimachinery/scalars/time.ts"
 

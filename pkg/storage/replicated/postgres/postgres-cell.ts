@@ -1,5 +1,5 @@
 import { PostgresSession, type PostgresOptions } from "../../../postgres/session.ts"
-import type { Cell, CellValue } from "../../../etcd/cell.ts"
+import type { Cell, CellValue } from "../../../cell/cell.ts"
 import { revisionIn } from "./rows.ts"
 import { ensureSchema, SETUP } from "./schema.ts"
 

@@ -8,7 +8,7 @@ import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
-import { checkPreconditions, deleteObject } from "../../delete.ts"
+import { checkPreconditions, deleteObject } from "../../verbs/delete.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /**

@@ -1,6 +1,6 @@
 import { Node } from "../../../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../../../pkg/api/core/v1/pod/pod.ts"
-import { Secret } from "../../../../../pkg/api/core/v1/secret.ts"
+import { Secret } from "../../../../../pkg/api/core/v1/secret/secret.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { decodeSent } from "../../decode.ts"
@@ -15,7 +15,7 @@ import type { TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt
 import type { ApiRequest, ApiResult } from "../../../request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { KindHooks, RegistryContext } from "../../context.ts"
-import { recordCreate } from "../../managed-fields.ts"
+import { recordCreate } from "../../managed-fields/managed-fields.ts"
 
 export interface TokenOptions {
   readonly issuer: TokenIssuer

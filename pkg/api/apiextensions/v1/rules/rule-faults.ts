@@ -17,9 +17,9 @@ import {
   type ValidationRule,
 } from "../../../../apimachinery/structural/json-schema.ts"
 import { counterpartsOf, type Old } from "../../../../apimachinery/structural/validate.ts"
-import { valueOf } from "../../../../cel/json-values.ts"
+import { valueOf } from "../../../../cel/values/json-values.ts"
 import type { CelType } from "../../../../cel/type.ts"
-import { CelError, Optional, type Value } from "../../../../cel/values.ts"
+import { CelError, Optional, type Value } from "../../../../cel/values/values.ts"
 import { compiledRules, type CompiledRule } from "./compiled-rules.ts"
 
 /** The cost limit of all rules of one object together. Source: apiserver pkg/apis/cel/config.go. */

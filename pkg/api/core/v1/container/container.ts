@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import { EnvFromSource, EnvVar } from "./env.ts"
 import { Lifecycle, Probe } from "./probe.ts"
-import { ContainerResizePolicy, ResourceRequirements } from "../resources.ts"
+import { ContainerResizePolicy, ResourceRequirements } from "../resources/resources.ts"
 import { SecurityContext } from "./securitycontext.ts"
 import { containerDefaults } from "./container-defaults.ts"
 

@@ -1,6 +1,6 @@
 import { isLabelValue } from "../../../../apimachinery/validation/names.ts"
 import type { LabelSelector } from "../../../../apimachinery/meta.ts"
-import type { NodeSelectorTerm } from "../pod/affinity.ts"
+import type { NodeSelectorTerm } from "../pod/scheduling/affinity.ts"
 
 /** Deprecated node labels. Source: pkg/api/node/util.go. */
 const DEPRECATED: ReadonlyMap<string, string> = new Map([

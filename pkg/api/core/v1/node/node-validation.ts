@@ -16,7 +16,7 @@ import { isLabelValue, isQualifiedName, oneProblem } from "../../../../apimachin
 import { rangesFaults } from "../dual-stack.ts"
 import { Taint, type NodeSpec } from "./nodespec.ts"
 import { NodeAddress, type NodeStatus } from "./nodestatus.ts"
-import { amountFaults } from "../resource-names.ts"
+import { amountFaults } from "../resources/resource-names.ts"
 
 /** Rules of nodes. Source: ValidateNode, ValidateNodeUpdate in pkg/apis/core/validation/validation.go. */
 interface NodeView {

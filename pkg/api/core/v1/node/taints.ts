@@ -1,5 +1,5 @@
 import type { Taint } from "./nodespec.ts"
-import type { Toleration } from "../pod/tolerations.ts"
+import type { Toleration } from "../pod/scheduling/tolerations.ts"
 
 /** Well-known taints that the control plane puts on nodes. Source: k8s.io/api core/v1/well_known_taints.go. */
 export const TAINT = {

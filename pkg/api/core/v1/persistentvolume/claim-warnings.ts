@@ -1,4 +1,4 @@
-import { fractionWarnings } from "../resource-warnings.ts"
+import { fractionWarnings } from "../resources/resource-warnings.ts"
 import type { PersistentVolumeClaimSpec } from "./volumeclaim.ts"
 
 /**

@@ -17,7 +17,7 @@ import {
 import { isDNS1123Label, isDNS1123Subdomain } from "../../../../apimachinery/validation/names.ts"
 import { quantity } from "../../../../apimachinery/scalars/quantity.ts"
 import { declaredFaults, partFaults } from "../../../../apimachinery/validation/validate.ts"
-import { NodeSelector, type NodeSelectorTerm } from "../pod/affinity.ts"
+import { NodeSelector, type NodeSelectorTerm } from "../pod/scheduling/affinity.ts"
 import { accessModeFaults } from "./claimspec-validation.ts"
 import { driverName, withoutBacksteps } from "../path-validation.ts"
 import {
@@ -27,7 +27,7 @@ import {
   VolumeNodeAffinity,
 } from "./persistentvolumespec.ts"
 import { sourceDifference } from "./source-difference.ts"
-import { validateNodeSelector } from "../pod/scheduling-validation.ts"
+import { validateNodeSelector } from "../pod/scheduling/scheduling-validation.ts"
 import {
   isTooLongForISCSI,
   sharedSourceFaults,

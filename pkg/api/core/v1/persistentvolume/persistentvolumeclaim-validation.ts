@@ -14,7 +14,7 @@ import type { ObjectMeta } from "../../../../apimachinery/meta.ts"
 import { isQualifiedName } from "../../../../apimachinery/validation/names.ts"
 import { compareQuantities, quantity } from "../../../../apimachinery/scalars/quantity.ts"
 import { unifiedDiff } from "../../../../apimachinery/go/unified-diff.ts"
-import { isNativeResource } from "../resource-names.ts"
+import { isNativeResource } from "../resources/resource-names.ts"
 import { PersistentVolumeClaimSpec, type PersistentVolumeClaimStatus } from "./volumeclaim.ts"
 
 /**

@@ -1,5 +1,5 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
-import { NodeSelector } from "../pod/affinity.ts"
+import { NodeSelector } from "../pod/scheduling/affinity.ts"
 import {
   AzureFilePersistentVolumeSource,
   CephFSPersistentVolumeSource,

@@ -1,6 +1,6 @@
 import { fromLabelSelector } from "../../../../apimachinery/selectors/labels.ts"
 import { parseQuantity } from "../../../../apimachinery/scalars/quantity.ts"
-import { matchesTerm } from "../pod/node-selection.ts"
+import { matchesTerm } from "../pod/scheduling/node-selection.ts"
 import type { Node } from "../node/node.ts"
 import type { PersistentVolume } from "./persistentvolume.ts"
 import type { PersistentVolumeClaim } from "./persistentvolumeclaim.ts"

@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import { LabelSelector, ObjectMeta } from "../../../../apimachinery/meta.ts"
 import { TypedLocalObjectReference, TypedObjectReference } from "../reference.ts"
-import { VolumeResourceRequirements } from "../resources.ts"
+import { VolumeResourceRequirements } from "../resources/resources.ts"
 
 export const PersistentVolumeClaimSpec = message(
   "core.v1.PersistentVolumeClaimSpec",

@@ -10,13 +10,13 @@ import {
 } from "../../../../apimachinery/validation/field-errors.ts"
 import { goForm } from "../../../../apimachinery/go/go-form.ts"
 import { inRange } from "../../../../apimachinery/validation/names.ts"
-import { NodeSelectorTerm } from "./affinity.ts"
+import { NodeSelectorTerm } from "./scheduling/affinity.ts"
 import type { Container } from "../container/container.ts"
 import { trimmedImage } from "../container/container-validation.ts"
-import { isEmptyTerm, requiredTerms } from "./node-selection.ts"
+import { isEmptyTerm, requiredTerms } from "./scheduling/node-selection.ts"
 import type { PodSpec } from "./podspec.ts"
-import { validateToleration } from "./scheduling-validation.ts"
-import type { Toleration } from "./tolerations.ts"
+import { validateToleration } from "./scheduling/scheduling-validation.ts"
+import type { Toleration } from "./scheduling/tolerations.ts"
 
 /**
  * The parts of a pod that the rules of its changes read. Source: ValidatePodUpdate in

@@ -1,5 +1,5 @@
 import type { Container } from "../container/container.ts"
-import { completedPodResources } from "./pod-resources.ts"
+import { completedPodResources } from "./resources/pod-resources.ts"
 import type { PodSpec } from "./podspec.ts"
 
 /**

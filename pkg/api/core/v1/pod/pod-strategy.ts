@@ -1,9 +1,9 @@
 import type { StrategyContext } from "../../../../apimachinery/resource.ts"
 import type { LabelSelector, ObjectMeta } from "../../../../apimachinery/meta.ts"
 import type { Labels } from "../../../../apimachinery/selectors/labels.ts"
-import type { PodAffinityTerm } from "./affinity.ts"
+import type { PodAffinityTerm } from "./scheduling/affinity.ts"
 import { withProfiles } from "./profile-annotations.ts"
-import { qosClassOf } from "./pod-qos.ts"
+import { qosClassOf } from "./resources/pod-qos.ts"
 import type { PodSpec } from "./podspec.ts"
 import type { PodCondition, PodStatus } from "./podstatus.ts"
 

@@ -25,7 +25,7 @@ import {
 import { validateLabels } from "../../../../apimachinery/validation/objectmeta.ts"
 import { validateContainers } from "../container/container-validation.ts"
 import { checked } from "../path-validation.ts"
-import { validatePodResources } from "./pod-resources-validation.ts"
+import { validatePodResources } from "./resources/pod-resources-validation.ts"
 import {
   PodResourceClaim,
   type HostAlias,
@@ -34,11 +34,11 @@ import {
   type PodSchedulingGate,
   type PodSpec,
 } from "./podspec.ts"
-import { validateOverhead } from "../resources-validation.ts"
-import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling-validation.ts"
+import { validateOverhead } from "../resources/resources-validation.ts"
+import { validateAffinity, validateToleration, validateTopologySpread } from "./scheduling/scheduling-validation.ts"
 import { validatePodSecurityContext } from "../container/securitycontext-validation.ts"
 import { validateVolumes, type CheckedVolumes } from "../volume/volume-validation.ts"
-import { preemptionPolicyFaults } from "./preemption-policy.ts"
+import { preemptionPolicyFaults } from "./scheduling/preemption-policy.ts"
 import { containersOf, hostProcessFaults, osFaults } from "./windows-validation.ts"
 
 /**

@@ -1,10 +1,10 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
-import { Affinity } from "./affinity.ts"
+import { Affinity } from "./scheduling/affinity.ts"
 import { Container, EphemeralContainer } from "../container/container.ts"
 import { LocalObjectReference } from "../reference.ts"
-import { ResourceRequirements } from "../resources.ts"
+import { ResourceRequirements } from "../resources/resources.ts"
 import { PodSecurityContext } from "../container/securitycontext.ts"
-import { Toleration, TopologySpreadConstraint } from "./tolerations.ts"
+import { Toleration, TopologySpreadConstraint } from "./scheduling/tolerations.ts"
 import { Volume } from "../volume/volume.ts"
 import { podSpecDefaults } from "../container/container-defaults.ts"
 

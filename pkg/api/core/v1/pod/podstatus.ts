@@ -1,6 +1,6 @@
 import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts"
 import { listBeside } from "../dual-stack.ts"
-import { ResourceRequirements } from "../resources.ts"
+import { ResourceRequirements } from "../resources/resources.ts"
 
 /** Kubelets report what they see, and only a few rules apply to it: those in pod-status-validation.ts. */
 const AS_REPORTED = { unchecked: true }

@@ -1,0 +1,143 @@
+import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/context.ts"
+import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/tuning.ts"
+import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
+import { duration, reading } from "../cli/values.ts"
+
+/** The settings of the kubelet that can be chosen. */
+export interface KubeletSettings {
+  readonly maxPods: number
+  readonly syncFrequencyMs: number
+  readonly tuning: KubeletTuning
+}
+
+/** A setting as it was given. */
+export interface GivenSetting extends Partial<KubeletTuning> {
+  readonly maxPods?: number
+  readonly podsPerCore?: number
+  readonly syncFrequencyMs?: number
+}
+
+interface Setting {
+  /** What the value must be, with an example. */
+  readonly form: string
+  /** Returns undefined for a value that is none. */
+  readonly read: (given: string) => GivenSetting | undefined
+}
+
+/** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
+const SETTINGS: Readonly<Record<string, Setting>> = {
+  "max-pods": { form: "COUNT, as in max-pods=250", read: (given) => counted(given, (maxPods) => ({ maxPods })) },
+  "pods-per-core": {
+    form: "COUNT, as in pods-per-core=20",
+    read: (given) => counted(given, (podsPerCore) => ({ podsPerCore })),
+  },
+  "sync-frequency": {
+    form: "TIME, as in sync-frequency=30s",
+    read: (given) => timed(given, (syncFrequencyMs) => ({ syncFrequencyMs })),
+  },
+  "node-status-update-frequency": {
+    form: "TIME of at least 1s, as in node-status-update-frequency=30s",
+    read: (given) => timed(given, (measureMs) => (measureMs < 1000 ? undefined : { measureMs })),
+  },
+  "container-log-max-size": {
+    form: "SIZE, as in container-log-max-size=50Mi",
+    read: (given) => {
+      const bytes = /^\d{1,6}(k|M|G|Ki|Mi|Gi)?$/.test(given) ? unitsOf(given) : 0
+      return bytes > 0 ? { containerLogMaxBytes: bytes } : undefined
+    },
+  },
+  "container-log-max-files": {
+    form: "COUNT of at least 2, as in container-log-max-files=10",
+    read: (given) =>
+      counted(given, (containerLogMaxFiles) => (containerLogMaxFiles < 2 ? undefined : { containerLogMaxFiles })),
+  },
+}
+
+/** Settings of an upstream kubelet for which k3ts has a flag of its own. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ["cluster-dns", "cluster-dns"],
+  ["cluster-domain", "cluster-domain"],
+  ["container-runtime-endpoint", "container-runtime-endpoint"],
+  ["feature-gates", "feature-gates"],
+  ["hostname-override", "node-name"],
+  ["node-ip", "node-ip"],
+  ["node-labels", "node-label"],
+  ["pod-infra-container-image", "pause-image"],
+  ["port", "kubelet-port"],
+  ["register-with-taints", "node-taint"],
+  ["resolv-conf", "resolv-conf"],
+  ["v", "v"],
+])
+
+const EVICTION =
+  "pods are evicted below fixed thresholds, memory.available<100Mi, nodefs.available<5%, nodefs.inodesFree<5% and " +
+  "pid.available<10%"
+const RESERVED = "nothing is reserved beyond what eviction keeps free: leave memory to the system by limits on pods"
+const IMAGES = "unused images are removed when less than 5% of the disk is free, until 10% is"
+
+/** What k3ts does where an upstream kubelet has a setting and k3ts has none. */
+const ANSWERS: ReadonlyMap<string, string> = new Map([
+  ["cgroup-driver", "it is that of containerd, or of systemd where that runs"],
+  ["config", "there is no file of settings: give each as --kubelet-arg"],
+  ["enforce-node-allocatable", RESERVED],
+  ["eviction-hard", EVICTION],
+  ["eviction-soft", EVICTION],
+  ["eviction-minimum-reclaim", EVICTION],
+  ["fail-swap-on", "a node with swap is taken; leave it out"],
+  ["image-gc-high-threshold", IMAGES],
+  ["image-gc-low-threshold", IMAGES],
+  ["kube-reserved", RESERVED],
+  ["rotate-certificates", "certificates are renewed by themselves; leave it out"],
+  ["rotate-server-certificates", "certificates are renewed by themselves; leave it out"],
+  ["serialize-image-pulls", "images are always pulled side by side"],
+  ["system-reserved", RESERVED],
+])
+
+const nameIn = (text: string): string => /^(?:--)?([^=]*)/.exec(text)![1]!
+
+/** `max-pods=250`, as k3s takes it, or `--max-pods=250`. */
+export const kubeletArg = reading(
+  (text): GivenSetting | undefined => {
+    const [, name = "", given = ""] = /^(?:--)?([^=]*)=(.*)$/.exec(text) ?? []
+    return settingOf(name)?.read(given)
+  },
+  (text) => {
+    const name = nameIn(text)
+    const [flag, answer] = [FLAGS.get(name), ANSWERS.get(name)]
+    if (flag !== undefined) return `here it is the flag --${flag}`
+    if (answer !== undefined) return `k3ts has no such setting: ${answer}`
+    const setting = settingOf(name)
+    return setting === undefined
+      ? `must be one of ${Object.keys(SETTINGS).join(", ")}; other settings of a kubelet are not known`
+      : `must be ${name}=${setting.form}`
+  },
+)
+
+const settingOf = (name: string): Setting | undefined => (Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined)
+
+/**
+ * Joins the settings given, for a node with so many processors; of two values the later counts. Of pods, the smaller
+ * number counts. Source: pkg/kubelet/nodestatus/setters.go MachineInfo.
+ */
+export function kubeletSettings(given: readonly GivenSetting[], cpus: number): KubeletSettings {
+  const {
+    maxPods = MAX_PODS,
+    podsPerCore = Infinity,
+    syncFrequencyMs = SYNC_FREQUENCY_MS,
+    ...tuning
+  } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
+  return {
+    maxPods: Math.min(maxPods, podsPerCore * cpus),
+    syncFrequencyMs,
+    tuning: { ...DEFAULT_TUNING, ...tuning },
+  }
+}
+
+function counted<T>(given: string, made: (count: number) => T): T | undefined {
+  return /^[1-9]\d{0,3}$/.test(given) ? made(Number(given)) : undefined
+}
+
+function timed<T>(given: string, made: (ms: number) => T): T | undefined {
+  const seconds = duration.safeParse(given)
+  return seconds.success ? made(seconds.data * 1000) : undefined
+}

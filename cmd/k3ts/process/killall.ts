@@ -1,0 +1,143 @@
+/**
+ * Removes what a node of k3ts made on the host. It is found by our folders, names and the uids of our pods, so that
+ * nothing of other programs is removed.
+ */
+import { execFile } from "node:child_process"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { DNS_INTERFACE } from "../../../components/dns/address.ts"
+import { cleanUp } from "../../../components/kube-proxy/mode.ts"
+import { TABLE as POLICY_TABLE } from "../../../components/network-policy/base-chains.ts"
+import { contains, parseAddress, parseNetwork } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import { removeTable } from "../../../pkg/netfilter/nft.ts"
+import { isMadeHere } from "../../../components/containerd/network/bridge.ts"
+import { BRIDGE, CONFIG_NAME } from "../../../components/containerd/network/cni.ts"
+import { removeSourceGuard } from "../../../components/containerd/network/sources/source-guard.ts"
+import { detectCgroupDriver } from "../../../components/containerd/host.ts"
+import { containerdPaths } from "../../../components/containerd/paths.ts"
+import { endShared } from "../../../pkg/process/make-shared.ts"
+import { tearDown, unmountBelow } from "../../../components/containerd/tear-down.ts"
+import { kubeletFolders } from "../../../components/kubelet/kubelet.ts"
+import { removePodCgroups } from "../../../components/kubelet/pod/resources/pod-cgroups.ts"
+import { BlockDevices, DEVICES } from "../../../components/kubelet/runtime/cri/volumes/block-devices.ts"
+import { hostCgroups } from "../../../components/kubelet/runtime/cri/cgroups.ts"
+import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
+import { hostIn } from "../../../pkg/netfilter/host.ts"
+import { findAgent, findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
+
+const run = promisify(execFile)
+
+/** Servers and agents stop within five seconds; one that takes twice that hangs. */
+const STOP_TIMEOUT_MS = 10_000
+
+export interface KillAllOptions {
+  readonly dataDir: string
+  /** The folder of volumes, where it is not in the data directory. */
+  readonly storage?: string | undefined
+  readonly clock: Clock
+  /** Called before each step that removes something. */
+  readonly tell: (what: string) => void
+}
+
+/**
+ * Stops the server or the agent of the data directory, then everything that it runs on this host. Images, the store
+ * and certificates stay.
+ */
+export async function killAll({
+  dataDir,
+  storage = join(dataDir, "storage"),
+  clock,
+  tell,
+}: KillAllOptions): Promise<void> {
+  await stop("server", () => findServer(dataDir)?.pid, clock, tell)
+  await stop("agent", () => findAgent(dataDir)?.pid, clock, tell)
+  if (!existsSync(join(dataDir, "agent"))) {
+    tell(`No node has run on ${dataDir}: nothing more to remove`)
+    return
+  }
+  const paths = containerdPaths(dataDir)
+  const { root } = kubeletFolders(dataDir)
+  const uids = entriesOf(join(root, "pods"))
+  tell("Removing rules of Services and network policies")
+  await cleanUp(hostIn())
+  await removeTable(hostIn(), "inet", POLICY_TABLE)
+  await removeSourceGuard()
+  tell("Stopping containers")
+  const config = readOr(join(paths.cniConfig, CONFIG_NAME))
+  const bridge = isMadeHere() || ownsBridge(config, await addressesOf(BRIDGE)) ? BRIDGE : false
+  await tearDown(paths, clock, { bridge })
+  tell("Removing mounts, cgroups and interfaces")
+  const pods = join(root, "pods")
+  const devices = new BlockDevices()
+  for (const uid of uids) await devices.unmap(join(pods, uid, DEVICES), pods)
+  await unmountBelow([root, storage])
+  for (const folder of [root, storage]) await endShared(folder)
+  await removeCgroups(uids)
+  // A killed server has left it behind.
+  if (holderOf(NODE_PID_FILE) === undefined) rmSync(NODE_PID_FILE, { force: true })
+  if (existsSync(`/sys/class/net/${DNS_INTERFACE}`)) await run("ip", ["link", "delete", DNS_INTERFACE])
+}
+
+/** Stops the process whose pid `find` returns, if there is one. */
+async function stop(
+  what: "server" | "agent",
+  find: () => number | undefined,
+  clock: Clock,
+  tell: KillAllOptions["tell"],
+): Promise<void> {
+  const pid = find()
+  if (pid === undefined) return
+  tell(`Stopping the ${what} (pid ${pid})`)
+  process.kill(pid, "SIGTERM")
+  const deadline = clock.monotonic() + STOP_TIMEOUT_MS
+  while (find() === pid) {
+    if (clock.monotonic() > deadline) {
+      tell(`It does not stop: killing it`)
+      process.kill(pid, "SIGKILL")
+      await sleep(clock, 100)
+      return
+    }
+    await sleep(clock, 20) // it is no child process, so its end causes no event
+  }
+}
+
+/**
+ * Whether the bridge was made by our network configuration: k3s and others use the name `cni0` too. Its addresses are
+ * the first ones of the ranges in the configuration.
+ */
+export function ownsBridge(config: string | undefined, addresses: readonly string[]): boolean {
+  const subnets = [...(config ?? "").matchAll(/"subnet": "([^"]+)"/g)].map(([, subnet]) => parseNetwork(subnet!)!)
+  return subnets.some((subnet) => addresses.some((address) => contains(subnet, parseAddress(address)!)))
+}
+
+async function removeCgroups(uids: readonly string[]): Promise<void> {
+  const cgroups = hostCgroups(detectCgroupDriver())
+  for (const uid of uids) await removePodCgroups({ cgroups }, uid)
+  // Another kubelet may share the cgroups above: they are removed when no pod is left in them.
+  for (const path of [["kubepods", "burstable"], ["kubepods", "besteffort"], ["kubepods"]]) {
+    if ((await cgroups.children(path)).length === 0) await cgroups.remove(path)
+  }
+}
+
+/** Asks `ip`, because the platform's own list leaves out a bridge without pods. */
+async function addressesOf(device: string): Promise<string[]> {
+  const { stdout } = await run("ip", ["-o", "addr", "show", "dev", device]).catch(() => ({ stdout: "" }))
+  return [...stdout.matchAll(/ inet6? (\S+)\//g)].map(([, address]) => address!)
+}
+
+function readOr(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

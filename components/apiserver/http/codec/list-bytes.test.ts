@@ -1,0 +1,44 @@
+import { expect, test } from "bun:test"
+import { Buffer } from "node:buffer"
+import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
+import type { Stored } from "../../../../pkg/storage/storage.ts"
+import { listBytes } from "./list-bytes.ts"
+
+const stored = (name: string, size: number): Stored & { readonly object: { readonly data: object } } => {
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { x: "x".repeat(size) } }
+  return { key: name, object, revision: 1, created: 1, time: 0, json: Buffer.from(JSON.stringify(object)) }
+}
+
+test.each([
+  [0, 0],
+  [1, 10],
+  [3, 10],
+  [1, 1_000_000],
+  [3, 200_000],
+  [40, 30_000],
+  [5000, 100],
+])("a list of %d items of %d bytes is the same whether in one piece or in several", (count, size) => {
+  const items = Array.from({ length: count }, (_, i) => stored(`n${i}`, size))
+  const bytes = listBytes(ConfigMap, { resourceVersion: "7" }, items)
+  const whole = "pieces" in bytes ? Buffer.concat([...bytes.pieces()]) : Buffer.from(bytes)
+  if ("pieces" in bytes) expect(whole.length).toBe(bytes.length)
+  expect(JSON.parse(whole.toString())).toEqual({
+    kind: "ConfigMapList",
+    apiVersion: "v1",
+    metadata: { resourceVersion: "7" },
+    items: items.map(({ object: { metadata, data } }) => ({ metadata, data })),
+  })
+})
+
+test.each([
+  { title: "stand first, the kind before the version", json: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}' },
+  { title: "stand first, the version before the kind", json: '{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}' },
+  { title: "stand last", json: '{"metadata":{},"apiVersion":"v1","kind":"ConfigMap"}' },
+  { title: "stand apart", json: '{"kind":"ConfigMap","metadata":{},"apiVersion":"v1"}' },
+])("an item has neither kind nor version where these $title", ({ json }) => {
+  const item = { key: "a", object: JSON.parse(json), revision: 1, created: 1, time: 0, json: Buffer.from(json) }
+  const bytes = listBytes(ConfigMap, {}, [item, item])
+  expect(Buffer.from(bytes as Uint8Array).toString()).toBe(
+    '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[{"metadata":{}},{"metadata":{}}]}\n',
+  )
+})

@@ -1,0 +1,119 @@
+/**
+ * Builds lists in JSON from the stored bytes of their items. Items of built-in kinds have no kind and apiVersion in a
+ * list; both nearly always stand first in the stored bytes, and are skipped. Items of custom kinds keep both. Source:
+ * apimachinery pkg/runtime/codec.go, which encodes lists of typed items.
+ */
+import { Buffer } from "node:buffer"
+import type { ListMeta } from "../../../../pkg/apimachinery/meta.ts"
+import { objectJson } from "../../../../pkg/apimachinery/json/object-json.ts"
+import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
+import type { Stored } from "../../../../pkg/storage/storage.ts"
+
+/** A body that is too large to be built at once: its pieces in order. */
+export interface Parts {
+  /** Bytes of all pieces together. */
+  readonly length: number
+  readonly pieces: () => Iterable<Uint8Array>
+}
+
+/** Approximate size of a piece; a smaller list is one piece. */
+const PIECE_BYTES = 256 * 1024
+
+/** Returns the list, as one body or, when large, in parts. */
+export function listBytes(resource: Resource, metadata: ListMeta, items: readonly Stored[]): Uint8Array | Parts {
+  const { kind, apiVersion } = resource
+  const head = Buffer.from(
+    `{"kind":${JSON.stringify(`${kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`,
+  )
+  // For custom kinds the head is the brace alone, so nothing of an item is left out.
+  const heads = saysTypeInLists(resource) ? KEPT : headsOf(resource)
+  let length = head.length + TAIL.length + Math.max(0, items.length - 1)
+  for (const item of items) length += lengthWithoutType(item, heads)
+  const pieces = () => joined(head, items, heads)
+  if (length > PIECE_BYTES) return { length, pieces }
+  const [whole = head] = pieces()
+  return whole
+}
+const KEPT: readonly Uint8Array[] = [Buffer.from("{")]
+const TAIL = Buffer.from("]}\n")
+const OPEN_BRACE = 123
+const COMMA = 44
+
+function* joined(head: Uint8Array, items: readonly Stored[], heads: readonly Uint8Array[]): Generator<Uint8Array> {
+  let from = 0
+  let lead = head
+  do {
+    let to = from
+    let length = lead.length
+    while (to < items.length && (length < PIECE_BYTES || to === from))
+      length += lengthWithoutType(items[to++]!, heads) + 1
+    const last = to === items.length
+    // A comma precedes each item except the first.
+    const piece = Buffer.allocUnsafe(length - (from === 0 && to > 0 ? 1 : 0) + (last ? TAIL.length : 0))
+    piece.set(lead)
+    let at = lead.length
+    for (let i = from; i < to; i++) {
+      if (i > 0) piece[at++] = COMMA
+      const item = items[i]!
+      const skipped = typeLength(item.json, heads)
+      const bytes = skipped === 0 ? bytesWithoutType(item) : item.json.subarray(skipped)
+      if (skipped !== 0) piece[at++] = OPEN_BRACE
+      piece.set(bytes, at)
+      at += bytes.length
+    }
+    if (last) piece.set(TAIL, at)
+    yield piece
+    from = to
+    lead = NOTHING
+  } while (from < items.length)
+}
+const NOTHING = new Uint8Array(0)
+
+/** The possible first bytes of an object of a kind: apiVersion and kind in either order. */
+const knownHeads = new WeakMap<Resource, readonly Uint8Array[]>()
+
+function headsOf(resource: Resource): readonly Uint8Array[] {
+  const known = knownHeads.get(resource)
+  if (known !== undefined) return known
+  const [kind, version] = [JSON.stringify(resource.kind), JSON.stringify(resource.apiVersion)]
+  const made = [`{"kind":${kind},"apiVersion":${version},`, `{"apiVersion":${version},"kind":${kind},`].map((text) =>
+    Buffer.from(text),
+  )
+  knownHeads.set(resource, made)
+  return made
+}
+
+/**
+ * How many bytes at the start of an object, the brace included, are its apiVersion and kind; 0 where they do not stand
+ * first.
+ */
+function typeLength(json: Uint8Array, heads: readonly Uint8Array[]): number {
+  for (const head of heads) {
+    let i = 0
+    while (i < head.length && json[i] === head[i]) i++
+    if (i === head.length) return i
+  }
+  return 0
+}
+
+function lengthWithoutType(item: Stored, heads: readonly Uint8Array[]): number {
+  const skipped = typeLength(item.json, heads)
+  return skipped === 0 ? bytesWithoutType(item).length : item.json.length - skipped + 1
+}
+
+const rewritten = new WeakMap<Stored, Uint8Array>()
+
+function bytesWithoutType(item: Stored): Uint8Array {
+  let bytes = rewritten.get(item)
+  if (bytes === undefined) rewritten.set(item, (bytes = Buffer.from(objectJson(withoutType(item.object)))))
+  return bytes
+}
+
+/** Whether the items of a list have kind and apiVersion. */
+export const saysTypeInLists = ({ definition }: Resource): boolean => definition !== undefined
+
+/** Returns an object as an item of a list of a built-in kind. */
+export function withoutType(object: KubeObject): KubeObject {
+  const { kind: _kind, apiVersion: _version, ...item } = object
+  return item as KubeObject
+}

@@ -1,0 +1,82 @@
+import { badRequest, invalid } from "../../../../pkg/apimachinery/errors.ts"
+import { required } from "../../../../pkg/apimachinery/validation/field-errors.ts"
+import type { Decoded } from "../../../../pkg/apimachinery/decoding/decode.ts"
+import { applyConfigurationIn } from "../../../../pkg/apimachinery/patch/apply/apply.ts"
+import { managerOf, trackUpdate, type ChangedBy } from "../../../../pkg/apimachinery/patch/apply/track.ts"
+import { trackUpdateIn } from "../../../../pkg/apimachinery/patch/apply/track-versions.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import { timestamp } from "../../../../pkg/clock/clock.ts"
+import type { ApiRequest } from "../../request.ts"
+import type { RegistryContext } from "../context.ts"
+import { inNamespace, warnOf } from "../decode.ts"
+import { versionsOf } from "./field-versions.ts"
+
+/**
+ * Records in metadata.managedFields what a create sets. This comes before admission, so that fields set by admission
+ * have no manager. An apply has recorded its fields already.
+ */
+export const recordCreate = (context: RegistryContext, request: ApiRequest, object: KubeObject): KubeObject =>
+  request.patch?.type === "apply"
+    ? object
+    : trackUpdate(request.resource, undefined, object, changedBy(context, request))
+
+/** Records what an update changes, as `recordCreate`; a promise where a webhook converts for other managers. */
+export const recordUpdate = (
+  context: RegistryContext,
+  request: ApiRequest,
+  object: KubeObject,
+  old: KubeObject,
+): KubeObject | Promise<KubeObject> =>
+  trackUpdateIn(request.resource, old, object, changedBy(context, request), versionsOf(request.resource))
+
+const changedBy = ({ clock }: RegistryContext, { options, userAgent, subresource }: ApiRequest): ChangedBy => ({
+  manager: managerOf(options.fieldManager, userAgent),
+  subresource,
+  now: timestamp(clock),
+})
+
+/**
+ * Applies `body` to the stored object by server-side apply; without `old` it makes a new object.
+ * @throws ApiError Conflict, BadRequest
+ */
+export function applyFields(
+  { clock }: RegistryContext,
+  request: ApiRequest,
+  body: unknown,
+  old: KubeObject | undefined,
+): KubeObject | Promise<KubeObject> {
+  const {
+    resource,
+    subresource,
+    options: { fieldManager = "", force },
+  } = request
+  if (fieldManager === "")
+    throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
+      required("fieldManager", "is required for apply patch"),
+    ])
+  const by = { manager: fieldManager, subresource, force, now: timestamp(clock) }
+  const applied = applyConfigurationIn(resource, old, body, by, versionsOf(resource))
+  return applied instanceof Promise ? applied.then((done) => taken(request, done)) : taken(request, applied)
+}
+
+/** Returns an applied object, under the name and in the namespace of the request. @throws ApiError for its faults */
+function taken(request: ApiRequest, { object, faults }: Decoded<KubeObject>): KubeObject {
+  const {
+    bodyFaults = [],
+    options: { fieldValidation },
+  } = request
+  if (fieldValidation === "Strict" && (bodyFaults.length > 0 || faults.length > 0))
+    throw badRequest(
+      "error strict decoding YAML: " +
+        `${[...bodyFaults.map((fault) => `error converting YAML to JSON: ${fault}`), ...faults].join(", ")}`,
+    )
+  warnOf([...bodyFaults, ...faults], request)
+  const named =
+    object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: request.name } } : object
+  if (named.metadata.name !== request.name)
+    throw badRequest(
+      `the name of the object (${named.metadata.name ?? ""}) does not match the name on the URL ` +
+        `(${request.name ?? ""})`,
+    )
+  return inNamespace(named, request)
+}

@@ -1,0 +1,191 @@
+import { alreadyExists, ApiError, invalid, isAlreadyExists } from "../../../../pkg/apimachinery/errors.ts"
+import type { ObjectMeta } from "../../../../pkg/apimachinery/meta.ts"
+import { timestamp } from "../../../../pkg/clock/clock.ts"
+import { nameSuffix, uuid } from "../../../../pkg/clock/random.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
+import { validateObject } from "../../../../pkg/apimachinery/validation/validate.ts"
+import type { Stored } from "../../../../pkg/storage/storage.ts"
+import type { AdmissionAttributes } from "../../admission/admission.ts"
+import { keepingOf, storageKey, viewOf } from "../../cacher/view.ts"
+import type { ApiRequest, ApiResult } from "../../request.ts"
+import { aboutWhole, admissionAttributes } from "../admission-attributes.ts"
+import { strategyContext, type RegistryContext } from "../context.ts"
+import { decodeBody, emptyStatus, inNamespace } from "../decode.ts"
+import { apiErrorFrom } from "../errors.ts"
+import { firstGeneration } from "../generation.ts"
+import { recordCreate } from "../managed-fields/managed-fields.ts"
+import { withDistinctOwners } from "../owner-references.ts"
+import { writeWithinSize } from "../object-size.ts"
+import { dryRunOf } from "../unstored.ts"
+import { warnAbout } from "../warn-about.ts"
+import { CompanionTakenError, writeAlong } from "../write-along.ts"
+
+/**
+ * Most attempts to create an object with a generated name; each has a new random suffix. Source:
+ * registry/generic/registry/store.go maxNameGenerationCreateAttempts.
+ */
+const NAME_ATTEMPTS = 8
+/** Most attempts to create an object for which other servers take what was allocated. */
+const ALLOCATION_ATTEMPTS = 8
+
+/** POST of an object. The order of the steps is upstream's: endpoints/handlers/create.go, registry/rest/create.go. */
+export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+  const { resource } = request
+  const sent = withDistinctOwners(request, decodeBody(request))
+  if (request.options.dryRun !== true && isVersion(sent.metadata.resourceVersion))
+    throw new ApiError("Unknown", "resourceVersion should not be set on objects to be created")
+  const virtual = context.hooks(resource)?.createVirtual
+  if (virtual !== undefined)
+    return { kind: "object", code: 201, object: await virtual(request, recordCreate(context, request, sent)) }
+  const stored = await createObject(context, request, sent)
+  return { kind: "object", code: 201, object: stored.object, stored }
+}
+
+/**
+ * Whether a text is a resourceVersion of the store; other texts are ignored. Source: etcd3/store.go Create, which a dry
+ * run does not reach.
+ */
+const isVersion = (version: string | undefined): boolean => version !== undefined && /^0*[1-9]\d*$/.test(version)
+
+/** Creates a decoded object: for POST, and for an update or apply of an object that does not exist. */
+export const createObject = (context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> =>
+  (sent.metadata.name ?? "") === "" && (sent.metadata.generateName ?? "") !== ""
+    ? createGenerated(context, request, sent)
+    : createNamed(context, request, sent)
+
+/** Creates an object; where another server has taken what was allocated for it, with other allocations. */
+async function createNamed(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await createOnce(context, request, sent)
+    } catch (err) {
+      if (!(err instanceof CompanionTakenError)) throw err
+      if (attempt === ALLOCATION_ATTEMPTS)
+        throw new ApiError("ServiceUnavailable", err.message, { retryAfterSeconds: 1 }, { cause: err })
+    }
+  }
+}
+
+async function createGenerated(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await createNamed(context, request, sent)
+    } catch (err) {
+      if (!isAlreadyExists(err)) throw err
+      if (attempt < NAME_ATTEMPTS) continue
+      throw new ApiError(
+        "AlreadyExists",
+        `${err.message}, the server was not able to generate a unique name for the object`,
+        { ...err.details, retryAfterSeconds: 1 },
+      )
+    }
+  }
+}
+
+async function createOnce(context: RegistryContext, request: ApiRequest, sent: KubeObject): Promise<Stored> {
+  const { resource, user, options } = request
+  const { admission, storage, clock } = context
+  const hooks = context.hooks(resource)
+  let object = recordCreate(context, request, withoutSystemFields(sent))
+  const attributes = admissionAttributes(aboutWhole(request), "CREATE", object, undefined, object.metadata.name ?? "")
+  const admitted = admission.admit(attributes)
+  const left = admitted instanceof Promise ? await admitted : admitted
+  // Admission must not move the object to another namespace.
+  if (left !== undefined && left !== object) object = inNamespace(left, request)
+  object = prepare(context, request, withSystemFields(context, object))
+  // A dry run allocates too, to show the result or the refusal.
+  const reservation = hooks?.allocateForCreate?.(object, options.dryRun === true)
+  let settledAttributes: AdmissionAttributes | undefined
+  let written = false
+  try {
+    if (reservation !== undefined) object = reservation.object
+    const causes = validateObject(resource, object)
+    if (causes.length > 0) throw invalid(resource, object.metadata.name ?? "", causes)
+    warnAbout(request, object, undefined)
+    hooks?.checkWrite?.(request, object, undefined)
+    settledAttributes = { ...attributes, name: object.metadata.name!, object }
+    const checked = admission.validate(settledAttributes)
+    if (checked instanceof Promise) await checked
+    const stored = await store(object)
+    written = options.dryRun !== true
+    return stored
+  } finally {
+    reservation?.settle(written)
+    if (settledAttributes !== undefined) admission.settled(settledAttributes, written)
+  }
+
+  async function store(object: KubeObject): Promise<Stored> {
+    const key = storageKey(resource, object.metadata)
+    const view = viewOf(resource)
+    try {
+      if (options.dryRun === true) {
+        if (storage.get(key) !== undefined) throw alreadyExists(resource, object.metadata.name!)
+        return await dryRunOf(resource, key, object)
+      }
+      const stored = await writeWithinSize(resource, context.sharing.shared(resource, object), (shown, checkSize) => {
+        const write = (object: KubeObject) =>
+          writeAlong(
+            storage,
+            { key, object, expected: 0, time: clock.now(), author: user.name, checkSize, ...keepingOf(resource) },
+            hooks?.alongside?.(shown, undefined),
+          )
+        const kept = view.toStored(shown)
+        return kept instanceof Promise ? kept.then(write) : write(kept)
+      })
+      const shown = view.shown(stored)
+      return shown instanceof Promise ? await shown : shown
+    } catch (err) {
+      if (err instanceof CompanionTakenError) throw err
+      const error = apiErrorFrom(err, resource, object.metadata.name!)
+      if (error.reason === "AlreadyExists" && storage.get(key)?.object.metadata.deletionTimestamp !== undefined)
+        throw new ApiError(error.reason, `object is being deleted: ${error.message}`, error.details)
+      throw error
+    }
+  }
+}
+
+/**
+ * Sets the generated name, uid and creationTimestamp, after admission has changed the object. Source:
+ * registry/rest/meta.go FillObjectMetaSystemFields, create.go BeforeCreate.
+ */
+function withSystemFields({ clock, random }: RegistryContext, object: KubeObject): KubeObject {
+  const { metadata } = object
+  const { name = "", generateName = "" } = metadata
+  const made = name === "" && generateName !== "" ? generatedName(generateName, nameSuffix(random)) : metadata.name
+  return { ...object, metadata: { ...metadata, name: made, uid: uuid(random), creationTimestamp: timestamp(clock) } }
+}
+
+/**
+ * Removes the metadata that only the server sets. Usually none was sent, and nothing is copied. Source:
+ * registry/rest/meta.go WipeObjectMetaSystemFields.
+ */
+function withoutSystemFields(object: KubeObject): KubeObject {
+  const { metadata } = object
+  if (SYSTEM_FIELDS.every((field) => metadata[field] === undefined)) return object
+  const kept: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = { ...metadata }
+  for (const field of SYSTEM_FIELDS) delete kept[field]
+  return { ...object, metadata: kept }
+}
+
+const SYSTEM_FIELDS = [
+  "uid",
+  "creationTimestamp",
+  "selfLink",
+  "resourceVersion",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+] as const
+
+/** Generates a name of at most 63 characters, the suffix included. Source: apiserver pkg/storage/names/generate.go. */
+const generatedName = (prefix: string, suffix: string): string => prefix.slice(0, 63 - suffix.length) + suffix
+
+/** Clears the status, sets the first generation and runs the kind's `prepareForCreate`. */
+function prepare(context: RegistryContext, request: ApiRequest, sent: KubeObject): KubeObject {
+  const { resource } = request
+  let object = sent
+  if (resource.subresources?.status !== undefined && resource.keepsStatusOnCreate !== true)
+    object = { ...object, status: emptyStatus(resource) } as KubeObject
+  if (resource.generation !== undefined)
+    object = { ...object, metadata: { ...object.metadata, ...firstGeneration(resource) } }
+  return resource.prepareForCreate?.(object, strategyContext(context, request)) ?? object
+}

@@ -1,0 +1,115 @@
+import { ApiError, badRequest, methodNotSupported } from "../../../../pkg/apimachinery/errors.ts"
+import type { ListMeta } from "../../../../pkg/apimachinery/meta.ts"
+import type { Stored } from "../../../../pkg/storage/storage.ts"
+import { checkListOptions, checkNotFuture, versionOfList } from "../../cacher/resource-version.ts"
+import { selectionOf, type Selection } from "../../cacher/selection.ts"
+import { listAt } from "../../cacher/snapshot.ts"
+import { ShownObject, storageKey, storagePrefix, viewOf } from "../../cacher/view.ts"
+import type { ApiRequest, ApiResult } from "../../request.ts"
+import type { RegistryContext } from "../context.ts"
+import { decodeToken, encodeToken, type ListPosition } from "../continue-token.ts"
+
+/**
+ * GET of a collection: all of it, or a chunk and a token for the rest. All chunks show the collection at the revision
+ * of the first.
+ */
+export function list(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+  const { resource, options } = request
+  if (!resource.verbs.includes("list")) throw methodNotSupported(resource, "list")
+  checkListOptions(options, "list")
+  const selection = selectionOf(resource, options)
+  const virtual = context.hooks(resource)?.listVirtual
+  if (virtual !== undefined) {
+    const items = virtual()
+      .filter((object) => selection.matches(object))
+      .map((object) => new ShownObject({ key: object.metadata.name ?? "", revision: 0, created: 0, time: 0 }, object))
+    return { kind: "list", resource, metadata: {}, items }
+  }
+  const { limit = 0 } = options
+  const from = start(context, request)
+  const all = candidates(context, request, selection, from)
+  // Without selectors only the objects of this chunk need to be converted.
+  const part = selection.everything && limit > 0 && all.length > limit ? all.slice(0, limit) : all
+  const shown = viewOf(resource).allShown(part)
+  const answer = (objects: readonly Stored[]): ApiResult =>
+    selection.everything ? listed(request, from, objects, all.length) : selected(request, from, objects, selection)
+  return shown instanceof Promise ? shown.then(answer) : answer(shown)
+}
+
+/** With selectors the remaining objects are not counted, as upstream. */
+function selected(
+  request: ApiRequest,
+  from: ListPosition,
+  objects: readonly Stored[],
+  selection: Selection,
+): ApiResult {
+  const { limit = 0 } = request.options
+  const found = objects.filter(({ object }) => selection.matches(object))
+  const isPart = limit > 0 && found.length > limit
+  return listed(request, from, isPart ? found.slice(0, limit) : found, isPart ? undefined : found.length)
+}
+
+/** Returns the response with `items`, the first of `count` objects; `count` is unknown with selectors. */
+function listed(
+  { resource, namespace }: ApiRequest,
+  { revision }: ListPosition,
+  items: readonly Stored[],
+  count: number | undefined,
+): ApiResult {
+  const resourceVersion = String(revision)
+  if (count === items.length) return { kind: "list", resource, metadata: { resourceVersion }, items }
+  const prefix = storagePrefix(resource, namespace)
+  const metadata: ListMeta = {
+    resourceVersion,
+    continue: encodeToken({ revision, after: items.at(-1)!.key.slice(prefix.length) }),
+    ...(count === undefined ? {} : { remainingItemCount: count - items.length }),
+  }
+  return { kind: "list", resource, metadata, items }
+}
+
+/** Source of the rules: apiserver pkg/storage/interfaces.go ValidateListOptions. */
+function start({ storage }: RegistryContext, { options }: ApiRequest): ListPosition {
+  const { revision } = storage
+  const { limit = 0, resourceVersion = "", resourceVersionMatch: match = "", continue: text = "" } = options
+  if (text !== "") {
+    const token = decodeToken(text)
+    if (resourceVersion !== "" && resourceVersion !== "0")
+      throw badRequest("specifying resource version is not allowed when using continue")
+    return token.revision < 0 ? { ...token, revision } : token
+  }
+  const wanted = versionOfList(resourceVersion)
+  // A chunked list with a resourceVersion shows exactly that revision, as it did before resourceVersionMatch existed.
+  const isExact = match === "Exact" || (match === "" && limit > 0 && wanted !== undefined && wanted > 0)
+  if (wanted !== undefined) checkNotFuture(wanted, revision, isExact ? 0 : 1)
+  return { revision: isExact ? wanted! : revision, after: undefined }
+}
+
+/** Returns the stored objects among which the selection chooses. */
+function candidates(
+  { storage, history }: RegistryContext,
+  { resource, namespace }: ApiRequest,
+  selection: Selection,
+  { revision, after }: ListPosition,
+): readonly Stored[] {
+  const prefix = storagePrefix(resource, namespace)
+  if (revision === storage.revision && after === undefined) {
+    if (selection.name !== undefined && (namespace !== undefined || resource.scope === "Cluster")) {
+      const stored = storage.get(storageKey(resource, { namespace, name: selection.name }))
+      return stored === undefined ? [] : [stored]
+    }
+    return storage.list(prefix)
+  }
+  checkNotFuture(revision, storage.revision, 0)
+  if (revision < history.expired) throw expired(after)
+  const all = listAt(storage, prefix, revision)
+  return after === undefined ? all : all.filter(({ key }) => key > prefix + after)
+}
+
+/** Source: apiserver pkg/storage/etcd3/errors.go. */
+function expired(after: string | undefined): ApiError {
+  if (after === undefined) return new ApiError("Expired", "The resourceVersion for the provided list is too old.")
+  const message =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. " +
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+  return new ApiError("Expired", message, undefined, { metadata: { continue: encodeToken({ revision: -1, after }) } })
+}

@@ -1,0 +1,64 @@
+import type { Duplex } from "node:stream"
+import { chainOf } from "../../../pkg/pki/cluster-pki.ts"
+import type { ConnectionLimits } from "../../../pkg/runtime/http/connections.ts"
+import { answer, listenTls, type Certificates, type Listener } from "../../../pkg/runtime/http/listen.ts"
+import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
+import type { Server } from "../server.ts"
+import type { ServingFiles } from "./serving.ts"
+
+/** The address and port to listen on; port 0 takes a free one. */
+export interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+/** The certificate of the listener, and the authorities whose client certificates it accepts. */
+export const certificatesOf = ({ serving, pki }: ServingFiles): Certificates => ({
+  cert: chainOf(serving.certPem, pki.authorities["server-ca"]),
+  key: serving.keyPem,
+  clientCa: pki.authorities["client-ca"].certPem + pki.authorities["request-header-ca"].certPem,
+})
+
+/** What the port serves beside the API, before any stage of a request. */
+export interface BesideApi {
+  /** Serves the request if its path is none of the API; false otherwise. */
+  onRequest(req: ServerRequest, res: ServerAnswer): boolean
+  /** The same for a request that asks for another protocol. */
+  onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): boolean
+  /** Called when the API server stops: ends the connections that would have it wait, as they never end by themselves. */
+  stop(): void
+}
+
+/**
+ * Listens over TLS; undefined where there is nowhere to listen. Until `serving.server` is set, requests are answered
+ * with 503 and Retry-After.
+ */
+export async function listenOn(
+  listen: ListenAt | undefined,
+  limits: Partial<ConnectionLimits> | undefined,
+  files: ServingFiles,
+  serving: { readonly server?: Server },
+  beside?: BesideApi,
+): Promise<Listener | undefined> {
+  if (listen === undefined) return undefined
+  return listenTls({
+    ...listen,
+    ...(limits === undefined ? {} : { limits }),
+    ...certificatesOf(files),
+    onRequest(req, res) {
+      if (serving.server !== undefined) {
+        if (beside?.onRequest(req, res) !== true) serving.server.onRequest(req, res)
+      } else
+        answer(
+          res,
+          503,
+          { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "1" },
+          "the API server is starting\n",
+        )
+    },
+    onUpgrade(req, socket, head) {
+      if (serving.server === undefined) socket.destroy()
+      else if (beside?.onUpgrade(req, socket, head) !== true) serving.server.onUpgrade(req, socket, head)
+    },
+  })
+}

@@ -1,0 +1,8 @@
+import type { Logger } from "../../../pkg/log/log.ts"
+import type { StorageError } from "../../../pkg/storage/storage.ts"
+
+/** Returns what logs that the store refuses writes, and that it takes them again. */
+export const problemLog = (log: Logger) => (problem: StorageError | undefined) => {
+  if (problem === undefined) log.info("The store takes writes again")
+  else log.error("The store refuses writes; reads and watches go on", { code: problem.code, error: problem.message })
+}

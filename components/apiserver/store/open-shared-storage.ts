@@ -1,0 +1,93 @@
+import { isOpenToReaders } from "../../../pkg/postgres/endpoint.ts"
+import { ReplicatedStorage } from "../../../pkg/storage/replicated/replicated.ts"
+import type { SharedLog } from "../../../pkg/storage/replicated/shared-log.ts"
+import { StorageError } from "../../../pkg/storage/storage.ts"
+import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
+import { datastoreOptions } from "./datastore-options.ts"
+import type { EncryptionTools } from "../encryption/encryption-tools.ts"
+import { problemLog } from "./log-store-problem.ts"
+import { parseStored } from "./parse-stored.ts"
+import type { DatastoreConfig, OpenedStorage, StorageConfig } from "./storage-config.ts"
+
+/** How often a store that cannot be reached is tried at a start, and at which intervals. */
+const ATTEMPTS = 30
+const ATTEMPT_INTERVAL_MS = 1000
+
+/**
+ * Opens the store that several servers share. Waits for it for half a minute, because it may be starting too.
+ * @throws StorageError unavailable; Error that names a file or a flag
+ */
+export async function openSharedStorage(
+  datastore: DatastoreConfig,
+  tools: EncryptionTools,
+  { frozen = false, encryption }: StorageConfig,
+): Promise<OpenedStorage> {
+  const { clock, log } = tools
+  const { endpoints, openLog } = await sharedLogOf(datastore, clock)
+  const transformer = await sharedTransformer(encryption, tools)
+  const open = () =>
+    ReplicatedStorage.open({
+      log: openLog(),
+      clock,
+      frozen,
+      parse: parseStored,
+      transformer,
+      onProblem: problemLog(log),
+    })
+  const names = endpoints.map(({ name }) => name)
+  for (const { name, isOpen } of endpoints)
+    if (isOpen) log.warn("Everything in the store can be read on the way to it", { endpoint: name })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return { storage: await open(), encryption: undefined, stop: () => Promise.resolve() }
+    } catch (err) {
+      if (!(err instanceof StorageError && err.code === "unavailable") || attempt === ATTEMPTS) throw err
+      if (attempt === 1) log.warn("Waiting for the store", { endpoints: names, error: err.message })
+      await sleep(clock, ATTEMPT_INTERVAL_MS)
+    }
+  }
+}
+
+interface SharedLogOpener {
+  /** Names without passwords, and whether others on the network can read what goes there. */
+  readonly endpoints: readonly { readonly name: string; readonly isOpen: boolean }[]
+  openLog(): SharedLog
+}
+
+/** Loads the client of the kind of store that is configured. @throws Error that names the file */
+async function sharedLogOf(datastore: DatastoreConfig, clock: Clock): Promise<SharedLogOpener> {
+  const options = datastoreOptions(datastore, clock)
+  if ("postgres" in options) {
+    const { PostgresLog } = await import("../../../pkg/storage/replicated/postgres/postgres-log.ts")
+    return {
+      endpoints: options.postgres.endpoints.map((server) => ({ name: server.name, isOpen: isOpenToReaders(server) })),
+      openLog: () => new PostgresLog(options.postgres),
+    }
+  }
+  const { EtcdLog } = await import("../../../pkg/storage/replicated/etcd/etcd-log.ts")
+  return {
+    endpoints: options.etcd.endpoints.map((name) => ({ name, isOpen: isPlainHttp(name) })),
+    openLog: () => new EtcdLog(options.etcd),
+  }
+}
+
+/**
+ * Returns what encrypts values. All servers must read what each of them has written, so the keys come from a file that
+ * the administrator gives to all of them. @throws Error for keys that this server would make for itself, and for KMS
+ */
+async function sharedTransformer(config: StorageConfig["encryption"], tools: EncryptionTools) {
+  if (config?.secrets === true)
+    throw new Error(
+      "Cannot use --secrets-encryption with --datastore-endpoint: its keys are this server's own. Give every server " +
+        "the same --encryption-provider-config instead",
+    )
+  if (config?.file === undefined) return undefined
+  const { loadSharedEncryption } = await import("../encryption/load.ts")
+  return loadSharedEncryption(config.file, tools)
+}
+
+/** Whether others on the network can read what goes to this endpoint. */
+function isPlainHttp(endpoint: string): boolean {
+  const { protocol, hostname } = new URL(endpoint)
+  return protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname)
+}

@@ -1,0 +1,38 @@
+import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
+
+/** A condition without `lastTransitionTime` and `observedGeneration`, which are added when the status is written. */
+export interface Told {
+  readonly type: string
+  readonly status: "True" | "False" | "Unknown"
+  readonly reason: string
+  readonly message: string
+}
+
+/** A condition as the status of a Gateway API object stores it. */
+export interface Condition extends Told {
+  readonly lastTransitionTime: string
+  readonly observedGeneration?: number
+}
+
+export const holds = (type: string, reason: string, message = ""): Told => ({ type, status: "True", reason, message })
+export const fails = (type: string, reason: string, message: string): Told => ({
+  type,
+  status: "False",
+  reason,
+  message,
+})
+
+/** Returns the conditions to store. A condition whose `status` has not changed keeps its `lastTransitionTime`. */
+export function conditionsOf(
+  told: readonly Told[],
+  present: readonly Condition[],
+  observedGeneration: number,
+  now: string,
+): readonly Condition[] {
+  return told.map((each) => {
+    const before = present.find(({ type }) => type === each.type)
+    const lastTransitionTime = before?.status === each.status ? before.lastTransitionTime : now
+    const condition = { ...each, observedGeneration, lastTransitionTime }
+    return before !== undefined && deepEqual(before, condition) ? before : condition
+  })
+}

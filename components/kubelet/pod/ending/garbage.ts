@@ -1,0 +1,97 @@
+import type { KubeletContext } from "../../context.ts"
+import { removePodCgroups } from "../resources/pod-cgroups.ts"
+import { podFolder, podLogFolder } from "../pod-paths.ts"
+import type { RuntimeCache } from "../runtime-cache.ts"
+import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../runtime-pod.ts"
+import type { VolumeManager } from "../../volumes/volume-manager.ts"
+import { join } from "node:path"
+
+/**
+ * The newest run of each container and the one before are kept, for `kubectl logs --previous`. Source:
+ * maxPerPodContainerCount.
+ */
+const KEPT_RUNS = 2
+
+/** Returns the remains of earlier runs of a pod that still runs. */
+export function remains({ containers, sandboxes }: RuntimePod): {
+  readonly containers: readonly RuntimeContainer[]
+  readonly sandboxes: readonly RuntimeSandbox[]
+} {
+  const seen = new Map<string, number>()
+  const old = containers.filter(({ name, state }) => {
+    const before = seen.get(name) ?? 0
+    seen.set(name, before + 1)
+    return before >= KEPT_RUNS && state !== "running"
+  })
+  const needed = new Set(containers.filter((run) => !old.includes(run)).map(({ sandboxId }) => sandboxId))
+  return { containers: old, sandboxes: sandboxes.slice(1).filter(({ id, ready }) => !ready && !needed.has(id)) }
+}
+
+export function hasRemains(pod: RuntimePod): boolean {
+  const { containers, sandboxes } = remains(pod)
+  return containers.length > 0 || sandboxes.length > 0
+}
+
+/** Removes remains, including their logs. Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go. */
+export async function clearRemains({ runtime }: KubeletContext, cache: RuntimeCache, pod: RuntimePod): Promise<void> {
+  const { containers, sandboxes } = remains(pod)
+  for (const { id, logPath } of containers) {
+    await runtime.containers.removeContainer(id)
+    cache.forget(id)
+    if (logPath !== "") await runtime.files.remove(logPath)
+  }
+  for (const { id } of sandboxes) {
+    await runtime.containers.removePodSandbox(id)
+    cache.forget(id)
+  }
+}
+
+/** Removes everything on the node of a pod that has ended. */
+export async function clearAll(
+  { runtime, config }: KubeletContext,
+  cache: RuntimeCache,
+  { identity, sandboxes, containers }: RuntimePod,
+): Promise<void> {
+  for (const { id } of sandboxes) {
+    await runtime.containers.removePodSandbox(id)
+    cache.forget(id)
+  }
+  for (const { id } of containers) {
+    // The runtime removes the containers of a sandbox with it.
+    if (cache.container(id) === undefined) continue
+    await runtime.containers.removeContainer(id)
+    cache.forget(id)
+  }
+  // The cgroups are removed once more: a process that had not quite ended before may have kept one.
+  await removePodCgroups(runtime, identity.uid)
+  await Promise.all([
+    runtime.files.remove(podFolder(config, identity.uid)),
+    runtime.files.remove(podLogFolder(config, identity)),
+  ])
+}
+
+/**
+ * Removes the remains of pods that were deleted while no kubelet ran. `isKnown`: whether the pod is wanted, or a part
+ * of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs.
+ */
+export async function clearOrphans(
+  { runtime, config, log }: KubeletContext,
+  volumes: VolumeManager,
+  isKnown: (uid: string) => boolean,
+): Promise<void> {
+  const { files } = runtime
+  const found = await Promise.allSettled([volumes.podsOnDisk(), files.list(join(config.root, "pods"))])
+  const onDisk = new Set(found.flatMap((result) => (result.status === "fulfilled" ? result.value : [])))
+  for (const uid of onDisk) {
+    if (isKnown(uid)) continue
+    try {
+      await volumes.unmount({ uid, namespace: "", name: "" })
+      await removePodCgroups(runtime, uid)
+      for (const name of await files.list(config.podLogs))
+        if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
+      await files.remove(podFolder(config, uid))
+    } catch (err) {
+      log.warn("Failed to remove the volumes, cgroups or files of a pod that is gone", { uid, err })
+    }
+  }
+}

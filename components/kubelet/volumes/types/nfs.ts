@@ -1,0 +1,16 @@
+import type { NFSVolumeSource } from "../../../../pkg/api/core/v1/volume/volume.ts"
+import { volumeFolder } from "../volume-paths.ts"
+import type { VolumeMounter } from "../volume-setup.ts"
+
+/** Mounts an export of an NFS server with the host's mount.nfs. Source: pkg/volume/nfs. */
+export const mountNfs: VolumeMounter<NFSVolumeSource> = async ({
+  context: { config, runtime },
+  pod,
+  volume,
+  source: { server, path, readOnly = false },
+  mountOptions = [],
+}) => {
+  const folder = volumeFolder(config, pod, "nfs", volume.name)
+  await runtime.volumes.mountNfs({ folder, server, path, options: [...(readOnly ? ["ro"] : []), ...mountOptions] })
+  return { name: volume.name, hostPath: folder, readOnly, measured: "filesystem" }
+}

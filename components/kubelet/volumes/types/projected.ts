@@ -1,0 +1,51 @@
+import type { ProjectedVolumeSource, VolumeProjection } from "../../../../pkg/api/core/v1/volume/volume-projected.ts"
+import { configMapContents } from "./config-map.ts"
+import type { Contents } from "../contents.ts"
+import { downwardApiContents } from "./downward-api.ts"
+import { secretContents } from "./secret.ts"
+import { tokenContents } from "./token-projection.ts"
+
+/**
+ * Merges several sources into one volume. A later source replaces files of an earlier one at the same path; the errors
+ * of all sources are reported together. Source: pkg/volume/projected.
+ */
+export function projectedContents({ sources: projections, defaultMode }: ProjectedVolumeSource): Contents {
+  const parts = (projections ?? []).map((projection) => contentsIn(projection, defaultMode))
+  return {
+    references: parts.flatMap(({ references }) => references),
+    fromPod: parts.some(({ fromPod }) => fromPod),
+    hasToken: parts.some(({ hasToken }) => hasToken),
+    async files(sources) {
+      const results = await Promise.allSettled(parts.map((part) => part.files(sources)))
+      const faults = new Set(
+        results.flatMap((result) => (result.status === "rejected" ? [messageOf(result.reason)] : [])),
+      )
+      if (faults.size === 1) throw new Error([...faults][0])
+      if (faults.size > 1) throw new Error(`[${[...faults].join(", ")}]`)
+      return new Map(results.flatMap((result) => (result.status === "fulfilled" ? [...result.value] : [])))
+    },
+  }
+}
+
+function contentsIn(projection: VolumeProjection, defaultMode: number | undefined): Contents {
+  const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = projection
+  if (configMap !== undefined) return configMapContents(configMap, defaultMode)
+  if (secret !== undefined) return secretContents(secret, defaultMode)
+  if (downwardAPI !== undefined) return downwardApiContents(downwardAPI.items, defaultMode)
+  if (serviceAccountToken !== undefined) return tokenContents(serviceAccountToken, defaultMode)
+  if (clusterTrustBundle !== undefined)
+    return refused(
+      "projected source clusterTrustBundle is not supported: ClusterTrustBundles are not served; use a ConfigMap",
+    )
+  if (podCertificate !== undefined)
+    return refused(
+      "projected source podCertificate is not supported: PodCertificateRequests are not served; use a Secret",
+    )
+  return NOTHING
+}
+
+const NOTHING: Contents = { references: [], fromPod: false, hasToken: false, files: async () => new Map() }
+
+const refused = (why: string): Contents => ({ ...NOTHING, files: () => Promise.reject(new Error(why)) })
+
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

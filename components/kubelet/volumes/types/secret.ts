@@ -1,0 +1,21 @@
+import { Buffer } from "node:buffer"
+import { DEFAULT_MODE, type Contents, type KeySource } from "../contents.ts"
+import { keyFiles } from "../payload.ts"
+
+/** Returns the keys of a Secret as files. Source: pkg/volume/secret. */
+export const secretContents = ({ name, items, optional = false }: KeySource, defaultMode = DEFAULT_MODE): Contents => ({
+  references: [{ kind: "Secret", name }],
+  fromPod: false,
+  hasToken: false,
+  async files(sources) {
+    const object = await sources.secret(name)
+    if (object === undefined && !optional) throw new Error(`secret "${name}" not found`)
+    return keyFiles({
+      data: new Map(Object.entries(object?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64")])),
+      items,
+      defaultMode,
+      optional,
+      missing: (key) => `references non-existent secret key: ${key}`,
+    })
+  },
+})

@@ -1,0 +1,121 @@
+import type { Cause } from "../../../../apimachinery/errors.ts"
+import { at, atKey, invalidValue, required, within } from "../../../../apimachinery/validation/field-errors.ts"
+import { goForm } from "../../../../apimachinery/go/go-form.ts"
+import { compareQuantities, quantity } from "../../../../apimachinery/scalars/quantity.ts"
+import { amountFaults, isQuotaResource, quotaResourceNameFaults } from "../resources/resource-names.ts"
+import { QUOTA_SCOPES, ScopeSelector, type ResourceQuotaSpec, type ResourceQuotaStatus } from "./resourcequotaspec.ts"
+
+/** Rules of quotas. Source: ValidateResourceQuota in pkg/apis/core/validation/validation.go. */
+
+const COMPUTE = ["pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"]
+/** Which resources can be counted of those objects alone that a scope is about. */
+const RESOURCES: Readonly<Record<string, readonly string[]>> = {
+  Terminating: COMPUTE,
+  NotTerminating: COMPUTE,
+  NotBestEffort: COMPUTE,
+  PriorityClass: COMPUTE,
+  CrossNamespacePodAffinity: COMPUTE,
+  BestEffort: ["pods"],
+  VolumeAttributesClass: ["persistentvolumeclaims", "requests.storage"],
+}
+const WITH_VALUES = ["PriorityClass", "VolumeAttributesClass"]
+const OPPOSITES = [
+  ["BestEffort", "NotBestEffort"],
+  ["Terminating", "NotTerminating"],
+] as const
+
+export const quotaFaults = (spec: ResourceQuotaSpec): readonly Cause[] => [
+  ...amountsFaults(spec.hard, "spec.hard"),
+  ...scopesFaults(spec),
+  ...selectorFaults(spec),
+]
+
+export const quotaStatusFaults = ({ hard, used }: ResourceQuotaStatus): readonly Cause[] => [
+  ...amountsFaults(hard, "status.hard"),
+  ...amountsFaults(used, "status.used"),
+]
+
+export function scopesAreFixed({ scopes = [] }: ResourceQuotaSpec, old: ResourceQuotaSpec): readonly Cause[] {
+  const [now, before] = [new Set<string>(scopes), new Set<string>(old.scopes)]
+  return now.size === before.size && [...now].every((scope) => before.has(scope))
+    ? []
+    : [invalidValue("spec.scopes", scopes.length === 0 ? null : scopes, "field is immutable")]
+}
+
+function amountsFaults(amounts: Readonly<Record<string, string>> | undefined, path: string): readonly Cause[] {
+  const causes: Cause[] = []
+  for (const name in amounts) {
+    within(causes, quotaResourceNameFaults(name), atKey(path, name))
+    within(causes, amountFaults(name, amounts[name]!), atKey(path, name))
+  }
+  return causes
+}
+
+/** The counted resources that the scope says nothing about. */
+const misfits = (scope: string, hard: ResourceQuotaSpec["hard"]): readonly string[] =>
+  Object.keys(hard ?? {}).filter((name) => isQuotaResource(name) && RESOURCES[scope]?.includes(name) === false)
+
+function scopesFaults({ hard, scopes = [] }: ResourceQuotaSpec): readonly Cause[] {
+  const wrong = (why: string) => invalidValue("spec.scopes", scopes, why)
+  return [
+    ...scopes.flatMap((scope) => [
+      ...(QUOTA_SCOPES.includes(scope) ? [] : [wrong("unsupported scope")]),
+      ...misfits(scope, hard).map(() => wrong("unsupported scope applied to resource")),
+    ]),
+    ...conflicts(scopes).map(() => wrong("conflicting scopes")),
+  ]
+}
+
+const conflicts = (scopes: readonly string[]) =>
+  OPPOSITES.filter((pair) => pair.every((scope) => scopes.some((each) => each === scope)))
+
+/** Upstream does not say which of the conditions is wrong. */
+function selectorFaults({ hard, scopes = [], scopeSelector }: ResourceQuotaSpec): readonly Cause[] {
+  const conditions = scopeSelector?.matchExpressions ?? []
+  const path = "spec.scopeSelector.matchExpressions"
+  const causes: Cause[] = []
+  const wrong = (field: string, value: unknown, why: string) => void causes.push(invalidValue(field, value, why))
+  for (const { scopeName, operator, values = [] } of conditions) {
+    if (!QUOTA_SCOPES.includes(scopeName)) wrong(at(path, "scopeName"), scopeName, "unsupported scope")
+    for (const _ of misfits(scopeName, hard))
+      wrong(path, goForm(ScopeSelector, scopeSelector!), "unsupported scope applied to resource")
+    if (RESOURCES[scopeName] !== undefined && !WITH_VALUES.includes(scopeName) && operator !== "Exists")
+      wrong(
+        at(path, "operator"),
+        operator,
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
+      )
+    if (operator === "In" || operator === "NotIn") {
+      if (values.length === 0)
+        causes.push(
+          required(
+            at(path, "values"),
+            "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+          ),
+        )
+    } else if (operator === "Exists" || operator === "DoesNotExist") {
+      if (values.length > 0)
+        wrong(
+          at(path, "values"),
+          values,
+          "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+        )
+    } else wrong(at(path, "operator"), operator, "not a valid selector operator")
+  }
+  for (const _ of conflicts(conditions.map(({ scopeName }) => scopeName))) wrong(path, scopes, "conflicting scopes")
+  return causes
+}
+
+/** Resources whose requests and limits are limited apart. */
+const OVERCOMMITTED = ["cpu", "memory", "storage", "ephemeral-storage"]
+
+/** Requests that may be higher than limits. Source: pkg/registry/core/resourcequota/strategy.go. */
+export const quotaWarnings = ({ hard = {} }: ResourceQuotaSpec): readonly string[] =>
+  OVERCOMMITTED.flatMap((name) => {
+    const isShort = hard[`requests.${name}`] === undefined && (name === "cpu" || name === "memory")
+    const [request, limit] = [isShort ? name : `requests.${name}`, `limits.${name}`]
+    const [asked, most] = [hard[request], hard[limit]]
+    return asked === undefined || most === undefined || compareQuantities(quantity(asked), quantity(most)) <= 0
+      ? []
+      : [`ResourceQuota ${request} (${asked}) should be less than ${limit} (${most})`]
+  })

@@ -1,0 +1,220 @@
+/**
+ * Opens the store on disk, and refuses one that is damaged or not all there, before anything is written to it.
+ *
+ * The file is locked by SQLite itself (locking_mode=EXCLUSIVE) for as long as the process has it open, so a killed
+ * server leaves no lock behind. Exclusive locking also spares the write-ahead log its shared memory.
+ *
+ * What a killed server left is looked at through a connection that cannot write: one that can would write the log into
+ * the file when it is closed, and the process could not even end without closing it. So what is refused stays as it was
+ * found.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
+import { dirname } from "node:path"
+import { openSqlite, SqliteError, type SqliteDatabase } from "../../runtime/sqlite.ts"
+import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
+import { storageErrorFrom } from "./errors.ts"
+import { damaged, FORMAT, formatOf, SCHEMA, writeMeta } from "./format.ts"
+import { isHeld, lockedBy, noteHolder } from "./holder.ts"
+import { loadState, newestRow, type LoadedState } from "./load.ts"
+import { copyOfFormat1 } from "./migrate.ts"
+import { StorageError } from "../storage.ts"
+import { walDamage } from "./wal-damage.ts"
+
+export interface OpenOptions {
+  /** Path of the database; its directory must exist. */
+  readonly file: string
+  /**
+   * A file that only a cluster can have left: where there is one, a database that is missing is a loss and not a
+   * beginning.
+   */
+  readonly evidence?: string | undefined
+  /** Go on although acknowledged writes are not there. */
+  readonly acceptLoss?: boolean | undefined
+  /** How the database is opened for writing; tests give one whose disk fails. */
+  readonly openDatabase?: OpenDatabase
+}
+
+type OpenDatabase = (path: string) => SqliteDatabase
+
+export interface OpenStore {
+  readonly db: SqliteDatabase
+  readonly state: LoadedState
+}
+
+/**
+ * Up to this size, in bytes, the whole structure of the file is checked at each start; that takes 1 ms a megabyte. Of a
+ * larger one, that of the live objects.
+ */
+const CHECKED_WHOLE = 32 * 2 ** 20
+/** PRAGMA auto_vacuum: pages that fell free can be given back in steps. */
+const INCREMENTAL = 2
+export const PAGE_BYTES = 8192
+/** Changes that gather in the log before they are copied into the database. */
+const LOG_BYTES = 16 * 2 ** 20
+/**
+ * After a loss the next revision is that much later than the newest that is known to have been acknowledged: after a
+ * power cut later ones may have been, and clients that have seen a revision must not be given another object under it.
+ */
+const REVISIONS_AFTER_LOSS = 1_000_000
+
+/** @throws StorageError locked (names the holder), readonly, damaged, lost, full */
+export function openStore(options: OpenOptions): OpenStore {
+  const { file, openDatabase = (path) => openSqlite(path) } = options
+  let db: SqliteDatabase | undefined
+  try {
+    if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) === 0) refuseLoss(options, undefined)
+    const inspected = sizeOf(`${file}-wal`) > 0 ? inspect(options) : undefined
+    db = lock(file, openDatabase)
+    let format = formatOf(db, file)
+    if (format === 1) {
+      db = migrate(db, file, openDatabase)
+      format = FORMAT
+    }
+    if (format === 0) {
+      refuseLoss(options, undefined)
+      create(db)
+    }
+    const state =
+      inspected !== undefined && inspected.newest === (newestRow(db, file)?.[0] ?? 0) ? inspected : check(db, file)
+    refuseLoss(options, state)
+    noteHolder(file)
+    return { db, state: afterLoss(db, file, state) }
+  } catch (err) {
+    db?.close()
+    if (err instanceof SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(err.code)) throw lockedBy(file, err)
+    throw storageErrorFrom(err, "open", file)
+  }
+}
+
+const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0)
+
+/**
+ * The state that a killed server left, with its log of changes; undefined where it had not come to make its tables, or
+ * was of another version.
+ */
+function inspect(options: OpenOptions): LoadedState | undefined {
+  const { file } = options
+  const damage = walDamage(`${file}-wal`)
+  // A log that its holder is writing may look like anything; who holds it is found out when it is locked.
+  if (damage !== undefined && !isHeld(file))
+    throw new StorageError(
+      "damaged",
+      `Cannot open ${file}: ${file}-wal is damaged; restore both from a backup (${damage})`,
+    )
+  const db = openSqlite(file, "read")
+  try {
+    if (formatOf(db, file) !== FORMAT) return undefined
+    const state = check(db, file)
+    refuseLoss(options, state)
+    return state
+  } finally {
+    db.close()
+    rmSync(`${file}-shm`, { force: true })
+  }
+}
+
+function lock(file: string, openDatabase: OpenDatabase): SqliteDatabase {
+  const db = openDatabase(file)
+  try {
+    db.exec("PRAGMA locking_mode = EXCLUSIVE")
+    db.exec("PRAGMA cell_size_check = ON")
+    if (numberOf(db, "page_count") === 0) {
+      // Each commit writes a few pages whole, however little has changed in them: with 16 KiB a quarter more goes to
+      // the disk. With SQLite's 4 KiB an object of a few KB would spill into pages of its own.
+      db.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
+      db.exec("PRAGMA auto_vacuum = INCREMENTAL")
+    }
+    db.exec("PRAGMA journal_mode = WAL")
+    db.exec("PRAGMA synchronous = FULL")
+    db.exec(`PRAGMA journal_size_limit = ${LOG_BYTES}`)
+    // A store of an earlier version keeps its larger pages.
+    db.exec(`PRAGMA wal_autocheckpoint = ${LOG_BYTES / numberOf(db, "page_size")}`)
+    // Takes the lock, which lasts until the file is closed.
+    db.exec("BEGIN IMMEDIATE; COMMIT")
+    return db
+  } catch (err) {
+    db.close()
+    throw err
+  }
+}
+
+function create(db: SqliteDatabase): void {
+  // How space is given back is fixed with the first page, which a server of an earlier version may have written before
+  // it was killed.
+  if (numberOf(db, "auto_vacuum") !== INCREMENTAL) db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+  db.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`)
+}
+
+/** Puts a store of this format in the place of one of format 1, with one rename. */
+function migrate(old: SqliteDatabase, file: string, openDatabase: OpenDatabase): SqliteDatabase {
+  const aside = `${file}.migrating`
+  try {
+    for (const path of [aside, `${aside}-wal`]) rmSync(path, { force: true })
+    const made = lock(aside, openDatabase)
+    try {
+      create(made)
+      copyOfFormat1(old, made, file)
+    } finally {
+      made.close()
+    }
+  } finally {
+    old.close()
+  }
+  syncPath(aside)
+  renameSync(aside, file)
+  syncPath(dirname(file))
+  return lock(file, openDatabase)
+}
+
+/** Has the disk confirm a file, or the entries of a folder. */
+export function syncPath(path: string): void {
+  const fd = openSync(path, "r")
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const numberOf = (db: SqliteDatabase, pragma: string): number =>
+  db.prepare<readonly [number]>(`PRAGMA ${pragma}`).rows()[0]![0]
+
+/** @throws StorageError damaged */
+function check(db: SqliteDatabase, file: string): LoadedState {
+  if (numberOf(db, "page_count") * numberOf(db, "page_size") <= CHECKED_WHOLE) {
+    const [[problem]] = db.prepare<readonly [string]>("PRAGMA quick_check(1)").rows() as [readonly [string]]
+    if (problem !== "ok") throw damaged(file, problem)
+  }
+  return loadState(db, file)
+}
+
+/**
+ * @throws StorageError lost, where writes that were acknowledged are not there. `state` is undefined where nothing is.
+ */
+function refuseLoss({ file, evidence, acceptLoss = false }: OpenOptions, state: LoadedState | undefined): void {
+  if (acceptLoss) return
+  const promised = acknowledgedRevision(file) ?? 0
+  if (state !== undefined && state.revision < promised)
+    throw new StorageError(
+      "lost",
+      `Cannot open ${file}: it ends at revision ${state.revision}, but ${acknowledgedPath(file)} says that ` +
+        `revision ${promised} was acknowledged; restore ${file}-wal or a newer backup, or start with ` +
+        "--accept-data-loss to go on without those writes",
+    )
+  if (state !== undefined || (promised === 0 && evidence === undefined)) return
+  const proof = promised > 0 ? acknowledgedPath(file) : evidence
+  throw new StorageError(
+    "lost",
+    `Cannot open ${file}: it is missing or empty, but ${proof} shows that a cluster has been here; restore it ` +
+      "from a backup, or start with --accept-data-loss to begin an empty cluster",
+  )
+}
+
+/** When a loss has been accepted, revisions go on where no client has seen any. */
+function afterLoss(db: SqliteDatabase, file: string, state: LoadedState): LoadedState {
+  const promised = acknowledgedRevision(file) ?? 0
+  if (state.revision >= promised) return state
+  const floor = promised + REVISIONS_AFTER_LOSS
+  writeMeta(db, "floor", floor)
+  return { ...state, revision: floor, compacted: floor }
+}

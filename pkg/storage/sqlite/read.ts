@@ -1,0 +1,68 @@
+/** Reads a store that no server has open, and changes nothing. */
+import { existsSync, rmSync, statSync } from "node:fs"
+import { openSqlite, type SqliteDatabase } from "../../runtime/sqlite.ts"
+import { acknowledgedPath, acknowledgedRevision } from "./acknowledged.ts"
+import type { KeptObject } from "./create.ts"
+import { storageErrorFrom } from "./errors.ts"
+import { checkRow, COLUMNS, damaged, DELETE, FORMAT, formatOf, SELDOM_READ, TRANSIENT, type Row } from "./format.ts"
+import { loadState } from "./load.ts"
+import { StorageError } from "../storage.ts"
+import { walDamage } from "./wal-damage.ts"
+
+/**
+ * Returns the live objects, in the order of their revisions. @throws StorageError damaged, or lost when acknowledged
+ * writes are missing
+ */
+export function readStore(file: string): { readonly revision: number; readonly objects: readonly KeptObject[] } {
+  return reading(file, (db) => {
+    const { revision, rows } = loadState(db, file)
+    const promised = acknowledgedRevision(file) ?? 0
+    if (revision < promised)
+      throw new StorageError(
+        "lost",
+        `Cannot read ${file}: it ends at revision ${revision}, but ${acknowledgedPath(file)} says that revision ` +
+          `${promised} was acknowledged`,
+      )
+    return { revision, objects: rows.map(keptObject) }
+  })
+}
+
+/** Returns one live object; undefined when there is none. All rows are looked through. @throws StorageError damaged */
+export function readObject(file: string, key: string): KeptObject | undefined {
+  return reading(file, (db) => {
+    const [row] = db.prepare<Row>(`SELECT ${COLUMNS} FROM log WHERE key = ? ORDER BY rev DESC LIMIT 1`).rows(key)
+    return row === undefined || row[2] === DELETE ? undefined : keptObject(checkRow(row, file))
+  })
+}
+
+const keptObject = ([revision, key, type, created, , , , , value, time]: Row): KeptObject => ({
+  key,
+  revision,
+  created,
+  time,
+  transient: (type & TRANSIENT) !== 0,
+  seldomRead: (type & SELDOM_READ) !== 0,
+  value,
+})
+
+function reading<T>(file: string, use: (db: SqliteDatabase) => T): T {
+  const wal = `${file}-wal`
+  const hasWal = existsSync(wal) && statSync(wal).size > 0
+  const damage = hasWal ? walDamage(wal) : undefined
+  if (damage !== undefined) throw damaged(wal, damage)
+  let db: SqliteDatabase | undefined
+  try {
+    db = openSqlite(file, hasWal ? "read" : "frozen")
+    if (formatOf(db, file) !== FORMAT)
+      throw new StorageError(
+        "damaged",
+        `Cannot read ${file}: it is empty, or of an earlier version of k3ts; start the server on it once`,
+      )
+    return use(db)
+  } catch (err) {
+    throw storageErrorFrom(err, "read", file)
+  } finally {
+    db?.close()
+    if (hasWal) rmSync(`${file}-shm`, { force: true })
+  }
+}

@@ -1,0 +1,423 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+  closeSync,
+} from "node:fs"
+import { spawn } from "node:child_process"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { KubeObject } from "../../apimachinery/resource.ts"
+import { seededRandom } from "../../clock/random.ts"
+import { realClock } from "../../clock/real.ts"
+import { VirtualClock } from "../../clock/virtual.ts"
+import { openSqlite } from "../../runtime/sqlite.ts"
+import { SqliteStorage } from "./sqlite.ts"
+import { StorageError, type StorageEvent, type Write } from "../storage.ts"
+
+const root = mkdtempSync(join(tmpdir(), "k3ts-sqlite-"))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+let number = 0
+const newFile = () => join(root, `${number++}.db`)
+const open = (file: string) => new SqliteStorage({ clock: realClock, frozen: true, file })
+const object = (name: string, data: unknown = 1): KubeObject & { data: unknown } => ({
+  apiVersion: "v1",
+  kind: "Thing",
+  metadata: { name },
+  data,
+})
+const put = (key: string, value: KubeObject | null, expected?: number, highChurn = false): Write => ({
+  key,
+  object: value,
+  expected,
+  time: 1000,
+  author: "tester",
+  highChurn,
+})
+const errorOf = async (promise: Promise<unknown>): Promise<StorageError> =>
+  promise.then(
+    () => {
+      throw new Error("it was expected to fail")
+    },
+    (err: StorageError) => err,
+  )
+
+describe("a store in a file", () => {
+  test("commits together what comes in over a few turns, and what comes alone at once", async () => {
+    // given a clock whose turns are ended by hand
+    const ended: (() => void)[] = []
+    const endTurn = () => ended.splice(0).forEach((run) => run())
+    const store = new SqliteStorage({
+      clock: { ...realClock, afterTurn: (run) => void ended.push(run) },
+      frozen: true,
+      file: newFile(),
+    })
+    const commits: string[][] = []
+    store.subscribe((events) => commits.push(events.map(({ key }) => key)))
+
+    // when writes come in in two turns, and then none
+    const writes = ["/a/1", "/a/2"].map((key) => store.write(put(key, object("x"), 0)))
+    endTurn()
+    writes.push(store.write(put("/a/3", object("x"), 0)))
+    endTurn()
+    expect(commits).toEqual([])
+    endTurn()
+    // and one comes alone
+    writes.push(store.write(put("/a/4", object("x"), 0)))
+    endTurn()
+
+    // then
+    expect(commits).toEqual([["/a/1", "/a/2", "/a/3"], ["/a/4"]])
+    await Promise.all(writes)
+
+    // when every turn brings more
+    for (let i = 0; i < 6; i++) {
+      writes.push(store.write(put(`/b/${i}`, object("x"), 0)), store.write(put(`/c/${i}`, object("x"), 0)))
+      endTurn()
+    }
+
+    // then the first do not wait for ever
+    expect(commits[2]).toHaveLength(10)
+    store.close()
+    await Promise.all(writes)
+  })
+
+  test("finds after reopening what was there, and goes on with the next revision", async () => {
+    const file = newFile()
+    const first = open(file)
+    await first.write(put("/a/1", object("1"), 0))
+    await first.write(put("/a/2", object("2"), 0))
+    await first.write(put("/a/1", object("1", 2), 1))
+    await first.write(put("/a/2", null))
+    first.close()
+
+    const again = open(file)
+    expect(again.revision).toBe(4)
+    expect(again.list("/a/").map(({ object }) => object)).toEqual([
+      { ...object("1", 2), metadata: { name: "1", resourceVersion: "3" } } as KubeObject,
+    ])
+    expect(again.get("/a/1")!.created).toBe(1)
+    expect(again.since(1).map(({ type, previous }) => [type, previous?.revision])).toEqual([
+      ["create", undefined],
+      ["update", 1],
+      ["delete", 2],
+    ])
+    expect((await again.write(put("/a/3", object("3"), 0))).revision).toBe(5)
+    again.close()
+  })
+
+  test("keeps its revision when compaction has gone up to the last row, and forgets only what is superseded", async () => {
+    const file = newFile()
+    const store = open(file)
+    for (let i = 0; i < 1200; i++) await store.write(put("/a/1", object("1", i)))
+    await store.write(put("/a/2", object("2"), 0))
+    await store.write(put("/a/2", null))
+    store.compact(1202)
+    while (store.history("/a/1").length > 1) await new Promise((resolve) => setImmediate(resolve))
+    while (store.history("/a/2").length > 1) await new Promise((resolve) => setImmediate(resolve))
+    store.close()
+    const again = open(file)
+    expect([again.revision, again.compactedRevision]).toEqual([1202, 1202])
+    expect(again.get("/a/1")?.revision).toBe(1200)
+    expect(() => again.since(1201)).toThrow("compacted")
+    again.close()
+  })
+
+  test("gives all events since a revision, also of large objects, of which memory keeps but the last", async () => {
+    const store = open(newFile())
+    const large = "x".repeat(1_000_000)
+    for (let i = 0; i < 40; i++) await store.write(put("/a/1", object("1", large)))
+    expect(store.since(0).map(({ revision }) => revision)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
+    expect(store.since(38).map(({ type, revision }) => [type, revision])).toEqual([
+      ["update", 39],
+      ["update", 40],
+    ])
+    store.close()
+  })
+
+  test("keeps only the newest row of objects that change all the time", async () => {
+    const store = open(newFile())
+    for (let i = 0; i < 5; i++) await store.write(put("/lease/1", object("1", i), undefined, true))
+    expect(store.history("/lease/1").map(({ revision }) => revision)).toEqual([5])
+    store.close()
+  })
+
+  test("keeps what is seldom read on disk only, a while after it was written, and gives it as before", async () => {
+    // given an object of that sort and another one
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const file = newFile()
+    const options = { clock, frozen: true, file }
+    const store = new SqliteStorage(options)
+    const event = (data: unknown, value: KubeObject | null = object("event", data)): Write => ({
+      ...put("/event/1", value, undefined, true),
+      seldomRead: true,
+    })
+    await store.write(event(1))
+    await store.write(put("/a/1", object("1"), 0))
+    const inMemory = (key: string, of = store) => {
+      const first = of.get(key)!.json
+      return of.get(key)!.json === first
+    }
+    expect([inMemory("/event/1"), inMemory("/a/1")]).toEqual([true, true])
+
+    // when time has passed, then it is read from the file each time
+    await clock.advance(61_000)
+    expect([inMemory("/event/1"), inMemory("/a/1")]).toEqual([false, true])
+    expect(store.get("/event/1")!.object).toMatchObject(object("event", 1))
+    expect(store.list("/event/").map(({ object }) => object.metadata.resourceVersion)).toEqual(["1"])
+
+    // and when it is superseded, then watchers are told of the state before, though that is gone from the file
+    const seen: StorageEvent[] = []
+    store.subscribe((events) => seen.push(...events))
+    await store.write(event(2))
+    expect(seen[0]).toMatchObject({ type: "update", previous: { object: object("event", 1) } })
+    await clock.advance(61_000)
+
+    // and after a start it is on disk only, and can be deleted
+    store.close()
+    const again = new SqliteStorage(options)
+    expect([inMemory("/event/1", again), inMemory("/a/1", again)]).toEqual([false, true])
+    again.subscribe((events) => seen.push(...events))
+    await again.write(event(2, null))
+    expect(seen[1]).toMatchObject({ type: "delete", stored: { object: object("event", 2) } })
+    expect(again.get("/event/1")).toBeUndefined()
+    again.close()
+  })
+
+  test("gives the content of a list that was read before a write took the rows away", async () => {
+    // given objects that are on disk only, of which only the newest revision is kept, and a reader that has not come to
+    // their content yet
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const store = new SqliteStorage({ clock, frozen: true, file: newFile() })
+    const write = (name: string, value: KubeObject | null): Write => ({
+      ...put(`/registry/core/events/a/${name}`, value, undefined, true),
+      seldomRead: true,
+    })
+    const names = Array.from({ length: 300 }, (_, i) => `event-${1000 + i}`)
+    await Promise.all(names.map((name) => store.write(write(name, object(name)))))
+    await clock.advance(61_000)
+    const listed = [store.list("/registry/core/events/"), store.list("/registry/core/events/a/")]
+    const got = store.get("/registry/core/events/a/event-1000")!
+    // when they are changed and deleted
+    await Promise.all(names.map((name, i) => store.write(write(name, i % 2 === 0 ? null : object("new")))))
+    // then the reader gets what was there, and others get what is there now
+    for (const list of listed) expect(list.map((stored) => stored.object.metadata.name)).toEqual(names)
+    expect(got.object).toMatchObject(object("event-1000"))
+    expect(store.list("/registry/core/events/").map((stored) => stored.object.metadata.name)).toEqual(
+      Array.from({ length: 150 }, () => "new"),
+    )
+    store.close()
+  })
+
+  test("tells watchers the state before of what is seldom read, though memory is trimmed by the very write", async () => {
+    // given an object of that sort, and so many writes staged after the next one to it that memory is trimmed with them
+    const store = open(newFile())
+    const event = (data: number): Write => ({
+      ...put("/event/1", object("event", data), undefined, true),
+      seldomRead: true,
+    })
+    const others = (round: number) =>
+      Array.from({ length: 2000 }, (_, i) => store.write(put(`/a/${round}-${i}`, object("other"), 0)))
+    await store.write(event(1))
+    await Promise.all(others(1))
+    await Promise.all(others(2))
+    const before: unknown[] = []
+    store.subscribe((events) => before.push(...events.flatMap(({ previous }) => (previous ? [previous.object] : []))))
+    // when
+    await Promise.all([store.write(event(2)), ...others(3)])
+    // then
+    expect(before).toMatchObject([object("event", 1)])
+    store.close()
+  })
+
+  test("is refused to a second server while the first lives, naming it, and free again after kill -9", async () => {
+    // given a process that has the file open
+    const file = newFile()
+    const script = `import { SqliteStorage } from ${JSON.stringify(join(import.meta.dir, "sqlite.ts"))}
+      import { realClock } from ${JSON.stringify(join(import.meta.dir, "../../clock/real.ts"))}
+      const store = new SqliteStorage({ clock: realClock, file: ${JSON.stringify(file)} })
+      await store.write({ key: "/a/1", object: { apiVersion: "v1", kind: "T", metadata: { name: "1" } }, expected: 0, time: 0, author: "x" })
+      console.log("ready")
+      setInterval(() => undefined, 1000)`
+    const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] })
+    await new Promise((resolve) => child.stdout.once("data", resolve))
+    // when another opens it, then that is refused
+    expect(() => open(file)).toThrow(
+      new StorageError(
+        "locked",
+        `Cannot open ${file}: process ${child.pid} uses it; stop that server first, or give this one another ` +
+          "data directory",
+      ),
+    )
+    // when the first is killed, then the file opens and has what was acknowledged
+    const gone = new Promise((resolve) => child.once("exit", resolve))
+    child.kill("SIGKILL")
+    await gone
+    const store = open(file)
+    expect(store.get("/a/1")?.revision).toBe(1)
+    store.close()
+  })
+
+  test("says that it is damaged, and does not write to it", () => {
+    const file = newFile()
+    writeFileSync(file, "this is no database, though it is long enough to be looked at".repeat(40))
+    const before = readFileSync(file)
+    expect(() => open(file)).toThrow("the file is damaged; restore it from a backup (SQLITE_NOTADB)")
+    expect(readFileSync(file)).toEqual(before)
+  })
+
+  test("notices damage inside, and then refuses to write", async () => {
+    const file = newFile()
+    const store = open(file)
+    for (let i = 0; i < 300; i++) await store.write(put(`/a/${i}`, object(`${i}`, "x".repeat(500)), 0))
+    store.close()
+    const fd = openSync(file, "r+")
+    writeSync(fd, Buffer.alloc(statSync(file).size - 8192, 0xaa), 0, statSync(file).size - 8192, 8192)
+    closeSync(fd)
+    expect(() => open(file)).toThrow(/damaged/)
+  })
+
+  test("is made anew where a server was killed before it had made its tables", async () => {
+    const file = newFile()
+    const db = openSqlite(file)
+    db.exec("PRAGMA journal_mode = WAL; CREATE TABLE other (a)")
+    const copy = newFile()
+    for (const end of ["", "-wal"]) cpSync(file + end, copy + end)
+    db.close()
+    const store = open(copy)
+    expect((await store.write(put("/a/1", object("1"), 0))).revision).toBe(1)
+    store.close()
+  })
+
+  describe("that a killed server has left, with its last commits in the log beside it", () => {
+    const OBJECTS = 40
+    const left = newFile()
+    let log: Buffer
+    beforeAll(async () => {
+      const store = open(left)
+      for (let i = 0; i < OBJECTS; i++) await store.write(put(`/a/${i}`, object(`${i}`, "x".repeat(300)), 0))
+      log = readFileSync(`${left}-wal`)
+      cpSync(left, `${left}.copy`)
+      store.close()
+    })
+    /** The files as they were left, with another log. */
+    const leftWith = (bytes: Uint8Array): string => {
+      const file = newFile()
+      cpSync(`${left}.copy`, file)
+      writeFileSync(`${file}-wal`, bytes)
+      return file
+    }
+    const flipped = (at: number): Buffer => {
+      const copy = Buffer.from(log)
+      copy[at]! ^= 0x10
+      return copy
+    }
+
+    test("is whole, and so is one whose last commit was cut short", () => {
+      for (const [bytes, objects] of [
+        [log, OBJECTS],
+        [log.subarray(0, -100), OBJECTS - 1],
+        [flipped(log.length - 100), OBJECTS - 1],
+        [Buffer.alloc(0), 0],
+      ] as const) {
+        const store = open(leftWith(bytes))
+        expect(store.list("/a/")).toHaveLength(objects)
+        store.close()
+      }
+    })
+
+    test("is refused, and left as it is, when any earlier place was changed", () => {
+      const random = seededRandom(1)
+      // Two frames at most make one commit here; a frame is a page and its head.
+      for (let i = 0; i < 40; i++) {
+        const bytes = flipped(Math.floor(random.next() * (log.length - 3 * 8216)))
+        const file = leftWith(bytes)
+        const before = readFileSync(file)
+        try {
+          open(file).close()
+          // Numbers that nobody reads, or changes in frames that later ones replace: all is there.
+        } catch (err) {
+          expect((err as StorageError).code).toBe("damaged")
+          expect(readFileSync(`${file}-wal`).equals(bytes)).toBe(true)
+          expect(readFileSync(file).equals(before)).toBe(true)
+          continue
+        }
+        const store = open(file)
+        expect(store.list("/a/")).toHaveLength(OBJECTS)
+        store.close()
+      }
+    })
+  })
+
+  test("refuses a file of a later format, and does not touch it", async () => {
+    const file = newFile()
+    const store = open(file)
+    await store.write(put("/a/1", object("1"), 0))
+    store.close()
+    const db = openSqlite(file)
+    db.exec("PRAGMA user_version = 99")
+    db.close()
+    const before = readFileSync(file)
+    expect(() => open(file)).toThrow(
+      "a newer version of k3ts has written it (format 99, and this version reads up to 3), and a downgrade is not possible",
+    )
+    expect(readFileSync(file)).toEqual(before)
+  })
+
+  test.skipIf(process.getuid?.() === 0)("says that a directory is read-only", () => {
+    const directory = join(root, "readonly")
+    mkdirSync(directory)
+    chmodSync(directory, 0o500)
+    expect(() => open(join(directory, "a.db"))).toThrow("Cannot open")
+  })
+
+  test("rejects every write of a batch that does not fit the disk, and works again when there is room", async () => {
+    // given a store that may not grow: SQLite's own limit of pages stands for a full disk
+    const file = newFile()
+    const store = open(file)
+    await store.write(put("/a/1", object("1"), 0))
+    store.limitPages(10)
+    // when a batch is too large for it
+    const big = "x".repeat(200_000)
+    const outcomes = await Promise.all([
+      errorOf(store.write(put("/a/2", object("2", big), 0))),
+      errorOf(store.write(put("/a/3", object("3"), 0))),
+    ])
+    // then nothing of it has happened
+    expect(outcomes.map(({ code }) => code)).toEqual(["full", "full"])
+    expect([store.revision, store.get("/a/3")]).toEqual([1, undefined])
+    expect(store.problem?.code).toBe("full")
+    // and when there is room, writing goes on with the next revision
+    store.limitPages(1_000_000)
+    expect((await store.write(put("/a/2", object("2", big), 0))).revision).toBe(2)
+    expect(store.problem).toBeUndefined()
+    store.close()
+  })
+
+  test("finds out by itself that there is room again, also where nobody writes", async () => {
+    // given a store whose last write did not fit, under a clock that is moved by hand
+    const clock = new VirtualClock(0)
+    const store = new SqliteStorage({ clock, file: newFile() })
+    await store.write(put("/a/1", object("1"), 0))
+    store.limitPages(10)
+    expect((await errorOf(store.write(put("/a/2", object("2", "x".repeat(200_000)), 0)))).code).toBe("full")
+    // when time passes and there is no room, then the problem stays
+    await clock.advance(60_000)
+    expect(store.problem?.code).toBe("full")
+    // when there is room, then it ends within seconds
+    store.limitPages(1_000_000)
+    await clock.advance(5000)
+    expect(store.problem).toBeUndefined()
+    store.close()
+  })
+})

@@ -1,0 +1,405 @@
+/**
+ * The store on disk. The live objects are read once, at open (load.ts). Afterwards the file is only written,
+ * except that history older than `recent` is read from it. format.ts describes the file and how damage is found;
+ * acknowledged.ts, how a loss of acknowledged writes is found.
+ */
+import type { Timer } from "../../clock/clock.ts"
+import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
+import { AcknowledgedFile } from "./acknowledged.ts"
+import { LogStorage, type LogStorageOptions, type StagedWrite } from "../log-storage.ts"
+import { storageErrorFrom } from "./errors.ts"
+import {
+  checkRow,
+  COLUMNS,
+  damaged,
+  DELETE,
+  isLinked,
+  rowSum,
+  SELDOM_READ,
+  TRANSIENT,
+  TYPES,
+  UPDATE,
+  type Row,
+} from "./format.ts"
+import { lastIndex } from "../recent-events.ts"
+import { rowBytes, SqliteHistory } from "./history.ts"
+import { forgetHolder } from "./holder.ts"
+import { LiveList } from "./live.ts"
+import { checkChain } from "./load.ts"
+import { openStore, type OpenOptions } from "./open.ts"
+import type { StorageError, StorageEvent, StoreImage } from "../storage.ts"
+import { reencryptRows, type Reencryption } from "./reencrypt.ts"
+import { type Elsewhere, type ParseObject, StoredObject } from "../stored-object.ts"
+import { SqliteValues } from "./values.ts"
+import { isSealed, type ValueTransformer } from "../value-transformer.ts"
+
+/** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
+const RECENT = 2048
+/** Most JSON of the events in memory, so that a large object that changes often does not fill it with old states. */
+const RECENT_BYTES = 16 * 1024 * 1024
+/** Events leave memory after this time, and at most twice of it, in milliseconds. */
+const RECENT_MS = 30_000
+/** A commit waits for the disk, so under load it gathers the writes of a few turns of the event loop. */
+const TURNS_TO_GATHER = 4
+/** Size of a trial write: that of a few large objects, so that one free page does not count as enough free space. */
+const TRIAL_BYTES = 256 * 1024
+const DEFAULT_HISTORY_BYTES = 128 * 1024 * 1024
+
+export interface SqliteStorageOptions extends LogStorageOptions, OpenOptions {
+  /** Most bytes of superseded states and deletions; 128 MiB unless given. Live objects are not counted. */
+  readonly historyBytes?: number
+  readonly parse?: ParseObject
+  /** What encrypts and decrypts values on the disk; without it they are JSON. */
+  readonly transformer?: ValueTransformer | undefined
+}
+
+export class SqliteStorage extends LogStorage {
+  protected override readonly turnsToGather = TURNS_TO_GATHER
+  protected override readonly makesJson = true
+  readonly #file: string
+  readonly #elsewhere: Elsewhere
+  readonly #db: SqliteDatabase
+  readonly #begin: SqliteStatement
+  readonly #commit: SqliteStatement
+  readonly #insert: SqliteStatement
+  readonly #drop: SqliteStatement
+  readonly #row: SqliteStatement<Row>
+  readonly #live: LiveList
+  readonly #history: SqliteHistory
+  readonly #acknowledged: AcknowledgedFile
+  readonly #values: SqliteValues
+  /** Whether some live object was not read as JSON at open: it is encrypted on the disk, or is to be. */
+  readonly #someUnopened: boolean
+  /** Revision of the newest row that is part of the log's chain. */
+  #linked: number
+  /** The number of objects, and the sum of their revisions. Each row records both. */
+  #objects: number
+  #revisions: number
+  /** Bytes of JSON of the events in `recent`. */
+  #recentBytes = 0
+  #trimTimer: Timer | undefined
+  /** Set once the file was found damaged: from then on nothing is written to it. */
+  #damage: StorageError | undefined
+
+  /** Throws StorageError: locked (names the holder), readonly, damaged, lost, full. */
+  constructor(options: SqliteStorageOptions) {
+    super(options)
+    const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
+    this.#elsewhere = { read: (revision) => this.#jsonOf(revision), parse: options.parse }
+    const { db, state } = openStore(options)
+    this.#file = file
+    this.#db = db
+    this.#values = new SqliteValues(db)
+    try {
+      if (options.transformer !== undefined) this.useTransformer(options.transformer)
+      this.#begin = db.prepare("BEGIN IMMEDIATE")
+      this.#commit = db.prepare("COMMIT")
+      this.#insert = db.prepare(`INSERT INTO log (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      this.#drop = db.prepare(`DELETE FROM log WHERE rev = ? AND type & ${TRANSIENT}`)
+      this.#row = db.prepare(`SELECT ${COLUMNS} FROM log WHERE rev = ?`)
+      this.#linked = state.linked
+      this.#objects = state.objects
+      this.#revisions = state.revisions
+      this.#live = new LiveList(db, state)
+      this.#someUnopened = state.rows.some(([, , , , , , , , value]) => !this.#values.isPlain(value))
+      const objects = state.rows.map((row) => this.#stored(row))
+      const seldomRead = objects.filter((stored) => stored.seldomRead)
+      const others = objects.filter((stored) => !stored.seldomRead)
+      this.restore(others, state.revision, state.compacted)
+      this.live.shelve(seldomRead, this.#elsewhere)
+      this.#acknowledged = new AcknowledgedFile(file, state.revision)
+      this.#history = new SqliteHistory({
+        db,
+        clock: this.clock,
+        maxBytes: historyBytes,
+        cleaned: state.cleaned,
+        liveBytes: state.rows.reduce(
+          (sum, [, key, , , , , , , value, , author]) => sum + rowBytes(value.length, key, author),
+          0,
+        ),
+        fold: () => this.#fold(),
+        compact: (revision) => this.compact(revision),
+        compacted: () => this.compactedRevision,
+        revision: () => this.revision,
+        failed: (err) => void this.#failed(err, "compact"),
+      })
+    } catch (err) {
+      db.close()
+      throw storageErrorFrom(err, "open", file)
+    }
+  }
+
+  history(key: string): readonly StorageEvent[] {
+    return this.#read(() => {
+      const rows: Row[] = []
+      for (let rev = this.get(key)?.revision ?? this.#deletionOf(key); rev !== 0;) {
+        const [row] = this.#row.rows(rev)
+        if (row === undefined) break
+        rows.unshift(checkRow(row, this.#file))
+        rev = row[4]
+      }
+      return this.#events(rows)
+    })
+  }
+
+  /** Sets the most pages (of 8 KiB) that the file may have; beyond them writes fail as on a full disk. */
+  limitPages(pages: number): void {
+    this.#db.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`)
+  }
+
+  override image(): StoreImage {
+    const onDisk = (revision: number) => {
+      const [row] = this.#row.rows(revision)
+      return row && checkRow(row, this.#file)[8]
+    }
+    return { ...super.image(), valueOf: this.#values.writer(onDisk) }
+  }
+
+  /** Encrypts and decrypts with this transformer from now on; undefined: values are written as JSON. */
+  useTransformer(transformer: ValueTransformer | undefined): void {
+    this.#values.use(transformer)
+  }
+
+  /**
+   * Decrypts the live objects that are still as they were read from the disk. Returns the failures, and whether some
+   * would now be written otherwise; what could not be decrypted is tried again whenever it is asked for.
+   */
+  openSealed(): { readonly failures: readonly StorageError[]; readonly someStale: boolean } {
+    // Listing all live keys sorts them, which a start without encryption need not pay for.
+    const unopened = this.#someUnopened ? this.live.startingWith("").filter((stored) => !stored.seldomRead) : []
+    return this.#values.openAll(unopened)
+  }
+
+  /** The encrypted values on the disk, in steps of a few. */
+  sealedValues(): Iterable<Uint8Array> {
+    return this.#values.sealed()
+  }
+
+  /**
+   * Writes every value on the disk anew that the transformer would now write otherwise, history included, in steps of a
+   * few milliseconds; objects and revisions stay as they are. Then the file is rebuilt, so that nothing is left in it
+   * of what its values were. That blocks the process for nearly a second for each 100 MiB (docs/upgrade.md).
+   * @throws StorageError full, readonly
+   */
+  async reencrypt(signal: AbortSignal): Promise<Reencryption> {
+    this.commitNow()
+    const { transformer } = this.#values
+    try {
+      const done = await reencryptRows({ db: this.#db, file: this.#file, clock: this.clock, transformer, signal })
+      if (!signal.aborted) this.#db.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+      return done
+    } catch (err) {
+      throw this.#failed(err, "encrypt")
+    }
+  }
+
+  protected override valueOf(stored: StoredObject): Uint8Array {
+    return this.#values.seal(stored)
+  }
+
+  protected persist(writes: readonly StagedWrite[]): void {
+    if (this.#damage !== undefined) throw this.#damage
+    let [linked, objects, revisions] = [this.#linked, this.#objects, this.#revisions]
+    let historyBytes = 0
+    try {
+      this.#begin.run()
+      const fold = this.#live.isLong ? this.#live.fold(this.revision) : undefined
+      for (const { event, highChurn, value } of writes) {
+        const { revision, key, type, stored, previous, time, author } = event
+        const prev = previous?.revision ?? 0
+        const gone = type === "delete"
+        objects += gone ? -1 : type === "create" ? 1 : 0
+        revisions += (gone ? 0 : revision) - prev
+        const code = gone
+          ? DELETE
+          : TYPES.indexOf(type) + (highChurn ? TRANSIENT : 0) + (stored.seldomRead ? SELDOM_READ : 0)
+        const { created } = stored
+        const row = [revision, key, code, created, prev, linked, objects, revisions, value, time, author] as const
+        if (highChurn && prev !== 0) {
+          this.#drop.run(prev)
+          this.#live.dropped(prev)
+        } else if (previous !== undefined) historyBytes += rowBytes(previous.json.length, key, author)
+        if (gone) historyBytes += rowBytes(stored.json.length, key, author)
+        this.#insert.run(...row, rowSum(row))
+        if (isLinked(code)) linked = revision
+      }
+      this.#commit.run()
+      fold?.()
+    } catch (err) {
+      throw this.#failed(err, "write")
+    }
+    this.#acknowledged.note(writes.at(-1)!.event.revision)
+    ;[this.#linked, this.#objects, this.#revisions] = [linked, objects, revisions]
+    for (const { event } of writes) this.#live.add(event)
+    if (historyBytes > 0) this.#history.grew(historyBytes)
+  }
+
+  protected override afterCommit(writes: readonly StagedWrite[]): void {
+    for (const { event } of writes) this.#recentBytes += event.stored.json.length
+    // Trimmed only when half as much again is there, so that trimming costs next to nothing per write.
+    if (this.recent.all.length > 1.5 * RECENT || this.#recentBytes > 1.5 * RECENT_BYTES) this.#trimRecent()
+    this.#trimLater()
+  }
+
+  protected tryMedium(): void {
+    if (this.#damage !== undefined) throw this.#damage
+    try {
+      // Two commits, because a row that one transaction writes and deletes never reaches the disk.
+      this.#db
+        .prepare("INSERT OR REPLACE INTO meta (name, value, sum) VALUES ('trial', zeroblob(?), 0)")
+        .run(TRIAL_BYTES)
+      this.#db.prepare("DELETE FROM meta WHERE name = 'trial'").run()
+    } catch (err) {
+      throw this.#failed(err, "write")
+    }
+  }
+
+  protected eventsAfter(revision: number, prefix: string): readonly StorageEvent[] {
+    return this.#read(() => {
+      // Every row is read to check the chain of revisions, but the value only of rows with the prefix.
+      const value = `CASE WHEN substr(key, 1, ?) = ? THEN value END AS value`
+      const rows = this.#db
+        .prepare<Row>(`SELECT ${COLUMNS.replace("value", value)} FROM log WHERE rev > ? ORDER BY rev`)
+        .rows(prefix.length, prefix, revision)
+      if (checkChain(rows, revision, this.#file) < this.#linked)
+        throw damaged(this.#file, `revision ${this.#linked} is missing`)
+      const wanted = prefix === "" ? rows : rows.filter(([, key]) => key.startsWith(prefix))
+      return this.#events(wanted.map((row) => checkRow(row, this.#file)))
+    })
+  }
+
+  protected loggedRevisionAt(time: number, upTo: number): number {
+    // Revisions rise with the time, so a binary search reads only a few rows.
+    const from = this.compactedRevision
+    const next = this.#db.prepare<readonly [number]>("SELECT time FROM log WHERE rev >= ? ORDER BY rev LIMIT 1")
+    return this.#read(
+      () => from + 1 + lastIndex(upTo - from, (i) => (next.rows(from + 1 + i)[0]?.[0] ?? time + 1) <= time),
+    )
+  }
+
+  protected dropUpTo(revision: number): void {
+    this.#history.dropUpTo(revision)
+  }
+
+  protected closeMedium(): void {
+    this.#trimTimer?.cancel()
+    this.#history.stop()
+    this.#db.close()
+    this.#acknowledged.close()
+    forgetHolder(this.#file)
+  }
+
+  /** Keeps the recent events after revision `after`, newest first, up to the limits of their number and size. */
+  #trimRecent(after = 0): void {
+    let [bytes, kept] = [0, 0]
+    for (const { stored, revision } of this.recent.all.toReversed()) {
+      if (kept === RECENT || bytes + stored.json.length > RECENT_BYTES || revision <= after) break
+      bytes += stored.json.length
+      kept++
+    }
+    const dropped = this.recent.keepNewest(kept)
+    const seldomRead = dropped.flatMap(({ key, stored }) => {
+      const live = this.live.get(key)
+      return live === stored && live.seldomRead ? [live] : []
+    })
+    this.live.shelve(seldomRead, this.#elsewhere)
+    this.#recentBytes = bytes
+  }
+
+  /** Drops recent events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
+  #trimLater(): void {
+    const newest = this.revision
+    this.#trimTimer ??= this.clock.setTimeout(
+      () => {
+        this.#trimTimer = undefined
+        this.#trimRecent(newest)
+        if (this.recent.all.length > 0) this.#trimLater()
+      },
+      RECENT_MS,
+      "upkeep",
+    )
+  }
+
+  #fold(): number {
+    this.#begin.run()
+    const done = this.#live.fold(this.revision)
+    this.#commit.run()
+    done()
+    return this.revision
+  }
+
+  /**
+   * The revision of the last deletion of a key; 0 when there is none. The whole log is searched, because this is
+   * seldom asked.
+   */
+  #deletionOf(key: string): number {
+    const sql = `SELECT max(rev) FROM log WHERE key = ? AND type = ${DELETE}`
+    return this.#db.prepare<readonly [number | null]>(sql).rows(key)[0]?.[0] ?? 0
+  }
+
+  #stored([revision, key, code, created, , , , , value, time]: Row): StoredObject {
+    const current = this.live.get(key)
+    if (current?.revision === revision) return current
+    const seldomRead = (code & SELDOM_READ) !== 0
+    const { parse } = this.#elsewhere
+    // Decrypted when it is asked for: a value that cannot be decrypted must not keep the others from being served.
+    const content = this.#values.isPlain(value)
+      ? { json: value, parse }
+      : { elsewhere: { read: () => this.#values.open(value, { key, revision }), isReadOnce: true, parse } }
+    return new StoredObject({ key, revision, created, time, seldomRead }, content, this.frozen)
+  }
+
+  /**
+   * Turns rows into events. Where the previous state was not kept (high churn), the new state stands for it.
+   */
+  #events(rows: readonly Row[]): StorageEvent[] {
+    return rows.map((row) => {
+      const [revision, key, code, , prev, , , , , time, author] = row
+      const type = TYPES[code % TRANSIENT]!
+      const stored = this.#readable(row)
+      const [before] = type === "create" || prev === 0 ? [] : this.#row.rows(prev)
+      if (before !== undefined) checkRow(before, this.#file)
+      else if (code === UPDATE && prev !== 0 && revision > this.compactedRevision)
+        throw damaged(this.#file, `revision ${prev} is missing`)
+      const previous = type === "create" ? undefined : before === undefined ? stored : this.#readable(before)
+      return { type, revision, key, stored, previous, time, author }
+    })
+  }
+
+  /** Decrypts a value here, where a reader expects a failure, and not when an event is sent. */
+  #readable(row: Row): StoredObject {
+    const stored = this.#stored(row)
+    if (isSealed(row[8])) void stored.json
+    return stored
+  }
+
+  /** Reads the JSON of a live revision that is not in memory. */
+  #jsonOf(revision: number): Uint8Array {
+    return this.#read(() => {
+      const [row] = this.#row.rows(revision)
+      if (row === undefined) throw damaged(this.#file, `revision ${revision} is missing`)
+      const [, key, , , , , , , value] = checkRow(row, this.#file)
+      return this.#values.open(value, { key, revision })
+    })
+  }
+
+  #read<T>(run: () => T): T {
+    try {
+      return run()
+    } catch (err) {
+      throw storageErrorFrom(err, "read", this.#file)
+    }
+  }
+
+  /** Undoes the open transaction. A damaged file is not written again. */
+  #failed(err: unknown, action: string): StorageError {
+    try {
+      this.#db.exec("ROLLBACK")
+    } catch {
+      // SQLite has rolled back by itself, as it does for a full disk.
+    }
+    const error = storageErrorFrom(err, action, this.#file)
+    if (error.code === "damaged") this.#damage = error
+    return error
+  }
+}

@@ -1,0 +1,542 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { startConformanceCluster, type ConformanceCluster } from "../cluster.ts"
+import { NS, podOf } from "./kinds-in-depth.fixtures.ts"
+
+let cluster: ConformanceCluster
+beforeAll(async () => {
+  cluster = await startConformanceCluster()
+  await cluster.post("/api/v1/namespaces", { metadata: { name: "k" } })
+  await cluster.post(`${NS}/serviceaccounts`, { metadata: { name: "default" } })
+})
+afterAll(() => cluster.stop())
+
+const refused = async (method: string, path: string, body: unknown, type = "application/json") => {
+  const { code, body: status } = await cluster.send(method, path, { body, type })
+  return { code, reason: status.reason, message: status.message }
+}
+describe("ConfigMaps and Secrets", () => {
+  for (const [plural, data] of [
+    ["configmaps", "value"],
+    ["secrets", "dmFsdWU="],
+  ] as const) {
+    test(`refuse an empty key: ${plural}`, async () => {
+      const answer = await refused("POST", `${NS}/${plural}`, { metadata: { name: "empty-key" }, data: { "": data } })
+      expect([answer.code, answer.reason]).toEqual([422, "Invalid"])
+      expect(answer.message).toContain("a valid config key must consist of alphanumeric characters")
+    })
+
+    test(`stay as they are once immutable, and can be deleted: ${plural}`, async () => {
+      const path = `${NS}/${plural}/immutable`
+      await cluster.post(`${NS}/${plural}`, { metadata: { name: "immutable" }, data: { "data-1": data } })
+      const changed = await cluster.patch(path, "merge", { data: { "data-4": data } })
+      await cluster.put(path, { ...changed, immutable: true })
+      const refusals = [
+        await refused("PATCH", path, { data: { "data-5": data } }, "application/merge-patch+json"),
+        await refused("PATCH", path, { immutable: false }, "application/merge-patch+json"),
+        await refused("PATCH", path, { immutable: null }, "application/merge-patch+json"),
+      ]
+      for (const answer of refusals)
+        expect([answer.code, answer.message.includes("field is immutable when `immutable` is set")]).toEqual([
+          422,
+          true,
+        ])
+      expect((await cluster.patch(path, "merge", { metadata: { labels: { a: "b" } } })).metadata.labels).toEqual({
+        a: "b",
+      })
+      await cluster.delete(path)
+    })
+  }
+
+  test("of Secrets are patched with stringData, and found by label in all namespaces", async () => {
+    await cluster.post(`${NS}/secrets`, {
+      metadata: { name: "patched", labels: { testsecret: "true" } },
+      type: "Opaque",
+      stringData: { key: "value" },
+    })
+    const patched = await cluster.patch(`${NS}/secrets/patched`, "strategic", {
+      metadata: { labels: { "testsecret-constant": "true" } },
+      data: { key: "dmFsdWUx" },
+    })
+    expect(patched.data).toEqual({ key: "dmFsdWUx" })
+    expect((await cluster.get("/api/v1/secrets?labelSelector=testsecret-constant%3Dtrue")).items).toHaveLength(1)
+    await cluster.delete(`${NS}/secrets?labelSelector=testsecret%3Dtrue`)
+    expect((await cluster.get("/api/v1/secrets?labelSelector=testsecret-constant%3Dtrue")).items).toEqual([])
+  })
+})
+
+describe("Services", () => {
+  const services = `${NS}/services`
+  const service = (name: string, spec: object) => ({
+    metadata: { name, labels: { "test-service": name } },
+    spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: 8080 }], ...spec },
+  })
+
+  test("go through the life of their status", async () => {
+    await cluster.post(services, service("status", { type: "LoadBalancer" }))
+    const patched = await cluster.patch(`${services}/status/status`, "merge", {
+      metadata: { annotations: { patchedstatus: "true" } },
+      status: { loadBalancer: { ingress: [{ ip: "203.0.113.1" }] } },
+    })
+    expect(patched).toMatchObject({
+      metadata: { annotations: { patchedstatus: "true" } },
+      status: { loadBalancer: { ingress: [{ ip: "203.0.113.1" }] } },
+    })
+    const updated = await cluster.put(`${services}/status/status`, {
+      ...patched,
+      status: {
+        ...patched.status,
+        conditions: [
+          {
+            type: "StatusUpdate",
+            status: "True",
+            reason: "E2E",
+            message: "Set from e2e test",
+            lastTransitionTime: "2026-01-01T00:00:00Z",
+          },
+        ],
+      },
+    })
+    expect(updated.status.conditions).toHaveLength(1)
+    const spec = await cluster.patch(`${services}/status`, "strategic", {
+      metadata: { labels: { "test-service": "patched" } },
+    })
+    expect(spec.status).toEqual(updated.status)
+    await cluster.delete(`${services}/status`)
+  })
+
+  test("change from ExternalName to ClusterIP and NodePort, and back", async () => {
+    const external = await cluster.post(services, {
+      metadata: { name: "convert" },
+      spec: { type: "ExternalName", externalName: "foo.example.com" },
+    })
+    expect([external.spec.clusterIP, external.spec["ports"], external.spec["sessionAffinity"]]).toEqual([
+      undefined,
+      undefined,
+      "None",
+    ])
+    const update = async (change: (spec: Record<string, unknown>) => Record<string, unknown>) => {
+      const now = await cluster.get(`${services}/convert`)
+      return cluster.put(`${services}/convert`, { ...now, spec: change({ ...now.spec }) })
+    }
+    const cluster1 = await update(({ externalName: _, ...spec }) => ({
+      ...spec,
+      type: "ClusterIP",
+      ports: [{ name: "http", port: 80 }],
+    }))
+    expect(cluster1.spec.clusterIP).toMatch(/^10\.43\./)
+    expect(cluster1.spec).toMatchObject({
+      clusterIPs: [cluster1.spec.clusterIP!],
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      internalTrafficPolicy: "Cluster",
+    })
+    const nodePort = await update((spec) => ({ ...spec, type: "NodePort" }))
+    const [{ nodePort: port } = { nodePort: 0 }] = nodePort.spec["ports"] as { nodePort: number }[]
+    expect([port >= 30_000, nodePort.spec.clusterIP, nodePort.spec["externalTrafficPolicy"]]).toEqual([
+      true,
+      cluster1.spec.clusterIP,
+      "Cluster",
+    ])
+    const back = await update((spec) => ({ ...spec, type: "ClusterIP" }))
+    expect((back.spec["ports"] as { nodePort?: number }[])[0]!.nodePort).toBeUndefined()
+    const gone = await update((spec) => ({
+      ...spec,
+      type: "ExternalName",
+      externalName: "foo.example.com",
+      clusterIP: "",
+      clusterIPs: undefined,
+      ports: undefined,
+      ipFamilies: undefined,
+      ipFamilyPolicy: undefined,
+      internalTrafficPolicy: undefined,
+    }))
+    expect([gone.spec.clusterIP, gone.spec["clusterIPs"], gone.spec["internalTrafficPolicy"]]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    await cluster.delete(`${services}/convert`)
+  })
+
+  test("keep one port number for TCP and UDP, keep their address, and lose all together", async () => {
+    const both = await cluster.post(
+      services,
+      service("both", {
+        type: "NodePort",
+        ports: [
+          { name: "tcp-port", port: 53, protocol: "TCP" },
+          { name: "udp-port", port: 53, protocol: "UDP" },
+        ],
+      }),
+    )
+    expect(both.spec["ports"]).toHaveLength(2)
+    const moved = await refused("PUT", `${services}/both`, {
+      ...both,
+      spec: { ...both.spec, clusterIP: "10.43.9.9", clusterIPs: ["10.43.9.9"] },
+    })
+    expect(moved.code).toBe(422)
+    expect(moved.message).toContain("may not change once set")
+    const headless = await cluster.post(services, service("headless", { clusterIP: "None" }))
+    expect(headless.spec).toMatchObject({ clusterIP: "None", clusterIPs: ["None"] })
+    await cluster.delete(`${services}?labelSelector=test-service+in+(both,headless)`)
+    expect((await cluster.get(`${services}?labelSelector=test-service+in+(both,headless)`)).items).toEqual([])
+  })
+
+  test("exist for the API server, with its address in Endpoints and EndpointSlice", async () => {
+    expect((await cluster.get("/api/v1/namespaces/default/services/kubernetes")).spec).toMatchObject({
+      ports: [{ name: "https", port: 443, protocol: "TCP" }],
+    })
+    expect(await cluster.get("/api/v1/namespaces/default/endpoints/kubernetes")).toMatchObject({
+      subsets: [{ ports: [{ name: "https" }] }],
+    })
+    const slices = await cluster.get(
+      "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io/service-name%3Dkubernetes",
+    )
+    expect(slices.items).toMatchObject([{ addressType: "IPv4", ports: [{ name: "https" }] }])
+    expect((await cluster.get("/api/v1/services?fieldSelector=metadata.name%3Dkubernetes")).items).toHaveLength(1)
+  })
+})
+
+describe("Namespaces", () => {
+  test("are patched and updated, and take conditions in their status", async () => {
+    await cluster.post("/api/v1/namespaces", { metadata: { name: "n1" } })
+    expect(
+      (await cluster.patch("/api/v1/namespaces/n1", "strategic", { metadata: { labels: { testLabel: "testValue" } } }))
+        .metadata.labels,
+    ).toEqual({ testLabel: "testValue", "kubernetes.io/metadata.name": "n1" })
+    const patched = await cluster.patch("/api/v1/namespaces/n1/status", "merge", {
+      metadata: { annotations: { "e2e-patched-ns-status": "n1" } },
+      status: {
+        conditions: [{ type: "StatusPatch", status: "True", reason: "E2E", message: "Patched by an e2e test" }],
+      },
+    })
+    expect(patched).toMatchObject({
+      metadata: { annotations: { "e2e-patched-ns-status": "n1" } },
+      status: { phase: "Active", conditions: [{ type: "StatusPatch" }] },
+    })
+    const updated = await cluster.put("/api/v1/namespaces/n1/status", {
+      ...patched,
+      status: {
+        ...patched.status,
+        conditions: [
+          ...patched.status.conditions!,
+          { type: "StatusUpdate", status: "True", reason: "E2E", message: "Updated by an e2e test" },
+        ],
+      },
+    })
+    expect(updated.status.conditions).toHaveLength(2)
+    expect(
+      (
+        await cluster.put("/api/v1/namespaces/n1", {
+          ...updated,
+          metadata: { ...updated.metadata, labels: { ...updated.metadata.labels, n1: "updated" } },
+        })
+      ).metadata.labels,
+    ).toMatchObject({ n1: "updated" })
+  })
+
+  test("gain and lose finalizers through finalize, and stay while one is left", async () => {
+    await cluster.post("/api/v1/namespaces", { metadata: { name: "n2" } })
+    const now = await cluster.get("/api/v1/namespaces/n2")
+    const more = await cluster.put("/api/v1/namespaces/n2/finalize", {
+      ...now,
+      spec: { finalizers: ["kubernetes", "e2e.example.com/fakeFinalizer"] },
+    })
+    expect(more.spec["finalizers"]).toEqual(["kubernetes", "e2e.example.com/fakeFinalizer"])
+    await cluster.delete("/api/v1/namespaces/n2")
+    const dying = await cluster.get("/api/v1/namespaces/n2")
+    expect([dying.status.phase, dying.metadata.deletionTimestamp === undefined]).toEqual(["Terminating", false])
+    const inside = await refused("POST", "/api/v1/namespaces/n2/configmaps", { metadata: { name: "late" } })
+    expect([inside.code, inside.message]).toEqual([
+      403,
+      'configmaps "late" is forbidden: unable to create new content in namespace n2 because it is being terminated',
+    ])
+    await cluster.put("/api/v1/namespaces/n2/finalize", { ...dying, spec: { finalizers: [] } })
+    expect((await cluster.send("GET", "/api/v1/namespaces/n2")).code).toBe(404)
+    for (const name of ["default", "kube-system"])
+      expect((await cluster.send("DELETE", `/api/v1/namespaces/${name}`)).code).toBe(403)
+  })
+})
+
+describe("Events", () => {
+  test("are one thing seen through two APIs", async () => {
+    const v1 = "/apis/events.k8s.io/v1/namespaces/k/events"
+    await cluster.post(v1, {
+      metadata: { name: "event-test", labels: { "testevent-constant": "true" } },
+      eventTime: "2026-01-01T00:00:00.000001Z",
+      regarding: { namespace: "k" },
+      note: "This is event-test",
+      action: "Do",
+      reason: "Test",
+      type: "Normal",
+      reportingController: "test-controller",
+      reportingInstance: "test-node",
+    })
+    expect(
+      (await cluster.get("/apis/events.k8s.io/v1/events?labelSelector=testevent-constant%3Dtrue")).items,
+    ).toHaveLength(1)
+    expect(await cluster.get(`${NS}/events/event-test`)).toMatchObject({
+      apiVersion: "v1",
+      message: "This is event-test",
+      involvedObject: { namespace: "k" },
+      reportingComponent: "test-controller",
+    })
+    const patched = await cluster.patch(`${v1}/event-test`, "strategic", {
+      series: { count: 2, lastObservedTime: "2026-01-01T00:00:05.000001Z" },
+    })
+    expect(patched).toMatchObject({ series: { count: 2 } })
+    const updated = await cluster.put(`${v1}/event-test`, {
+      ...patched,
+      series: { count: 100, lastObservedTime: "2026-01-01T00:00:06.000001Z" },
+    })
+    expect(updated).toMatchObject({ series: { count: 100, lastObservedTime: "2026-01-01T00:00:06.000001Z" } })
+    await cluster.delete(`${v1}/event-test`)
+    expect((await cluster.get(v1)).items).toEqual([])
+  })
+
+  test("of core/v1 are patched and deleted together", async () => {
+    for (const n of [1, 2, 3])
+      await cluster.post(`${NS}/events`, {
+        metadata: { name: `set-${n}`, labels: { "testevent-set": "true" } },
+        involvedObject: { namespace: "k" },
+        message: `This is set-${n}`,
+        reason: "Test",
+        type: "Normal",
+        source: { component: "test" },
+        count: 1,
+      })
+    expect((await cluster.patch(`${NS}/events/set-1`, "strategic", { message: "patched" }))["message"]).toBe("patched")
+    expect(
+      (await cluster.get(`${NS}/events?fieldSelector=involvedObject.namespace%3Dk,reason%3DTest`)).items,
+    ).toHaveLength(3)
+    await cluster.delete(`${NS}/events?labelSelector=testevent-set%3Dtrue`)
+    expect((await cluster.get(`${NS}/events`)).items).toEqual([])
+  })
+})
+
+describe("LimitRanges", () => {
+  test("fill in what pods do not say, and refuse what is out of bounds", async () => {
+    await cluster.post("/api/v1/namespaces", { metadata: { name: "limits" } })
+    const ns = "/api/v1/namespaces/limits"
+    await cluster.post(`${ns}/serviceaccounts`, { metadata: { name: "default" } })
+    await cluster.post(`${ns}/limitranges`, {
+      metadata: { name: "limit-range" },
+      spec: {
+        limits: [
+          {
+            type: "Container",
+            min: { cpu: "50m", memory: "100Mi", "ephemeral-storage": "100Gi" },
+            max: { cpu: "500m", memory: "500Mi", "ephemeral-storage": "500Gi" },
+            default: { cpu: "500m", memory: "500Mi", "ephemeral-storage": "500Gi" },
+            defaultRequest: { cpu: "100m", memory: "200Mi", "ephemeral-storage": "200Gi" },
+          },
+        ],
+      },
+    })
+    const resources = async (name: string, given?: object) =>
+      (
+        (await cluster.post(`${ns}/pods`, podOf(name, {}, given === undefined ? {} : { resources: given })))
+          .spec as unknown as { containers: { resources: object }[] }
+      ).containers[0]!.resources
+    expect(await resources("none")).toEqual({
+      requests: { cpu: "100m", memory: "200Mi", "ephemeral-storage": "200Gi" },
+      limits: { cpu: "500m", memory: "500Mi", "ephemeral-storage": "500Gi" },
+    })
+    expect(await resources("partial", { requests: { cpu: "300m", memory: "150Mi" }, limits: { cpu: "300m" } })).toEqual(
+      {
+        requests: { cpu: "300m", memory: "150Mi", "ephemeral-storage": "200Gi" },
+        limits: { cpu: "300m", memory: "500Mi", "ephemeral-storage": "500Gi" },
+      },
+    )
+    const small = await refused("POST", `${ns}/pods`, podOf("less", {}, { resources: { requests: { cpu: "10m" } } }))
+    expect([small.code, small.message]).toEqual([
+      403,
+      'pods "less" is forbidden: minimum cpu usage per Container is 50m, but request is 10m',
+    ])
+    const big = await refused(
+      "POST",
+      `${ns}/pods`,
+      podOf("more", {}, { resources: { limits: { cpu: "600m" }, requests: { cpu: "600m" } } }),
+    )
+    expect([big.code, big.message]).toEqual([
+      403,
+      'pods "more" is forbidden: maximum cpu usage per Container is 500m, but limit is 600m',
+    ])
+    await cluster.put(`${ns}/limitranges/limit-range`, {
+      metadata: { name: "limit-range" },
+      spec: { limits: [{ type: "Container", min: { cpu: "9m" }, max: { cpu: "1" } }] },
+    })
+    await cluster.post(
+      `${ns}/pods`,
+      podOf("less", {}, { resources: { requests: { cpu: "10m" }, limits: { cpu: "1" } } }),
+    )
+  })
+})
+
+describe("PriorityClasses", () => {
+  const path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+  test("keep their value for good", async () => {
+    await cluster.post(path, { metadata: { name: "p1" }, value: 1 })
+    const changed = await refused("PATCH", `${path}/p1`, { value: 2 }, "application/merge-patch+json")
+    expect([changed.code, changed.message]).toEqual([
+      422,
+      'PriorityClass.scheduling.k8s.io "p1" is invalid: value: Forbidden: may not be changed in an update.',
+    ])
+    expect((await cluster.patch(`${path}/p1`, "merge", { description: "patched" }))["description"]).toBe("patched")
+    expect((await cluster.get(path)).items.map(({ metadata }) => metadata.name)).toEqual([
+      "p1",
+      "system-cluster-critical",
+      "system-node-critical",
+    ])
+  })
+
+  test("give pods their priority; unknown ones are refused", async () => {
+    expect((await cluster.post(`${NS}/pods`, podOf("prio", { priorityClassName: "p1" }))).spec).toMatchObject({
+      priority: 1,
+      priorityClassName: "p1",
+      preemptionPolicy: "PreemptLowerPriority",
+    })
+    expect((await refused("POST", `${NS}/pods`, podOf("prio2", { priorityClassName: "none" }))).message).toBe(
+      'pods "prio2" is forbidden: no PriorityClass with name none was found',
+    )
+  })
+})
+
+describe("RuntimeClasses", () => {
+  test("must be there for a pod, and say its overhead", async () => {
+    const none = await refused("POST", `${NS}/pods`, podOf("rc", { runtimeClassName: "none" }))
+    expect([none.code, none.reason, none.message]).toEqual([
+      403,
+      "Forbidden",
+      'pods "rc" is forbidden: pod rejected: RuntimeClass "none" not found',
+    ])
+    await cluster.post("/apis/node.k8s.io/v1/runtimeclasses", {
+      metadata: { name: "over" },
+      handler: "runc",
+      overhead: { podFixed: { cpu: "10m", memory: "1Mi" } },
+    })
+    await cluster.post("/apis/node.k8s.io/v1/runtimeclasses", { metadata: { name: "plain" }, handler: "runc" })
+    expect((await cluster.post(`${NS}/pods`, podOf("over", { runtimeClassName: "over" }))).spec["overhead"]).toEqual({
+      cpu: "10m",
+      memory: "1Mi",
+    })
+    expect(
+      (await cluster.post(`${NS}/pods`, podOf("plain", { runtimeClassName: "plain" }))).spec["overhead"],
+    ).toBeUndefined()
+    await cluster.delete("/apis/node.k8s.io/v1/runtimeclasses/over")
+    expect((await refused("POST", `${NS}/pods`, podOf("over2", { runtimeClassName: "over" }))).code).toBe(403)
+    expect(
+      (
+        await refused(
+          "PATCH",
+          "/apis/node.k8s.io/v1/runtimeclasses/plain",
+          { handler: "other" },
+          "application/merge-patch+json",
+        )
+      ).message,
+    ).toContain('handler: Invalid value: "other": field is immutable')
+  })
+})
+
+describe("further kinds", () => {
+  test("Leases take micro times", async () => {
+    const path = "/apis/coordination.k8s.io/v1/namespaces/k/leases"
+    const lease = await cluster.post(path, {
+      metadata: { name: "l" },
+      spec: {
+        holderIdentity: "holder",
+        leaseDurationSeconds: 30,
+        acquireTime: "2026-01-01T00:00:00.000001Z",
+        renewTime: "2026-01-01T00:00:02.000000Z",
+        leaseTransitions: 0,
+      },
+    })
+    expect(lease.spec).toEqual({
+      holderIdentity: "holder",
+      leaseDurationSeconds: 30,
+      acquireTime: "2026-01-01T00:00:00.000001Z",
+      renewTime: "2026-01-01T00:00:02.000000Z",
+      leaseTransitions: 0,
+    })
+    const changed = await cluster.put(`${path}/l`, {
+      ...lease,
+      spec: { ...lease.spec, holderIdentity: "holder2", leaseTransitions: 1 },
+    })
+    expect(changed.spec).toMatchObject({ holderIdentity: "holder2", leaseTransitions: 1 })
+    expect((await cluster.get(`${path}/l`)).spec).toEqual(changed.spec)
+    const patched = await cluster.patch(`${path}/l`, "strategic", {
+      spec: { leaseDurationSeconds: 60, acquireTime: "2026-01-01T00:00:05.000002Z", leaseTransitions: 2 },
+    })
+    expect(patched.spec).toEqual({
+      ...changed.spec,
+      leaseDurationSeconds: 60,
+      acquireTime: "2026-01-01T00:00:05.000002Z",
+      leaseTransitions: 2,
+    })
+    await cluster.post(path, { metadata: { name: "l2", labels: { deletecollection: "true" } } })
+    expect((await cluster.get(path)).items).toHaveLength(2)
+    await cluster.delete(`${path}?labelSelector=deletecollection%3Dtrue`)
+    expect((await cluster.get(path)).items.map(({ metadata }) => metadata.name)).toEqual(["l"])
+    await cluster.delete(`${path}/l`)
+    expect((await cluster.send("GET", `${path}/l`)).code).toBe(404)
+  })
+
+  test("StorageClasses and ServiceCIDRs keep what may not change", async () => {
+    const sc = "/apis/storage.k8s.io/v1/storageclasses"
+    expect(await cluster.post(sc, { metadata: { name: "fast" }, provisioner: "e2e.example.com/p" })).toMatchObject({
+      reclaimPolicy: "Delete",
+      volumeBindingMode: "Immediate",
+    })
+    expect(
+      (await refused("PATCH", `${sc}/fast`, { provisioner: "other" }, "application/merge-patch+json")).message,
+    ).toContain('provisioner: Invalid value: "other": field is immutable')
+    const kubernetes = await cluster.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes")
+    expect(kubernetes).toMatchObject({
+      spec: { cidrs: ["10.43.0.0/16"] },
+      status: { conditions: [{ type: "Ready", status: "True" }] },
+    })
+  })
+
+  test("IPAddresses have addresses for names, of both families", async () => {
+    const path = "/apis/networking.k8s.io/v1/ipaddresses"
+    for (const [name, type] of [
+      ["255.255.255.255", "broadcast"],
+      ["fe80::42:1dff:fe84:f9e2", "link-local"],
+    ] as const)
+      await cluster.post(path, {
+        metadata: { name, labels: { type } },
+        spec: { parentRef: { group: "mygroup", resource: "myresources", namespace: "foo", name: "bar" } },
+      })
+    expect(
+      (
+        await refused("POST", path, {
+          metadata: { name: "fe80:0::1" },
+          spec: { parentRef: { resource: "services", namespace: "a", name: "b" } },
+        })
+      ).code,
+    ).toBe(422)
+    await cluster.patch(`${path}/fe80::42:1dff:fe84:f9e2`, "merge", { metadata: { annotations: { patched: "true" } } })
+    for (const type of ["broadcast", "link-local"]) await cluster.delete(`${path}?labelSelector=type%3D${type}`)
+    expect((await cluster.get(`${path}?labelSelector=%21ipaddress.kubernetes.io%2Fmanaged-by`)).items).toEqual([])
+    expect((await cluster.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status")).kind).toBe("ServiceCIDR")
+  })
+
+  test("ControllerRevisions keep their data, and PodTemplates are replaced", async () => {
+    const path = "/apis/apps/v1/namespaces/k/controllerrevisions"
+    await cluster.post(path, { metadata: { name: "r" }, revision: 1, data: { a: 1 } })
+    expect((await cluster.patch(`${path}/r`, "merge", { revision: 3 }))["revision"]).toBe(3)
+    expect((await refused("PATCH", `${path}/r`, { data: { a: 2 } }, "application/merge-patch+json")).message).toContain(
+      "data: Invalid value",
+    )
+    await cluster.post(`${NS}/podtemplates`, {
+      metadata: { name: "t" },
+      template: { spec: { containers: [{ name: "c", image: "i" }] } },
+    })
+    expect(
+      await cluster.put(`${NS}/podtemplates/t`, {
+        metadata: { name: "t" },
+        template: { spec: { containers: [{ name: "e2e", image: "j" }] } },
+      }),
+    ).toMatchObject({ template: { spec: { containers: [{ name: "e2e" }] } } })
+  })
+})
