@@ -125,14 +125,14 @@ export class Machine {
     if (init === undefined) return
     this.#init = undefined
     const ended = init.outer.exitCode === null ? once(init.outer, "exit") : undefined
-    process.kill(init.pid, "SIGKILL")
+    killIfThere(init.pid)
     await ended
     removeCgroups(init.cgroups)
   }
 
   /** The same without waiting, for a test run that is cut off. Its empty cgroups stay. */
   die(): void {
-    if (this.#init !== undefined) process.kill(this.#init.pid, "SIGKILL")
+    if (this.#init !== undefined) killIfThere(this.#init.pid)
   }
 
   /** Pulls out the network cable, or puts it in again. */
@@ -159,6 +159,15 @@ export class Machine {
     const { code, out, err } = await this.run("sh", "-c", script)
     if (code !== 0) throw new Error(`${this.name}: ${script} ended with ${code}: ${(err || out).trim()}`)
     return out
+  }
+}
+
+/** Ends a process that may have ended by itself. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch (err) {
+    if ((err as { code?: string }).code !== "ESRCH") throw err
   }
 }
 
