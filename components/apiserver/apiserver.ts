@@ -241,6 +241,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       log,
       tracing,
       ...(audit === undefined ? {} : { audit }),
+      freshen: storage.freshen?.bind(storage),
       flow: plane.flow,
       ...(config.maxInFlight === undefined ? {} : { maxInFlight: config.maxInFlight }),
       ...(config.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: config.requestTimeoutMs }),

@@ -25,6 +25,7 @@ import { ANONYMOUS, type Authenticator, type Credentials } from "./authenticatio
 import { impersonate } from "./authentication/impersonation.ts"
 import { attributesOf } from "./authorization/attributes-of.ts"
 import { authorize } from "./authorization/authorize.ts"
+import { decidedWhenFresh } from "./decided-when-fresh.ts"
 import type { Connections } from "./endpoints/connect.ts"
 import { isExempt } from "./flowcontrol/exempt.ts"
 import { DEFAULT_LIMITS, MaxInFlight, type InFlightLimits } from "./flowcontrol/max-in-flight.ts"
@@ -84,6 +85,8 @@ export interface ServerOptions {
   /** Serves subresources that stream: log, exec, attach, portforward, proxy. */
   readonly connections: Connections
   readonly audit?: AuditSink
+  /** Resolves when this server knows all that others have written; absent where no store is shared. */
+  readonly freshen?: (() => Promise<void>) | undefined
   /** Priority and fairness; without it only the limits of `maxInFlight` apply. */
   readonly flow?: FlowControl | undefined
   readonly maxInFlight?: InFlightLimits
@@ -123,31 +126,53 @@ export function createServer(options: ServerOptions): Server {
     remote: RemoteService | undefined,
     timeoutMs: number | undefined,
   ): void | Promise<void> {
-    const { req, notes } = exchange
     const credentials = credentialsOf(exchange, info)
-    const sender = authenticator.authenticate(credentials)
-    if (notes !== undefined) notes.sender = sender
-    if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
-    const authenticated = { exchange, info, remote, timeoutMs, credentials, sender }
-    if (tracing === undefined) return serveAs(authenticated)
-    const isKnown = remote !== undefined || scheme.resource(info.group, info.version, info.resource) !== undefined
-    exchange.span = startRequestSpan(tracing, exchange, info, sender, info.isResource && isKnown)
-    return tracing.within(exchange.span, () => serveAs(authenticated))
+    return decidedWhenFresh(
+      options.freshen,
+      () => authenticator.authenticate(credentials),
+      (sender) => {
+        const { req, notes } = exchange
+        if (notes !== undefined) notes.sender = sender
+        if (sender !== ANONYMOUS && !ownConnection(req, sender.name, isExempt(sender))) throw shareUsedUp("connections")
+        const authenticated = { exchange, info, remote, timeoutMs, credentials, sender }
+        if (tracing === undefined) return serveAs(authenticated)
+        const isKnown = remote !== undefined || scheme.resource(info.group, info.version, info.resource) !== undefined
+        exchange.span = startRequestSpan(tracing, exchange, info, sender, info.isResource && isKnown)
+        return tracing.within(exchange.span, () => serveAs(authenticated))
+      },
+    )
   }
 
   /** Runs the stages that come after authentication. */
-  function serveAs({ exchange, info, remote, timeoutMs, credentials, sender }: Authenticated): void | Promise<void> {
+  const serveAs = (request: Authenticated): void | Promise<void> =>
+    decidedWhenFresh(
+      options.freshen,
+      () => authorized(request),
+      (attributes) => serveAuthorized(request, attributes),
+    )
+
+  /** Returns what the request may do. @throws ApiError Forbidden */
+  function authorized({ exchange, info, remote, credentials, sender }: Authenticated): Admitted["attributes"] {
     const { req, notes } = exchange
     const user = isImpersonating(req)
       ? impersonate(sender, credentials, (attributes) => pipeline.authorize(attributes))
       : sender
     if (notes !== undefined) notes.user = user
-
     const attributes = attributesOf(user, info)
     authorize(pipeline, attributes, exchange.annotate)
+    if (remote === undefined && connections.needsCreate(info))
+      authorize(pipeline, { ...attributes, verb: "create" }, undefined)
+    return attributes
+  }
+
+  function serveAuthorized(
+    { exchange, info, remote, timeoutMs }: Authenticated,
+    attributes: Admitted["attributes"],
+  ): void | Promise<void> {
+    const { req } = exchange
+    const { user } = attributes
     const admitted = { info, attributes, timeoutMs }
     if (remote !== undefined) return serveRemote(exchange, admitted, remote)
-    if (connections.needsCreate(info)) authorize(pipeline, { ...attributes, verb: "create" }, undefined)
     // No part of the server has paths of this group, so the response is plain text, and the request counts as not
     // served.
     if (info.isResource && scheme.group(info.group) === undefined) return exchange.sendText(404, "404 page not found\n")

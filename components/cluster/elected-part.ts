@@ -14,6 +14,9 @@ import type { Part, RunningPart } from "./part.ts"
 const LEASE_DURATION_MS = 8_000
 const RENEW_DEADLINE_MS = 5_000
 const RETRY_PERIOD_MS = 2_000
+/** The first and the longest delay after a term that ended with an error, in milliseconds. */
+const FIRST_RETRY_MS = 2_000
+const LAST_RETRY_MS = 60_000
 /** How long a stop waits for the release of the Lease, in milliseconds: the store may be away. */
 const RELEASE_MS = 1_000
 
@@ -34,8 +37,9 @@ export interface ElectedOptions<C extends Component> {
 
 /**
  * A part that runs in one of several servers at a time: in the server that holds the Lease. When the Lease is lost, the
- * part is stopped and the server becomes a candidate again. Source: client-go tools/leaderelection; a component of its
- * own would end its process instead.
+ * part is stopped and the server becomes a candidate again. When the part cannot start, its server gives the Lease to
+ * another candidate and waits before it stands for election again. Source: client-go tools/leaderelection; a component
+ * of its own would end its process instead.
  */
 export class ElectedPart<C extends Component = Component> implements RunningPart<C> {
   readonly name: string
@@ -44,6 +48,8 @@ export class ElectedPart<C extends Component = Component> implements RunningPart
   #ending: AbortController | undefined
   #ended: Promise<void> = Promise.resolve()
   #context: ComponentContext | undefined
+  /** How long this server waits when its next term ends with an error, in milliseconds. */
+  #retryMs = FIRST_RETRY_MS
 
   constructor(options: ElectedOptions<C>) {
     this.name = options.name
@@ -96,7 +102,13 @@ export class ElectedPart<C extends Component = Component> implements RunningPart
     const watchLease = (seen: (lease: Lease | undefined) => void) =>
       context.informers.of(Lease).on({ added: seen, updated: seen, deleted: () => seen(undefined) })
     while (!signal.aborted)
-      await runLeaderElected(election, { ...context, watchLease }, signal, (leading) => this.#lead(leading))
+      try {
+        await runLeaderElected(election, { ...context, watchLease }, signal, (leading) => this.#lead(leading))
+      } catch (err) {
+        context.log.error("Failed to lead; will stand for election again", { lease: name, err, inMs: this.#retryMs })
+        await sleep(context.clock, this.#retryMs, signal).catch(() => undefined)
+        this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2)
+      }
   }
 
   /** Runs the part until `leading` aborts. */
@@ -110,7 +122,7 @@ export class ElectedPart<C extends Component = Component> implements RunningPart
     this.#part = part
     try {
       // A start may wait for something that never comes: the API server may be away.
-      await Promise.race([part.start(leading), over])
+      await Promise.race([part.start(leading).then(() => (this.#retryMs = FIRST_RETRY_MS)), over])
       await over
     } finally {
       this.#part = undefined

@@ -1,6 +1,7 @@
 import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { RequestOptions, UserInfo } from "../request.ts"
+import type { Write } from "../../../pkg/storage/storage.ts"
 import { Reinvocation } from "./reinvocation.ts"
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
@@ -56,6 +57,8 @@ export interface AdmissionPlugin {
    * release what it reserved for the write.
    */
   settled?(attributes: AdmissionAttributes, written: boolean): void
+  /** Returns more writes for the transaction of a write that `validate` allowed. */
+  alongside?(attributes: AdmissionAttributes): readonly Write[]
   /** Whether `admit` may request a second round of all plugins. Never when undefined. */
   mayReinvoke?(): boolean
 }
@@ -109,6 +112,8 @@ export interface Admission {
   admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>
   validate(attributes: AdmissionAttributes): void | Promise<void>
   settled(attributes: AdmissionAttributes, written: boolean): void
+  /** Returns more writes for the transaction of a write that `validate` allowed. */
+  alongside(attributes: AdmissionAttributes): readonly Write[]
 }
 
 /** The plugins that are called for one operation on one kind. */
@@ -116,7 +121,10 @@ interface Chain {
   readonly admitting: readonly (AdmissionPlugin & Required<Pick<AdmissionPlugin, "admit">>)[]
   readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[]
   readonly settling: readonly Required<Pick<AdmissionPlugin, "settled">>[]
+  readonly adding: readonly Required<Pick<AdmissionPlugin, "alongside">>[]
 }
+
+const NO_WRITES: readonly Write[] = []
 
 export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
   const chains: Readonly<Record<Operation, WeakMap<Resource, Chain>>> = {
@@ -144,6 +152,9 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
         settling: asked.filter(
           (plugin): plugin is AdmissionPlugin & Chain["settling"][number] => plugin.settled !== undefined,
         ),
+        adding: asked.filter(
+          (plugin): plugin is AdmissionPlugin & Chain["adding"][number] => plugin.alongside !== undefined,
+        ),
       }
       chains[operation].set(resource, chain)
     }
@@ -159,6 +170,10 @@ export function chainOf(plugins: readonly AdmissionPlugin[]): Admission {
     validate: (attributes) => validateFrom(0, chainFor(attributes).validating, attributes),
     settled(attributes, written) {
       for (const plugin of chainFor(attributes).settling) plugin.settled(attributes, written)
+    },
+    alongside(attributes) {
+      const { adding } = chainFor(attributes)
+      return adding.length === 0 ? NO_WRITES : adding.flatMap((plugin) => plugin.alongside(attributes))
     },
   }
 }

@@ -7,11 +7,17 @@ import type { RegistryContext } from "./context.ts"
 import { apiErrorFrom } from "./errors.ts"
 import { writeWithinSize } from "./object-size.ts"
 import { unstored } from "./unstored.ts"
-import { CompanionTakenError, writeAlong } from "./write-along.ts"
+import { CompanionTakenError, together, writeAlong } from "./write-along.ts"
 
 /** What an attempt wants to be done with the stored object. */
 export type Attempt =
-  | { readonly write: KubeObject; /** Called when the write has happened or failed. */ settle?(written: boolean): void }
+  | {
+      readonly write: KubeObject
+      /** What admission adds to the transaction. */
+      readonly others?: readonly Write[]
+      /** Called when the write has happened or failed. */
+      settle?(written: boolean): void
+    }
   /** Nothing changes; the response shows the object as it is. */
   | { readonly keep: Stored }
   | Removal
@@ -75,7 +81,8 @@ export async function guaranteedUpdate(
         let stored: Stored
         if ("write" in wanted)
           stored = await writeWithinSize(resource, wanted.write, (shown, checkSize) => {
-            const write = (object: KubeObject) => writeAlong(storage, { ...base, object, checkSize }, alongside(object))
+            const write = (object: KubeObject) =>
+              writeAlong(storage, { ...base, object, checkSize }, together(alongside(object), wanted.others))
             const kept = view.toStored(shown)
             return kept instanceof Promise ? kept.then(write) : write(kept)
           })

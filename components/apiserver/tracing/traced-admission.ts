@@ -6,4 +6,5 @@ export const tracedAdmission = (admission: Admission, tracing: Tracing): Admissi
   admit: (attributes) => traced(tracing, "Mutating admission", () => admission.admit(attributes)),
   validate: (attributes) => traced(tracing, "Validating admission", () => admission.validate(attributes)),
   settled: (attributes, written) => admission.settled(attributes, written),
+  alongside: (attributes) => admission.alongside(attributes),
 })

@@ -16,7 +16,7 @@ test("an object counts while it is written, and only once when the store has it"
     spec: { hard: { configmaps: "2" } },
   }
   const objects = { list: (resource: Resource) => (resource.kind === ResourceQuota.kind ? [quota] : stored) }
-  const plugin = resourceQuota({ objects } as unknown as AdmissionContext)
+  const plugin = resourceQuota({ objects, storage: {} } as unknown as AdmissionContext)
   const coming = (name: string): AdmissionAttributes => ({
     operation: "CREATE",
     resource: ConfigMap,

@@ -3,6 +3,10 @@
  * pkg/quota/v1/evaluator/core. Differs from upstream: upstream compares with the quota's status, which a controller
  * updates with a delay. Here usage is counted from the stored objects and from admitted writes that are not committed
  * yet, so a deleted object stops counting at once.
+ *
+ * Where servers share the store, the new usage is written into the quota's status in the transaction of the object. So
+ * of two servers that have counted the same quota only one can write, and the other counts again. Upstream writes the
+ * status before the object.
  */
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
@@ -18,15 +22,29 @@ import { isKind, type KubeObject, type Resource } from "../../../../pkg/apimachi
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 import { inScope, usageOf } from "../../../../pkg/quota/quota-usage.ts"
+import { KeyQueue } from "../../../../pkg/storage/replicated/key-queue.ts"
+import type { Write } from "../../../../pkg/storage/storage.ts"
+import { storageKey } from "../../cacher/view.ts"
 
-export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
+/** What is noted about an admitted write until it is committed. */
+interface SharedCount {
+  /** Lets the next write of the namespace count. */
+  readonly leave: () => void
+  /** The quotas with the usage that the write leads to. */
+  readonly writes: readonly Write[]
+}
+
+export function resourceQuota({ objects, storage, clock }: AdmissionContext): AdmissionPlugin {
   /** Admitted objects whose writes are not committed yet. */
   const admitted = new Map<AdmissionAttributes, KubeObject>()
+  /** Where servers share the store, one write of a namespace with quotas is under way here at a time. */
+  const turns = storage.freshen === undefined ? undefined : new KeyQueue()
+  const counts = new Map<AdmissionAttributes, SharedCount>()
   return {
     name: "ResourceQuota",
     operations: ["CREATE", "UPDATE"],
     validate(attributes) {
-      const { resource, subresource, namespace, object, old, options } = attributes
+      const { resource, subresource, namespace, object, options } = attributes
       if (
         namespace === undefined ||
         namespace === "" ||
@@ -34,25 +52,74 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
         object === undefined
       )
         return
-      const quotas = objects.list(ResourceQuota, namespace)
-      if (quotas.length === 0) return
-      const wanted = usageOf(resource, object)
-      const before = old === undefined ? {} : usageOf(resource, old)
-      for (const quota of quotas) {
-        if (isKind(Pod, object) && !inScope(quota, object)) continue
-        checkLimit(attributes, quota, wanted, before)
-      }
-      if (options.dryRun !== true && old === undefined) admitted.set(attributes, object)
+      if (objects.list(ResourceQuota, namespace).length === 0) return
+      if (turns === undefined || options.dryRun === true || Object.keys(usageOf(resource, object)).length === 0)
+        return void check(attributes, namespace, object)
+      return checkInTurn(turns, attributes, namespace, object)
     },
-    settled: (attributes) => void admitted.delete(attributes),
+    settled(attributes) {
+      admitted.delete(attributes)
+      counts.get(attributes)?.leave()
+      counts.delete(attributes)
+    },
+    alongside: (attributes) => counts.get(attributes)?.writes ?? [],
   }
 
-  function checkLimit(
+  /** Waits until no other write of the namespace is under way here: of several, all but one would have to count again. */
+  async function checkInTurn(
+    queue: KeyQueue,
+    attributes: AdmissionAttributes,
+    namespace: string,
+    object: KubeObject,
+  ): Promise<void> {
+    const { turn, leave } = queue.enter([namespace])
+    await turn
+    try {
+      const writes = check(attributes, namespace, object).map(([quota, used]) => usageWrite(quota, used))
+      counts.set(attributes, { leave, writes })
+    } catch (err) {
+      leave()
+      throw err
+    }
+  }
+
+  /** Returns the quotas whose usage grows, with that usage as it will be. @throws ApiError Forbidden */
+  function check(
+    attributes: AdmissionAttributes,
+    namespace: string,
+    object: KubeObject,
+  ): readonly (readonly [ResourceQuota, Usage])[] {
+    const { resource, old, options } = attributes
+    const wanted = usageOf(resource, object)
+    const before = old === undefined ? {} : usageOf(resource, old)
+    const growing = objects.list(ResourceQuota, namespace).flatMap((quota) => {
+      if (isKind(Pod, object) && !inScope(quota, object)) return []
+      const used = usedAfter(attributes, quota, wanted, before)
+      return Object.keys(used).length === 0 ? [] : [[quota, used] as const]
+    })
+    if (options.dryRun !== true && old === undefined) admitted.set(attributes, object)
+    return growing
+  }
+
+  function usageWrite(quota: ResourceQuota, used: Usage): Write {
+    const { status } = quota
+    const texts = Object.entries(used).map(([key, amount]) => [key, formatQuantity(amount)] as const)
+    return {
+      key: storageKey(ResourceQuota, quota.metadata),
+      object: { ...quota, status: { ...status, used: { ...status.used, ...Object.fromEntries(texts) } } } as KubeObject,
+      expected: Number(quota.metadata.resourceVersion),
+      time: clock.now(),
+      author: "system:apiserver",
+    }
+  }
+
+  /** Returns the usage that a quota limits and that grows, as it will be. @throws ApiError Forbidden */
+  function usedAfter(
     { resource, name, object, namespace, operation }: AdmissionAttributes,
     quota: ResourceQuota,
     wanted: Usage,
     before: Usage,
-  ): void {
+  ): Usage {
     const hard = quota.spec.hard ?? {}
     const limited = Object.keys(hard).filter((key) => wanted[key] !== undefined)
     if (isKind(Pod, object) && operation === "CREATE") {
@@ -68,15 +135,14 @@ export function resourceQuota({ objects }: AdmissionContext): AdmissionPlugin {
             .join("; ")}`,
         )
     }
-    if (limited.length === 0) return
+    const growing = limited.filter((key) => minus(wanted[key]!, before[key]).nano > 0n)
+    if (growing.length === 0) return {}
     const used = usedIn(resource, namespace!, quota)
-    const over = limited
-      .filter((key) => {
-        const more = minus(wanted[key]!, before[key])
-        return more.nano > 0n && compareQuantities(addQuantities(used[key] ?? ZERO, more), quantity(hard[key]!)) > 0
-      })
-      .sort()
-    if (over.length === 0) return
+    const after = Object.fromEntries(
+      growing.map((key) => [key, addQuantities(used[key] ?? ZERO, minus(wanted[key]!, before[key]))]),
+    )
+    const over = growing.filter((key) => compareQuantities(after[key]!, quantity(hard[key]!)) > 0).sort()
+    if (over.length === 0) return after
     const text = (of: (key: string) => string) => over.map((key) => `${key}=${of(key)}`).join(",")
     throw forbidden(
       resource,

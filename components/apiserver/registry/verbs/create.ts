@@ -18,15 +18,18 @@ import { withDistinctOwners } from "../owner-references.ts"
 import { writeWithinSize } from "../object-size.ts"
 import { dryRunOf } from "../unstored.ts"
 import { warnAbout } from "../warn-about.ts"
-import { CompanionTakenError, writeAlong } from "../write-along.ts"
+import { CompanionTakenError, together, writeAlong } from "../write-along.ts"
 
 /**
  * Most attempts to create an object with a generated name; each has a new random suffix. Source:
  * registry/generic/registry/store.go maxNameGenerationCreateAttempts.
  */
 const NAME_ATTEMPTS = 8
-/** Most attempts to create an object for which other servers take what was allocated. */
-const ALLOCATION_ATTEMPTS = 8
+/**
+ * Most attempts to create an object for which other servers take what was allocated. Of three servers that count one
+ * quota at the same time, one gets on at each attempt.
+ */
+const ALLOCATION_ATTEMPTS = 32
 
 /** POST of an object. The order of the steps is upstream's: endpoints/handlers/create.go, registry/rest/create.go. */
 export async function create(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
@@ -127,7 +130,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
           writeAlong(
             storage,
             { key, object, expected: 0, time: clock.now(), author: user.name, checkSize, ...keepingOf(resource) },
-            hooks?.alongside?.(shown, undefined),
+            together(hooks?.alongside?.(shown, undefined), admission.alongside(settledAttributes!)),
           )
         const kept = view.toStored(shown)
         return kept instanceof Promise ? kept.then(write) : write(kept)

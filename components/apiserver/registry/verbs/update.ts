@@ -161,7 +161,7 @@ async function attemptUpdate(
       settle(false)
       return { keep: current }
     }
-    return { write: object, settle }
+    return { write: object, others: admission.alongside(last), settle }
   } catch (err) {
     reservation?.settle(false)
     throw err

@@ -1,5 +1,15 @@
 import { expect, test } from "bun:test"
-import { ConfigMap, EndpointSlice, Lease, Pod, Service, startCluster, type Cluster } from "../testing.ts"
+import {
+  ConfigMap,
+  EndpointSlice,
+  Lease,
+  Pod,
+  ResourceQuota,
+  Secret,
+  Service,
+  startCluster,
+  type Cluster,
+} from "../testing.ts"
 
 const web = (replicas: number) => ({
   apiVersion: "apps/v1",
@@ -115,19 +125,36 @@ test("a watch ends as expired when its server has missed changes that the log no
   expect(told).toEqual(["Expired"])
 })
 
-test("two servers give one Service address to one Service", async () => {
-  // given two Services that ask two servers for the same address at the same time
-  await using cluster = await startCluster({ servers: 3, seed: 1 })
-  const service = (name: string) => ({
-    metadata: { name },
+test.each([
+  {
+    title: "Service address",
     spec: { clusterIP: "10.43.0.77", ports: [{ port: 80 }] },
-  })
+    refusal: "provided IP is already allocated",
+  },
+  {
+    title: "node port",
+    spec: { type: "NodePort" as const, ports: [{ port: 80, nodePort: 30077 }] },
+    refusal: "provided port is already allocated",
+  },
+  {
+    title: "port of health checks",
+    spec: {
+      type: "LoadBalancer" as const,
+      externalTrafficPolicy: "Local" as const,
+      healthCheckNodePort: 30077,
+      ports: [{ port: 80 }],
+    },
+    refusal: "provided port is already allocated",
+  },
+])("two servers give one $title to one Service", async ({ spec, refusal }) => {
+  // given two Services that ask two servers for the same at the same time
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
   // when
   const outcomes = await Promise.all(
     ["server-1", "server-2"].map((server) =>
       cluster
         .through(server)
-        .create(Service, service(server))
+        .create(Service, { metadata: { name: server }, spec })
         .then(
           () => "created",
           (err: unknown) => String(err),
@@ -136,8 +163,55 @@ test("two servers give one Service address to one Service", async () => {
   )
   // then
   expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(1)
-  expect(outcomes.find((outcome) => outcome !== "created")).toContain("provided IP is already allocated")
+  expect(outcomes.find((outcome) => outcome !== "created")).toContain(refusal)
   expect(await cluster.list(Service)).toHaveLength(2)
+})
+
+test("a node port that a Service gives back can be had through another server", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
+  const service = (name: string, nodePort: number) => ({
+    metadata: { name },
+    spec: { type: "NodePort" as const, ports: [{ port: 80, nodePort }] },
+  })
+  const [one, two] = [cluster.through("server-1"), cluster.through("server-2")]
+  const moved = await one.create(Service, service("moved", 30077))
+  await two.create(Service, service("gone", 30078))
+  // when
+  await two.update(Service, { ...moved, spec: { ...moved.spec, ports: [{ port: 80, nodePort: 30079 }] } })
+  await one.delete(Service, { namespace: "default", name: "gone" })
+  // then
+  await one.create(Service, service("first", 30077))
+  await two.create(Service, service("second", 30078))
+  expect((await cluster.list(Service)).map(({ metadata }) => metadata.name)).toEqual([
+    "first",
+    "kubernetes",
+    "moved",
+    "second",
+  ])
+})
+
+test("servers that create objects at the same time do not exceed a quota", async () => {
+  // given
+  await using cluster = await startCluster({ servers: 3, seed: 1 })
+  await cluster.client.create(ResourceQuota, { metadata: { name: "few" }, spec: { hard: { secrets: "5" } } })
+  // when
+  const outcomes = await Promise.all(
+    Array.from({ length: 12 }, (_, i) =>
+      cluster
+        .through(cluster.servers[i % 3]!)
+        .create(Secret, { metadata: { name: `secret-${i}` } })
+        .then(
+          () => "created",
+          (err: unknown) => String(err),
+        ),
+    ),
+  )
+  // then
+  expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(5)
+  expect(outcomes.filter((outcome) => outcome.includes("exceeded quota: few"))).toHaveLength(7)
+  expect(await cluster.list(Secret)).toHaveLength(5)
+  expect((await cluster.get(ResourceQuota, "few")).status.used).toEqual({ secrets: "5" })
 })
 
 test("the same seed repeats the history of several servers", async () => {

@@ -12,6 +12,7 @@ export class Allotment {
   readonly #last: number
   readonly #band: number
   readonly #random: Random
+  readonly #isTakenElsewhere: (number: number) => boolean
   readonly #owners = new Map<number, string>()
 
   constructor({
@@ -19,16 +20,20 @@ export class Allotment {
     last,
     band,
     random,
+    isTakenElsewhere = () => false,
   }: {
     readonly first: number
     readonly last: number
     /** The size of the static band. */ readonly band: number
     readonly random: Random
+    /** Whether a number is taken that this process has not allocated; never unless given. */
+    readonly isTakenElsewhere?: (number: number) => boolean
   }) {
     this.#first = first
     this.#last = last
     this.#band = band
     this.#random = random
+    this.#isTakenElsewhere = isTakenElsewhere
   }
 
   /** Allocates a free number to `owner`; undefined when every number is taken. */
@@ -45,7 +50,7 @@ export class Allotment {
    */
   take(number: number, owner: string): Refusal | undefined {
     if (number < this.#first || number > this.#last) return "out of range"
-    if (this.#owners.has(number)) return "taken"
+    if (this.#isTaken(number)) return "taken"
     this.#owners.set(number, owner)
     return undefined
   }
@@ -69,8 +74,12 @@ export class Allotment {
     const start = Math.floor(this.#random.next() * count)
     for (let i = 0; i < count; i++) {
       const number = first + ((start + i) % count)
-      if (!this.#owners.has(number)) return number
+      if (!this.#isTaken(number)) return number
     }
     return undefined
+  }
+
+  #isTaken(number: number): boolean {
+    return this.#owners.has(number) || this.#isTakenElsewhere(number)
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Allocates what a Service gets when it is written: families, cluster IPs, node ports. Allocated node ports are kept in
- * memory only: they are read from the stored Services at the start and follow the store's events, so none can leak.
- * From the choice of a port to the commit of its Service a reservation holds it. Source:
+ * memory: they are read from the stored Services at the start and follow the store's events, so none can leak. From the
+ * choice of a port to the commit of its Service a reservation holds it; servers that share the store agree by a key for
+ * each port (node-port.ts). Source:
  * pkg/registry/core/service/storage/alloc.go.
  */
 import { Service } from "../../../../../pkg/api/core/v1/service/service.ts"
@@ -19,6 +20,7 @@ import type { KindHooks, Reservation } from "../../context.ts"
 import { Allotment } from "./allotment.ts"
 import { keepsPreference, withFamilies } from "./families.ts"
 import { addressWrites } from "./ip-address.ts"
+import { nodePortKey, nodePortsOf, nodePortWrites } from "./node-port.ts"
 import { ServiceAddresses } from "./service-addresses.ts"
 
 export interface ServiceHookOptions {
@@ -31,10 +33,6 @@ export interface ServiceHookOptions {
 }
 
 const keyOfService = ({ metadata }: KubeObject): string => storageKey(Service, metadata)
-const portsOf = ({ spec }: Service): readonly number[] => [
-  ...(spec.ports ?? []).flatMap(({ nodePort }) => nodePort || []),
-  ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : []),
-]
 
 export function serviceHooks({
   storage,
@@ -44,24 +42,29 @@ export function serviceHooks({
   serviceFamilies,
 }: ServiceHookOptions): KindHooks<Service> {
   const addresses = new ServiceAddresses(storage, random)
+  const isShared = storage.freshen !== undefined
   const portCount = nodePorts.last - nodePorts.first + 1
   const ports = new Allotment({
     ...nodePorts,
     band: portCount < 32 ? 0 : Math.min(Math.max(16, Math.floor(portCount / 32)), 128),
     random,
+    ...(isShared ? { isTakenElsewhere: (port) => storage.get(nodePortKey(port)) !== undefined } : {}),
   })
 
   const services = new StoredKind(storage, Service)
-  for (const { key, object } of services.list()) for (const port of portsOf(object)) ports.restore(port, key)
+  for (const { key, object } of services.list()) for (const port of nodePortsOf(object)) ports.restore(port, key)
   services.subscribe(({ key, type, stored, previous }) => {
-    if (previous !== undefined) for (const port of portsOf(previous.object)) ports.release(port, key)
-    if (type !== "delete") for (const port of portsOf(stored.object)) ports.restore(port, key)
+    if (previous !== undefined) for (const port of nodePortsOf(previous.object)) ports.release(port, key)
+    if (type !== "delete") for (const port of nodePortsOf(stored.object)) ports.restore(port, key)
   })
 
   return {
     allocateForCreate: (service, dryRun) => allocate(service, undefined, dryRun),
     allocateForUpdate: (service, old, dryRun) => allocate(service, old, dryRun),
-    alongside: (next, old) => addressWrites(storage, { clock, random }, next, old),
+    alongside: (next, old) => [
+      ...addressWrites(storage, { clock, random }, next, old),
+      ...(isShared ? nodePortWrites(storage, clock, next, old) : []),
+    ],
   }
 
   function allocate(service: Service, old: Service | undefined, dryRun: boolean): Reservation {
@@ -76,7 +79,7 @@ export function serviceHooks({
     const causes: Cause[] = []
     /** Node ports that this Service names: two protocols may name the same. */
     const asked = new Set<number>()
-    const before = old === undefined ? [] : portsOf(old)
+    const before = old === undefined ? [] : nodePortsOf(old)
     const settle = (written: boolean) => {
       for (const step of settled) step()
       if (!written) for (const step of undo) step()
