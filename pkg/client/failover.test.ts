@@ -39,12 +39,17 @@ function servers(serve: (server: string, call: HttpCall) => Promise<HttpAnswer>)
   return { clock, asked, closed, dead, list, transport }
 }
 
-const ok = (): Promise<HttpAnswer> =>
+const answered = (code: number, text: string): HttpAnswer => ({
+  code,
+  body: (async function* () {
+    yield Buffer.from(text)
+  })(),
+})
+const ok = (): Promise<HttpAnswer> => Promise.resolve(answered(200, "{}"))
+const unavailable = (retryAfterSeconds?: number): Promise<HttpAnswer> =>
   Promise.resolve({
-    code: 200,
-    body: (async function* () {
-      yield Buffer.from("{}")
-    })(),
+    ...answered(503, "the API server is starting\n"),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   })
 const get = { verb: "get", resource: Node, name: "a" } as const
 const create = { verb: "create", resource: Node, object: { metadata: { name: "a" } } } as const
@@ -68,6 +73,33 @@ describe("a transport to two servers", () => {
     expect(asked).toHaveLength(retried ? 2 : 1)
     // and the next request goes to the other one at once
     expect(list.current).toBe(B!)
+  })
+
+  test.each([
+    { title: "a read that a starting server refuses is sent to the other", call: get, wait: 1, retried: true },
+    { title: "a write that a starting server refuses is sent to the other", call: create, wait: 1, retried: true },
+    { title: "a write that ends with 503 without Retry-After is not sent again", call: create, retried: false },
+  ])("$title", async ({ call, wait, retried }) => {
+    const { transport, asked, list, closed } = servers((server) => (server === A ? unavailable(wait) : ok()))
+    const answer = transport.call(call)
+    if (retried) expect(await answer).toEqual({})
+    else await expect(answer).rejects.toMatchObject({ code: 503 })
+    expect(asked).toHaveLength(retried ? 2 : 1)
+    expect(list.current).toBe(retried ? B! : A!)
+    // and what the refusing server still answers is not ended
+    expect(closed).toEqual([])
+  })
+
+  test("a refusal is passed on when every server refuses, and who waits is told when one serves again", async () => {
+    let serves = false
+    const { transport, asked, list } = servers(() => (serves ? ok() : unavailable(1)))
+    let told = 0
+    list.onReturned(() => void told++)
+    await expect(transport.call(create)).rejects.toMatchObject({ code: 503 })
+    expect(asked).toEqual([`POST ${A}`, `POST ${B}`])
+    serves = true
+    await transport.call(get)
+    expect(told).toBe(1)
   })
 
   test("who waits for a server is told once when one answers again", async () => {

@@ -34,7 +34,9 @@ const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
 
 /**
  * Sends each request to the current server of the list. One that cannot be reached, or that breaks off, is left for the
- * next; a request is sent again only if the first server has not seen it, or if it changes nothing.
+ * next; a request is sent again only if the first server has not seen it, or if it changes nothing. A server that
+ * refuses with 503 and Retry-After, as one that starts or has lost its store does, has done nothing, so the next one is
+ * asked. Source: client-go rest/with_retry.go, which sends such a request again whatever its verb.
  */
 export function createFailoverTransport({ servers, clock, connect }: FailoverOptions): FailoverTransport {
   const senders = new Map<string, HttpsSender>()
@@ -60,7 +62,10 @@ export function createFailoverTransport({ servers, clock, connect }: FailoverOpt
       try {
         const answer = await sent.answer
         if (answer.code < 500) servers.answered()
-        return answer
+        if (answer.code !== 503 || answer.retryAfterSeconds === undefined) return answer
+        servers.refused(server)
+        if (triesLeft <= 1 || servers.current === server) return answer
+        sent.abort()
       } catch (err) {
         if (isAborted || call.signal?.aborted === true) throw err
         // A request that was ended because its server had failed says nothing new of it.
@@ -70,6 +75,7 @@ export function createFailoverTransport({ servers, clock, connect }: FailoverOpt
       } finally {
         slow.cancel()
       }
+      return await attempt(triesLeft - 1)
     }
     return {
       answer: attempt(servers.all.length),

@@ -5,7 +5,7 @@ import { ConfigMap } from "../api/core/v1/configmap.ts"
 import { notFound, type ApiError } from "../apimachinery/errors.ts"
 import { openClusterPki } from "../pki/cluster-pki.ts"
 import { kubeconfigYaml } from "../pki/kubeconfig.ts"
-import { createHttpsTransport } from "./https.ts"
+import { createHttpsSender, createHttpsTransport } from "./https.ts"
 import { parseKubeconfig } from "./kubeconfig.ts"
 import { newClient } from "./new-client.ts"
 
@@ -60,6 +60,8 @@ const server = createServer({ key: serving.keyPem, cert: serving.certPem }, (req
         .end(
           '{"metadata":{},"status":"Failure","message":"Timeout: too slow","reason":"Timeout","details":{},"code":504}\n',
         )
+    else if (req.url!.endsWith("/starting"))
+      res.writeHead(503, { "Retry-After": "2" }).end("the API server is starting\n")
     else if (req.url!.endsWith("/missing")) answer(404, notFound(ConfigMap, "missing").toStatus())
     else if (req.method === "GET" && req.url!.includes("configmaps?"))
       answer(200, {
@@ -73,12 +75,10 @@ const server = createServer({ key: serving.keyPem, cert: serving.certPem }, (req
 })
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
 const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-const transport = createHttpsTransport({
-  config: parseKubeconfig(
-    kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token: "secret" } }),
-  ),
-  userAgent: "test/1",
-})
+const config = parseKubeconfig(
+  kubeconfigYaml({ server: url, caPem: pki.authorities["server-ca"].certPem, user: { token: "secret" } }),
+)
+const transport = createHttpsTransport({ config, userAgent: "test/1" })
 const client = newClient(transport)
 afterAll(() => {
   transport.close()
@@ -118,6 +118,13 @@ describe("the HTTPS transport", () => {
       kind: "DeleteOptions",
       propagationPolicy: "Orphan",
     })
+  })
+
+  test("tells after how many seconds a refused request may be sent again", async () => {
+    const sender = createHttpsSender({ config, userAgent: "test/1" })
+    const { code, retryAfterSeconds } = await sender.send({ method: "GET", path: "/starting" }).answer
+    expect([code, retryAfterSeconds]).toEqual([503, 2])
+    sender.close()
   })
 
   test("gives lists whose items know their kind, and errors as the server meant them", async () => {

@@ -85,7 +85,9 @@ export function createHttpsSender({ config, userAgent, keepAliveMs }: HttpsTrans
       request.once("response", (incoming: IncomingMessage) => {
         // An abort can cause an error after the reader has left, when no listener is there any more.
         incoming.on("error", () => undefined)
-        resolve({ code: incoming.statusCode ?? 0, body: incoming })
+        const wait = incoming.headers["retry-after"] ?? ""
+        const retryAfterSeconds = /^\d{1,9}$/.test(wait) ? { retryAfterSeconds: Number(wait) } : {}
+        resolve({ code: incoming.statusCode ?? 0, body: incoming, ...retryAfterSeconds })
       })
       const fail = (err: Error) => reject(unreachable(config.server, err))
       request.on("error", fail)

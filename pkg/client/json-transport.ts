@@ -16,6 +16,8 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly code: number
   readonly body: AsyncIterable<Uint8Array>
+  /** From the header Retry-After, where it is a number. */
+  readonly retryAfterSeconds?: number
 }
 
 /** A request under way. */

@@ -43,9 +43,14 @@ export class ServerList {
 
   /** Goes on to the next server if this is the current one, and tells those who use it. */
   failed(server: string): void {
+    this.refused(server)
+    for (const listener of this.#listeners) listener(server)
+  }
+
+  /** Goes on to the next server if this is the current one; what it is still answering may go on. */
+  refused(server: string): void {
     this.#hasFailed = true
     if (server === this.#current) this.#current = this.all[(this.all.indexOf(server) + 1) % this.all.length]!
-    for (const listener of this.#listeners) listener(server)
   }
 
   /** Called for each request that a server has answered: tells those who wait for a server, if one had failed. */
