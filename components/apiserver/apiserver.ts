@@ -223,6 +223,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       config.nodes.findElsewhere(
         remoteKubelets({
           objects,
+          clock,
           files: () => files ?? opened,
           certificate: kubeletClientCertificates(() => clock.now()),
           tunnelTo: config.tunnelTo,

@@ -127,6 +127,7 @@ export function hostNode(
             clusterCidrs,
             node: clients.clientFor(node.user),
             betweenNodes: config.betweenNodes,
+            maxPods: config.maxPods,
           }),
       }),
       ...after,

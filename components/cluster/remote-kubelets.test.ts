@@ -116,6 +116,7 @@ const CONNECTOR: NodeConnector = {
 describe.each([
   { title: "at its address", node: "direct", isTunnelled: false },
   { title: "through its agent's tunnel", node: "tunnelled", isTunnelled: true },
+  { title: "whose node's name has the form of an address", node: "198.51.100.9", isTunnelled: true },
 ])("a kubelet on another machine, $title", ({ node, isTunnelled }) => {
   beforeAll(async () => {
     const port = await startKubelet(host.server, node, CONNECTOR)

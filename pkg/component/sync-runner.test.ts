@@ -54,6 +54,25 @@ describe("a runner", () => {
     expect(runner.isRunning).toBe(false)
   })
 
+  test("with a share of the time waits after a run that fails, too", async () => {
+    // given a run that takes 100 ms and fails
+    const { clock, runner, runs } = controlled({ maxShare: 0.1, retryMs: 60_000 })
+    await runner.start()
+    runner.request()
+    await clock.settle()
+    await clock.advance(100)
+    runs[0]!.reject(new Error("refused"))
+    await clock.settle()
+    // when another is asked for
+    runner.request()
+    await clock.advance(899)
+    expect(runs).toHaveLength(1)
+    await clock.advance(1)
+    // then
+    expect(runs).toHaveLength(2)
+    runs[1]!.resolve(0)
+  })
+
   test.each([
     { title: "waits after each run nine times as long as that kept the process busy", ms: 100, wants: 900 },
     { title: "waits ten seconds at most", ms: 60_000, wants: 10_000 },

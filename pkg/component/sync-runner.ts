@@ -11,8 +11,8 @@ export interface SyncRunnerOptions {
   failed(err: unknown): number
   /**
    * The largest share of the time, above 0, in which `sync` may keep the process busy, if others can ask for runs
-   * without end: after a run the next one waits. The first run after a quiet time begins at once. 1, the default, is no
-   * limit.
+   * without end: after a run the next one waits. A run that fails counts with all the time that it took. The first run
+   * after a quiet time begins at once. 1, the default, is no limit.
    */
   readonly maxShare?: number
 }
@@ -110,11 +110,15 @@ export class SyncRunner {
 
   async #once(): Promise<void> {
     const { clock, maxShare = 1, sync } = this.#options
-    try {
-      const busyMs = (await sync()) ?? 0
+    const from = clock.monotonic()
+    const pauseAfter = (busyMs: number): void => {
       this.#notBefore = clock.monotonic() + Math.min(LONGEST_PAUSE_MS, busyMs * (1 / maxShare - 1))
+    }
+    try {
+      pauseAfter((await sync()) ?? 0)
       this.#problem = undefined
     } catch (err) {
+      pauseAfter(clock.monotonic() - from)
       this.#problem = err instanceof Error ? err.message : String(err)
       this.requestIn(this.#options.failed(err))
     }

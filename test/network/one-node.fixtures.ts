@@ -79,6 +79,7 @@ const part = createPodNetwork(
     nodeName: "one",
     clusterCidrs: ["10.42.0.0/16"],
     node: client,
+    maxPods: 110,
     betweenNodes: { backend: "vxlan", masqueradesIPv6: true },
   },
 )

@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
@@ -26,13 +25,11 @@ import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
-import { kubeletSettings } from "../config/kubelet-args.ts"
 import { loggerOf } from "../logger.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../process/pid-file.ts"
 import { ServiceManager } from "../process/service-manager.ts"
 import { failOn, untilSignal } from "../process/process-life.ts"
 import { networkOf, type ClusterNetwork } from "../config/network.ts"
-import { podLimitProblem } from "../config/pod-limit.ts"
 import { serverFlags, SIMULATED, type ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
 import { tracingOf } from "../tracing.ts"
@@ -112,9 +109,6 @@ async function run(
   { serviceManager, signal, sinceStart, onPort }: Running,
 ): Promise<void> {
   const { log } = context
-  const { maxPods } = kubeletSettings(flags["kubelet-arg"], availableParallelism())
-  const problem = flags["disable-agent"] ? undefined : podLimitProblem(maxPods, network.firstNodeRanges)
-  if (problem !== undefined) log.warn("The node takes more pods than can start", { maxPods, problem })
   const cluster = assemble(context, clusterConfig(flags, network))
   const { apiServer, clients } = cluster
   const place = besideControlPlane(cluster, kubeletNames(flags))

@@ -2,6 +2,7 @@ import { connect } from "node:net"
 import type { Duplex } from "node:stream"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { NodeConnector } from "../../../pkg/component/node-connector.ts"
 import type { ObjectReader } from "../cacher/objects.ts"
 import { addressOf, proxyableAddress } from "../endpoints/proxy-target.ts"
@@ -14,6 +15,7 @@ export type KubeletDialer = () => Promise<Duplex>
 
 export interface RemoteKubeletsOptions {
   readonly objects: ObjectReader
+  readonly clock: Pick<Clock, "setTimeout">
   readonly files: () => ServingFiles
   readonly certificate: CertificateIn
   /** Returns the way through the tunnel that an agent has opened; undefined where it has opened none. */
@@ -29,6 +31,7 @@ const CONNECT_MS = 10_000
  */
 export function remoteKubelets({
   objects,
+  clock,
   files,
   certificate,
   tunnelTo,
@@ -46,6 +49,7 @@ export function remoteKubelets({
         const now = files()
         return connectToKubelet({
           node: name,
+          clock,
           dial,
           ca: now.pki.authorities["server-ca"].certPem,
           client: certificate(now),

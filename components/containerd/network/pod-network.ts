@@ -9,6 +9,7 @@ import { CONFIG_NAME, uplinkMtu, writeCniConfig } from "./cni.ts"
 import { allowPodEgress, removePodEgress } from "./egress.ts"
 import { prepareKernel } from "../kernel.ts"
 import type { ContainerdPaths } from "../paths.ts"
+import { podLimitProblem } from "./pod-limit.ts"
 import type { BackendName } from "./backend/backend-names.ts"
 import type { NodeAddressesOptions } from "./backend/node-addresses.ts"
 
@@ -20,6 +21,8 @@ export interface PodNetworkConfig {
   /** Acts as this node, which alone may write to its Node. */
   readonly node: Client
   readonly betweenNodes: BetweenNodes
+  /** See KubeletConfig. */
+  readonly maxPods: number
 }
 
 /** How pods of several nodes reach each other. */
@@ -35,21 +38,31 @@ export interface BetweenNodes extends NodeAddressesOptions {
  */
 export function createPodNetwork(context: ComponentContext, config: PodNetworkConfig): Component {
   const { informers, log } = context
-  const { paths, nodeName, clusterCidrs, betweenNodes } = config
+  const { paths, nodeName, clusterCidrs, betweenNodes, maxPods } = config
   let unsubscribe = (): void => undefined
   /** The largest packet between nodes in bytes, while there are others. */
   let routeMtu: number | undefined
   let others: Promise<Component> | undefined
+  /** What was last said about `maxPods`. */
+  let toldProblem: string | undefined
   const stopping = new AbortController()
 
   function configure(): void {
     const { podCIDRs = [] } = informers.of(Node).get(nodeName)?.spec ?? {}
     if (podCIDRs.length === 0) return
+    warnOfPodLimit(podCIDRs)
     try {
       writeCniConfig(paths, { podCidrs: podCIDRs, mtu: uplinkMtu(), routeMtu })
     } catch (err) {
       log.error("Failed to write the configuration of the pod network", { path: paths.cniConfig, err })
     }
+  }
+
+  function warnOfPodLimit(ranges: readonly string[]): void {
+    const problem = podLimitProblem(maxPods, ranges)
+    if (problem !== undefined && problem !== toldProblem)
+      log.warn("The node takes more pods than can start", { maxPods, problem })
+    toldProblem = problem
   }
 
   async function reachOthers(name: Exclude<BackendName, "none">): Promise<Component> {

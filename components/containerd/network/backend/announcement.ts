@@ -1,4 +1,5 @@
 /** What nodes tell each other in annotations. The names are flannel's: pkg/subnet/kube/annotations.go. */
+import { BACKEND_DATA, backendDataIn, FLANNEL } from "../../../../pkg/api/core/v1/node/backend-data.ts"
 import type { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import {
   addressAt,
@@ -10,13 +11,9 @@ import {
 } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Announcement, Peer } from "./backend.ts"
 
-const PREFIX = "flannel.alpha.coreos.com"
-const TYPE = `${PREFIX}/backend-type`
-const MANAGED = `${PREFIX}/kube-subnet-manager`
-const ADDRESS: Readonly<Record<Family, string>> = { IPv4: `${PREFIX}/public-ip`, IPv6: `${PREFIX}/public-ipv6` }
-const DATA: Readonly<Record<Family, string>> = { IPv4: `${PREFIX}/backend-data`, IPv6: `${PREFIX}/backend-v6-data` }
-/** The most characters of data that are read: another node has written them. */
-const MOST_DATA = 4096
+const TYPE = `${FLANNEL}/backend-type`
+const MANAGED = `${FLANNEL}/kube-subnet-manager`
+const ADDRESS: Readonly<Record<Family, string>> = { IPv4: `${FLANNEL}/public-ip`, IPv6: `${FLANNEL}/public-ipv6` }
 
 /** The most addresses from which packets of one node are taken: the node has written its list itself. */
 const MOST_SOURCES = 16
@@ -31,8 +28,8 @@ export function annotationsOf({ type, addresses, data }: Announcement): Readonly
     [TYPE]: type,
     [ADDRESS.IPv4]: of("IPv4"),
     [ADDRESS.IPv6]: of("IPv6"),
-    [DATA[primary]]: JSON.stringify(data),
-    [DATA[other]]: null,
+    [BACKEND_DATA[primary]]: JSON.stringify(data),
+    [BACKEND_DATA[other]]: null,
   }
 }
 
@@ -45,7 +42,7 @@ export function peerOf({ metadata, spec, status }: Node): Peer | undefined {
   const { [TYPE]: type, ...annotations } = metadata.annotations ?? {}
   const { podCIDRs: podCidrs = [] } = spec
   if (type === undefined || podCidrs.length === 0) return undefined
-  const isFirst6 = annotations[DATA.IPv6] !== undefined && annotations[DATA.IPv4] === undefined
+  const isFirst6 = annotations[BACKEND_DATA.IPv6] !== undefined && annotations[BACKEND_DATA.IPv4] === undefined
   const families: readonly Family[] = isFirst6 ? ["IPv6", "IPv4"] : ["IPv4", "IPv6"]
   const addresses = families.flatMap((family) => {
     const address = parseAddress(annotations[ADDRESS[family]] ?? "")
@@ -57,7 +54,7 @@ export function peerOf({ metadata, spec, status }: Node): Peer | undefined {
     addresses,
     podCidrs: rangesOf(podCidrs),
     sources: [...addresses, ...internalAddresses(status)].slice(0, MOST_SOURCES),
-    data: dataIn(annotations[DATA[families[0]!]]),
+    data: backendDataIn(annotations[BACKEND_DATA[families[0]!]]),
   }
 }
 
@@ -74,13 +71,3 @@ const internalAddresses = ({ addresses = [] }: Node["status"]): readonly string[
     const parsed = type === "InternalIP" ? parseAddress(address) : undefined
     return parsed === undefined ? [] : [addressText(parsed)]
   })
-
-function dataIn(text: string | undefined): Readonly<Record<string, unknown>> {
-  if (text === undefined || text.length > MOST_DATA) return {}
-  try {
-    const data: unknown = JSON.parse(text)
-    return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}

@@ -17,6 +17,8 @@ import { uplinkOf } from "./uplink.ts"
 const CHECK_MS = 30_000
 /** Milliseconds until what has failed is tried again: the first time, doubled up to `CHECK_MS`. */
 const RETRY_MS = 2000
+/** The largest share of the time that is spent on this: any node can change what it announces without end. */
+const MAX_SHARE = 0.1
 
 export interface NodeRoutesOptions {
   readonly backend: Backend
@@ -61,7 +63,8 @@ export class NodeRoutes {
     this.#guard = new PortGuard(this.#host, log)
     this.#runner = new SyncRunner({
       clock,
-      sync: () => this.#sync(),
+      sync: () => this.#timed(),
+      maxShare: MAX_SHARE,
       failed: (err) => {
         const text = String(err)
         if (text !== this.#told) log.warn("Pods of other nodes cannot be reached; will retry", { err })
@@ -97,6 +100,14 @@ export class NodeRoutes {
     this.#socket = undefined
   }
 
+  /** Returns how many milliseconds a run took. */
+  async #timed(): Promise<number> {
+    const { clock } = this.#options
+    const from = clock.monotonic()
+    await this.#sync()
+    return clock.monotonic() - from
+  }
+
   async #sync(): Promise<void> {
     const { backend, netns, log } = this.#options
     const wanted = this.#options.wanted()
@@ -107,6 +118,12 @@ export class NodeRoutes {
     const self: Self = { podCidrs, local, uplink: await uplinkOf(socket, local) }
     this.#options.measured?.(self.uplink.mtu - backend.overhead(familyOf(local)))
     if (!this.#hasLeftOthers) await this.#leaveOthers(socket)
+    // Before the interface takes packets.
+    if (backend.guardedPort !== undefined)
+      await this.#guard.keep(
+        backend.guardedPort,
+        peers.flatMap(({ sources }) => sources),
+      )
     const index = await backend.ensure(socket, self)
     const problems: string[] = []
     const reached: Peer[] = []
@@ -126,11 +143,6 @@ export class NodeRoutes {
     const changes = changesBetween(found, joined(ways))
     for (const { what, message } of changes)
       await request(socket, [message]).catch((err: Error) => problems.push(`${what}: ${err.message}`))
-    if (backend.guardedPort !== undefined)
-      await this.#guard.keep(
-        backend.guardedPort,
-        peers.flatMap(({ sources }) => sources),
-      )
     if (problems.length > 0) throw new Error(problems.join("; "))
     if (changes.length > 0) log.info("Told the kernel how to reach the pods of other nodes", { nodes: peers.length })
     this.#told = ""

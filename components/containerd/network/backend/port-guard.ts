@@ -1,7 +1,7 @@
 import { FAMILIES, familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import type { Host } from "../../../../pkg/netfilter/host.ts"
-import { ADDRESS_TYPE, FAMILY_WORD, removeTable, tableNames, transact } from "../../../../pkg/netfilter/nft.ts"
+import { ADDRESS_TYPE, FAMILY_WORD, findNft, removeTable, tableNames, transact } from "../../../../pkg/netfilter/nft.ts"
 import { BRIDGE } from "../cni.ts"
 
 const TABLE = "k3ts-between-nodes"
@@ -34,30 +34,40 @@ export function guardTable(port: number, addresses: readonly string[], bridge: s
   return lines.map((line) => `${line}\n`).join("")
 }
 
-/** Keeps that table in the kernel. Where the machine cannot have it, a warning says so, once. */
+/** Keeps that table in the kernel. Where the machine has no nftables, a warning says what follows, once. */
 export class PortGuard {
   readonly #host: Host
   readonly #log: Logger
   #written: string | undefined
-  #hasWarned = false
+  /** Whether this machine has nftables; undefined before that is known. */
+  #hasNft: boolean | undefined
 
   constructor(host: Host, log: Logger) {
     this.#host = host
     this.#log = log
   }
 
-  /** Writes the table where it differs from the last one, or is gone. */
+  /**
+   * Writes the table where it differs from the last one, or is gone. @throws Error where nftables is there but does not
+   * take it: the packets must not be taken then
+   */
   async keep(port: number, addresses: readonly string[]): Promise<void> {
+    this.#hasNft ??= await this.#findNft()
+    if (!this.#hasNft) return
     const text = guardTable(port, [...new Set(addresses)].sort())
-    try {
-      if (text === this.#written && (await tableNames(this.#host, "inet")).includes(TABLE)) return
-      await transact(this.#host, text)
-      this.#written = text
-    } catch (err) {
-      if (!this.#hasWarned)
-        this.#log.warn("Packets between nodes are taken from any sender: nftables does not take the rules", { err })
-      this.#hasWarned = true
-    }
+    if (text === this.#written && (await tableNames(this.#host, "inet")).includes(TABLE)) return
+    await transact(this.#host, text)
+    this.#written = text
+  }
+
+  async #findNft(): Promise<boolean> {
+    const found = await findNft(this.#host)
+    if (!found.usable)
+      this.#log.warn("Packets between nodes are taken from any sender: there is no nftables to refuse them", {
+        reason: found.reason,
+        mend: found.mend,
+      })
+    return found.usable
   }
 }
 

@@ -13,8 +13,13 @@ const decoded = (resource: unknown, object: object): KubeObject => decodeObject(
 const NODE = decoded(Node, { metadata: { name: "n1", uid: "u1" } })
 
 /** What the plugin answers the kubelet of n1. */
-function refusal(resource: unknown, object: KubeObject, more: Partial<AdmissionAttributes> = {}): string {
-  const plugin = nodeRestriction({ objects: { get: () => NODE } } as unknown as AdmissionContext)
+function refusal(
+  resource: unknown,
+  object: KubeObject,
+  more: Partial<AdmissionAttributes> = {},
+  others: readonly KubeObject[] = [],
+): string {
+  const plugin = nodeRestriction({ objects: { get: () => NODE, list: () => others } } as unknown as AdmissionContext)
   try {
     void plugin.validate!({
       operation: "CREATE",
@@ -120,6 +125,27 @@ test("a node cannot choose the range of its pods, by which other nodes would sen
   const update = (before: object) => ({ operation: "UPDATE", old: node(before) }) as const
   expect(refusal(Node, node({ podCIDRs: ["10.42.0.0/24"] }), update({}))).toBe(wants)
   expect(refusal(Node, node({ podCIDRs: ["10.42.3.0/24"] }), update({ podCIDRs: ["10.42.3.0/24"] }))).toBe("")
+})
+
+test("a node cannot announce the WireGuard key of another, which would be shut out", () => {
+  const node = (name: string, PublicKey: string, annotation = "backend-data"): KubeObject =>
+    decoded(Node, {
+      metadata: {
+        name,
+        annotations: { [`flannel.alpha.coreos.com/${annotation}`]: JSON.stringify({ PublicKey, Port: 51_820 }) },
+      },
+    })
+  const others = [node("n2", "AAAA")]
+  const update = (before: KubeObject) => ({ operation: "UPDATE", old: before }) as const
+  const wants = 'nodes "n1" is forbidden: the node n2 announces the key AAAA already'
+  expect(refusal(Node, node("n1", "AAAA"), {}, others)).toBe(wants)
+  expect(refusal(Node, node("n1", "AAAA"), update(node("n1", "BBBB")), others)).toBe(wants)
+  // and not in other letters, nor in the annotation of the other family
+  expect(refusal(Node, node("n1", " A AAA"), update(NODE), others)).toBe(wants)
+  expect(refusal(Node, node("n1", "AAAA", "backend-v6-data"), update(NODE), others)).toBe(wants)
+  expect(refusal(Node, node("n1", "BBBB"), update(NODE), others)).toBe("")
+  // and what it announces already does not keep it from changing something else
+  expect(refusal(Node, node("n1", "AAAA"), update(node("n1", "AAAA")), others)).toBe("")
 })
 
 test("a node can create and delete ResourceSlices of its own only", () => {

@@ -9,6 +9,7 @@ import { asKind } from "../../../../../pkg/apimachinery/resource.ts"
 import { nodeOf } from "../../../authorization/node.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
+import { checkAnnouncedKey } from "./announced-key.ts"
 import { checkCertificateRequest } from "./certificate.ts"
 import { checkNode } from "./node.ts"
 import { checkPod } from "./pod.ts"
@@ -38,7 +39,8 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
       case "pods":
         return checkPod(attributes, node, context)
       case "nodes":
-        return checkNode(attributes, node)
+        checkNode(attributes, node)
+        return checkAnnouncedKey(attributes, context)
       case "persistentvolumeclaims":
         return checkClaim(attributes, node)
       case "serviceaccounts":
