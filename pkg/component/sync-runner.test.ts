@@ -55,12 +55,12 @@ describe("a runner", () => {
   })
 
   test("with a share of the time waits after a run that fails, too", async () => {
-    // given a run that takes 100 ms and fails
+    // given a run that takes a second and fails
     const { clock, runner, runs } = controlled({ maxShare: 0.1, retryMs: 60_000 })
     await runner.start()
     runner.request()
     await clock.settle()
-    await clock.advance(100)
+    await clock.advance(1000)
     runs[0]!.reject(new Error("refused"))
     await clock.settle()
     // when another is asked for

@@ -11,14 +11,16 @@ export interface SyncRunnerOptions {
   failed(err: unknown): number
   /**
    * The largest share of the time, above 0, in which `sync` may keep the process busy, if others can ask for runs
-   * without end: after a run the next one waits. A run that fails counts with all the time that it took. The first run
-   * after a quiet time begins at once. 1, the default, is no limit.
+   * without end: after a run the next one waits. A run that fails counts with the time that it took, at most
+   * `FAILED_MS`. The first run after a quiet time begins at once. 1, the default, is no limit.
    */
   readonly maxShare?: number
 }
 
 /** The longest wait for the sake of `maxShare`, in milliseconds. */
 const LONGEST_PAUSE_MS = 10_000
+/** Milliseconds of a failed run that count for `maxShare`: in longer ones the process has mostly waited. */
+const FAILED_MS = 100
 
 /**
  * Runs `sync` when it is asked for: one run at a time, and all requests that come during a run are served by one more
@@ -118,7 +120,7 @@ export class SyncRunner {
       pauseAfter((await sync()) ?? 0)
       this.#problem = undefined
     } catch (err) {
-      pauseAfter(clock.monotonic() - from)
+      pauseAfter(Math.min(FAILED_MS, clock.monotonic() - from))
       this.#problem = err instanceof Error ? err.message : String(err)
       this.requestIn(this.#options.failed(err))
     }

@@ -107,7 +107,8 @@ describe.skipIf(lacks !== undefined)("pods of two nodes", () => {
     // when
     await using second = await networkBetween(lab, "host-gw", ["IPv4"])
     // then
-    await until(async () => (await traces("one")).length === 1 && (await traces("two")).length === 1)
+    const isOneRoute = async (node: LabNode) => /^10\.42\.\S+ via [^,]*$/.test((await traces(node)).join())
+    await until(async () => (await isOneRoute("one")) && (await isOneRoute("two")))
     expect(await traces("one")).toEqual([`10.42.2.0/24 via ${addressOf("two", "IPv4")} dev eth0 `])
     expect(await tableNames(lab.host("one"), "inet")).not.toContain("k3ts-between-nodes")
     await lab.reach("one-a", addressOf("two-a", "IPv4"), ANSWER_PORT)

@@ -93,7 +93,7 @@ await add("two", 2, {
   "flannel.alpha.coreos.com/backend-data": '{"VNI":1}',
 })
 let together = await look()
-while (together.routeMtu === undefined || together.annotations === undefined) {
+while (together.routeMtu === undefined || together.annotations === undefined || together.links.length < 3) {
   await new Promise((resolve) => setImmediate(resolve))
   together = await look()
 }
