@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# `npm run test:vm`: sets up, and runs tests that need another kernel in a virtual machine. Arguments go to
-# test/vm/main.ts. `npm run test:vm -- package` tests the Debian package of dist/release under systemd instead.
+# `npm run test:vm`: sets up, and runs tests that need another kernel, or systemd, in a virtual machine. Arguments go to
+# test/vm/main.ts.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 hack/setup.sh --test
-if [ "${1:-}" = package ]; then exec "$bun" test/vm/package.ts; fi
 exec "$bun" test/vm/main.ts "$@"

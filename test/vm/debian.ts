@@ -15,24 +15,34 @@ export interface MachineImages {
 
 /** What a root holds. */
 export interface RootContent {
-  /** Of its image in the cache. */
+  /** Of its folder in the cache. */
   readonly name: string
+  /** Debian's name of the release. */
+  readonly suite: "bookworm" | "trixie" | "sid"
   /** What is installed, besides the packages of a minimal Debian. */
   readonly packages: readonly string[]
-  /** What is downloaded with its dependencies, so that apt can install it without a network. */
-  readonly downloads: readonly string[]
   /** A size of mkfs.ext4. */
   readonly size: string
 }
 
 /** Runs a command without a service manager; its packages are those that tests of the kernel need. */
 export const PLAIN: RootContent = {
-  name: "root",
+  name: "plain",
+  suite: "bookworm",
   packages: ["kmod", "quota", "xfsprogs", "e2fsprogs", "iproute2", "nftables"],
-  downloads: [],
   size: "3G",
 }
-const RELEASE = "bookworm"
+
+/** A Debian with systemd, and with what k3ts's package depends on, since apt has no network in the machine. */
+export const withSystemd = (suite: RootContent["suite"]): RootContent => ({
+  name: suite,
+  suite,
+  packages: [
+    ...["systemd-sysv", "dbus", "udev", "kmod", "procps", "curl", "iproute2", "kubernetes-client", "e2fsprogs"],
+    ...["containerd", "runc", "containernetworking-plugins", "conntrack", "iptables", "nftables", "ca-certificates"],
+  ],
+  size: "4G",
+})
 const KERNEL = "linux-image-cloud-amd64"
 
 /** Returns why this host cannot make a machine, in one sentence; undefined when it can. */
@@ -47,18 +57,19 @@ export function lacking(): string | undefined {
 }
 
 /**
- * Returns the images of a Debian with its cloud kernel from the folder `cache`. The first call makes them, which takes
+ * Returns the images of a Debian with its cloud kernel from a folder of `cache`. The first call makes them, which takes
  * some minutes and downloads packages from Debian's archive.
  */
 export async function debian(cache: string, content = PLAIN): Promise<MachineImages> {
-  await mkdir(cache, { recursive: true })
+  const folder = join(cache, content.name)
+  await mkdir(folder, { recursive: true })
   const images = {
-    kernel: join(cache, "vmlinuz"),
-    initramfs: join(cache, "initramfs"),
-    root: join(cache, `${content.name}.ext4`),
+    kernel: join(folder, "vmlinuz"),
+    initramfs: join(folder, "initramfs"),
+    root: join(folder, "root.ext4"),
   }
-  if (!existsSync(images.root)) await makeRoot(cache, content, images)
-  await writeFile(images.initramfs, await initramfs(join(cache, "modules")))
+  if (!existsSync(images.root)) await makeRoot(folder, content, images)
+  await writeFile(images.initramfs, await initramfs(join(folder, "modules")))
   return images
 }
 
@@ -66,44 +77,60 @@ export async function debian(cache: string, content = PLAIN): Promise<MachineIma
  * Makes the kernel and the root image. The root image is renamed into place last, so that an interrupted attempt is
  * repeated.
  */
-async function makeRoot(cache: string, content: RootContent, { kernel, root }: MachineImages): Promise<void> {
-  const { name, packages, downloads, size } = content
-  const folder = join(cache, name)
-  await rm(folder, { recursive: true, force: true })
-  await run("debootstrap", ["--variant=minbase", `--include=${packages.join(",")}`, RELEASE, folder])
-  if (downloads.length > 0) {
-    await copyFile("/etc/resolv.conf", join(folder, "etc/resolv.conf"))
-    await run("chroot", [folder, "apt-get", "update"])
-    await run("chroot", [folder, "apt-get", "install", "-y", "--download-only", ...downloads])
-  }
+async function makeRoot(folder: string, content: RootContent, { kernel, root }: MachineImages): Promise<void> {
+  const { suite, packages, size } = content
+  const tree = join(folder, "tree")
+  await rm(tree, { recursive: true, force: true })
+  await run("debootstrap", ["--variant=minbase", `--include=${packages.join(",")}`, suite, tree])
+  await copyFile("/etc/resolv.conf", join(tree, "etc/resolv.conf"))
+  await run("chroot", [tree, "apt-get", "update"])
   // Not extracted into the root: the package's folder /lib would replace Debian's link from /lib to /usr/lib.
-  const unpacked = join(cache, "kernel")
-  await run("dpkg-deb", ["--extract", await kernelPackage(cache), unpacked])
-  await run("cp", ["--recursive", join(unpacked, "lib/modules"), join(folder, "usr/lib/modules")])
-  const image = (await readdir(join(unpacked, "boot"))).find((name) => name.startsWith("vmlinuz-"))!
-  await run("chroot", [folder, "depmod", image.slice("vmlinuz-".length)])
-  await rename(join(unpacked, "boot", image), kernel)
+  const unpacked = join(folder, "kernel")
+  await run("dpkg-deb", ["--extract", await kernelPackage(tree), unpacked])
+  const [version = ""] = (await readdir(join(unpacked, "boot")))
+    .filter((name) => name.startsWith("vmlinuz-"))
+    .map((name) => name.slice("vmlinuz-".length))
+  const modules = [join(unpacked, "lib/modules"), join(unpacked, "usr/lib/modules")].find((path) => existsSync(path))!
+  await run("cp", ["--recursive", modules, join(tree, "usr/lib/modules")])
+  await run("chroot", [tree, "depmod", version])
+  await rename(join(unpacked, "boot", `vmlinuz-${version}`), kernel)
   await rm(unpacked, { recursive: true, force: true })
-  await rm(join(cache, "modules"), { recursive: true, force: true })
-  await mkdir(join(cache, "modules"))
-  for (const name of DISK_MODULES) {
-    const [path] = (await run("find", [join(folder, "usr/lib/modules"), "-name", `${name}.ko`])).split("\n")
-    // A module without a file is built into the kernel.
-    if (path !== "") await run("cp", [path!, join(cache, "modules")])
-  }
-  await makeDisk(folder, `${root}.new`, size)
+  await copyDiskModules(tree, version, join(folder, "modules"))
+  await makeDisk(tree, `${root}.new`, size)
   await rename(`${root}.new`, root)
-  await rm(folder, { recursive: true, force: true })
+  await rm(tree, { recursive: true, force: true })
 }
 
-/** Downloads the package of Debian's current cloud kernel. Returns its path. */
-async function kernelPackage(cache: string): Promise<string> {
-  const said = await run("apt-cache", ["depends", KERNEL])
+/** Downloads the package of the release's current cloud kernel. Returns its path. */
+async function kernelPackage(tree: string): Promise<string> {
+  const said = await run("chroot", [tree, "apt-cache", "depends", KERNEL])
   const name = /Depends: (linux-image-\S+)/.exec(said)?.[1]
   if (name === undefined) throw new Error(`${KERNEL} is not in Debian's archive: run apt-get update`)
-  await run("sh", ["-c", `cd "$1" && rm -f linux-image-*.deb && apt-get download "$2"`, "sh", cache, name])
-  const [found] = (await readdir(cache)).filter((file) => file.startsWith("linux-image-"))
-  return join(cache, found!)
+  await run("chroot", [tree, "sh", "-c", `cd /tmp && apt-get download "$1"`, "sh", name])
+  const [found] = (await readdir(join(tree, "tmp"))).filter((file) => file.startsWith("linux-image-"))
+  return join(tree, "tmp", found!)
+}
+
+/** Copies the modules that the disks need, with numbers before their names in the order in which they are loaded. */
+async function copyDiskModules(tree: string, version: string, to: string): Promise<void> {
+  await rm(to, { recursive: true, force: true })
+  await mkdir(to)
+  const said = await run("chroot", [
+    tree,
+    "modprobe",
+    "--set-version",
+    version,
+    "--show-depends",
+    "--all",
+    ...DISK_MODULES,
+  ])
+  // A module that is built into the kernel has a line "builtin".
+  const paths = new Set([...said.matchAll(/^insmod (\S+)/gm)].map(([, path]) => path!))
+  for (const [index, path] of [...paths].entries()) {
+    const copy = join(to, `${String(index).padStart(2, "0")}-${basename(path)}`)
+    await copyFile(join(tree, path), copy)
+    if (copy.endsWith(".xz")) await run("xz", ["--decompress", copy])
+  }
 }
 
 /**
@@ -115,35 +142,28 @@ export async function makeDisk(folder: string, image: string, size: string): Pro
   await run("mkfs.ext4", ["-q", "-d", folder, image, size])
 }
 
-/** The kernel modules for virtio disks, in the order of their dependencies. ext4 is built into the kernel. */
-const DISK_MODULES = [
-  "virtio_ring",
-  "virtio",
-  "virtio_pci_legacy_dev",
-  "virtio_pci_modern_dev",
-  "virtio_pci",
-  "virtio_blk",
-]
+const DISK_MODULES = ["virtio_pci", "virtio_blk", "ext4"]
 
-/**
- * /dev/vda is Debian's root and /dev/vdb the caller's folder. The output goes to the second serial port, the exit code
- * to the third.
- */
+/** /dev/vda is Debian's root and /dev/vdb the caller's folder. Then systemd starts the rest, or nothing where there is none. */
 const INIT = `#!/bin/busybox sh
 busybox=/bin/busybox
 $busybox mount -t devtmpfs dev /dev
-for module in ${DISK_MODULES.join(" ")}; do $busybox insmod /modules/$module.ko; done
+for module in /modules/*; do $busybox insmod $module; done
 $busybox mount -t ext4 /dev/vda /root
 $busybox mkdir -p /root/folder
-$busybox mount -t proc proc /proc
-if $busybox grep -qw k3ts.systemd /proc/cmdline; then
-  $busybox mount --move /dev /root/dev
-  $busybox mount -t ext4 /root/dev/vdb /root/folder
+$busybox mount --move /dev /root/dev
+$busybox mount -t ext4 /root/dev/vdb /root/folder
+$busybox cp /shell /root/folder/.shell
+if [ -x /root/lib/systemd/systemd ]; then
   units=/root/etc/systemd/system
   $busybox mkdir -p $units/multi-user.target.wants
-  $busybox cp /command.service $units
-  $busybox ln -s ../command.service $units/multi-user.target.wants
-  $busybox umount /proc
+  $busybox cp /shell.service $units
+  $busybox ln -sf ../shell.service $units/multi-user.target.wants
+  echo machine >/root/etc/hostname
+  printf '[Match]\\nName=en*\\n[Network]\\nDHCP=ipv4\\n' >/root/etc/systemd/network/test.network
+  $busybox ln -sf /lib/systemd/system/systemd-networkd.service $units/multi-user.target.wants
+  $busybox mkdir -p $units/network-online.target.wants
+  $busybox ln -sf /lib/systemd/system/systemd-networkd-wait-online.service $units/network-online.target.wants
   exec $busybox switch_root /root /lib/systemd/systemd
 fi
 $busybox mount -t proc proc /root/proc
@@ -151,33 +171,44 @@ $busybox mount -t sysfs sys /root/sys
 $busybox mount -t cgroup2 cgroup2 /root/sys/fs/cgroup
 $busybox mount -t tmpfs tmp /root/tmp
 $busybox mount -t tmpfs run /root/run
-$busybox mount --move /dev /root/dev
 $busybox mkdir -p /root/dev/pts
 $busybox mount -t devpts pts /root/dev/pts
-$busybox mount -t ext4 /root/dev/vdb /root/folder
-for port in 1 2; do $busybox stty -F /root/dev/ttyS$port raw; done
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
-$busybox chroot /root sh -c 'ip link set lo up; cd /folder && sh /folder/.command' \\
-  </root/dev/null >/root/dev/ttyS1 2>&1
-echo $? >/root/dev/ttyS2
+$busybox chroot /root sh -c 'ip link set lo up; sh /folder/.shell'
 $busybox poweroff -f
 `
 
-/** Runs the command after systemd has started everything else, and switches the machine off. */
-const COMMAND_SERVICE = `[Unit]
-Description=The command of the test
+/**
+ * Runs what comes on the second serial port: the length of a script in a line, and then the script. Answers with a line
+ * of its exit code and the length of its output, and then the output; and with an empty answer at the start.
+ */
+const SHELL = `port=/dev/ttyS1
+stty -F $port raw -echo
+exec 3<>$port
+printf '0 0\\n' >&3
+cd /folder
+while read -r length <&3; do
+  head -c "$length" <&3 >/run/test-script
+  sh /run/test-script >/run/test-output 2>&1 </dev/null 3>&-
+  printf '%s %s\\n' $? "$(stat -c %s /run/test-output)" >&3
+  cat /run/test-output >&3
+done
+`
+
+/** The services of the machine have started before it. */
+const SHELL_SERVICE = `[Unit]
+Description=The shell of the test
 After=basic.target
 
 [Service]
 Type=exec
 Environment=HOME=/root
-ExecStart=/bin/sh -c 'for port in 1 2; do stty -F /dev/ttyS$$port raw; done; cd /folder; \\
-  sh .command </dev/null >/dev/ttyS1 2>&1; echo $$? >/dev/ttyS2; sleep 1; systemctl poweroff --force --force'
+ExecStart=/bin/sh /folder/.shell
 `
 
 async function initramfs(modules: string): Promise<Uint8Array> {
   const files = await Promise.all(
-    (await readdir(modules)).map(async (name) => ({
+    (await readdir(modules)).toSorted().map(async (name) => ({
       path: `modules/${basename(name)}`,
       data: await readFile(join(modules, name)),
       mode: 0o644,
@@ -187,7 +218,8 @@ async function initramfs(modules: string): Promise<Uint8Array> {
   return cpio([
     ...["bin", "dev", "proc", "root", "modules"].map((path) => ({ path, mode: 0o755 })),
     { path: "init", data: new TextEncoder().encode(INIT), mode: 0o755 },
-    { path: "command.service", data: new TextEncoder().encode(COMMAND_SERVICE), mode: 0o644 },
+    { path: "shell", data: new TextEncoder().encode(SHELL), mode: 0o644 },
+    { path: "shell.service", data: new TextEncoder().encode(SHELL_SERVICE), mode: 0o644 },
     { path: "bin/busybox", data: busybox, mode: 0o755 },
     ...files,
   ])

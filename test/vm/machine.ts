@@ -1,80 +1,188 @@
+import { spawn, type ChildProcess } from "node:child_process"
+import { once } from "node:events"
 import { readFileSync } from "node:fs"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { mkdir, readFile } from "node:fs/promises"
+import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
 import { makeDisk, type MachineImages } from "./debian.ts"
+import { Qmp } from "./qmp.ts"
 
-export interface MachineRun {
-  /** The content of /folder in the machine, which is the command's working directory. */
-  readonly folder: string
-  /** A script for the machine's sh, run as root. */
-  readonly command: string
-  /** Milliseconds after which the machine is switched off. */
-  readonly timeoutMs: number
-  readonly memoryMiB?: number
-  readonly cpus?: number
-  /** Whether systemd starts the machine, and then the command. */
-  readonly systemd?: boolean
-}
-
-export interface MachineResult {
-  /** Undefined when the machine ended before the command. */
-  readonly exitCode: number | undefined
-  /** Standard output and standard error of the command. */
-  readonly output: string
-  /** The messages of the kernel. */
-  readonly console: string
-}
-
-/** The size of the disk for /folder. */
+const ROOT_DISK = "root.ext4"
+const FOLDER_DISK = "folder.ext4"
 const FOLDER_SIZE = "2G"
 
+export interface MachineOptions {
+  readonly images: MachineImages
+  /** A folder of the host with the disks of the machine, which the machine changes. */
+  readonly state: string
+  /** The file with the memory of a machine that is continued. */
+  readonly memory?: string | undefined
+}
+
+export interface CommandResult {
+  readonly exitCode: number
+  /** Standard output and standard error. */
+  readonly output: string
+}
+
 /**
- * Runs one command in a new virtual machine and switches the machine off. Changes to the disks are discarded. Without
- * hardware virtualization the machine is emulated, about 20 times slower.
+ * A virtual machine that runs scripts for the test. Without hardware virtualization it is emulated, 10 to 20 times
+ * slower than the host.
  */
-export async function runInMachine(images: MachineImages, request: MachineRun): Promise<MachineResult> {
-  const { folder, command, timeoutMs, memoryMiB = 2048, cpus = 2, systemd = false } = request
-  const work = await mkdtemp(join(tmpdir(), "k3ts-vm-"))
-  const at = (name: string) => join(work, name)
-  const textOf = (name: string) => readFile(at(name), "utf8").catch(() => "")
-  try {
-    await writeFile(join(folder, ".command"), command)
-    await makeDisk(folder, at("folder.ext4"), FOLDER_SIZE)
-    const ports = ["console", "output", "code"].flatMap((name) => ["-serial", `file:${at(name)}`])
-    const disks = [images.root, at("folder.ext4")].flatMap((file) => [
+export class Machine implements AsyncDisposable {
+  readonly #options: MachineOptions
+  readonly #qemu: ChildProcess
+  readonly #ended: Promise<unknown>
+  readonly #shell: Socket
+  readonly #qmp: Qmp
+
+  private constructor(options: MachineOptions, qemu: ChildProcess, shell: Socket, qmp: Qmp) {
+    this.#options = options
+    this.#qemu = qemu
+    this.#ended = once(qemu, "exit")
+    this.#shell = shell
+    this.#qmp = qmp
+  }
+
+  /** Starts a machine with the disks of `state`, or continues one that had them. */
+  static async start(options: MachineOptions): Promise<Machine> {
+    const { images, state, memory } = options
+    const at = (name: string) => join(state, name)
+    const disks = [ROOT_DISK, FOLDER_DISK].flatMap((name) => [
       "-drive",
-      `file=${file},if=virtio,format=raw,snapshot=on`,
+      `file=${at(name)},if=virtio,format=raw,cache=unsafe`,
     ])
-    await run(
+    const append = "console=ttyS0 panic=-1 quiet"
+    const qemu = spawn(
       "qemu-system-x86_64",
       [
         ...["-accel", hasVirtualisation() ? "kvm" : "tcg,thread=multi", "-cpu", "max", "-M", "q35"],
-        ...["-m", String(memoryMiB), "-smp", String(cpus), "-display", "none", "-no-reboot", "-nic", "none"],
-        ...[
-          "-kernel",
-          images.kernel,
-          "-initrd",
-          images.initramfs,
-          "-append",
-          `console=ttyS0 panic=-1 quiet${systemd ? " k3ts.systemd" : ""}`,
-        ],
-        ...ports,
+        ...["-m", "3072", "-smp", "2", "-display", "none", "-no-reboot"],
+        // A network with an address and a gateway, and nothing behind it.
+        ...["-nic", "user,model=virtio-net-pci,restrict=on"],
+        ...["-kernel", images.kernel, "-initrd", images.initramfs, "-append", append],
+        ...["-serial", `file:${at("console")}`, "-serial", `unix:${at("shell")},server=on,wait=off`],
+        ...["-qmp", `unix:${at("qmp")},server=on,wait=off`],
         ...disks,
+        ...(memory !== undefined ? ["-incoming", "defer"] : []),
       ],
-      { signal: AbortSignal.timeout(timeoutMs) },
-    ).catch((err: unknown) => {
-      if (!(err instanceof Error) || !err.message.includes("abort")) throw err
-    })
-    const code = (await textOf("code")).trim()
-    return {
-      exitCode: code === "" ? undefined : Number(code),
-      output: await textOf("output"),
-      console: await textOf("console"),
+      { stdio: ["ignore", "ignore", "inherit"] },
+    )
+    try {
+      const qmp = await eventually(() => Qmp.open(at("qmp")), qemu)
+      const shell = await eventually(() => opened(at("shell")), qemu)
+      if (memory !== undefined) {
+        await qmp.migrate("migrate-incoming", `exec:cat ${memory}`)
+        await qmp.execute("cont")
+      }
+      return new Machine(options, qemu, shell, qmp)
+    } catch (err) {
+      qemu.kill("SIGKILL")
+      throw err
     }
+  }
+
+  /** Runs a script with the machine's sh as root. @throws Error when it has not ended after `timeoutMs` */
+  async run(script: string, timeoutMs: number): Promise<CommandResult> {
+    const text = Buffer.from(script)
+    const answer = this.#answer(timeoutMs)
+    this.#shell.write(`${text.length}\n`)
+    this.#shell.write(text)
+    return answer
+  }
+
+  /** Resolves once the machine's shell has told that it is there, with which each start begins. */
+  async up(timeoutMs: number): Promise<void> {
+    await this.#answer(timeoutMs)
+  }
+
+  /** Writes the machine's memory to a file, and ends the machine. */
+  async save(memory: string): Promise<void> {
+    await this.#qmp.execute("stop")
+    await this.#qmp.migrate("migrate", `exec:cat > ${memory}`)
+    await this.#qmp.execute("quit")
+    await this.#ended
+  }
+
+  /** Ends the machine as a power cut does: what is not on its disks is lost. */
+  async cutPower(): Promise<void> {
+    this.#qemu.kill("SIGKILL")
+    await this.#ended
+  }
+
+  /** Resolves once the machine has switched itself off, or wants to start again. */
+  async off(timeoutMs: number): Promise<void> {
+    await within(this.#ended, timeoutMs, "the machine did not switch itself off")
+  }
+
+  /** The messages of the kernel. */
+  console(): Promise<string> {
+    return readFile(join(this.#options.state, "console"), "utf8")
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#qmp[Symbol.dispose]()
+    this.#shell.destroy()
+    if (this.#qemu.exitCode === null && this.#qemu.signalCode === null) await this.cutPower()
+  }
+
+  /** The exit code and the length of the output in a line, and then the output. */
+  async #answer(timeoutMs: number): Promise<CommandResult> {
+    let received = Buffer.alloc(0)
+    const complete = new Promise<CommandResult>((resolve, reject) => {
+      const end = () => reject(new Error("the machine ended before the command"))
+      const read = (data: Buffer) => {
+        received = Buffer.concat([received, data])
+        const [head, exitCode = "", length = ""] = /^(\d+) (\d+)\n/.exec(received.toString("latin1")) ?? []
+        if (head === undefined || received.length < head.length + Number(length)) return
+        this.#shell.off("data", read).off("close", end)
+        resolve({ exitCode: Number(exitCode), output: received.subarray(head.length).toString() })
+      }
+      this.#shell.on("data", read).once("close", end)
+    })
+    return within(complete, timeoutMs, "the command did not end")
+  }
+}
+
+/** Gives a new machine its disks: copies of an image and of a folder of files, which is /folder there. */
+export async function makeDisks(state: string, root: string, folder: string): Promise<void> {
+  await mkdir(state, { recursive: true })
+  await run("cp", ["--sparse=always", root, join(state, ROOT_DISK)])
+  await makeDisk(folder, join(state, FOLDER_DISK), FOLDER_SIZE)
+}
+
+/** Copies the disks of a machine that does not run. */
+export async function copyDisks(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true })
+  for (const name of [ROOT_DISK, FOLDER_DISK]) await run("cp", ["--sparse=always", join(from, name), join(to, name)])
+}
+
+const opened = async (path: string): Promise<Socket> => {
+  const socket = connect(path)
+  await once(socket, "connect")
+  socket.on("error", () => undefined)
+  return socket
+}
+
+/** QEMU makes its sockets a moment after its start. */
+async function eventually<T>(attempt: () => Promise<T>, qemu: ChildProcess): Promise<T> {
+  for (let tries = 0; ; tries++)
+    try {
+      return await attempt()
+    } catch (err) {
+      if (tries > 200 || qemu.exitCode !== null) throw err
+      await Bun.sleep(50)
+    }
+}
+
+async function within<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`${what} within ${timeoutMs / 1000} s`)), timeoutMs)
+  try {
+    return await Promise.race([promise, timeout])
   } finally {
-    await rm(work, { recursive: true, force: true })
+    clearTimeout(timer)
   }
 }
 

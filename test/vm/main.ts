@@ -1,47 +1,122 @@
-import { cp, mkdir, mkdtemp, rm } from "node:fs/promises"
-import { homedir, tmpdir } from "node:os"
+import { createHash } from "node:crypto"
+import { copyFile, cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { homedir } from "node:os"
 import { join } from "node:path"
-import { debian, lacking } from "./debian.ts"
-import { runInMachine } from "./machine.ts"
+import { run } from "../../pkg/process/run.ts"
+import { debian, lacking, PLAIN, withSystemd } from "./debian.ts"
+import { copyDisks, Machine, makeDisks } from "./machine.ts"
+import { firstApplication, MEMORY } from "./pieces/first-application.ts"
+import type { Piece } from "./pieces/piece.ts"
+import { PIECES } from "./pieces/pieces.ts"
+import { Steps, withFolder } from "./steps.ts"
 
 /**
- * `npm run test:vm [-- PATH…]` runs tests that need a kernel of their own, in a Debian in a virtual machine. Downloads
+ * `npm run test:vm [-- NAME…]` runs tests that need a kernel or a systemd of their own, in a Debian in a virtual machine:
+ * the pieces of pieces.ts by their names, or files of `bun test` by their paths; by default all. Downloads and machines
  * are kept in `K3TS_VM_CACHE`, by default ~/.cache/k3ts-vm.
  */
-const TESTS = [
+const FILES_OF_TESTS = [
   "components/local-storage/project-quota.test.ts",
   "components/kubelet/runtime/cri/volumes/block-devices.test.ts",
 ]
-/** The files that the tests import, and the runtime. */
-const FILES = ["components", "pkg", "package.json", "tsconfig.json", "node_modules/bun"]
+/** The files that those tests import, and the runtime. */
+const IMPORTED = ["components", "pkg", "package.json", "tsconfig.json", "node_modules/bun"]
 /** In an emulated machine Bun alone takes ten seconds to start. */
 const TEST_TIMEOUT_MS = 120_000
-const TIMEOUT_MS = 15 * 60_000
+const TESTS_TIMEOUT_MS = 15 * 60_000
+
+const cache = process.env["K3TS_VM_CACHE"] ?? join(homedir(), ".cache/k3ts-vm")
+const root = join(import.meta.dir, "../..")
 
 const missing = lacking()
 if (missing !== undefined) {
   console.error(`SKIPPED: ${missing}`)
   process.exit(2)
 }
-const paths = process.argv.slice(2)
-const folder = await mkdtemp(join(tmpdir(), "k3ts-vm-folder-"))
-try {
-  const images = await debian(process.env["K3TS_VM_CACHE"] ?? join(homedir(), ".cache/k3ts-vm"))
-  await mkdir(join(folder, "node_modules"))
-  for (const file of FILES) await cp(join(import.meta.dir, "../..", file), join(folder, file), { recursive: true })
-  const tests = (paths.length > 0 ? paths : TESTS).map((path) => `./${path}`).join(" ")
-  const {
-    exitCode,
-    output,
-    console: kernel,
-  } = await runInMachine(images, {
-    folder,
-    command: `modprobe -a loop xfs quota_v2; NO_COLOR=1 node_modules/bun/bin/bun.exe test --timeout ${TEST_TIMEOUT_MS} ${tests}`,
-    timeoutMs: TIMEOUT_MS,
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !(name in PIECES) && !name.includes("/"))
+if (unknown.length > 0) {
+  console.error(`error: ${unknown.join(", ")}: must be a path of a test, or one of ${Object.keys(PIECES).join(", ")}`)
+  process.exit(2)
+}
+const all = wanted.length === 0
+const paths = all ? FILES_OF_TESTS : wanted.filter((name) => name.includes("/"))
+const failed: string[] = []
+if (paths.length > 0) await attempt("bun test", () => runTests(paths))
+for (const [name, piece] of Object.entries(PIECES))
+  if (all || wanted.includes(name)) await attempt(name, () => runPiece(piece))
+if (failed.length > 0) console.error(`FAILED: ${failed.join(", ")}`)
+process.exitCode = failed.length > 0 ? 1 : 0
+
+async function attempt(name: string, test: () => Promise<void>): Promise<void> {
+  const began = performance.now()
+  console.log(`${name}:`)
+  try {
+    await test()
+    console.log(`${name}: passed in ${Math.round((performance.now() - began) / 1000)} s`)
+  } catch (err) {
+    failed.push(name)
+    console.error(`${name}: FAILED: ${err instanceof Error ? err.message : String(err)}`)
+  }
+}
+
+/** Runs files of `bun test` in a machine without systemd. */
+async function runTests(files: readonly string[]): Promise<void> {
+  const images = await debian(cache, PLAIN)
+  await withFolder(async (scratch) => {
+    const [state, folder] = [join(scratch, "state"), join(scratch, "folder")]
+    await mkdir(join(folder, "node_modules"), { recursive: true })
+    for (const file of IMPORTED) await cp(join(root, file), join(folder, file), { recursive: true })
+    await makeDisks(state, images.root, folder)
+    await using machine = await Machine.start({ images, state })
+    await machine.up(TEST_TIMEOUT_MS)
+    const { exitCode, output } = await machine.run(
+      `modprobe -a loop xfs quota_v2
+NO_COLOR=1 node_modules/bun/bin/bun.exe test --timeout ${TEST_TIMEOUT_MS} ${files.map((file) => `./${file}`).join(" ")}`,
+      TESTS_TIMEOUT_MS,
+    )
+    console.log(output)
+    if (exitCode !== 0) throw new Error(`exit code ${exitCode}`)
   })
-  process.stdout.write(output)
-  if (exitCode === undefined) console.error(`The machine ended before the tests did:\n${kernel.slice(-4000)}`)
-  process.exitCode = exitCode ?? 1
-} finally {
-  await rm(folder, { recursive: true, force: true })
+}
+
+async function runPiece({ suite, shows, run: runSteps }: Piece): Promise<void> {
+  console.log(`    ${shows}`)
+  const images = await debian(cache, withSystemd(suite))
+  const base = await baseOf(suite, images)
+  await withFolder(async (state) => {
+    await copyDisks(base, state)
+    await using steps = await Steps.begin(images, state, join(base, MEMORY))
+    await runSteps(steps)
+  })
+}
+
+/** The machine with the package of dist/release, which is made once for each package. */
+async function baseOf(suite: Piece["suite"], images: Awaited<ReturnType<typeof debian>>): Promise<string> {
+  const release = join(root, "dist/release")
+  const name = (await readdir(release).catch(() => [])).find((one) => one.endsWith("_amd64.deb"))
+  if (name === undefined) throw new Error("dist/release has no package for amd64; run: npm run release")
+  const digest = createHash("sha256")
+    .update(await readFile(join(release, name)))
+    .digest("hex")
+    .slice(0, 12)
+  return withFolder(async (folder) => {
+    await copyFile(join(release, name), join(folder, "k3ts.deb"))
+    await makeNewer(join(folder, "k3ts.deb"), join(folder, "newer.deb"))
+    return firstApplication(images, join(cache, suite, `first-application-${digest}`), folder)
+  })
+}
+
+/** Makes a package with the same content and a higher version. */
+async function makeNewer(from: string, to: string): Promise<void> {
+  await withFolder(async (scratch) => {
+    await run("dpkg-deb", ["--raw-extract", from, scratch])
+    const control = join(scratch, "DEBIAN/control")
+    const text = await readFile(control, "utf8")
+    await writeFile(
+      control,
+      text.replace(/^Version: .*$/m, (line) => `${line}+newer`),
+    )
+    await run("dpkg-deb", ["--root-owner-group", "-Znone", "--build", scratch, to])
+  })
 }

@@ -1,0 +1,16 @@
+import type { Piece } from "./piece.ts"
+import { purge } from "./purge.ts"
+import { powerCut, reboot } from "./reboot.ts"
+import { settings } from "./settings.ts"
+import { upgrade } from "./upgrade.ts"
+import { watchdog } from "./watchdog.ts"
+
+/** By the names that `npm run test:vm -- NAME…` takes. */
+export const PIECES: Readonly<Record<string, Piece>> = {
+  upgrade,
+  watchdog,
+  settings,
+  purge,
+  reboot,
+  "power-cut": powerCut,
+}
