@@ -136,7 +136,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress(familyOf(config.serviceCidrs[0]!))
     // The store is opened before the first certificate is made, so that an interrupted start never leaves the files of
     // a cluster without its database.
-    if (config.storage === undefined) opening = await openStorage(dir, context, config)
+    if (config.storage === undefined)
+      opening = await openStorage(dir, { clock, random, log, registry: metrics }, config)
     const stored = opening
     const storage = config.storage ?? stored!.storage
     store = storage

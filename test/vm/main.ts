@@ -39,12 +39,14 @@ if (unknown.length > 0) {
   console.error(`error: ${unknown.join(", ")}: must be a path of a test, or one of ${Object.keys(PIECES).join(", ")}`)
   process.exit(2)
 }
-const all = wanted.length === 0
-const paths = all ? FILES_OF_TESTS : wanted.filter((name) => name.includes("/"))
+const names = wanted.length > 0 ? wanted : [...FILES_OF_TESTS, ...Object.keys(PIECES)]
+const paths = names.filter((name) => name.includes("/"))
 const failed: string[] = []
 if (paths.length > 0) await attempt("bun test", () => runTests(paths))
-for (const [name, piece] of Object.entries(PIECES))
-  if (all || wanted.includes(name)) await attempt(name, () => runPiece(piece))
+for (const name of names) {
+  const piece = PIECES[name]
+  if (piece !== undefined) await attempt(name, () => runPiece(piece))
+}
 if (failed.length > 0) console.error(`FAILED: ${failed.join(", ")}`)
 process.exitCode = failed.length > 0 ? 1 : 0
 

@@ -10,7 +10,7 @@ const BOOT_MS = 180_000
 /** Functions for the scripts of steps. */
 const LIBRARY = `
 set -eu
-export KUBECONFIG=/etc/k3ts/k3ts.yaml DEBIAN_FRONTEND=noninteractive
+export KUBECONFIG=/etc/k3ts/k3ts.yaml DEBIAN_FRONTEND=noninteractive SYSTEMD_BUS_TIMEOUT=300
 fail() {
   printf 'FAILED: %s\\n' "$*"
   systemctl status --no-pager --lines=40 k3ts || true

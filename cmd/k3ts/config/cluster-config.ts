@@ -51,6 +51,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
         secrets: flags["secrets-encryption"],
         provider: flags["secrets-encryption-provider"],
         file: flags["encryption-provider-config"],
+        isReloaded: flags["encryption-provider-config-automatic-reload"],
       },
       ...(flags.profiling ? { profiler: processProfiler(realClock) } : {}),
       priorityAndFairness: flags["enable-priority-and-fairness"],

@@ -168,6 +168,7 @@ export const serverFlags = {
     "File with an EncryptionConfiguration: what is encrypted on the disk, and how",
     { placeholder: "FILE", path: true },
   ),
+  "encryption-provider-config-automatic-reload": boolean("Follow changes of that file without a restart"),
   "request-timeout": value(v.duration.prefault("60s"), "Longest time for a request that is no watch or stream", {
     placeholder: "DURATION",
     defaultText: "60s",

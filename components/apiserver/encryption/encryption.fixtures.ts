@@ -3,6 +3,7 @@ import { join } from "node:path"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import type { ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
+import type { EncryptionMetrics } from "./encryption-metrics.ts"
 import { parseEncryptionConfiguration } from "./configuration.ts"
 import { transformerOf } from "./transformer.ts"
 
@@ -15,7 +16,11 @@ export const PROVIDERS = ["aesgcm", "aescbc", "secretbox"] as const
 /** What encrypts Secrets with these providers, in the order of a configuration file. */
 export const transformerFor = (
   providers: readonly object[],
-  { resources = ["secrets"], random = seededRandom(7) }: { resources?: readonly string[]; random?: Random } = {},
+  {
+    resources = ["secrets"],
+    random = seededRandom(7),
+    metrics,
+  }: { resources?: readonly string[]; random?: Random; metrics?: EncryptionMetrics } = {},
 ): Promise<ValueTransformer> =>
   transformerOf(
     parseEncryptionConfiguration(
@@ -28,6 +33,7 @@ export const transformerFor = (
     ),
     {
       random,
+      metrics,
       kms: () => {
         throw new Error("no plugin in this test")
       },

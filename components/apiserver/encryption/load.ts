@@ -22,10 +22,14 @@ export interface EncryptionConfig {
   readonly provider: OwnProvider
   /** A file with an EncryptionConfiguration, instead of keys of our own. */
   readonly file?: string | undefined
+  /** Whether changes of that file are followed while the server runs. */
+  readonly isReloaded?: boolean
 }
 
 /** What encrypts the values of the store, and the KMS plugins that hold its keys. */
 export interface Loaded {
+  /** The content of the file of `--encryption-provider-config`, where it comes from there. */
+  readonly text?: string
   readonly transformer: ValueTransformer
   readonly plugins: readonly KmsPlugin[]
 }
@@ -46,7 +50,7 @@ export async function loadEncryption(
         `Cannot use --encryption-provider-config ${file} beside ${ownConfigurationFile(dir)}: add the providers of ` +
           "the latter to your file, behind your own, and remove it",
       )
-    return withPlugins(parseEncryptionConfiguration(readConfiguration(file), file), tools)
+    return configured(configurationText(file), file, tools)
   }
   if (own !== undefined) return { transformer: await ownTransformer(own, tools), plugins: [] }
   if (!secrets) return undefined
@@ -58,11 +62,21 @@ export async function loadEncryption(
 }
 
 /**
- * Returns what encrypts the values of a store that several servers share, which all have this file.
+ * Returns what encrypts the values of a store that several servers share, which all have this file with this content.
  * @throws Error that names the file
  */
-export const loadSharedEncryption = (file: string, { random }: EncryptionTools): Promise<ValueTransformer> =>
-  transformerOf(parseEncryptionConfiguration(readConfiguration(file), file), { random, kms: refuseSharedKms(file) })
+export async function loadSharedEncryption(
+  text: string,
+  file: string,
+  { random, metrics }: EncryptionTools,
+): Promise<Loaded> {
+  const configuration = parseEncryptionConfiguration(text, file)
+  return {
+    transformer: await transformerOf(configuration, { random, metrics, kms: refuseSharedKms(file) }),
+    plugins: [],
+    text,
+  }
+}
 
 /** A plugin is asked for a key before a value is read; a value that another server has just written cannot wait. */
 const refuseSharedKms = (file: string) => (): never => {
@@ -70,7 +84,13 @@ const refuseSharedKms = (file: string) => (): never => {
 }
 
 export const ownTransformer = (own: OwnConfiguration, tools: EncryptionTools): Promise<ValueTransformer> =>
-  transformerOf(encryptionConfigurationOf(own), { random: tools.random, kms: refuseKms })
+  transformerOf(encryptionConfigurationOf(own), { random: tools.random, metrics: tools.metrics, kms: refuseKms })
+
+/** Returns what a configuration of the user says. @param file for messages */
+export const configured = async (text: string, file: string, tools: EncryptionTools): Promise<Loaded> => ({
+  ...(await withPlugins(parseEncryptionConfiguration(text, file), tools)),
+  text,
+})
 
 /** Asks each plugin once, so that a healthy one can be used at once. One that does not answer costs its timeout. */
 async function withPlugins(configuration: EncryptionConfiguration, tools: EncryptionTools): Promise<Loaded> {
@@ -80,6 +100,7 @@ async function withPlugins(configuration: EncryptionConfiguration, tools: Encryp
   const plugins: KmsPlugin[] = []
   const transformer = await transformerOf(configuration, {
     random: tools.random,
+    metrics: tools.metrics,
     kms(kms) {
       const plugin = openPlugin(kms, tools)
       plugins.push(plugin)
@@ -90,7 +111,8 @@ async function withPlugins(configuration: EncryptionConfiguration, tools: Encryp
   return { transformer, plugins }
 }
 
-function readConfiguration(file: string): string {
+/** Returns the content of the file of `--encryption-provider-config`. @throws Error that names it */
+export function configurationText(file: string): string {
   const text = readIfExists(file)
   if (text !== undefined) return text
   throw new Error(

@@ -126,8 +126,8 @@ export class SecretsEncryption {
     const { dir, config } = this.#options
     if (config.file !== undefined)
       throw refused(
-        `the keys are those of ${config.file}: change that file, restart the server and run ` +
-          "k3ts secrets-encrypt reencrypt",
+        `the keys are those of ${config.file}: change that file, ` +
+          `${config.isReloaded === true ? "" : "restart the server "}and run k3ts secrets-encrypt reencrypt`,
       )
     this.#refuseWhileRunning()
     return readOwnConfiguration(dir)

@@ -10,12 +10,14 @@ import {
   type NamedKey,
   type ProviderEntry,
 } from "./configuration.ts"
+import type { EncryptionMetrics } from "./encryption-metrics.ts"
 import { firstOf, type Provider } from "./provider.ts"
 
 export interface TransformerTools {
   readonly random: Random
   /** Returns the provider of a KMS plugin; each is asked for once. */
   readonly kms: (configuration: KmsConfiguration) => Provider
+  readonly metrics?: EncryptionMetrics | undefined
 }
 
 type NewCipher = (key: Uint8Array, random: Random) => Cipher
@@ -40,7 +42,9 @@ export async function transformerOf(
       byRule.set(ruleOf(name), [...(byRule.get(ruleOf(name)) ?? []), ...made])
     }
   }
-  const rules = new Map([...byRule].map(([rule, providers]) => [rule, firstOf(providers, "no matching prefix found")]))
+  const rules = new Map(
+    [...byRule].map(([rule, providers]) => [rule, firstOf(providers, "no matching prefix found", tools.metrics)]),
+  )
   const byPrefix = new Map<string, ValueTransformer>()
   const transformerFor = (key: string): ValueTransformer => {
     const [, , group = "", resource = ""] = key.split("/", 4)
@@ -80,15 +84,20 @@ function providerOf(
   tools: TransformerTools,
   box: NewCipher | undefined,
 ): Provider {
-  if (aesgcm !== undefined) return keyed("aesgcm", aesgcm.keys, aesGcm, tools.random)
-  if (aescbc !== undefined) return keyed("aescbc", aescbc.keys, aesCbc, tools.random)
-  if (secretbox !== undefined) return keyed("secretbox", secretbox.keys, box!, tools.random)
+  if (aesgcm !== undefined) return keyed("aesgcm", aesgcm.keys, aesGcm, tools)
+  if (aescbc !== undefined) return keyed("aescbc", aescbc.keys, aesCbc, tools)
+  if (secretbox !== undefined) return keyed("secretbox", secretbox.keys, box!, tools)
   if (kms !== undefined) return tools.kms(kms)
   return { prefix: Buffer.alloc(0), ...IDENTITY }
 }
 
 /** A provider with keys of its own: values begin with `k8s:enc:aescbc:v1:key1:`. */
-function keyed(provider: string, keys: readonly NamedKey[], newCipher: NewCipher, random: Random): Provider {
+function keyed(
+  provider: string,
+  keys: readonly NamedKey[],
+  newCipher: NewCipher,
+  { random, metrics }: TransformerTools,
+): Provider {
   const ofKeys = keys.map(({ name, secret }) => ({
     prefix: Buffer.from(`${name}:`),
     ...encrypting(newCipher(secretBytes(secret)!, random)),
@@ -96,7 +105,7 @@ function keyed(provider: string, keys: readonly NamedKey[], newCipher: NewCipher
   const words = provider === "secretbox" ? "Secretbox" : "AES"
   return {
     prefix: Buffer.from(`k8s:enc:${provider}:v1:`),
-    ...firstOf(ofKeys, `no matching key was found for the provided ${words} transformer`),
+    ...firstOf(ofKeys, `no matching key was found for the provided ${words} transformer`, metrics),
   }
 }
 

@@ -4,7 +4,7 @@ import type { SharedLog } from "../../../pkg/storage/replicated/shared-log.ts"
 import { StorageError } from "../../../pkg/storage/storage.ts"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import { datastoreOptions } from "./datastore-options.ts"
-import type { EncryptionTools } from "../encryption/encryption-tools.ts"
+import type { MeteredTools, OpenEncryption } from "../encryption/open-encryption.ts"
 import { problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
 import type { DatastoreConfig, OpenedStorage, StorageConfig } from "./storage-config.ts"
@@ -19,19 +19,19 @@ const ATTEMPT_INTERVAL_MS = 1000
  */
 export async function openSharedStorage(
   datastore: DatastoreConfig,
-  tools: EncryptionTools,
+  tools: MeteredTools,
   { frozen = false, encryption }: StorageConfig,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
   const { endpoints, openLog } = await sharedLogOf(datastore, clock)
-  const transformer = await sharedTransformer(encryption, tools)
+  const encrypting = await sharedEncryption(encryption, tools)
   const open = () =>
     ReplicatedStorage.open({
       log: openLog(),
       clock,
       frozen,
       parse: parseStored,
-      transformer,
+      transformer: encrypting?.transformer,
       onProblem: problemLog(log),
     })
   const names = endpoints.map(({ name }) => name)
@@ -39,7 +39,9 @@ export async function openSharedStorage(
     if (isOpen) log.warn("Everything in the store can be read on the way to it", { endpoint: name })
   for (let attempt = 1; ; attempt++) {
     try {
-      return { storage: await open(), encryption: undefined, stop: () => Promise.resolve() }
+      const storage = await open()
+      encrypting?.follow()
+      return { storage, encryption: undefined, stop: async () => encrypting?.stop() }
     } catch (err) {
       if (!(err instanceof StorageError && err.code === "unavailable") || attempt === ATTEMPTS) throw err
       if (attempt === 1) log.warn("Waiting for the store", { endpoints: names, error: err.message })
@@ -75,15 +77,18 @@ async function sharedLogOf(datastore: DatastoreConfig, clock: Clock): Promise<Sh
  * Returns what encrypts values. All servers must read what each of them has written, so the keys come from a file that
  * the administrator gives to all of them. @throws Error for keys that this server would make for itself, and for KMS
  */
-async function sharedTransformer(config: StorageConfig["encryption"], tools: EncryptionTools) {
+async function sharedEncryption(
+  config: StorageConfig["encryption"],
+  tools: MeteredTools,
+): Promise<OpenEncryption | undefined> {
   if (config?.secrets === true)
     throw new Error(
       "Cannot use --secrets-encryption with --datastore-endpoint: its keys are this server's own. Give every server " +
         "the same --encryption-provider-config instead",
     )
   if (config?.file === undefined) return undefined
-  const { loadSharedEncryption } = await import("../encryption/load.ts")
-  return loadSharedEncryption(config.file, tools)
+  const { openSharedEncryption, metered } = await import("../encryption/open-encryption.ts")
+  return openSharedEncryption(config, metered(tools))
 }
 
 /** Whether others on the network can read what goes to this endpoint. */

@@ -1,5 +1,5 @@
 import type { EncryptionConfig } from "../encryption/load.ts"
-import type { EncryptionTools } from "../encryption/encryption-tools.ts"
+import type { MeteredTools, OpenEncryption } from "../encryption/open-encryption.ts"
 import { ownConfigurationFile } from "../encryption/credential-files.ts"
 import type { KmsPlugin } from "../encryption/kms/plugin.ts"
 import type { SecretsEncryption } from "../encryption/secrets-encryption.ts"
@@ -25,7 +25,7 @@ const NOTHING_ENCRYPTED: EncryptionConfig = { secrets: false, provider: "secretb
  */
 export async function openStorage(
   dir: string | undefined,
-  tools: EncryptionTools,
+  tools: MeteredTools,
   storageConfig: StorageConfig,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
@@ -39,16 +39,14 @@ export async function openStorage(
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const onProblem = problemLog(log)
   const isEncrypted = config.secrets || config.file !== undefined || existsSync(ownConfigurationFile(dir))
-  const loaded = isEncrypted
-    ? await (await import("../encryption/load.ts")).loadEncryption(dir, config, tools)
-    : undefined
-  const plugins = loaded?.plugins ?? []
-  const store = orClose(
-    plugins,
+  const learn = (plugins: readonly KmsPlugin[]) => learnKeys(store, plugins)
+  const encrypting = isEncrypted ? await openEncryption(dir, config, tools, learn) : undefined
+  const store: SqliteStorage = await orStop(
+    encrypting,
     () =>
       new SqliteStorage({
         file,
-        transformer: loaded?.transformer,
+        transformer: encrypting?.transformer,
         parse: parseStored,
         evidence: clusterStateIn(dir),
         acceptLoss: acceptDataLoss,
@@ -58,7 +56,7 @@ export async function openStorage(
         ...(historyBytes === undefined ? {} : { historyBytes }),
       }),
   )
-  if (plugins.length > 0) await learnKeys(store, plugins)
+  if (encrypting !== undefined) await learn(encrypting.plugins())
   const { failures: unreadable, someStale } = store.openSealed()
   if (unreadable.length > 0)
     log.error("Stored objects cannot be decrypted; check the keys, all other objects are served", {
@@ -68,33 +66,46 @@ export async function openStorage(
   let opened: Promise<SecretsEncryption> | undefined
   const encryption = async (): Promise<SecretsEncryption> => {
     const { SecretsEncryption } = await import("../encryption/secrets-encryption.ts")
-    return new SecretsEncryption({ ...tools, dir, config, store, someStale })
+    const { metered } = await import("../encryption/open-encryption.ts")
+    return new SecretsEncryption({ ...metered(tools), dir, config, store, someStale })
   }
   const once = () => (opened ??= encryption())
   if (isEncrypted) await once()
+  encrypting?.follow()
   return {
     storage: store,
     encryption: once,
-    ...(plugins.length === 0 ? {} : { kmsProblem: () => problemOf(plugins) }),
+    ...(encrypting?.hasPlugins === true ? { kmsProblem: () => problemOf(encrypting.plugins()) } : {}),
     async stop() {
       await (await opened)?.close()
-      for (const plugin of plugins) plugin.close()
+      await encrypting?.stop()
     },
   }
 }
 
-/** Closes the plugins when `open` throws: they would be asked for ever. */
-function orClose<T>(plugins: readonly KmsPlugin[], open: () => T): T {
+async function openEncryption(
+  dir: string,
+  config: EncryptionConfig,
+  tools: MeteredTools,
+  learn: (plugins: readonly KmsPlugin[]) => Promise<void>,
+): Promise<OpenEncryption> {
+  const { openEncryption: open, metered } = await import("../encryption/open-encryption.ts")
+  return open(dir, config, metered(tools), learn)
+}
+
+/** Stops what goes on for the encryption when `open` throws: plugins would be asked for ever. */
+async function orStop<T>(encrypting: OpenEncryption | undefined, open: () => T): Promise<T> {
   try {
     return open()
   } catch (err) {
-    for (const plugin of plugins) plugin.close()
+    await encrypting?.stop()
     throw err
   }
 }
 
 /** Has the plugins decrypt the keys of all values on the disk, since reading them is synchronous. */
 async function learnKeys(store: SqliteStorage, plugins: readonly KmsPlugin[]): Promise<void> {
+  if (plugins.length === 0) return
   for (const value of store.sealedValues()) for (const plugin of plugins) plugin.note(value)
   await Promise.all(plugins.map((plugin) => plugin.learn()))
 }

@@ -15,6 +15,7 @@ import { CriError } from "../../../../pkg/cri/errors.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import type { ValueTransformer } from "../../../../pkg/storage/value-transformer.ts"
 import { aesGcm, type Cipher } from "../aes.ts"
+import type { EncryptionMetrics } from "../encryption-metrics.ts"
 import type { Provider } from "../provider.ts"
 import { encrypting } from "../transformer.ts"
 import {
@@ -38,6 +39,7 @@ export interface KmsPluginOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  readonly metrics?: EncryptionMetrics | undefined
 }
 
 /** Time between two questions to a plugin that is well, and to one that is not. */
@@ -115,6 +117,7 @@ export class KmsPlugin implements Provider {
         `encryptedDEKSource with keyID hash "${idHash(state.source.keyId)}" expired at ` +
           `${formatTime(clock.now() + left)} (current time is ${formatTime(clock.now())})`,
       )
+    this.#options.metrics?.keyUsed("to_storage", this.#options.name, state.source.keyId)
     return EncryptedObject.encode({ ...state.source, encryptedData: state.cipher.seal(json, place) })
   }
 
@@ -129,6 +132,7 @@ export class KmsPlugin implements Provider {
       throw new Error(`failed to decrypt DEK, error: ${unknown.problem}`)
     }
     const { json } = cipher.open(object.encryptedData, place)
+    this.#options.metrics?.keyUsed("from_storage", this.#options.name, object.keyId)
     const { keyId, encryptedDEKSourceType: type } = this.#state?.source ?? object
     return { json, stale: object.keyId !== keyId || object.encryptedDEKSourceType !== type }
   }
@@ -166,7 +170,7 @@ export class KmsPlugin implements Provider {
     const { keyId, encryptedDEKSource: ciphertext, annotations, encryptedDEKSourceType: type } = entry.source
     try {
       const { plaintext } = await this.#call(Decrypt, { ciphertext, uid: uuid(random), keyId, annotations })
-      this.#ciphers.set(key, encrypting(cipherOf(type, plaintext, random)))
+      this.#keep(key, encrypting(cipherOf(type, plaintext, random)))
       this.#unknown.delete(key)
       return true
     } catch (err) {
@@ -210,7 +214,13 @@ export class KmsPlugin implements Provider {
       )
     }
     const problems = this.#problemsOf(status)
-    if (keyIdProblem(status.keyId) === undefined)
+    const idProblem = keyIdProblem(status.keyId)
+    this.#options.metrics?.keyNamed(
+      name,
+      status.keyId,
+      idProblem === undefined ? undefined : status.keyId === "" ? "empty" : "too_long",
+    )
+    if (idProblem === undefined)
       try {
         await this.#follow(status.keyId, began + SEED_LIFE_MS)
       } catch (err) {
@@ -258,13 +268,28 @@ export class KmsPlugin implements Provider {
     }
     checkSource(source)
     const cipher = encrypting(seedCipher(seed, random))
-    this.#ciphers.set(sourceKey(source), cipher)
+    this.#keep(sourceKey(source), cipher)
     this.#state = { source, cipher, expires }
     log.info("The KMS plugin has a new key", { name, keyIDHash: idHash(keyId) })
   }
 
-  #call: Channel["call"] = (rpc, request) =>
-    this.#options.channel.call(rpc, request, { timeoutMs: this.#options.timeoutMs })
+  #keep(key: string, cipher: ValueTransformer): void {
+    this.#ciphers.set(key, cipher)
+    this.#options.metrics?.knownSeeds(this.#options.name, this.#ciphers.size)
+  }
+
+  #call: Channel["call"] = async (rpc, request) => {
+    const { channel, timeoutMs, metrics, name } = this.#options
+    const began = metrics?.now() ?? 0
+    try {
+      const answer = await channel.call(rpc, request, { timeoutMs })
+      metrics?.called(name, rpc.path, began)
+      return answer
+    } catch (err) {
+      metrics?.called(name, rpc.path, began, err)
+      throw err
+    }
+  }
 }
 
 function cipherOf(type: number, plaintext: Uint8Array, random: Random): Cipher {
