@@ -200,11 +200,95 @@ const ROWS: [what: string, path: string, body: object, message: string][] = [
     { metadata: { name: "s" }, type: "kubernetes.io/tls", data: {} },
     'Secret "s" is invalid: [data[tls.crt]: Required value, data[tls.key]: Required value]',
   ],
+  [
+    "an event of the newer group, which is stored as one of the older",
+    "/apis/events.k8s.io/v1/namespaces/v/events",
+    {
+      metadata: { name: "e" },
+      eventTime: "2026-01-01T00:00:00.000000Z",
+      reportingController: "example.com/c",
+      reportingInstance: "i",
+      action: "a",
+      reason: "r",
+      type: "Strange",
+      regarding: { namespace: "v" },
+    },
+    'Event "e" is invalid: type: Invalid value: "": has invalid value: Strange',
+  ],
+  [
+    "an endpoint with a host name that is empty",
+    "/apis/discovery.k8s.io/v1/namespaces/v/endpointslices",
+    { metadata: { name: "e" }, addressType: "FQDN", endpoints: [{ addresses: [""] }] },
+    'EndpointSlice.discovery.k8s.io "e" is invalid: endpoints[0].addresses[0]: Required value',
+  ],
+  [
+    "a replication controller with a fault, whose unused generateName is told about only where there is none",
+    `${V}/replicationcontrollers`,
+    { metadata: { name: "r", generateName: "a/b" }, spec: {} },
+    'ReplicationController "r" is invalid: [spec.selector: Required value, spec.template: Required value]',
+  ],
+  [
+    "a replication controller with an unused generateName that no path can hold",
+    `${V}/replicationcontrollers`,
+    {
+      metadata: { name: "r", generateName: "a/b" },
+      spec: { template: { metadata: { labels: { a: "b" } }, spec: { containers: [container] } } },
+    },
+    `ReplicationController "r" is invalid: metadata.generateName: Invalid value: "a/b": may not contain '/'`,
+  ],
 ]
 describe("invalid objects", () => {
   test.each(ROWS)("%s", async (_what, path, body, message) => {
     const { code, body: status } = await cluster.send("POST", `${path}?dryRun=All`, { body })
     expect([code, status.message]).toEqual([422, message])
+  })
+
+  const CHANGES: [what: string, path: string, body: object, change: object, message: string][] = [
+    [
+      "the spec of a VolumeAttachment, which is shown in Go's names",
+      "/apis/storage.k8s.io/v1/volumeattachments",
+      { metadata: { name: "a" }, spec: { attacher: "d.io", nodeName: "n", source: { persistentVolumeName: "v" } } },
+      { spec: { nodeName: "m" } },
+      'VolumeAttachment.storage.k8s.io "a" is invalid: spec: Invalid value: {"Attacher":"d.io","Source":' +
+        '{"PersistentVolumeName":"v","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable',
+    ],
+    [
+      "the spec of a ResourceClaim",
+      "/apis/resource.k8s.io/v1/namespaces/v/resourceclaims",
+      { metadata: { name: "c" }, spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "d" } }] } } },
+      { spec: { devices: null } },
+      'ResourceClaim.resource.k8s.io "c" is invalid: spec: Invalid value: {"Devices":{"Requests":null,' +
+        '"Constraints":null,"Config":null}}: field is immutable',
+    ],
+    [
+      "the generateName of a DeviceClass, of which only the shared registry tells",
+      "/apis/resource.k8s.io/v1/deviceclasses",
+      { metadata: { name: "c" }, spec: {} },
+      { metadata: { generateName: "a/b" } },
+      `DeviceClass.resource.k8s.io "c" is invalid: metadata.generateName: Invalid value: "a/b": may not contain '/'`,
+    ],
+  ]
+  test.each(CHANGES)("a change of %s", async (_what, path, body, change, message) => {
+    const { metadata } = await cluster.post(path, body)
+    const type = "application/merge-patch+json"
+    const { code, body: status } = await cluster.send("PATCH", `${path}/${metadata.name}`, { body: change, type })
+    expect([code, status.message]).toEqual([422, message])
+  })
+
+  test.each([
+    { title: "an object of a namespace", path: `${V}/configmaps`, key: "configmaps/v/held" },
+    { title: "a Namespace", path: "/api/v1/namespaces", key: "namespaces/held" },
+  ])("an update of $title by another uid is told with the key of the store", async ({ path, key }) => {
+    const { metadata } = await cluster.post(path, { metadata: { name: "held" } })
+    const told = async (query: string) => {
+      const body = { metadata: { name: "held", uid: "other" } }
+      return (await cluster.send("PUT", `${path}/held${query}`, { body })).body.message
+    }
+    const message = (root: string) =>
+      `Operation cannot be fulfilled on ${path.split("/").at(-1)} "held": StorageError: invalid object, Code: 4, ` +
+      `Key: ${root}/${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, ` +
+      `UID in object meta: ${metadata.uid}`
+    expect([await told(""), await told("?dryRun=All")]).toEqual([message("/registry"), message("")])
   })
 
   // A dry run takes no port and so, as upstream, does not see that the port cannot be had.

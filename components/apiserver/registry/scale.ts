@@ -79,6 +79,7 @@ async function scaled(context: RegistryContext, request: ApiRequest, old: KubeOb
   checkUid({
     resource,
     namespace: metadata.namespace,
+    dryRun: request.options.dryRun,
     name,
     wanted: uid,
     current: metadata.uid,

@@ -4,6 +4,7 @@ import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 interface UidCheck {
   readonly resource: Resource
   readonly namespace: string | undefined
+  readonly dryRun: boolean | undefined
   readonly name: string
   /** The uid that the write means; none where it is empty. */
   readonly wanted: string | undefined
@@ -16,9 +17,14 @@ interface UidCheck {
  * A write that names the object it means by uid. @throws ApiError Conflict. Source: apiserver pkg/storage/interfaces.go
  * Preconditions.Check, and errors.go StorageError.
  */
-export function checkUid({ resource, namespace, name, wanted = "", current = "", about = resource }: UidCheck): void {
+export function checkUid(check: UidCheck): void {
+  const { resource, namespace, dryRun, name, wanted = "", current = "", about = resource } = check
   if (wanted === "" || wanted === current) return
-  const key = [prefixOf(resource), ...(namespace === undefined ? [] : [namespace]), name].join("/")
+  // A request for a Namespace has the name of it as its namespace, too.
+  const folders = resource.scope === "Namespaced" && namespace !== undefined ? [namespace] : []
+  // A dry run does not come to the store, which has its own folder.
+  const root = dryRun === true ? [] : ["registry"]
+  const key = [...root, prefixOf(resource), ...folders, name].join("/")
   throw conflict(
     about,
     name,

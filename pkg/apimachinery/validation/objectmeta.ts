@@ -44,7 +44,7 @@ export interface UpstreamChecks {
   readonly wholeMetadata?: 1 | 2
   /** How many times the rules outside of the metadata run on an update; once unless given. */
   readonly rules?: 2
-  /** False: the kind does not check the generateName of new objects; only the shared registry does. */
+  /** False: the kind does not check a generateName; only the shared registry does. */
   readonly generateName?: false
   /** True: the kind accepts finalizers without a domain prefix, whatever their names are. */
   readonly plainFinalizers?: true
@@ -70,8 +70,8 @@ export function validateObjectMeta(
 ): readonly Cause[] {
   const { name = "", generateName = "", namespace = "", finalizers } = metadata
   const causes: Cause[] = []
-  const prefixCheck = resource.upstreamChecks?.generateName === false ? isPathSegmentName : check
-  if (generateName !== "") put(causes, "generateName", generateName, asPrefix(prefixCheck)(generateName))
+  const leavesPrefix = resource.upstreamChecks?.generateName === false && check !== isPathSegmentName
+  if (generateName !== "" && !leavesPrefix) put(causes, "generateName", generateName, asPrefix(check)(generateName))
   if (name === "") causes.push(required("name", "name or generateName is required"))
   else put(causes, "name", name, check(name))
   if (resource.scope === "Cluster") {
@@ -106,7 +106,7 @@ export function validateObjectMetaUpdate(resource: Named, metadata: ObjectMeta, 
   const causes: Cause[] = [...named(isPathSegmentName), ...common, ...formed]
   for (let i = 0; i < 1 + metadataUpdate; i++) causes.push(...changed, ...common, ...(i === 0 ? NO_CAUSES : qualified))
   if (wholeMetadata > 0) {
-    const ofKind = named(nameCheckOf(resource))
+    const ofKind = resource.upstreamChecks?.generateName === false ? NO_CAUSES : named(nameCheckOf(resource))
     for (let i = 0; i < wholeMetadata; i++) causes.push(...ofKind, ...common, ...formed, ...qualified)
   }
   return ofMetadata(causes)

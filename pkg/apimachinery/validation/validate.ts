@@ -13,10 +13,12 @@ import { withZeros } from "./zeros.ts"
  * the kind's own rules. Source of the order: the Validate<Kind> functions of pkg/apis/<group>/validation.
  */
 export function validateObject<T extends KubeObject>(resource: Resource<T>, obj: T): readonly Cause[] {
-  if (resource.upstreamChecks?.createMetadata !== false)
-    return both(validateObjectMeta(resource, obj.metadata), validateRules(resource, obj))
-  const causes = validateRules(resource, obj)
-  return causes.length > 0 ? causes : validateObjectMeta(resource, obj.metadata, isPathSegmentName)
+  const { createMetadata, generateName } = resource.upstreamChecks ?? {}
+  const rules = validateRules(resource, obj)
+  const causes = createMetadata === false ? rules : both(validateObjectMeta(resource, obj.metadata), rules)
+  if (causes.length > 0 || (createMetadata !== false && generateName !== false)) return causes
+  // What such a kind leaves out, the shared registry checks: only of objects in which the kind found no fault.
+  return validateObjectMeta(resource, obj.metadata, isPathSegmentName)
 }
 
 /**

@@ -103,7 +103,7 @@ async function createOnce(context: RegistryContext, request: ApiRequest, sent: K
   try {
     if (reservation !== undefined) object = reservation.object
     const causes = validateObject(resource, object)
-    if (causes.length > 0) throw invalid(resource, object.metadata.name ?? "", causes)
+    if (causes.length > 0) throw invalid(resource.storedAs ?? resource, object.metadata.name ?? "", causes)
     warnAbout(request, object, undefined)
     hooks?.checkWrite?.(request, object, undefined)
     settledAttributes = { ...attributes, name: object.metadata.name!, object }

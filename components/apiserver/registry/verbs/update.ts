@@ -82,7 +82,7 @@ export async function changeObject(
         name,
         `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
       )
-    checkUid({ resource, namespace, name, wanted: uid, current: undefined })
+    checkUid({ resource, namespace, dryRun: request.options.dryRun, name, wanted: uid, current: undefined })
     created = await createObject(context, { ...request, verb: "create" }, wanted)
     return { keep: created }
   }
@@ -124,6 +124,7 @@ async function attemptUpdate(
     checkUid({
       resource,
       namespace: request.namespace,
+      dryRun: request.options.dryRun,
       name,
       wanted: wanted.metadata.uid,
       current: old.metadata.uid,
@@ -140,7 +141,7 @@ async function attemptUpdate(
   try {
     if (reservation !== undefined) object = reservation.object
     const causes = validateObjectUpdate(resource, object, old, strategyOf(resource, subresource))
-    if (causes.length > 0) throw invalid(resource, name, causes)
+    if (causes.length > 0) throw invalid(resource.storedAs ?? resource, name, causes)
     // A write through a subresource warns of nothing in the parts it cannot change.
     if (subresource === undefined) warnAbout(request, object, old)
     hooks?.checkWrite?.(request, object, old)

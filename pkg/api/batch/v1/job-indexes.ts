@@ -20,6 +20,9 @@ export function countIndexes(text: string, completions: number): number | string
   return total
 }
 
+/** Go's int has 64 bits; what does not fit in it is no integer to strconv.Atoi. */
+const LARGEST_INT = 2 ** 63
+
 function intervalOf(text: string, completions: number): Interval | string {
   const ends = text.split("-")
   if (ends.length > 2)
@@ -28,7 +31,8 @@ function intervalOf(text: string, completions: number): Interval | string {
       "two parts separated by '-'"
     )
   for (const end of ends) {
-    if (!/^[+-]?\d+$/.test(end)) return `cannot convert string to integer for index: ${JSON.stringify(end)}`
+    if (!/^[+-]?\d+$/.test(end) || Math.abs(Number(end)) >= LARGEST_INT)
+      return `cannot convert string to integer for index: ${JSON.stringify(end)}`
     if (Number(end) >= completions) return `too large index: ${JSON.stringify(end)}`
   }
   const [first, last] = [Number(ends[0]), Number(ends.at(-1))]

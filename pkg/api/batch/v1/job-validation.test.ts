@@ -122,6 +122,7 @@ test.each<[text: string, wanted: number | string]>([
   ["3-2", "non-increasing order, previous: 3, current: 2"],
   ["5", 'too large index: "5"'],
   ["a", 'cannot convert string to integer for index: "a"'],
+  ["9223372036854775808", 'cannot convert string to integer for index: "9223372036854775808"'],
   [
     "1-2-3",
     'the fragment "1-2-3" violates the requirement that an index interval can have at most two parts ' +

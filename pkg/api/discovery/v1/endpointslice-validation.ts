@@ -85,7 +85,8 @@ function endpointFaults(endpoint: Endpoint, addressType: Slice["addressType"]): 
 }
 
 function addressFaults(address: string, path: string, addressType: string): readonly Cause[] {
-  if (addressType === "FQDN") return invalidValues(path, address, isFullyQualifiedDomainName(address))
+  if (addressType === "FQDN")
+    return address === "" ? [required(path)] : invalidValues(path, address, isFullyQualifiedDomainName(address))
   if (addressType !== "IPv4" && addressType !== "IPv6") return []
   const wrong = (addressType === "IPv6" ? isCanonicalIPAddress : isIPAddress)(address)
   if (wrong !== undefined) return invalidValues(path, address, wrong)

@@ -1,3 +1,4 @@
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { invalidValue, within } from "../../../apimachinery/validation/field-errors.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
@@ -41,7 +42,7 @@ export const ResourceClaim = defineResource(
     },
     validateCreate: ({ spec }) => claimSpecFaults(spec, "spec"),
     validateUpdate: ({ spec }, old) =>
-      deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],
+      deepEqual(spec, old.spec) ? [] : [invalidValue("spec", goForm(ResourceClaimSpec, spec), "field is immutable")],
   },
   fields,
 )

@@ -1,3 +1,4 @@
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { invalidValue, within } from "../../../apimachinery/validation/field-errors.ts"
@@ -45,7 +46,9 @@ export const ResourceClaimTemplate = defineResource(
       return [...causes, ...claimSpecFaults(spec.spec, "spec.spec")]
     },
     validateSpecUpdate: ({ spec }, old) =>
-      deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],
+      deepEqual(spec, old.spec)
+        ? []
+        : [invalidValue("spec", goForm(ResourceClaimTemplateSpec, spec), "field is immutable")],
   },
   fields,
 )

@@ -1,3 +1,4 @@
+import { goForm } from "../../../apimachinery/go/go-form.ts"
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import {
@@ -94,7 +95,7 @@ export const VolumeAttachment = defineResource(
       ...statusFaults(status),
     ],
     validateUpdate: ({ spec }, old) =>
-      deepEqual(spec, old.spec) ? [] : [invalidValue("spec", spec, "field is immutable")],
+      deepEqual(spec, old.spec) ? [] : [invalidValue("spec", goForm(VolumeAttachmentSpec, spec), "field is immutable")],
   },
   fields,
 )

@@ -36,12 +36,19 @@ export async function bind(context: RegistryContext, request: ApiRequest): Promi
 
 const CREATED: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-function bound({ clock }: RegistryContext, { resource }: ApiRequest, pod: Pod, binding: Binding, node: string): Pod {
+function bound(
+  { clock }: RegistryContext,
+  { resource, options }: ApiRequest,
+  pod: Pod,
+  binding: Binding,
+  node: string,
+): Pod {
   const { metadata, spec, status } = pod
   const refuse = (why: string) => conflict(resource, metadata.name!, why)
   checkUid({
     resource,
     namespace: metadata.namespace,
+    dryRun: options.dryRun,
     name: metadata.name!,
     wanted: binding.metadata.uid,
     current: metadata.uid,
