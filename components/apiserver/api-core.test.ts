@@ -174,7 +174,12 @@ describe("the API without HTTP", () => {
     })
     const bound = await admin.get(Pod, made.metadata)
     expect(bound.spec.nodeName).toBe("n1")
-    expect(bound.status.conditions?.find(({ type }) => type === "PodScheduled")?.status).toBe("True")
+    expect(bound.status.conditions?.find(({ type }) => type === "PodScheduled")).toEqual({
+      type: "PodScheduled",
+      status: "True",
+      lastProbeTime: null,
+      lastTransitionTime: expect.any(String),
+    })
     expect(
       (
         await failure(

@@ -155,6 +155,22 @@ describe("trackUpdate", () => {
     )
   })
 
+  test("forgets managers that a client sends without fields, whether the write changes something or not", () => {
+    // given a client that sends back an entry that owns nothing
+    const [own] = created.metadata.managedFields!
+    const empty = { ...own!, manager: "none", fieldsV1: {} }
+    const sent = { ...created, metadata: { ...created.metadata, managedFields: [empty, own!] } }
+    const changed = { ...sent, spec: { ...sent.spec, replicas: 3 } }
+    // when
+    const managers = [sent, changed].map((object) =>
+      trackUpdate(Deployment, created, object, { manager: "two", now: LATER }).metadata.managedFields!.map(
+        ({ manager }) => manager,
+      ),
+    )
+    // then
+    expect(managers).toEqual([["one"], ["one", "two"]])
+  })
+
   test("does not begin tracking at an update", () => {
     const untracked = decode(template({ name: "a" }))
     expect(

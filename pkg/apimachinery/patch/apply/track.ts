@@ -52,10 +52,11 @@ export function recorded<T extends KubeObject>(
 ): readonly Entry[] {
   const { changed, removed, mine } =
     old === undefined ? fieldsOfCreated(resource, object, by) : fieldsOfChange(resource, old, object, by)
-  if (isEmpty(changed) && isEmpty(removed) && others === undefined) return entries
+  const owners = withoutEmpty(entries)
+  if (isEmpty(changed) && isEmpty(removed) && others === undefined) return owners
   const kept: Entry[] = []
   let own: Entry | undefined
-  for (const entry of entries) {
+  for (const entry of owners) {
     if (isBy(entry, by)) {
       own = entry
       continue
@@ -75,6 +76,10 @@ export function recorded<T extends KubeObject>(
   }
   return sorted(capped(kept))
 }
+
+/** Leaves out managers that own nothing: every write forgets them. */
+const withoutEmpty = (entries: readonly Entry[]): readonly Entry[] =>
+  entries.some(({ fieldsV1 }) => isEmpty(fieldsV1)) ? entries.filter(({ fieldsV1 }) => !isEmpty(fieldsV1)) : entries
 
 const withTime = (own: Entry, by: ManagedBy, set: FieldSet, now: string): Entry =>
   set === own.fieldsV1 && own.time === now ? own : entryOf(by, set, now)

@@ -62,8 +62,8 @@ function bound(
   const scheduled = {
     type: "PodScheduled",
     status: "True" as const,
+    lastProbeTime: null,
     lastTransitionTime: timestamp(clock),
-    observedGeneration: metadata.generation,
   }
   const conditions = [...(status.conditions ?? []).filter(({ type }) => type !== "PodScheduled"), scheduled]
   const { annotations, labels } = binding.metadata
