@@ -4,9 +4,7 @@ import type { AllocationResult } from "../../pkg/api/resource/v1/allocation.ts"
 import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
-import { CLAIM_PROTECTION, consumerOf, isReservedFor, resourceClaimNames } from "../../pkg/pods/resource-claims.ts"
-import type { EventRecorder } from "../../pkg/controller/events.ts"
-import type { ClaimWaits } from "./claim-waits.ts"
+import { CLAIM_PROTECTION, consumerOf, resourceClaimNames } from "../../pkg/pods/resource-claims.ts"
 import {
   BINDING_TIMEOUT_MS,
   hasBindingConditions,
@@ -14,21 +12,12 @@ import {
   isReadyForBinding,
 } from "./dynamicresources/binding-conditions.ts"
 import { holds } from "./holds.ts"
-import { hasClaims, type DeviceClaims } from "./dynamicresources/device-objects.ts"
+import type { BindingContext } from "./binding-context.ts"
+import { createExtendedClaim, deleteExtendedClaim, isShown, tellPod } from "./bind-extended-claim.ts"
+import type { DeviceClaims } from "./dynamicresources/device-objects.ts"
 import { matchesNode } from "./dynamicresources/pools.ts"
+import type { NodeInfo } from "./node-info.ts"
 import type { DynamicResources } from "./plugins/dynamicresources.ts"
-
-/** A claim of a pod that has its node; `allocation` where the claim has no devices yet. */
-interface Reserved {
-  readonly claim: ResourceClaim
-  readonly allocation: AllocationResult | undefined
-}
-
-export interface BindingContext extends Pick<ComponentContext, "client" | "clock"> {
-  readonly events: EventRecorder
-  readonly waits: ClaimWaits
-  readonly signal: AbortSignal
-}
 
 /** What is to be written of a pod's claims; for later pods it counts at once. */
 export interface DeviceReservation {
@@ -47,26 +36,24 @@ export interface DeviceReservation {
  */
 export function reserveDevices(
   pod: Pod,
-  node: Node,
+  node: NodeInfo,
   plugin: DynamicResources,
   claims: DeviceClaims,
   context: BindingContext,
 ): DeviceReservation | undefined {
-  if (!hasClaims(pod)) return undefined
+  const reserved = plugin.reservedOn(pod, node)
+  if (reserved === undefined) return undefined
   const { client, clock } = context
-  const given = new Map(plugin.allocationsFor(pod, node).map(({ claim, allocation }) => [claim, allocation]))
-  const reserved: readonly Reserved[] = plugin
-    .claimsOf(pod)
-    .map((claim) => ({ claim, allocation: given.get(claim) }))
-    .filter(({ claim }) => !isReservedFor(claim, pod))
   claims.assume(
     reserved.flatMap(({ claim, allocation }) =>
       allocation === undefined ? [] : [{ ...claim, status: { ...claim.status, allocation } }],
     ),
   )
   const written: ResourceClaim[] = []
+  /** The claim that was made for extended resources. */
+  let made: ResourceClaim | undefined
 
-  async function writeOne({ claim, allocation }: Reserved): Promise<ResourceClaim> {
+  async function writeOne(claim: ResourceClaim, allocation: AllocationResult | undefined): Promise<ResourceClaim> {
     const { finalizers = [] } = claim.metadata
     const current =
       allocation === undefined || finalizers.includes(CLAIM_PROTECTION)
@@ -88,12 +75,23 @@ export function reserveDevices(
 
   return {
     async write() {
-      for (const one of reserved) {
-        const claim = await writeOne(one)
-        written.push(claim)
-        claims.settled(one.claim, claim)
-      }
-      await devicesReady(pod, node, plugin, context)
+      for (const { claim, allocation, mappings } of reserved)
+        if (mappings === undefined) {
+          const done = await writeOne(claim, allocation)
+          written.push(done)
+          claims.settled(claim, done)
+        } else {
+          made = await createExtendedClaim(claim, client)
+          made = await writeOne(made, allocation)
+          await tellPod(pod, made, mappings, client)
+          await isShown(pod, made, claims, context)
+          claims.settled(claim, made)
+        }
+      const { namespace = "", name = "" } = made?.metadata ?? {}
+      await devicesReady(pod, node.node, context, () => [
+        ...plugin.claimsOf(pod),
+        ...(made === undefined ? [] : [claims.claim(namespace, name) ?? made]),
+      ])
     },
     async release() {
       for (const { claim } of reserved.slice(written.length)) claims.settled(claim, undefined)
@@ -109,6 +107,7 @@ export function reserveDevices(
           { subresource: "status" },
         )
       }
+      if (made !== undefined) await deleteExtendedClaim(made, client)
     },
   }
 }
@@ -120,10 +119,10 @@ export function reserveDevices(
 async function devicesReady(
   pod: Pod,
   node: Node,
-  plugin: DynamicResources,
   { clock, events, waits, signal }: BindingContext,
+  claimsOf: () => readonly ResourceClaim[],
 ): Promise<void> {
-  const claims = plugin.claimsOf(pod)
+  const claims = claimsOf()
   if (!claims.some(hasBindingConditions)) return
   events.event(
     pod,
@@ -132,7 +131,7 @@ async function devicesReady(
     `waiting for binding conditions for device on node ${node.metadata.name}`,
   )
   await holds({
-    check: () => plugin.claimsOf(pod).every(isReadyForBinding),
+    check: () => claimsOf().every(isReadyForBinding),
     listen: (look) => waits.on(pod, claims, look),
     clock,
     timeoutMs: BINDING_TIMEOUT_MS,
@@ -143,7 +142,8 @@ async function devicesReady(
 
 /**
  * Takes the devices from one claim of a pod that fits nowhere, if they keep it from a node or could not be made ready,
- * and nobody else uses them: it gets others with the next try. Source: PostFilter.
+ * and nobody else uses them: it gets others with the next try. Where there is no such claim, deletes what an earlier
+ * try has made for extended resources. Source: PostFilter.
  */
 export async function freeDevices(
   pod: Pod,
@@ -162,4 +162,7 @@ export async function freeDevices(
     claims.settled(claim, await client.updateStatus(ResourceClaim, { ...claim, status }))
     return
   }
+  // A claim for extended resources is made anew for each node.
+  const stale = claims.extendedClaimOf(pod)
+  if (stale !== undefined) await deleteExtendedClaim(stale, client)
 }

@@ -20,7 +20,7 @@ export class ClaimWaits {
     const claim = ({ metadata }: KubeObject) => this.#tell(keyFrom(metadata))
     this.#off = [
       informers.of(PersistentVolumeClaim).on({ updated: claim, deleted: claim }),
-      informers.of(ResourceClaim).on({ updated: claim, deleted: claim }),
+      informers.of(ResourceClaim).on({ added: claim, updated: claim, deleted: claim }),
       informers.of(PersistentVolume).on({ updated: ({ spec }) => this.#tell(keyFrom(spec.claimRef ?? {})) }),
       informers.of(Pod).on({ deleted: ({ metadata }) => this.#tell(metadata.uid ?? "") }),
     ]

@@ -38,6 +38,7 @@ export type ClusterAction =
   | "Pod/Update"
   | "Volume/Change"
   | "Device/Change"
+  | "DeviceClass/Change"
 
 /** The nodes of the cluster, and subsets that only some plugins read; most subsets are empty. */
 export interface NodeList {

@@ -186,7 +186,7 @@ export function createScheduler(
       let reservation: DeviceReservation | undefined
       try {
         const tools = { client, clock, events, waits: claimWaits!, signal: stopping.signal }
-        reservation = reserveDevices(pod, cache.get(outcome.node)!.node, devices, claims, tools)
+        reservation = reserveDevices(pod, cache.get(outcome.node)!, devices, claims, tools)
       } catch (err) {
         log.warn("Reserving devices failed; will retry", { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, err })
         queue.failed(queued, new Set())
@@ -379,6 +379,8 @@ export function createScheduler(
             .of(resource)
             .on({ added: devicesChanged, updated: devicesChanged, deleted: () => moveOn(["Device/Change"]) }),
         )
+      const classChanged = () => moveOn(["DeviceClass/Change"])
+      unsubscribe.push(informers.of(DeviceClass).on({ added: classChanged, updated: classChanged }))
       stopping = new AbortController()
       running = true
       wake()

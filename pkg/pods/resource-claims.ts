@@ -22,13 +22,28 @@ export function resourceClaimName({ status }: Pod, claim: PodResourceClaim): str
   return made === undefined ? undefined : (made.resourceClaimName ?? null)
 }
 
-/** Names of a pod's claims, as far as they are known. They are in its namespace. */
+/** Names of the claims that a pod names, as far as they are known. They are in its namespace. */
 export const resourceClaimNames = (pod: Pod): readonly string[] =>
   (pod.spec.resourceClaims ?? []).flatMap((claim) => resourceClaimName(pod, claim) ?? [])
+
+/** As `resourceClaimNames`, with the claim that the scheduler has made for extended resources. */
+export const allResourceClaimNames = (pod: Pod): readonly string[] => {
+  const { extendedResourceClaimStatus: extended } = pod.status
+  return extended === undefined ? resourceClaimNames(pod) : [...resourceClaimNames(pod), extended.resourceClaimName]
+}
 
 /** Whether the claim was made for the pod. */
 export const isClaimOf = (pod: Pod, { metadata }: ResourceClaim): boolean =>
   metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true
+
+/** The owner of a claim that is made for the pod, which may be deleted before the claim. */
+export const podOwner = ({ metadata }: Pod) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  name: metadata.name ?? "",
+  uid: metadata.uid ?? "",
+  controller: true,
+})
 
 export const isReservedFor = ({ status }: ResourceClaim, { metadata }: Pod): boolean =>
   status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true

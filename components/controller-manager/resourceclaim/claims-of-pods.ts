@@ -3,13 +3,14 @@ import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import { ResourceClaimTemplate } from "../../../pkg/api/resource/v1/resourceclaimtemplate.ts"
 import { keyFrom, type Index } from "../../../pkg/client/informer.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
-import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
+import { controllerOf } from "../../../pkg/controller/owned.ts"
 import {
   canBeReserved,
   consumerOf,
   isClaimOf,
   isReservedFor,
   needsNoDevices,
+  podOwner,
   resourceClaimName,
   type PodResourceClaim,
 } from "../../../pkg/pods/resource-claims.ts"
@@ -116,16 +117,10 @@ async function claimFor(
       generateName: baseName(podName, asked.name),
       labels: metadata.labels,
       annotations: { ...metadata.annotations, [FOR_CLAIM]: asked.name },
-      ownerReferences: [ownedBy(pod)],
+      ownerReferences: [podOwner(pod)],
     },
     spec,
   })
-}
-
-/** The pod may be deleted before its claims. */
-function ownedBy(pod: Pod) {
-  const { blockOwnerDeletion: _blocks, ...owner } = controllerRef(pod)
-  return owner
 }
 
 /** Both names are shortened, in proportion, where they are too long together. */

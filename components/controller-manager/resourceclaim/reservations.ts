@@ -3,7 +3,7 @@ import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { defineController, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf } from "../../../pkg/controller/owned.ts"
-import { CLAIM_PROTECTION, needsNoDevices, resourceClaimNames } from "../../../pkg/pods/resource-claims.ts"
+import { CLAIM_PROTECTION, needsNoDevices, allResourceClaimNames } from "../../../pkg/pods/resource-claims.ts"
 
 type Consumer = NonNullable<ResourceClaim["status"]["reservedFor"]>[number]
 
@@ -20,7 +20,7 @@ export const claimReservations = defineController<ResourceClaim>({
       keys: (object, _context, _old, deleted) => {
         const pod = object as Pod
         return deleted || needsNoDevices(pod)
-          ? resourceClaimNames(pod).map((name) => `${pod.metadata.namespace}/${name}`)
+          ? allResourceClaimNames(pod).map((name) => `${pod.metadata.namespace}/${name}`)
           : []
       },
     },

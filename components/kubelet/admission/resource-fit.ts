@@ -1,4 +1,5 @@
 import { allocatableAmounts, noAmounts, add, requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isExtendedResource } from "../../../pkg/api/core/v1/resources/resource-names.ts"
@@ -13,12 +14,13 @@ export interface Shortage {
 
 /**
  * Returns the resources of which the node has too little for the pod, `pods` first. An extended resource that the Node
- * does not list is skipped, because something else in the cluster provides it. Source:
+ * does not list is skipped, because something else in the cluster provides it, and so is what a container has by the
+ * claim that the scheduler made for extended resources. Source:
  * pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest, and removeMissingExtendedResources in
  * pkg/kubelet/lifecycle/predicate.go.
  */
 export function shortages(pod: Pod, others: readonly Pod[], { status }: Node): readonly Shortage[] {
-  const wanted = requestsOf(pod).exact
+  const wanted = requestsOf(withoutClaimed(pod)).exact
   const has = allocatableAmounts(status.allocatable)
   const used = noAmounts()
   // For a pod without requests only the number of pods counts. Adding up all pods for each such pod took a hundredth of
@@ -40,4 +42,22 @@ export function shortages(pod: Pod, others: readonly Pod[], { status }: Node): r
   return others.length + 1 > maxPods
     ? [{ resource: "pods", requested: 1, used: others.length, capacity: maxPods }, ...short]
     : short
+}
+
+/** Returns the pod without the requests of its containers that are served by the claim for extended resources. */
+function withoutClaimed(pod: Pod): Pod {
+  const { requestMappings } = pod.status.extendedResourceClaimStatus ?? {}
+  if (requestMappings === undefined) return pod
+  const left = (containers: readonly Container[]): readonly Container[] =>
+    containers.map((container) => {
+      const claimed = new Set(
+        requestMappings.flatMap(({ containerName, resourceName }) =>
+          containerName === container.name ? [resourceName] : [],
+        ),
+      )
+      const requests = Object.entries(container.resources.requests ?? {}).filter(([name]) => !claimed.has(name))
+      return { ...container, resources: { ...container.resources, requests: Object.fromEntries(requests) } }
+    })
+  const { containers, initContainers = [] } = pod.spec
+  return { ...pod, spec: { ...pod.spec, containers: left(containers), initContainers: left(initContainers) } }
 }

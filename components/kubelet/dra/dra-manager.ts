@@ -255,7 +255,8 @@ function requestsOf(pod: Pod, { name, resources }: AnyContainer): readonly Conta
   })
   const { resourceClaimName: claimName, requestMappings = [] } = pod.status.extendedResourceClaimStatus ?? {}
   if (claimName === undefined) return own
-  const extended = requestMappings.filter(({ containerName }) => containerName === name)
+  const isAsked = (resource: string) => resources.requests?.[resource] !== undefined
+  const extended = requestMappings.filter((one) => one.containerName === name && isAsked(one.resourceName))
   return [...own, ...extended.map(({ requestName }) => ({ claimName, request: requestName }))]
 }
 

@@ -168,6 +168,67 @@ describe("a pod with a claim", () => {
   })
 })
 
+test("containers get the devices of the requests that the pod's status maps their extended resources to", async () => {
+  // given a pod that asks for devices as resources, as it is before the scheduler binds it
+  await using node = await nodeWith(new FakePlugins())
+  const { client } = node.cluster
+  const requests = ["container-0-request-0", "container-1-request-0"]
+  const plugin = node.plugin({
+    prepare: () => ({
+      devices: requests.map((request, i) => ({
+        requestNames: [request],
+        poolName: "pool",
+        deviceName: `gpu-${i}`,
+        cdiDeviceIds: [`${DRIVER}/gpu=${i}`],
+      })),
+    }),
+  })
+  const asking = (name: string, resource: string) => ({
+    name,
+    image: "web",
+    resources: { requests: { [resource]: "1" }, limits: { [resource]: "1" } },
+  })
+  const resources = ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpus"]
+  const pod = await client.create(Pod, {
+    metadata: { name: "web", namespace: "default" },
+    spec: {
+      containers: [asking("c", resources[0]!), asking("d", resources[1]!), { name: "e", image: "web" }],
+    },
+  })
+  // and the claim that the scheduler has made
+  const claim = await client.create(ResourceClaim, {
+    metadata: { name: "made", namespace: "default" },
+    spec: { devices: { requests: requests.map((name) => ({ name, exactly: { deviceClassName: "gpus" } })) } },
+  })
+  const results = requests.map((request, i) => ({ request, driver: DRIVER, pool: "pool", device: `gpu-${i}` }))
+  const reservedFor = [{ resource: "pods", name: "web", uid: pod.metadata.uid! }]
+  await client.updateStatus(ResourceClaim, { ...claim, status: { allocation: { devices: { results } }, reservedFor } })
+  const requestMappings = requests.map((requestName, i) => ({
+    containerName: ["c", "d"][i]!,
+    resourceName: resources[i]!,
+    requestName,
+  }))
+  await client.updateStatus(Pod, {
+    ...pod,
+    status: { ...pod.status, extendedResourceClaimStatus: { resourceClaimName: "made", requestMappings } },
+  })
+  // when it is bound
+  await client.createSubresource(Pod, pod.metadata, "binding", {
+    metadata: { name: "web" },
+    target: { kind: "Node", name: "node-0" },
+  })
+  await node.cluster.settle()
+  // then
+  expect(node.status("web").phase).toBe("Running")
+  expect(plugin.calls).toEqual(["registered", "prepare default/made"])
+  expect(Object.fromEntries(node.created)).toEqual({ c: [`${DRIVER}/gpu=0`], d: [`${DRIVER}/gpu=1`], e: [] })
+  // and when it is deleted
+  await client.delete(Pod, { name: "web", namespace: "default" })
+  await node.cluster.advance("1m")
+  // then
+  expect(plugin.calls.at(-1)).toBe("unprepare default/made")
+})
+
 describe("the health of a pod's device", () => {
   const shown = (node: Awaited<ReturnType<typeof nodeWith>>) =>
     node.status("web").containerStatuses?.map(({ name, allocatedResourcesStatus }) => [name, allocatedResourcesStatus])

@@ -9,6 +9,8 @@ export const withoutDevices = (): DynamicResources =>
       claim: () => undefined,
       slices: () => [],
       deviceClass: () => undefined,
+      classOf: () => undefined,
+      extendedClaimOf: () => undefined,
       allocated: () => NOTHING_ALLOCATED,
       isPending: () => false,
     },

@@ -1,6 +1,7 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
+import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { uuid, type Random } from "../../../pkg/clock/random.ts"
@@ -8,20 +9,49 @@ import { canBeReserved, isClaimOf, isReservedFor, resourceClaimName } from "../.
 import { AllocationError, Allocator } from "../dynamicresources/allocator.ts"
 import { hasClaims, type DeviceObjects } from "../dynamicresources/device-objects.ts"
 import { DeviceSelectors } from "../dynamicresources/device-selectors.ts"
+import {
+  extendedClaim,
+  extendedRequests,
+  extendedResourcesOf,
+  type ClassOfResource,
+  type ExtendedRequests,
+} from "../dynamicresources/extended-resources.ts"
 import { matchesNode } from "../dynamicresources/pools.ts"
 import { alternativesOf } from "../dynamicresources/requests.ts"
 import { hasFailedToBind } from "../dynamicresources/binding-conditions.ts"
 import { normalized, SKIP, SUCCESS, unresolvable, type Plugin, type Status } from "../framework.ts"
+import type { NodeInfo } from "../node-info.ts"
 
 const NAME = "DynamicResources"
 
 /** What a pod's claims mean for its nodes. */
 interface Claims {
   readonly all: readonly ResourceClaim[]
-  /** Undefined where each claim has its devices. */
-  readonly allocator: Allocator | undefined
+  /** Resources that are had by a claim where the node has none of them; a class stands for each. */
+  readonly extended: readonly string[]
+  /** The claim of an earlier attempt, which must go before the next one. */
+  readonly stale: ResourceClaim | undefined
+  /** What is to be allocated on a node, by the extended resources that it lacks. */
+  readonly wanted: Map<string, Wanted>
   /** What claims without devices get, by node. */
   readonly allocations: Map<string, readonly AllocationResult[]>
+}
+
+/** The claims without devices. That for extended resources comes last, and is not written yet. */
+interface Wanted {
+  readonly claims: readonly ResourceClaim[]
+  readonly mappings: ExtendedRequests["mappings"]
+  /** Undefined where each claim has its devices. */
+  readonly allocator: Allocator | undefined
+}
+
+/** A claim of a pod that has its node. */
+export interface Reserved {
+  readonly claim: ResourceClaim
+  /** Undefined where the claim has its devices already. */
+  readonly allocation?: AllocationResult | undefined
+  /** For the claim that is to be made for extended resources: which container gets the devices of which request. */
+  readonly mappings?: ExtendedRequests["mappings"]
 }
 
 /** What a share would be called does not matter while nodes are compared. */
@@ -30,40 +60,54 @@ const noShare = (): string => ""
 /** The plugin, and what it says of the node that was chosen. */
 export interface DynamicResources extends Plugin {
   /**
-   * What those of the pod's claims that have no devices get on the node. @throws AllocationError, Error where they
-   * cannot have them any more
+   * The pod's claims that are not reserved for it yet, with what those without devices get on the node; undefined for a
+   * pod without claims. @throws AllocationError, Error where they cannot have them any more
    */
-  allocationsFor(
-    pod: Pod,
-    node: Node,
-  ): readonly { readonly claim: ResourceClaim; readonly allocation: AllocationResult }[]
-  /** The pod's claims. @throws Error where one of them cannot be used */
+  reservedOn(pod: Pod, node: NodeInfo): readonly Reserved[] | undefined
+  /** The claims that the pod names. @throws Error where one of them cannot be used */
   claimsOf(pod: Pod): readonly ResourceClaim[]
+  /** Returns the class that stands for an extended resource. */
+  classOf(resource: string): DeviceClass | undefined
 }
 
 /**
  * A pod waits until its claims for devices are there, and then goes where their devices are, or where devices can be
- * had for them. These are given once the pod has its node (bind-devices.ts). Source: plugins/dynamicresources. Differs
- * from upstream: extended resources are not had by claims.
+ * had for them. These are given once the pod has its node (bind-devices.ts). So are devices that a pod asks for as
+ * extended resources, where a class stands for these and the node has none of them: by one claim that is then made for
+ * the pod. Source: plugins/dynamicresources.
  */
 export function dynamicResources(
   objects: DeviceObjects,
   { clock, random }: { readonly clock: Pick<Clock, "now">; readonly random: Random },
 ): DynamicResources {
   const selectors = new DeviceSelectors()
+  const className: ClassOfResource = (resource) => objects.classOf(resource)?.metadata.name
 
-  function allocatorFor(claims: readonly ResourceClaim[], shareId: () => string): Allocator | undefined {
+  function wantedBy(
+    pod: Pod,
+    claims: readonly ResourceClaim[],
+    resources: readonly string[],
+    shareId: () => string,
+  ): Wanted {
     const waiting = claims.filter(({ status }) => status.allocation === undefined)
-    if (waiting.length === 0) return undefined
-    return new Allocator({
-      claims: waiting,
-      slices: objects.slices(),
-      allocated: objects.allocated(),
-      deviceClass: (name) => objects.deviceClass(name),
-      selectors,
-      shareId,
-    })
+    const { requests, mappings } = extendedRequests(pod, resources, className)
+    const all = requests.length === 0 ? waiting : [...waiting, extendedClaim(pod, requests, uuid(random))]
+    const allocator =
+      all.length === 0
+        ? undefined
+        : new Allocator({
+            claims: all,
+            slices: objects.slices(),
+            allocated: objects.allocated(),
+            deviceClass: (name) => objects.deviceClass(name),
+            selectors,
+            shareId,
+          })
+    return { claims: all, mappings, allocator }
   }
+
+  const extendedOf = (pod: Pod): readonly string[] =>
+    extendedResourcesOf(pod).filter((resource) => className(resource) !== undefined)
 
   function claimsOf(pod: Pod): readonly ResourceClaim[] {
     const claims = claimsOrStatus(pod, objects)
@@ -73,37 +117,45 @@ export function dynamicResources(
 
   return {
     name: NAME,
-    eventsToRegister: ["Device/Change", "Node/Add", "Node/UpdateLabel", "Pod/Update"],
+    eventsToRegister: ["Device/Change", "Node/Add", "Node/UpdateLabel", "Node/UpdateAllocatable", "Pod/Update"],
     preEnqueue(pod) {
       const claims = hasClaims(pod) ? claimsOrStatus(pod, objects) : []
       return "code" in claims ? claims : SUCCESS
     },
     preFilter(state, pod) {
-      if (!hasClaims(pod)) return SKIP
+      const extended = extendedOf(pod)
+      if (!hasClaims(pod) && extended.length === 0) return SKIP
       const claims = claimsOrStatus(pod, objects)
       if ("code" in claims) return claims
-      if (claims.length === 0) return SKIP
+      if (claims.length === 0 && extended.length === 0) return SKIP
       for (const claim of claims) {
         const refusal = refusalOf(claim, pod, objects)
         if (refusal !== undefined) return refusal
       }
       state.set(NAME, {
         all: claims,
-        allocator: allocatorFor(claims, noShare),
+        extended,
+        stale: extended.length === 0 ? undefined : objects.extendedClaimOf(pod),
+        wanted: new Map(),
         allocations: new Map(),
       } satisfies Claims)
       return SUCCESS
     },
-    filter(state, _pod, { node }) {
-      const { all, allocator, allocations } = state.get(NAME) as Claims
+    filter(state, pod, node) {
+      const { all, extended, stale, wanted, allocations } = state.get(NAME) as Claims
+      if (stale !== undefined) return unresolvable("cannot schedule extended resource claim")
       const isUsable = (claim: ResourceClaim) =>
-        isAvailableOn(node, claim.status.allocation) && !hasFailedToBind(claim, clock.now())
+        isAvailableOn(node.node, claim.status.allocation) && !hasFailedToBind(claim, clock.now())
       if (!all.every(isUsable)) return unresolvable("resourceclaim not available on the node")
-      if (allocator === undefined) return SUCCESS
+      const lacking = lackedBy(node, extended)
+      const key = lacking.join()
+      let here = wanted.get(key)
+      if (here === undefined) wanted.set(key, (here = wantedBy(pod, all, lacking, noShare)))
+      if (here.allocator === undefined) return SUCCESS
       try {
-        const found = allocator.allocate(node)
+        const found = here.allocator.allocate(node.node)
         if (found === undefined) return unresolvable("cannot allocate all claims")
-        allocations.set(node.metadata.name ?? "", found)
+        allocations.set(node.name, found)
         return SUCCESS
       } catch (err) {
         if (err instanceof AllocationError) return unresolvable(err.message)
@@ -126,16 +178,30 @@ export function dynamicResources(
         .reduce((sum, score) => sum + score, 0)
     },
     normalize: normalized(false),
-    allocationsFor(pod, node) {
-      const waiting = claimsOf(pod).filter(({ status }) => status.allocation === undefined)
-      const allocations = allocatorFor(waiting, () => uuid(random))?.allocate(node)
-      if (waiting.length > 0 && allocations === undefined)
-        throw new Error(`claims of the pod cannot be allocated on node ${node.metadata.name} any more`)
-      return waiting.map((claim, i) => ({ claim, allocation: allocations![i]! }))
+    reservedOn(pod, node) {
+      const extended = extendedOf(pod)
+      if (!hasClaims(pod) && extended.length === 0) return undefined
+      const all = claimsOf(pod)
+      const { claims, mappings, allocator } = wantedBy(pod, all, lackedBy(node, extended), () => uuid(random))
+      const allocations = allocator?.allocate(node.node)
+      if (claims.length > 0 && allocations === undefined)
+        throw new Error(`claims of the pod cannot be allocated on node ${node.name} any more`)
+      const given = claims.map((claim, i) =>
+        all.includes(claim)
+          ? { claim, allocation: allocations![i]! }
+          : { claim, allocation: allocations![i]!, mappings },
+      )
+      const had = all.filter((claim) => !claims.includes(claim)).map((claim) => ({ claim }))
+      return [...had, ...given].filter(({ claim }) => !isReservedFor(claim, pod))
     },
     claimsOf,
+    classOf: (resource) => objects.classOf(resource),
   }
 }
+
+/** Which of the resources the node has none of: these are had by a claim. Source: filterExtendedResources. */
+const lackedBy = ({ allocatable }: NodeInfo, resources: readonly string[]): readonly string[] =>
+  resources.filter((resource) => (allocatable.scalar.get(resource) ?? 0) === 0)
 
 /** Alternatives that a request can have. Source: resource/v1 FirstAvailableDeviceRequestMaxSize. */
 const MOST_ALTERNATIVES = 8

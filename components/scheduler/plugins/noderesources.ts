@@ -1,7 +1,9 @@
 import { MAX_SCORE, SUCCESS, unresolvable, unschedulable, type Plugin } from "../framework.ts"
 import type { NodeInfo } from "../node-info.ts"
 import { requestsOf } from "../../../pkg/api/core/v1/pod/resources/pod-requests.ts"
+import { extendedResourcesOf } from "../dynamicresources/extended-resources.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { mayBeClaimed } from "../../../pkg/api/resource/v1/extended-resources.ts"
 
 /** Everything that `requestsOf` reads. */
 const signature = ({ spec }: Pod): unknown => [
@@ -12,13 +14,21 @@ const signature = ({ spec }: Pod): unknown => [
 ]
 
 /**
- * Filters out nodes that lack the requested resources, and prefers nodes with more free CPU and memory. Source:
- * plugins/noderesources/fit.go, least_allocated.go.
+ * Filters out nodes that lack the requested resources, and prefers nodes with more free CPU and memory. A resource of
+ * which a node has none passes where a DeviceClass stands for it (`hasClass`). Source: plugins/noderesources/fit.go,
+ * least_allocated.go.
  */
-export const nodeResourcesFit: Plugin = {
+export const nodeResourcesFit = (hasClass: (resource: string) => boolean): Plugin => ({
   name: "NodeResourcesFit",
-  eventsToRegister: ["Node/Add", "Node/UpdateAllocatable", "AssignedPod/Delete", "AssignedPod/ScaleDown", "Pod/Update"],
-  signature,
+  eventsToRegister: [
+    "Node/Add",
+    "Node/UpdateAllocatable",
+    "AssignedPod/Delete",
+    "AssignedPod/ScaleDown",
+    "Pod/Update",
+    "DeviceClass/Change",
+  ],
+  signature: (pod) => [signature(pod), extendedResourcesOf(pod).filter(hasClass)],
   filter(_state, pod, node) {
     const { exact } = requestsOf(pod)
     const { requested, allocatable } = node
@@ -33,15 +43,19 @@ export const nodeResourcesFit: Plugin = {
     check("cpu", exact.cpu, requested.cpu, allocatable.cpu)
     check("memory", exact.memory, requested.memory, allocatable.memory)
     check("ephemeral-storage", exact.ephemeral, requested.ephemeral, allocatable.ephemeral)
-    for (const [name, wanted] of exact.scalar)
-      check(name, wanted, requested.scalar.get(name) ?? 0, allocatable.scalar.get(name) ?? 0)
+    for (const [name, wanted] of exact.scalar) {
+      const total = allocatable.scalar.get(name) ?? 0
+      // DynamicResources looks for devices instead.
+      if (total > 0 || !mayBeClaimed(name) || !hasClass(name))
+        check(name, wanted, requested.scalar.get(name) ?? 0, total)
+    }
     return reasons.length === 0 ? SUCCESS : hopeless ? unresolvable(...reasons) : unschedulable(...reasons)
   },
   score(_state, pod, node) {
     const { cpu, memory } = fractions(requestsOf(pod).scored, node)
     return Math.floor((free(cpu) + free(memory)) / 2)
   },
-}
+})
 
 /**
  * Prefers nodes whose CPU and memory would be used to the same fraction. Source:

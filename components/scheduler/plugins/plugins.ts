@@ -32,7 +32,7 @@ export const defaultPlugins = (
   { plugin: taintToleration, weight: 3 },
   { plugin: nodeAffinity, weight: 2 },
   { plugin: nodePorts, weight: 0 },
-  { plugin: nodeResourcesFit, weight: 1 },
+  { plugin: nodeResourcesFit((resource) => devices.classOf(resource) !== undefined), weight: 1 },
   { plugin: volumeRestrictions(volumes), weight: 0 },
   { plugin: nodeVolumeLimits(volumes), weight: 0 },
   { plugin: volumeBinding(volumes), weight: 0 },
