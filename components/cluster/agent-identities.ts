@@ -1,8 +1,8 @@
 import { nodeUser, systemAccount, type Identity } from "./clients.ts"
 
 /**
- * The users of an agent's components, by the kind of their certificate. Each component has the rights of its own and no
- * other, as beside a control plane.
+ * The users of an agent's components, by the kind of their certificate. Each component has only its own rights, as on a
+ * server.
  */
 export const AGENT_IDENTITIES: Readonly<Record<string, (node: string) => Identity>> = {
   kubelet: nodeUser,
@@ -11,7 +11,7 @@ export const AGENT_IDENTITIES: Readonly<Record<string, (node: string) => Identit
   "network-policy": () => systemAccount("network-policy"),
   "local-storage": () => systemAccount("local-path-provisioner"),
   dns: () => systemAccount("kube-dns"),
-  /** Learns where the API servers are. */
+  /** Reads the addresses of the API servers. */
   agent: () => ({ name: "system:k3ts-agent" }),
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an agent has in place of a control plane: the API servers over HTTPS, by a certificate for each component, and
- * the part that keeps the machine a member of the cluster.
+ * What an agent has instead of a control plane: clients of the API servers over HTTPS, with a certificate for each
+ * component, and the component that keeps the machine a member of the cluster.
  */
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
@@ -12,8 +12,8 @@ import type { Component, ComponentContext } from "../../pkg/component/component.
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
-import { DOOR, SERVING } from "../supervisor/agent-config.ts"
-import { askDoor, SERVER_NAME, upgradeAtDoor } from "../supervisor/agent/ask-door.ts"
+import { SUPERVISOR_PATHS, SERVING } from "../supervisor/agent-config.ts"
+import { askSupervisor, SERVER_NAME, upgradeAtSupervisor } from "../supervisor/agent/ask-supervisor.ts"
 import type { Membership } from "../supervisor/agent/membership.ts"
 import { TUNNEL_PROTOCOL } from "../supervisor/tunnel/protocol.ts"
 import { TunnelAgent, TunnelAgents } from "../supervisor/tunnel/tunnel-agent.ts"
@@ -27,23 +27,23 @@ import { Part } from "./part.ts"
 export interface AgentOptions {
   readonly membership: Membership
   readonly servers: ServerList
-  /** Whether the servers could not be asked at the start, so that what the agent knows of the cluster may be old. */
+  /** Whether no server answered at the start, so that the agent's configuration and certificates may be out of date. */
   readonly isUninformed: boolean
   readonly names: KubeletNames
 }
 
-/** How long a connection is silent before the kernel asks whether the server is still there. */
+/** How long a connection is silent before the kernel sends a keep-alive probe, in milliseconds. */
 const KEEP_ALIVE_MS = 1000
-/** How often certificates are looked at, and how long a refresh that failed waits. */
+/** How often the certificates are checked, and how long to wait after a failed refresh, in milliseconds. */
 const LOOK_MS = 12 * 3_600_000
 const RETRY_MS = 30_000
 
-/** Returns the list of a cluster's servers that begins with the address that the user gave. */
+/** Returns a list of the cluster's servers, which at first has only the address of --server. */
 export const serverList = (given: string, clock: Clock): ServerList =>
   new ServerList(
     given,
     async (server, timeoutMs) =>
-      void (await askDoor({ clock, server, method: "GET", path: DOOR.authorities, timeoutMs })),
+      void (await askSupervisor({ clock, server, method: "GET", path: SUPERVISOR_PATHS.authorities, timeoutMs })),
   )
 
 /** Returns the place of a node on a machine without a control plane. */
@@ -80,7 +80,15 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
       upgrade(path, signal) {
         const { certPem: cert, keyPem: key } = membership.certificate("kubelet")
         const { serverCa: ca } = membership.remembered!
-        return upgradeAtDoor({ clock, server, ca, certificate: { cert, key }, path, protocol: TUNNEL_PROTOCOL, signal })
+        return upgradeAtSupervisor({
+          clock,
+          server,
+          ca,
+          certificate: { cert, key },
+          path,
+          protocol: TUNNEL_PROTOCOL,
+          signal,
+        })
       },
     })
     spawn(`tunnel to ${server}`, () => tunnel.run())
@@ -111,7 +119,7 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
     connectors: new NodeConnectors(),
     metrics,
     serving: {
-      // Without a port for others it listens for the tunnel alone.
+      // Port 0 says that other programs must not reach the kubelet: it then listens on loopback, for the tunnel only.
       host: names.kubeletPort === 0 ? "127.0.0.1" : listenHost(names.nodeIps),
       port: names.kubeletPort,
       certificates() {
@@ -120,13 +128,16 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
       },
       onPort: (port) => (kubeletPort = port),
     },
-    // The kubelet and the others do not wait for a server: what runs here goes on.
+    // The kubelet and the other components do not wait for a server, so that the pods of this node keep running.
     after: [],
     more: [{ component: agent, after: [] }],
   }
 }
 
-/** The name of a component in managedFields, as the API server derives it from its user in its own process. */
+/**
+ * Returns the name of a component in managedFields: the one that the API server uses for the same component in its own
+ * process.
+ */
 const userAgentOf = (user: string): string =>
   user.startsWith("system:node:") ? "kubelet" : user.replace(/^system:(serviceaccount:[^:]+:)?/, "")
 
@@ -137,7 +148,7 @@ interface Staying extends Pick<AgentOptions, "membership" | "servers" | "isUninf
   stopped(): void
 }
 
-/** Follows where the servers are, and renews certificates. */
+/** Returns the component that follows the addresses of the servers and renews certificates. */
 function staying(
   { informers, clock, log, spawn }: ComponentContext,
   { membership, servers, tunnels, isUninformed, renewed, stopped }: Staying,

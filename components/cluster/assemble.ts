@@ -22,7 +22,7 @@ import { createMetricsServer } from "../metrics-server/metrics-server.ts"
 import { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts"
 import { asUser, Clients, systemAccount, type Tools } from "./clients.ts"
-import { clusterDoor, type DoorConfig } from "./door.ts"
+import { clusterSupervisor, type SupervisorConfig } from "./supervisor.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controllerMetrics, schedulerMetrics } from "./metrics.ts"
 import type { Component } from "../../pkg/component/component.ts"
@@ -51,7 +51,7 @@ export interface ClusterConfig {
   /** Applies the manifests of a folder; undefined for none. */
   readonly deployer?: Omit<DeployerConfig, "resourceOf">
   /** Lets other machines join; undefined where none may. */
-  readonly door?: DoorConfig
+  readonly supervisor?: SupervisorConfig
   /** Whether kubelets on other machines are reached through the tunnels that their agents open; true unless given. */
   readonly usesTunnels?: boolean
   /**
@@ -90,10 +90,10 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
     nodes: connectors,
     features,
     ownExtensions: config.metricsServer ? [metrics] : [],
-    ...(config.door === undefined
+    ...(config.supervisor === undefined
       ? {}
       : {
-          beside: clusterDoor(tools, () => ({ apiServer, clients, tunnels }), config.door),
+          beside: clusterSupervisor(tools, () => ({ apiServer, clients, tunnels }), config.supervisor),
           tunnelTo: (node) => (config.usesTunnels === false ? undefined : tunnels.to(node)),
         }),
   })

@@ -28,7 +28,7 @@ export type Following = Pick<InformersOptions, "fieldSelectors">
 export class Clients {
   readonly #tools: Tools
   readonly #transportFor: TransportFor
-  /** The informers that run, with what ends their waits for a server. */
+  /** The running informers, each with a function that makes it ask a server again at once. */
   readonly #live: Map<Informers, () => void>
 
   constructor(tools: Tools, transportFor: TransportFor, live = new Map<Informers, () => void>()) {
@@ -71,7 +71,7 @@ export class Clients {
     informers.stop()
   }
 
-  /** Has all informers that wait for a server ask again. */
+  /** Makes all informers that wait for a server ask again at once. */
   retryNow(): void {
     for (const retryNow of this.#live.values()) retryNow()
   }

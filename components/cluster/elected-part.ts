@@ -7,9 +7,9 @@ import type { Clients, Identity, Tools } from "./clients.ts"
 import type { Part, RunningPart } from "./part.ts"
 
 /**
- * Times of the elections, in milliseconds. A candidate that follows the Lease begins as soon as it has ended, so
- * another server works within ten seconds of a kill. Differs from upstream: 8, 5 and 2 seconds instead of 15, 10 and
- * 2, with which that takes up to 24 seconds.
+ * Times of the elections, in milliseconds. A candidate watches the Lease and tries as soon as it expires, so another
+ * server takes over within ten seconds after the leader was killed. Differs from upstream: 8, 5 and 2 seconds instead
+ * of 15, 10 and 2, with which a takeover takes up to 24 seconds.
  */
 const LEASE_DURATION_MS = 8_000
 const RENEW_DEADLINE_MS = 5_000
@@ -21,11 +21,11 @@ const LAST_RETRY_MS = 60_000
 const RELEASE_MS = 1_000
 
 export interface ElectedOptions<C extends Component> {
-  /** The name of the component, as of its part. */
+  /** The name of the component. */
   readonly name: string
   /** The name of the Lease in kube-system. */
   readonly lease: string
-  /** Differs between all candidates. */
+  /** The name of this candidate; each candidate needs its own. */
   readonly identity: string
   readonly clients: Clients
   /** The user that reads and writes the Lease. */

@@ -47,7 +47,7 @@ export interface HostNodeConfig {
   readonly registries?: Registries
   /** CIDR of the addresses of pods, or one of each family with the primary one first. */
   readonly clusterCidrs: readonly string[]
-  /** The part of each of them that the first node is given; empty where this is not the first node. */
+  /** The part of each cluster CIDR that the first node gets; empty when this is not the first node. */
   readonly firstNodeRanges: readonly string[]
   /** How pods of several nodes reach each other. */
   readonly betweenNodes: BetweenNodes
@@ -209,7 +209,7 @@ export function hostNode(
         name: "ingress",
         clients,
         user: systemAccount("k3ts-ingress"),
-        // Restricts its informer to Secrets with certificates.
+        // Limits the informer to Secrets of type kubernetes.io/tls.
         following: { fieldSelectors: new Map([[Secret as Resource, "type=kubernetes.io/tls"]]) },
         create: (context) => createIngress(context, { ...ingress, nodeIps, metrics }),
       }),

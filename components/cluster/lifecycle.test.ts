@@ -147,7 +147,7 @@ test("a component that hangs does not keep the program from ending", async () =>
   expect(lines.at(-1)).toContain('Gave up waiting for components to stop components="hung,api"')
 })
 
-test("a component whose start waits for what never comes does not keep the program from ending", async () => {
+test("a component whose start never finishes does not keep the program from ending", async () => {
   // given one that has begun to start
   const { history, component } = recorded()
   const begun = Promise.withResolvers<void>()

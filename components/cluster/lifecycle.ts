@@ -72,7 +72,8 @@ async function startAll(
         try {
           await component.start(signal)
         } finally {
-          // It was stopped while it started, so what it has made since then is still there.
+          // Its stop came while it was starting, and did not see what the start has made since then. So it is stopped
+          // again.
           if (signal.aborted) await component.stop()
         }
         log.debug("Started component", { component: component.name, ms: Math.round(clock.monotonic() - from) })

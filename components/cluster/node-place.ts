@@ -7,7 +7,7 @@ import { kubeletServing, type KubeletNames } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
 import { controlPlaneRole } from "./node-role.ts"
 
-/** What the components of a node get from the program that runs them: a server, or an agent. */
+/** What a node gets from the program that runs it, which is a server or an agent. */
 export interface NodePlace {
   readonly clients: Clients
   /** Where the kubelet registers how its pods can be reached. */
@@ -17,11 +17,11 @@ export interface NodePlace {
   readonly serving?: KubeletServing
   /** The components of the program that must be ready before those that need the API. */
   readonly after: readonly string[]
-  /** Components that only a node in such a place has. */
+  /** Further components, which only a node of this program has. */
   readonly more: readonly OrderedComponent[]
 }
 
-/** Returns the place of a node that runs in the process of a control plane. */
+/** Returns the place of a node that runs in the process of a server. */
 export function besideControlPlane(
   { apiServer, clients, connectors }: Pick<AssembledCluster, "apiServer" | "clients" | "connectors">,
   names: KubeletNames,

@@ -8,7 +8,7 @@ test("the part that labels nodes with their role may change nodes and nothing el
   // when it labels the node
   const body = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "true" } } }
   await part.patch(Node, { name: metadata.name }, { type: "merge", body })
-  // then it may do no more
+  // then it may do nothing else
   const refused = { reason: "Forbidden" }
   await expect(part.list(Secret)).rejects.toMatchObject(refused)
   await expect(part.delete(Node, { name: metadata.name })).rejects.toMatchObject(refused)

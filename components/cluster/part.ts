@@ -5,7 +5,7 @@ export interface PartOptions<C extends Component> {
   readonly name: string
   readonly clients: Clients
   readonly user: Identity
-  /** The field selectors of its informers; by default they follow all that the user may see. */
+  /** The field selectors of its informers; without them they follow all objects that the user may see. */
   readonly following?: Following
   readonly create: (context: ComponentContext) => C
 }
@@ -22,8 +22,8 @@ interface Running<C> {
 }
 
 /**
- * A component that is created again at each start, with its own informers that end when it stops. So after a crash it
- * has no memory of before, like a program of its own.
+ * A component that is created again at each start, with its own informers that end when it stops. So it starts without
+ * any state from before, like a program that is started again.
  */
 export class Part<C extends Component = Component> implements RunningPart<C> {
   readonly name: string
@@ -48,7 +48,8 @@ export class Part<C extends Component = Component> implements RunningPart<C> {
     try {
       await component.start(signal)
     } finally {
-      // It was stopped while it started, so what it has made since then is still there.
+      // Its stop came while it was starting, and did not see what the start has made since then. So it is stopped
+      // again.
       if (this.#running !== running) await this.#end(running)
     }
   }

@@ -22,14 +22,17 @@ import { containerLogs } from "../kubelet/server/container-logs.ts"
 import { openKubeletPort, type KubeletPort } from "../kubelet/server/port/kubelet-port.ts"
 import { nodeUser } from "./clients.ts"
 
-/** The ways through tunnels that agents have opened, by node. */
+/** The tunnels that agents have opened, by node. */
 const tunnels = new Map<string, () => Promise<ReturnType<typeof connect>>>()
 /** The uids of the pods, by name. */
 const uids = new Map<string, string>()
 let host: Awaited<ReturnType<typeof startHttpServer>>
 const kubelets: KubeletPort[] = []
 
-/** Starts a kubelet that shows a certificate for `name`, does what `connector` does, and asks the API server for rights. */
+/**
+ * Starts the port of a kubelet with a certificate for `name`, which serves `connector` and asks the API server whether
+ * a client is allowed.
+ */
 async function startKubelet(server: ApiServer, name: string, connector: NodeConnector): Promise<number> {
   const { pki } = server.files!
   const { certPem: cert, keyPem: key } = pki.issue({
@@ -128,14 +131,14 @@ describe.each([
   const dial = () => ({ tls: { ca: host.ca }, headers: { authorization: `Bearer ${host.adminToken}` } })
   const url = (path: string) => `https://127.0.0.1:${host.port}${path}`
 
-  test("gives logs, with the options that were asked for", async () => {
+  test("returns logs, with the options of the request", async () => {
     asked.length = 0
     const { code, text } = await host.call("GET", `${POD}/log?tailLines=2&timestamps=true&sinceSeconds=9`)
     expect([code, text]).toEqual([200, "one\ntwo\n"])
     expect(asked[1]).toMatchObject({ container: "c", tailLines: 2, timestamps: true, follow: false, sinceSeconds: 9 })
   })
 
-  test("refuses in its own words", async () => {
+  test("passes the kubelet's refusal on in the kubelet's words", async () => {
     const { code, text } = await host.call("GET", `${POD}/log?previous=true`)
     expect([code, (JSON.parse(text) as { message: string }).message]).toEqual([
       400,

@@ -15,7 +15,7 @@ export interface ClusterSnapshotsConfig {
   readonly scheduled?: ScheduledConfig
 }
 
-/** Returns the socket on which the server of a data directory gives snapshots. */
+/** Returns the path of the socket by which `k3ts snapshot save` asks the server of a data directory for a snapshot. */
 export const snapshotSocket = (dataDir: string): string => join(dataDir, "run/snapshot.sock")
 
 /** Creates the component that takes snapshots of a cluster with a data directory. */
@@ -27,7 +27,7 @@ export function clusterSnapshots(
   const { clock, log } = tools
   const client = clients.clientFor(nodeUser(node))
 
-  /** Shows a failure to who looks at the node; a server without one has only its log. */
+  /** Shows a failure as an Event of this server's node. A server without a node has only its log. */
   async function warn(reason: string): Promise<void> {
     const found = await client.get(Node, { name: node }).catch(() => undefined)
     if (found === undefined) return

@@ -1,12 +1,12 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
 
-/** Wrong tokens from one address in this time, after which it has to wait for the rest of it. */
+/** An address that has sent this many wrong tokens within the period must wait until the period ends. */
 const MOST = 10
 const WINDOW_MS = 60_000
-/** Addresses that are remembered; those that failed first are forgotten first. */
+/** The most addresses that are remembered; the one that failed first is forgotten first. */
 const MOST_ADDRESSES = 4096
 
-/** Counts wrong credentials by the address that they come from. */
+/** Counts wrong credentials by the client's address. */
 export class FailedAttempts {
   readonly #clock: Pick<Clock, "monotonic">
   readonly #byAddress = new Map<string, { readonly since: number; count: number }>()
@@ -15,7 +15,7 @@ export class FailedAttempts {
     this.#clock = clock
   }
 
-  /** Returns the seconds that an address has to wait; 0 for none. */
+  /** Returns how many seconds an address must wait before its next attempt; 0 when it need not wait. */
   waitOf(address: string): number {
     const known = this.#known(address)
     if (known === undefined || known.count < MOST) return 0

@@ -22,12 +22,12 @@ describe("a token is read", () => {
       wants: { caHash: HASH, credential: { bootstrapToken } },
     },
     {
-      title: "without a hash, as the one of k3s may be",
+      title: "without a hash, which k3s allows",
       given: "K10::node:secret",
       wants: { credential: { user: "node", password: "secret" } },
     },
     {
-      title: "as a password alone, which is that of the given user",
+      title: "as a password alone, which belongs to the given user",
       given: " secret\n",
       wants: { credential: { user: "node", password: "secret" } },
     },
@@ -73,7 +73,7 @@ describe("the hash of a token", () => {
   const { certPem: root } = openClusterPki({ now: () => NOW }).authorities["server-ca"]
   const credential = { user: "server", password: "x" }
 
-  test("finds the root among the certificates that the server of the cluster shows, and no other", () => {
+  test("selects the root of the cluster among the certificates that a server shows, and no other certificate", () => {
     // given
     const { caHash } = parseJoinToken(formatJoinToken(root, credential), "server")
     const { certPem: other } = openClusterPki({ now: () => NOW }).authorities["server-ca"]
@@ -84,7 +84,7 @@ describe("the hash of a token", () => {
   })
 })
 
-test("a bootstrap token that is made by chance has the form of one, and each letter is as likely as another", () => {
+test("a random bootstrap token has the right form, and every letter is equally likely", () => {
   // given
   const random = seededRandom(1)
   const counts = new Map<string, number>()

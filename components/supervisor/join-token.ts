@@ -1,8 +1,8 @@
 /**
  * The token by which a machine joins a cluster: `K10<hash>::<user>:<password>` or `K10<hash>::<id>.<secret>`, in k3s's
- * format. The hash names the authority of the server's certificate, so that the machine knows the server before it
- * sends the password. Source: k3s pkg/clientaccess/token.go. Unlike there the hash is always the fingerprint of the
- * root certificate (SHA-256 of its DER), which stays when the authority is rotated below the same root.
+ * format. The hash identifies the CA of the server's certificate, so that the machine can check the server before it
+ * sends the password. Source: k3s pkg/clientaccess/token.go. Differs from k3s: the hash is always the fingerprint of
+ * the root certificate (SHA-256 of its DER), which stays the same when the CA is rotated below the same root.
  */
 import { Buffer } from "node:buffer"
 import { X509Certificate } from "node:crypto"
@@ -11,7 +11,7 @@ import { splitPem } from "../../pkg/pki/verify.ts"
 
 const PREFIX = "K10"
 const HASH = /^[0-9a-f]{64}$/
-/** Longer texts are no tokens of ours, whatever they are. */
+/** The longest text that is read as a token, in characters. */
 const MAX_LENGTH = 4096
 
 /** What a machine shows to the server: a user with a password, or a bootstrap token. */
@@ -20,7 +20,7 @@ export type JoinCredential =
   | { readonly bootstrapToken: TokenParts }
 
 export interface JoinToken {
-  /** SHA-256 of the root certificate, in hexadecimal; absent in a short token, which trusts any server. */
+  /** SHA-256 of the root certificate, in hexadecimal; absent in a short token, with which any server is accepted. */
   readonly caHash?: string
   readonly credential: JoinCredential
 }
@@ -33,7 +33,7 @@ export function parseJoinToken(text: string, user: string): JoinToken {
   const trimmed = text.trim()
   if (trimmed === "") throw new Error("the token is empty")
   if (trimmed.length > MAX_LENGTH || /[^\x21-\x7e]/.test(trimmed))
-    throw new Error("the token is no token: it must be one line of at most 4096 visible ASCII characters")
+    throw new Error("the token is malformed: it must be one line of at most 4096 visible ASCII characters")
   const end = trimmed.indexOf("::")
   if (!trimmed.startsWith(PREFIX) || end === -1)
     return { credential: credentialOf(trimmed) ?? { user, password: trimmed } }
@@ -64,13 +64,13 @@ const textOf = (credential: JoinCredential): string =>
     ? `${credential.user}:${credential.password}`
     : `${credential.bootstrapToken.id}.${credential.bootstrapToken.secret}`
 
-/** Returns the value of the header Authorization that shows a credential. */
+/** Returns the value of the header Authorization for a credential. */
 export const authorizationOf = (credential: JoinCredential): string =>
   "user" in credential
     ? `Basic ${Buffer.from(textOf(credential), "utf8").toString("base64")}`
     : `Bearer ${textOf(credential)}`
 
-/** Reads the header Authorization; undefined where it shows nothing by which a machine could join. */
+/** Reads the header Authorization; undefined where it has no credential by which a machine could join. */
 export function credentialOfHeader(authorization: string | undefined): JoinCredential | undefined {
   const [, scheme = "", value = ""] = /^(Basic|Bearer) ([\x21-\x7e]{1,4096})$/i.exec(authorization ?? "") ?? []
   if (scheme.toLowerCase() === "bearer") return credentialOf(value)
@@ -82,8 +82,8 @@ export function credentialOfHeader(authorization: string | undefined): JoinCrede
 }
 
 /**
- * Returns the PEM of the root that a token names among the certificates that a server shows; undefined when the server
- * is not of that cluster. Only what this root has signed may be trusted.
+ * Returns, among the certificates that a server shows, the PEM of the root whose hash the token has; undefined when the
+ * server belongs to another cluster. Only certificates that this root has signed may be trusted.
  */
 export const pinnedRoot = (caPem: string, caHash: string): string | undefined =>
   splitPem(caPem).find((pem) => fingerprintOf(new X509Certificate(pem)) === caHash)
@@ -91,7 +91,10 @@ export const pinnedRoot = (caPem: string, caHash: string): string | undefined =>
 const fingerprintOf = (certificate: X509Certificate): string =>
   certificate.fingerprint256.replaceAll(":", "").toLowerCase()
 
-/** Returns the certificate at the end of the way from the first one to its issuer, its issuer's issuer and so on. */
+/**
+ * Returns the last certificate of the chain that begins with the first certificate: its issuer, the issuer's issuer and
+ * so on.
+ */
 function rootOf(caPem: string): X509Certificate {
   const [first, ...others] = splitPem(caPem).map((pem) => new X509Certificate(pem))
   if (first === undefined) throw new Error("the file of the cluster's authority holds no certificate")

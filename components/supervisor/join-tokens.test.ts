@@ -35,7 +35,7 @@ describe("the files of the tokens", () => {
     expect(statSync(joinTokenFile(dir, "server")).mode & 0o777).toBe(0o600)
   })
 
-  test("keep their passwords when the authority is another one", () => {
+  test("keep their passwords when the CA changes", () => {
     // given
     write()
     const { caHash: before, credential } = parseJoinToken(written("server"), "")
@@ -78,7 +78,7 @@ describe("a machine joins", () => {
     { title: "as an agent with the agents' password", given: { user: "node", password: "two" }, wants: "agent" },
     { title: "not with another password", given: { user: "server", password: "two" }, wants: undefined },
     { title: "not with the password of another user", given: { user: "node", password: "one" }, wants: undefined },
-    { title: "not as a user that is none", given: { user: "admin", password: "one" }, wants: undefined },
+    { title: "not as an unknown user", given: { user: "admin", password: "one" }, wants: undefined },
   ])("$title", ({ given, wants }) => {
     write({ serverToken: "one", agentToken: "two" })
     expect(tokens().verify(given)).toBe(wants)
@@ -90,7 +90,7 @@ describe("a machine joins", () => {
     expect(tokens([JOIN_GROUP]).verify({ bootstrapToken: { id: "zzzzzz", secret: bootstrap.secret } })).toBeUndefined()
   })
 
-  test("with no password while the file of it is empty or away", () => {
+  test("with no password while the password's file is empty or missing", () => {
     write({ serverToken: "one" })
     writeFileSync(joinTokenFile(dir, "server"), "")
     rmSync(joinTokenFile(dir, "agent"))
@@ -99,7 +99,7 @@ describe("a machine joins", () => {
   })
 })
 
-test("a file that holds something else is named with the mend, and overwritten by nobody", () => {
+test("a file that holds something else is named in the error with what to do, and is not overwritten", () => {
   // given
   write()
   const path = joinTokenFile(dir, "agent")

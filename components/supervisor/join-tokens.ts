@@ -1,7 +1,7 @@
 /**
- * The tokens by which machines join this cluster. Two have no end and stand in files of the server: that of `server`
- * joins servers and agents, that of `node` joins agents only. Others are bootstrap tokens of the group
- * `JOIN_GROUP`, which expire. Source: k3s pkg/server/router.go and pkg/server/auth.
+ * The tokens by which machines join this cluster. Two never expire and are in files of the server: the token of the
+ * user `server` lets servers and agents join, the one of `node` only agents. All others are bootstrap tokens of the
+ * group `JOIN_GROUP`, which expire. Source: k3s pkg/server/router.go and pkg/server/auth.
  */
 import { join } from "node:path"
 import type { BootstrapToken } from "../../pkg/api/core/v1/secret/bootstrap-token.ts"
@@ -13,7 +13,7 @@ import { sameSecret } from "../../pkg/pki/same-secret.ts"
 /** The group of bootstrap tokens that join agents. */
 export const JOIN_GROUP = "system:bootstrappers:k3ts:default-node-token"
 
-/** As what a machine may join. A server may also join as an agent. */
+/** The role in which a machine may join. A machine that may join as a server may also join as an agent. */
 export type JoinsAs = "server" | "agent"
 
 interface TokenFile {
@@ -32,17 +32,20 @@ export const joinTokenFile = (dir: string, joinsAs: JoinsAs): string =>
 export interface JoinTokensOptions {
   /** `<data-dir>/server`. */
   readonly dir: string
-  /** PEM of the authority of the server's certificate, with those up to its root. */
+  /** PEM of the CA of the server's certificate, with the certificates up to its root. */
   readonly caPem: string
   readonly random: Random
-  /** Tokens or passwords that the administrator chose; what the files hold, or chance, unless given. */
+  /**
+   * The token or password that the administrator chose. By default the one in the file is kept, or a random one is
+   * made.
+   */
   readonly serverToken?: string | undefined
   readonly agentToken?: string | undefined
 }
 
 /**
- * Writes the files of the tokens, where they are not there or name another authority.
- * @throws Error for a chosen token that is none
+ * Writes the token files where they are missing or have the hash of another CA. @throws Error when a chosen token is
+ * malformed
  */
 export function writeJoinTokens({ dir, caPem, random, serverToken, agentToken }: JoinTokensOptions): void {
   for (const [{ file, user, joinsAs }, chosen] of [
@@ -87,10 +90,10 @@ export function passwordIn(dir: string, joinsAs: JoinsAs): string | undefined {
   }
 }
 
-/** Makes a password by chance. */
+/** Makes a random password. */
 export const newPassword = (random: Random): string => Buffer.from(random.bytes(16)).toString("hex")
 
-/** Says as what a credential joins. */
+/** Decides in which role a credential lets a machine join. */
 export class JoinTokens {
   readonly #dir: string
   readonly #bootstrapToken: (text: string) => BootstrapToken | undefined
@@ -102,8 +105,8 @@ export class JoinTokens {
   }
 
   /**
-   * Returns as what a machine may join; undefined when the credential is not valid. The files are read each time, since
-   * `k3ts token rotate` changes them while the server runs.
+   * Returns the role in which a machine may join; undefined when the credential is not valid. The files are read each
+   * time, since `k3ts token rotate` changes them while the server runs.
    */
   verify(credential: JoinCredential): JoinsAs | undefined {
     if ("bootstrapToken" in credential) {

@@ -1,9 +1,9 @@
 /**
- * Each machine makes a password when it first joins, and shows it whenever it asks for certificates by a token. So
- * nobody who has only a token gets the certificates of a node that is there. The hash is in a Secret of kube-system.
+ * Each machine makes a password when it first joins, and sends it whenever it asks for certificates with a token. So
+ * nobody who has only a token gets the certificates of an existing node. The hash is in a Secret of kube-system.
  * Source: k3s pkg/nodepassword/nodepassword.go. Differs from there: the hash is SHA-256 with salt instead of scrypt,
- * since the password is 128 random bits, which nobody guesses; and a Secret whose Node is gone does not count, so that
- * `kubectl delete node` is all that a machine needs which was set up again.
+ * since the password is 128 random bits, which nobody can guess; and a Secret whose Node is gone does not count, so a
+ * machine that was set up again can join after `kubectl delete node`.
  */
 import { createHash } from "node:crypto"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
@@ -16,7 +16,7 @@ import { sameSecret } from "../../pkg/pki/same-secret.ts"
 
 const NAMESPACE = "kube-system"
 export const NODE_PASSWORD_TYPE = "k3ts.io/node-password"
-/** Nodes that have joined. Upstream is made for 5,000; who has a token must not fill the store. */
+/** The most nodes that can join, so that nobody who has a token can fill the store. Upstream supports 5,000. */
 const MOST_NODES = 10_000
 /** How long a machine that has joined may take to register its Node. */
 const JOINING_MS = 60_000
@@ -37,8 +37,8 @@ export class NodePasswords {
   }
 
   /**
-   * Takes the password for a node that has none, and compares it otherwise. @throws ApiError Forbidden with what to do
-   * about it
+   * Stores the password of a node that has none yet; compares it with the stored one otherwise. @throws ApiError
+   * Forbidden, with what to do about it
    */
   async verify(node: string, password: string): Promise<void> {
     const { client } = this.#options
@@ -61,11 +61,11 @@ export class NodePasswords {
       await this.#options.client.delete(Secret, metadata, { preconditions })
     } catch (err) {
       if (isReason(err, "Conflict")) throw taken(node)
-      if (!isNotFound(err)) throw err // the other machine's password is compared when this one's is created
+      if (!isNotFound(err)) throw err // the create that follows finds the other machine's password and compares it
     }
   }
 
-  /** Throws Unauthorized when a node is no longer there, so that its certificates do not live on without it. */
+  /** Throws Unauthorized when a Node has been deleted, so that its certificates cannot be renewed any more. */
   async verifyExists(node: string): Promise<void> {
     if ((await orUndefined(this.#options.client.get(Node, { name: node }))) === undefined)
       throw new ApiError("Unauthorized", `the node ${node} is gone: it must join again, with a token`)
@@ -93,7 +93,7 @@ export class NodePasswords {
       })
     } catch (err) {
       if (!isReason(err, "AlreadyExists")) throw err
-      // Another request of the same machine was faster, or another machine was.
+      // Another request has created it meanwhile, of this machine or of another one.
       const kept = await client.get(Secret, { namespace: NAMESPACE, name: nodePasswordSecret(node) })
       if (!matches(kept, password)) throw taken(node)
     }

@@ -1,7 +1,9 @@
 import { ApiError } from "../../pkg/apimachinery/errors.ts"
 import type { ServerRequest } from "../../pkg/runtime/http/server-request.ts"
 
-/** Reads the body of a request as text. @throws ApiError RequestEntityTooLarge, as soon as it is known */
+/**
+ * Reads the body of a request as text. @throws ApiError RequestEntityTooLarge, as soon as the body exceeds `mostBytes`
+ */
 export async function readText(req: ServerRequest, mostBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0

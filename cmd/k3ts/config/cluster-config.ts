@@ -77,7 +77,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
     // As upstream's components name themselves in elections: the host, and a number for this process.
     ...(datastore === undefined ? {} : { candidate: `${nodeNameOf(flags)}_${uuid(systemRandom)}` }),
     usesTunnels: flags["egress-selector-mode"] === "agent",
-    door: {
+    supervisor: {
       dir: join(dataDir, "server"),
       clusterCidrs: [...network.clusterCidrs],
       serviceCidrs: [...network.serviceCidrs],

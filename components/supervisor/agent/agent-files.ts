@@ -6,24 +6,24 @@ import { belongTogether, type CertificatePair } from "../../../pkg/pki/certifica
 import { readPair, writePair } from "../../../pkg/pki/pair-files.ts"
 import { AgentConfig, SERVING } from "../agent-config.ts"
 
-/** What an agent has learned, as it is kept for a start without a server. */
+/** What an agent has learned from a server. It is kept on disk, so that the agent can start while no server answers. */
 export interface Remembered {
-  /** PEM of the authority of the API servers. */
+  /** PEM of the CA of the API servers. */
   readonly serverCa: string
   readonly config: AgentConfig
 }
 
 /**
- * The files of an agent below `<data-dir>/agent`: certificates by kind, the authority of the servers, what the cluster
- * is like. Source of the names: k3s pkg/agent/config/config.go.
+ * The files of an agent below `<data-dir>/agent`: a certificate for each kind, the CA of the servers, the configuration
+ * of the cluster. Source of the names: k3s pkg/agent/config/config.go.
  */
 export class AgentFiles {
   readonly #dir: string
   readonly #passwordFile: string
 
   /**
-   * `passwordFile` is outside of the data directory, so that a machine whose data are removed keeps its name. Source:
-   * k3s keeps it in /etc/rancher/node/password.
+   * `passwordFile` is outside of the data directory: when the data are removed, the machine can still prove that its
+   * node name is its own. Source: k3s keeps it in /etc/rancher/node/password.
    */
   constructor(dataDir: string, passwordFile: string) {
     this.#dir = join(dataDir, "agent")
@@ -47,7 +47,7 @@ export class AgentFiles {
     try {
       return { serverCa, config: AgentConfig.parse(JSON.parse(text)) }
     } catch {
-      // A file of another version is as good as none: the server is asked anyway.
+      // A file of another version is treated as missing: the server is asked anyway.
       return undefined
     }
   }
@@ -58,7 +58,7 @@ export class AgentFiles {
     replaceFile(this.#configFile, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 })
   }
 
-  /** The password of this machine, by which it shows that a node's name is its own. */
+  /** Returns the password by which this machine proves that its node name is its own. Makes one at the first call. */
   password(random: Random): string {
     const known = readIfExists(this.#passwordFile)?.trim() ?? ""
     if (known !== "") return known

@@ -2,7 +2,7 @@ import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { ServerList } from "../../../pkg/client/server-list.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
-import { DoorRefused } from "./ask-door.ts"
+import { SupervisorRefused } from "./ask-supervisor.ts"
 import type { Membership } from "./membership.ts"
 
 export interface JoinOptions {
@@ -18,9 +18,9 @@ const RETRY_MS = 1000
 const LONGEST_RETRY_MS = 10_000
 
 /**
- * Asks the servers, one after another, until one takes this machine. A machine that has joined before asks each once
- * and then starts with what it knows. Returns whether a server was asked with success.
- * @throws Error when a server refuses this machine, or `signal` aborts
+ * Asks the servers, one after another, until one accepts this machine. A machine that has joined before asks each
+ * server once; if none answers, it starts with the configuration and certificates on its disk. Returns whether a server
+ * has answered. @throws Error when a server refuses this machine, or `signal` aborts
  */
 export async function joinCluster({ membership, servers, clock, random, log, signal }: JoinOptions): Promise<boolean> {
   let wait = RETRY_MS
@@ -30,7 +30,7 @@ export async function joinCluster({ membership, servers, clock, random, log, sig
       await membership.refresh(server)
       return true
     } catch (err) {
-      if (err instanceof DoorRefused && err.isFinal) throw err
+      if (err instanceof SupervisorRefused && err.isFinal) throw err
       signal.throwIfAborted()
       servers.failed(server)
       if (membership.isComplete && tries >= servers.all.length) {

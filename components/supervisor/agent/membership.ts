@@ -1,6 +1,7 @@
 /**
- * How a machine becomes and stays a member: it learns what authority the servers have, what the cluster is like, and
- * gets a certificate for each of its components. All of that is kept, so that it can start without any server.
+ * How a machine becomes a member of the cluster and stays one: it learns the CA of the servers and the configuration of
+ * the cluster, and gets a certificate for each of its components. All of these are kept on disk, so that the machine
+ * can start while no server answers.
  */
 import { X509Certificate } from "node:crypto"
 import type { Clock } from "../../../pkg/clock/clock.ts"
@@ -10,17 +11,17 @@ import { newPrivateKey, type CertificatePair } from "../../../pkg/pki/certificat
 import { makeCertificateRequest } from "../../../pkg/pki/make-request.ts"
 import { subjectOf } from "../../../pkg/pki/subject.ts"
 import { needsRenewal, splitPem, verifyCertificate } from "../../../pkg/pki/verify.ts"
-import { AgentConfig, DOOR, NODE_HEADERS, SERVING } from "../agent-config.ts"
+import { AgentConfig, SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "../agent-config.ts"
 import { authorizationOf, parseJoinToken, pinnedRoot, type JoinCredential, type JoinToken } from "../join-token.ts"
 import type { AgentFiles, Remembered } from "./agent-files.ts"
-import { askDoor, DoorRefused, type DoorCall } from "./ask-door.ts"
+import { askSupervisor, SupervisorRefused, type SupervisorCall } from "./ask-supervisor.ts"
 
 export interface MembershipOptions {
   readonly files: AgentFiles
-  /** Undefined where the machine has joined before and none was given. */
+  /** The join token. A machine that has joined before needs none. */
   readonly token: string | undefined
   readonly nodeName: string
-  /** The addresses of the node, of the families of the cluster's pods. */
+  /** Returns the addresses of the node, one for each IP family of the cluster's pods. */
   readonly nodeIps: (config: AgentConfig) => readonly string[]
   readonly clock: Clock
   readonly random: Random
@@ -37,37 +38,37 @@ export class Membership {
   readonly #certificates = new Map<string, CertificatePair>()
   #remembered: Remembered | undefined
 
-  /** @throws Error for a token that is none */
+  /** @throws Error when the token is malformed */
   constructor(options: MembershipOptions) {
     this.#options = options
     this.#token = options.token === undefined ? undefined : parseJoinToken(options.token, AGENT_USER)
     this.#remembered = options.files.remembered()
   }
 
-  /** What was learned last; undefined before the machine has joined. */
+  /** The newest configuration that a server has given; undefined before the machine has joined. */
   get remembered(): Remembered | undefined {
     return this.#remembered
   }
 
-  /** Whether all is there that a start without a server needs. */
+  /** Whether the disk has everything that a start without a server needs. */
   get isComplete(): boolean {
     return this.#remembered !== undefined && this.#remembered.config.certificates.every((kind) => this.#serves(kind))
   }
 
-  /** What of the cluster's configuration a running node does not follow, to be compared. */
+  /** The part of the cluster's configuration that takes effect only when the agent restarts, as a text to compare. */
   get shape(): string {
     const { config } = this.#remembered ?? {}
     return JSON.stringify({ ...config, servers: [], clientCa: "" })
   }
 
-  /** Keeps the servers' addresses, as `host:port`, for a start at which the given one does not answer. */
+  /** Keeps the servers' addresses, as `host:port`, for a start at which the server of --server does not answer. */
   rememberServers(servers: readonly string[]): void {
     const { serverCa, config } = this.#remembered!
     if (servers.join() === config.servers.join()) return
     this.#keep({ serverCa, config: { ...config, servers: [...servers] } })
   }
 
-  /** Returns the certificate of a kind. @throws Error before the machine has joined */
+  /** Returns the certificate of a kind (AGENT_IDENTITIES). @throws Error before the machine has joined */
   certificate(kind: string): CertificatePair {
     const known = this.#certificates.get(kind) ?? this.#options.files.certificate(kind)
     if (known === undefined) throw new Error(`This machine has no certificate of the kind ${kind}: it has not joined`)
@@ -76,20 +77,25 @@ export class Membership {
   }
 
   /**
-   * Asks a server what the cluster is like now, and for the certificates that are missing or end before long. Returns
-   * whether some are new.
-   * @throws DoorRefused when the server does not take this machine; any other Error when it cannot be asked, or shows
-   * another authority than the one that this machine has joined
+   * Asks a server for the current configuration of the cluster, and for the certificates that are missing or expire
+   * soon. Returns whether there are new certificates. @throws SupervisorRefused when the server does not accept this
+   * machine; any other Error when the server cannot be asked, or has another CA than the cluster that this machine has
+   * joined
    */
   async refresh(server: string): Promise<boolean> {
     const serverCa = await this.#authorityOf(server).catch((err: unknown) => {
-      // Anybody can be at the address of a server that is gone: who has not shown to be one refuses no member.
-      throw this.isComplete && err instanceof DoorRefused ? new Error(err.message, { cause: err }) : err
+      // Another program may have the address of a server that is gone. Until its certificate is checked, its refusal
+      // must not stop a machine that has joined.
+      throw this.isComplete && err instanceof SupervisorRefused ? new Error(err.message, { cause: err }) : err
     })
     const { clock } = this.#options
-    const config = await this.#asMember({ clock, server, ca: serverCa, method: "GET", path: DOOR.config }, configOf)
+    const config = await this.#asMember(
+      { clock, server, ca: serverCa, method: "GET", path: SUPERVISOR_PATHS.config },
+      configOf,
+    )
     this.#keep({ serverCa, config })
-    // By the first one the machine shows that its name is its own.
+    // The first request proves with the password that the node name belongs to this machine; the server keeps the
+    // password. So it must end before the others start.
     const [first, ...others] = config.certificates.filter((kind) => !this.#serves(kind, true))
     if (first === undefined) return false
     await this.#request(server, serverCa, first)
@@ -102,34 +108,45 @@ export class Membership {
     this.#remembered = remembered
   }
 
-  /** Returns the authority of a server, which is the one that the token names, or the one that is known. */
+  /** Returns the CA of a server, checked against the hash in the token or against the CA that is known already. */
   async #authorityOf(server: string): Promise<string> {
-    const shown = await askDoor({ clock: this.#options.clock, server, method: "GET", path: DOOR.authorities })
+    const shown = await askSupervisor({
+      clock: this.#options.clock,
+      server,
+      method: "GET",
+      path: SUPERVISOR_PATHS.authorities,
+    })
     const hash = this.#token?.caHash
     if (hash !== undefined) {
       const root = pinnedRoot(shown, hash)
       if (root !== undefined) return root
-      throw new DoorRefused(server, 403, `its authority is not the one that the token names (SHA-256 ${hash})`)
+      throw new SupervisorRefused(server, 403, `its CA is not the one that the token names (SHA-256 ${hash})`)
     }
     const known = this.#remembered?.serverCa
     if (known !== undefined) {
       const roots = splitPem(shown).map(fingerprintOf)
       if (splitPem(known).some((pem) => roots.includes(fingerprintOf(pem)))) return known
-      throw new DoorRefused(server, 403, "its authority is another than before; join again with a whole token")
+      throw new SupervisorRefused(
+        server,
+        403,
+        "its CA is not the one that this machine has joined; join again with a whole token",
+      )
     }
-    this.#options.log.warn("The token does not name the authority of the server, so any server is believed", { server })
+    this.#options.log.warn("The token has no hash of the server's CA, so the server's certificate is not checked", {
+      server,
+    })
     return shown
   }
 
   async #request(server: string, ca: string, kind: string): Promise<void> {
     const { files, nodeName, nodeIps, clock, random, log } = this.#options
     const keyPem = newPrivateKey()
-    const call: DoorCall = {
+    const call: SupervisorCall = {
       clock,
       server,
       ca,
       method: "POST",
-      path: `${DOOR.certificates}${kind}`,
+      path: `${SUPERVISOR_PATHS.certificates}${kind}`,
       headers: {
         [NODE_HEADERS.name]: nodeName,
         [NODE_HEADERS.password]: files.password(random),
@@ -144,35 +161,38 @@ export class Membership {
   }
 
   /**
-   * Asks by the kubelet's certificate, or by the token where there is none, or where the server does not know the node
-   * any more.
+   * Sends a request with the kubelet's certificate. Uses the token where there is no certificate, or where the server
+   * no longer knows the node.
    */
-  async #asMember<T>(call: DoorCall, read: (text: string) => T): Promise<T> {
+  async #asMember<T>(call: SupervisorCall, read: (text: string) => T): Promise<T> {
     if (this.#remembered !== undefined && this.#serves("kubelet")) {
       const { certPem: cert, keyPem: key } = this.certificate("kubelet")
       try {
-        return read(await askDoor({ ...call, certificate: { cert, key } }))
+        return read(await askSupervisor({ ...call, certificate: { cert, key } }))
       } catch (err) {
-        if (!(err instanceof DoorRefused) || err.status !== 401 || this.#token === undefined) throw err
+        if (!(err instanceof SupervisorRefused) || err.status !== 401 || this.#token === undefined) throw err
       }
     }
     const token = this.#token
     if (token === undefined)
-      throw new DoorRefused(call.server, 401, "this machine has not joined yet: give it a --token")
+      throw new SupervisorRefused(call.server, 401, "this machine has not joined yet: give it a --token")
     const show = (credential: JoinCredential) =>
-      askDoor({ ...call, headers: { ...call.headers, authorization: authorizationOf(credential) } })
+      askSupervisor({ ...call, headers: { ...call.headers, authorization: authorizationOf(credential) } })
     try {
       return read(await show(token.credential))
     } catch (err) {
-      // A password alone may also be that of servers.
+      // A token that is only a password may be the password for agents or the one for servers.
       const { credential, caHash } = token
       const other = caHash === undefined && "user" in credential ? { ...credential, user: SERVER_USER } : undefined
-      if (!(err instanceof DoorRefused) || err.status !== 401 || other === undefined) throw err
+      if (!(err instanceof SupervisorRefused) || err.status !== 401 || other === undefined) throw err
       return read(await show(other))
     }
   }
 
-  /** Whether a certificate is there, in its time and of the authority that counts; with `lasting` also for a while. */
+  /**
+   * Whether there is a certificate of this kind that is valid now and signed by the current CA. With `lasting` it must
+   * also have more than a third of its life left.
+   */
   #serves(kind: string, lasting = false): boolean {
     const { nodeName, nodeIps, clock, files } = this.#options
     const { serverCa, config } = this.#remembered!

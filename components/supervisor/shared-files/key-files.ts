@@ -1,4 +1,4 @@
-/** The files that all servers of a cluster have in common, below `<data-dir>/server`. */
+/** The files below `<data-dir>/server` that are the same on all servers of a cluster: CAs and keys. */
 import { Buffer } from "node:buffer"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -13,17 +13,20 @@ const ADMIN_TOKEN = "token"
 const keyFile = (authority: string) => `tls/${authority}.key`
 const certificateFile = (authority: string) => `tls/${authority}.crt`
 
-/** In this order they are written: a certificate is never there without its key. */
+/**
+ * The paths, in the order in which they are written: each key before its certificate, so that no certificate is ever
+ * without its key.
+ */
 export const KEY_FILES: readonly string[] = [
   ...AUTHORITIES.flatMap((name) => [keyFile(name), certificateFile(name)]),
   SERVICE_KEY,
   ADMIN_TOKEN,
 ]
 
-/** Texts by the names of KEY_FILES. */
+/** The texts of the files, by their paths in KEY_FILES. */
 export type KeyFiles = Readonly<Record<string, string>>
 
-/** Returns those that are there. */
+/** Returns the texts of the files that exist below `dir`. */
 export const ownKeyFiles = (dir: string): KeyFiles =>
   Object.fromEntries(
     KEY_FILES.flatMap((name) => {
@@ -33,8 +36,8 @@ export const ownKeyFiles = (dir: string): KeyFiles =>
   )
 
 /**
- * Returns all files of a cluster: those of `own`, and new ones for what is missing there. Writes nothing.
- * @throws Error that names the file that others could not use
+ * Returns all files of a cluster: those of `own`, and new ones for those that are missing. Writes nothing. @throws
+ * Error that names a file which the other servers could not use
  */
 export function completeKeyFiles(own: KeyFiles, now: () => number, random: Random): KeyFiles {
   const { authorities } = openClusterPki({ now })
@@ -62,8 +65,8 @@ export function completeKeyFiles(own: KeyFiles, now: () => number, random: Rando
 }
 
 /**
- * Returns the names of the files that are others than those of `shared`. A certificate whose key is the same has been
- * renewed, which each server does for itself.
+ * Returns the names of the files that differ from those of `shared`. A certificate that differs while its key is the
+ * same is not among them: it has been renewed, which each server does for itself.
  */
 export const differingKeyFiles = (own: KeyFiles, shared: KeyFiles): readonly string[] =>
   KEY_FILES.filter((name) => {

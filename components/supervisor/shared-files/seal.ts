@@ -1,7 +1,7 @@
 /**
- * Encryption by a password: AES-256-GCM, with a key that scrypt makes of the password and of a salt of its own. The
- * numbers of scrypt belong to the version and are not read from the text: whoever may write it must not choose how much
- * work its reader does.
+ * Encryption with a password: AES-256-GCM, with a key that scrypt derives from the password and a random salt. The
+ * parameters of scrypt follow from the version and are not read from the sealed bytes: whoever can write these must not
+ * decide how much work their reader does.
  */
 import { Buffer } from "node:buffer"
 import { createCipheriv, createDecipheriv, scrypt } from "node:crypto"
@@ -12,10 +12,10 @@ const SALT_BYTES = 16
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
-/** For each try 32 MiB and a twentieth of a second. */
+/** Each derivation of a key takes 32 MiB and about 50 ms. */
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }
 
-/** Returns `plain` encrypted, as bytes that name their version. */
+/** Encrypts `plain`. The result begins with the version of the format. */
 export async function seal(plain: string, password: string, random: Random): Promise<Uint8Array> {
   const salt = random.bytes(SALT_BYTES)
   const nonce = random.bytes(NONCE_BYTES)
@@ -25,7 +25,10 @@ export async function seal(plain: string, password: string, random: Random): Pro
   return Buffer.from(`${VERSION}:${Buffer.concat([salt, nonce, ...sealed]).toString("base64")}`)
 }
 
-/** Returns the text, or undefined where another password has sealed it. @throws Error for what is not sealed at all */
+/**
+ * Decrypts; returns undefined when the text was sealed with another password. @throws Error when `bytes` are not of
+ * this format
+ */
 export async function unseal(bytes: Uint8Array, password: string): Promise<string | undefined> {
   const [version, encoded = ""] = Buffer.from(bytes).toString("latin1").split(":")
   const all = Buffer.from(encoded, "base64")

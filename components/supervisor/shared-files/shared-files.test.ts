@@ -15,7 +15,7 @@ import { reencryptSharedFiles, shareFiles } from "./shared-files.ts"
 const root = mkdtempSync(join(tmpdir(), "k3ts-shared-files-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** The cell of a store in memory. */
+/** A cell in memory. */
 class MemoryCell implements Cell {
   stored: CellValue | undefined
 
@@ -47,7 +47,7 @@ const write = (dir: string, name: string, text: string) => {
 }
 
 describe("the files of servers that share a store", () => {
-  test("are those of the first server at every server with its token", async () => {
+  test("are on every server those of the first server, if the server has its token", async () => {
     // given
     const [first, second] = [newDir(), newDir()]
     await share(first, "secret")
@@ -60,13 +60,13 @@ describe("the files of servers that share a store", () => {
     expect(statSync(join(second, "tls/service.key")).mode & 0o777).toBe(0o600)
   })
 
-  test("are those of one of several servers that start at the same time", async () => {
+  test("are those of one server when several servers start at the same time", async () => {
     const dirs = [newDir(), newDir(), newDir()]
     await Promise.all(dirs.map((dir) => share(dir, "secret")))
     for (const dir of dirs) expect(ownKeyFiles(dir)).toEqual(ownKeyFiles(dirs[0]!))
   })
 
-  test("can be read by nobody who has the store and not the token", async () => {
+  test("cannot be read by somebody who has the store but not the token", async () => {
     const dir = newDir()
     await share(dir, "secret")
     const stored = Buffer.from(cell.stored!.value).toString("latin1")
@@ -75,7 +75,7 @@ describe("the files of servers that share a store", () => {
         expect(text).not.toContain(hidden)
   })
 
-  test("are kept by a server that had them before it shared them, and are completed", async () => {
+  test("stay those of a server that had them before it shared its store, and missing ones are added", async () => {
     const dir = newDir()
     const key = newPrivateKey()
     write(dir, "tls/service.key", key)
@@ -86,7 +86,7 @@ describe("the files of servers that share a store", () => {
     expect(readFileSync(join(joining, "tls/service.key"), "utf8")).toBe(key)
   })
 
-  test("are taken again by a start after one that was cut off while it wrote them", async () => {
+  test("are taken again by a server whose last start was killed while it wrote them", async () => {
     const [first, second] = [newDir(), newDir()]
     await share(first, "secret")
     write(second, "tls/server-ca.key", readFileSync(join(first, "tls/server-ca.key"), "utf8"))
@@ -94,7 +94,7 @@ describe("the files of servers that share a store", () => {
     expect(ownKeyFiles(second)).toEqual(ownKeyFiles(first))
   })
 
-  test("are found again without --token, by the token that the first start made", async () => {
+  test("are found again without --token, with the token that the first start has made", async () => {
     const dir = newDir()
     await share(dir)
     const before = ownKeyFiles(dir)
@@ -103,7 +103,7 @@ describe("the files of servers that share a store", () => {
     expect(ownKeyFiles(dir)).toEqual(before)
   })
 
-  test("leave a certificate that has been renewed for the same key", async () => {
+  test("leave a certificate in place that was renewed with the same key", async () => {
     const [first, second] = [newDir(), newDir()]
     await share(first, "secret")
     await share(second, "secret")
@@ -113,7 +113,7 @@ describe("the files of servers that share a store", () => {
     expect(readFileSync(join(second, "tls/client-ca.crt"), "utf8")).toBe(renewed)
   })
 
-  test("bring the password of agents, unless another one is chosen", async () => {
+  test("include the password for agents, unless the administrator chose another one", async () => {
     const [first, second, chosen] = [newDir(), newDir(), newDir()]
     await share(first, "secret", "for-agents")
     await share(second, "secret")
@@ -127,13 +127,13 @@ describe("a server is refused, and nothing is changed,", () => {
     { title: "with another token", token: "wrong", wants: /encrypted with another token than this server's/ },
     { title: "without a token", token: undefined, wants: /start this server with --token/ },
     {
-      title: "with another key of tokens",
+      title: "with another key that signs tokens",
       token: "secret",
       files: { "tls/service.key": newPrivateKey() },
       wants: /has other files than the cluster in the store: tls\/service\.key in /,
     },
     {
-      title: "with another authority",
+      title: "with another CA",
       token: "secret",
       files: { "tls/server-ca.key": newPrivateKey(), "tls/server-ca.crt": "another" },
       wants: /other files than the cluster in the store: tls\/server-ca\.key, tls\/server-ca\.crt in /,
@@ -153,7 +153,7 @@ describe("a server is refused, and nothing is changed,", () => {
     expect(cell.stored).toBe(before!)
   })
 
-  test("which has half an authority that it would share", async () => {
+  test("that has a CA without its key and would share it", async () => {
     const dir = newDir()
     write(dir, "tls/client-ca.key", newPrivateKey())
     await expect(share(dir, "secret")).rejects.toThrow(/Cannot share tls\/client-ca\.key: the other file of client-ca/)
@@ -169,7 +169,7 @@ describe("the rotation of tokens", () => {
     return dir
   }
 
-  test("lets servers in by the new token only, with the same files", async () => {
+  test("lets servers join with the new token only, and keeps the files", async () => {
     const dir = await given()
     await reencryptSharedFiles({ dir, cell, random: systemRandom }, { server: "next", agent: "next-agents" })
     await expect(share(newDir(), "secret")).rejects.toThrow(/another token/)
@@ -179,7 +179,7 @@ describe("the rotation of tokens", () => {
     expect(passwordIn(joining, "agent")).toBe("next-agents")
   })
 
-  test("is refused where another one has come first", async () => {
+  test("is refused when another rotation has come first", async () => {
     const dir = await given()
     const rotate = (server: string) =>
       reencryptSharedFiles({ dir, cell, random: systemRandom }, { server, agent: "agents" })
@@ -188,8 +188,8 @@ describe("the rotation of tokens", () => {
   })
 })
 
-describe("what is sealed", () => {
-  test("opens with its password alone, and not when a byte has been changed", async () => {
+describe("a sealed text", () => {
+  test("opens with its own password only, and not when a byte was changed", async () => {
     const sealed = await seal("text", "secret", systemRandom)
     expect(await unseal(sealed, "secret")).toBe("text")
     expect(await unseal(sealed, "other")).toBeUndefined()

@@ -1,9 +1,9 @@
 /**
- * Certificates' authorities and keys that all servers of a cluster have in common. The first server puts them into the
- * store, encrypted with the token by which servers join; the others take them from there before they open their own
- * files. Source of the idea: k3s pkg/cluster/bootstrap.go and storage.go. Differs: one key holds them, whatever the
- * token is, so that of servers that start at the same time with different tokens one comes first, and nothing in the
- * store can be compared with a guessed token at less than the cost of scrypt.
+ * The CAs and keys that all servers of a cluster share. The first server puts them into the store, encrypted with the
+ * token by which servers join; the others take them from there before they open their own files. Source of the idea:
+ * k3s pkg/cluster/bootstrap.go and storage.go. Differs from k3s: the key in the store does not depend on the token. So
+ * when servers with different tokens start at the same time, only one of them succeeds; and whoever reads the store can
+ * test a guessed token only at the cost of scrypt.
  */
 import { z } from "zod"
 import type { Random } from "../../../pkg/clock/random.ts"
@@ -21,10 +21,10 @@ import {
 } from "./key-files.ts"
 import { seal, unseal } from "./seal.ts"
 
-/** Its key there. In etcd it is not below /registry/, so no request to the API reaches it. */
+/** The key in the store. It is not below /registry/, so no request to the API can read it. */
 export const SHARED_FILES_KEY = "/bootstrap/k3ts"
 
-/** What is in the store, encrypted. */
+/** The content of the key after decryption. */
 const contentSchema = z.object({
   files: z.object(Object.fromEntries(KEY_FILES.map((name) => [name, z.string()]))),
   /** The password by which agents join. */
@@ -43,14 +43,15 @@ export interface SharedFilesOptions {
   readonly now: () => number
   readonly random: Random
   readonly log: Pick<Logger, "info">
-  /** Tokens that the administrator chose; what the files hold unless given. */
+  /** The token that the administrator chose; by default the one in this server's file. */
   readonly serverToken?: string | undefined
   readonly agentToken?: string | undefined
 }
 
 /**
- * Makes the files of this server those of the cluster. Overwrites none but the password of agents.
- * @throws Error where this server's token or files are others; what the cell throws
+ * Writes the files of the cluster to this server's disk, or shares this server's files if the cluster has none yet.
+ * Overwrites no file but the password for agents. @throws Error when this server's token or files differ from the
+ * cluster's; what the cell throws
  */
 export async function shareFiles(options: SharedFilesOptions): Promise<void> {
   const { cell, dir, serverToken } = options
@@ -64,7 +65,7 @@ export async function shareFiles(options: SharedFilesOptions): Promise<void> {
   await take(options, first, password)
 }
 
-/** Puts the files of this server into the store, unless another one has been faster. Resolves to whether it has. */
+/** Puts the files of this server into the store, unless another server has been faster. Resolves to whether it did. */
 async function give(options: SharedFilesOptions, password: string): Promise<boolean> {
   const { dir, cell, now, random, log, agentToken } = options
   const own = ownKeyFiles(dir)
@@ -100,13 +101,13 @@ async function take(options: SharedFilesOptions, stored: CellValue, password: st
   if (isNew) log.info("Took the authorities and keys of the cluster from the store")
 }
 
-/** Writes what this server lacks. */
+/** Writes the files that this server lacks. */
 function keep({ dir, agentToken }: SharedFilesOptions, own: KeyFiles, { files, agentPassword }: Content): void {
   writeMissingKeyFiles(dir, own, files)
   if (agentToken === undefined && passwordIn(dir, "agent") !== agentPassword) writePassword(dir, "agent", agentPassword)
 }
 
-/** Makes a password, and writes it before the store has what only it opens. */
+/** Makes a password. It is on the disk before the store has anything that only this password opens. */
 function keptPassword({ dir, random }: SharedFilesOptions): string {
   const password = newPassword(random)
   writePassword(dir, "server", password)
@@ -122,9 +123,9 @@ export interface NewPasswords {
 }
 
 /**
- * Encrypts the files in the store with another password, and puts the new password of agents there. The caller keeps
- * the new passwords before, since only they open the store afterwards.
- * @throws Error where the store has no such files, or this server's token does not open them; what the cell throws
+ * Encrypts the files in the store with a new password, and stores the new password for agents with them. The caller
+ * must have written the new passwords to disk before, since afterwards only they open the files. @throws Error when the
+ * store has no such files, or this server's token does not open them; what the cell throws
  */
 export async function reencryptSharedFiles(
   { dir, cell, random }: Pick<SharedFilesOptions, "dir" | "cell" | "random">,

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream"
 
-/** A longer line ends the connection: nobody of ours writes one. */
+/** The longest line, in bytes. A longer one ends the connection, since our protocol has none. */
 const MAX_LINE = 1024
 
 /**

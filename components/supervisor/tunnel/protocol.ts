@@ -1,2 +1,2 @@
-/** The protocol that a request for a tunnel asks for. What is spoken on it is in tunnels.ts. */
+/** The protocol in the Upgrade header of a request for a tunnel. tunnels.ts describes it. */
 export const TUNNEL_PROTOCOL = "k3ts-tunnel"

@@ -1,21 +1,23 @@
-/** The agent's end of a tunnel; see tunnels.ts for what is spoken on it. */
+/** The agent's end of a tunnel; tunnels.ts describes the protocol. */
 import { connect } from "node:net"
 import type { Duplex } from "node:stream"
 import { sleep, type Clock, type Timer } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import type { Logger } from "../../../pkg/log/log.ts"
 import { splice } from "../../../pkg/streaming/splice.ts"
-import { DOOR } from "../agent-config.ts"
+import { SUPERVISOR_PATHS } from "../agent-config.ts"
 import { readLines } from "./lines.ts"
 
-/** A connection that has left HTTP, and what came with it. */
+/** A connection that was switched from HTTP to another protocol, and the bytes that came with the answer. */
 export interface UpgradedConnection {
   readonly socket: Duplex
   readonly head: Uint8Array
 }
 
 export interface TunnelAgentOptions {
-  /** Asks a server to turn a request for `path` into a raw connection, with the certificate of the node. */
+  /**
+   * Requests `path` with the certificate of the node, and resolves to the raw connection when the server has switched.
+   */
   readonly upgrade: (path: string, signal: AbortSignal) => Promise<UpgradedConnection>
   /** The server, for the log. */
   readonly server: string
@@ -27,20 +29,20 @@ export interface TunnelAgentOptions {
 }
 
 const PING_MS = 20_000
-/** How long the server may be silent after a ping. */
+/** How long the server may be silent after a ping before the tunnel counts as lost. */
 const SILENCE_MS = 10_000
 /** Waits between attempts: the first, doubled up to the last. */
 const FIRST_WAIT_MS = 250
 const LAST_WAIT_MS = 15_000
-/** Connections for the server at once. */
+/** The most connections that a server may have open to the kubelet at once. */
 const MOST_CONNECTIONS = 512
 
-/** Keeps a tunnel to one server open until it is stopped, whatever becomes of the server. */
+/** Keeps a tunnel to one server open until `stop`: a tunnel that ends is opened again. */
 export class TunnelAgent {
   readonly #options: TunnelAgentOptions
   readonly #ending = new AbortController()
   #connections = 0
-  /** The connections to the server that are joined with the kubelet. */
+  /** The connections to the server whose bytes go to the kubelet and back. */
   readonly #joined = new Set<Duplex>()
 
   constructor(options: TunnelAgentOptions) {
@@ -54,17 +56,17 @@ export class TunnelAgent {
     let wait = FIRST_WAIT_MS
     while (!signal.aborted) {
       try {
-        const connection = await this.#options.upgrade(DOOR.tunnel, signal)
+        const connection = await this.#options.upgrade(SUPERVISOR_PATHS.tunnel, signal)
         log.debug("Opened the tunnel to a server", { server })
         const since = clock.monotonic()
         await this.#serve(connection)
-        // One that ends at once, as when another machine has the same certificate, is a failure too.
+        // A tunnel that ends at once counts as a failure too: another machine may have the same certificate.
         if (clock.monotonic() - since >= LAST_WAIT_MS) wait = FIRST_WAIT_MS
         if (!signal.aborted) log.info("The tunnel to a server has ended; opening another", { server })
       } catch (err) {
         if (!signal.aborted) log.debug("Cannot open the tunnel to a server; will retry", { server, err, waitMs: wait })
       }
-      // A part of it is by chance: many agents lose the same server at once.
+      // The wait is partly random, because many agents lose the same server at once.
       await sleep(clock, wait * (1 + random.next()) * 0.5, signal).catch(() => undefined)
       wait = Math.min(wait * 2, LAST_WAIT_MS)
     }
@@ -80,7 +82,8 @@ export class TunnelAgent {
     const { signal } = this.#ending
     const end = () => void socket.destroy()
     const lost = (): void => {
-      // A machine without power ends no connection: what it had open would stay for ever, and count as in use.
+      // A server that has lost its power closes no connection. Without this end its connections would stay open for
+      // ever, and count against the limit.
       for (const connection of this.#joined) connection.destroy()
       end()
     }
@@ -105,7 +108,7 @@ export class TunnelAgent {
       if (socket.closed) return closed()
       socket.once("close", closed)
       readLines(socket, head, (line) => {
-        // Any line shows that the server is there.
+        // Any line shows that the server is alive.
         timer.cancel()
         pingLater()
         const [, id] = /^dial ([0-9a-f]+)$/.exec(line) ?? []
@@ -115,7 +118,7 @@ export class TunnelAgent {
     })
   }
 
-  /** Joins the kubelet with a connection to the server that has asked for it. */
+  /** Opens a connection to the server, and one to the kubelet, and passes bytes between them. */
   async #connect(id: string, control: Duplex): Promise<void> {
     const { upgrade, kubeletPort } = this.#options
     const refuse = (reason: string) =>
@@ -129,7 +132,7 @@ export class TunnelAgent {
         kubelet.once("connect", resolve)
         kubelet.once("error", reject)
       })
-      const { socket, head } = await upgrade(`${DOOR.tunnel}/${id}`, this.#ending.signal)
+      const { socket, head } = await upgrade(`${SUPERVISOR_PATHS.tunnel}/${id}`, this.#ending.signal)
       if (head.length > 0) kubelet.write(head)
       this.#joined.add(socket)
       await splice(kubelet, socket).finally(() => this.#joined.delete(socket))
@@ -147,12 +150,12 @@ export class TunnelAgents {
   readonly #start: (server: string) => TunnelAgent
   readonly #byServer = new Map<string, TunnelAgent>()
 
-  /** `start` returns a tunnel to a server, which runs. */
+  /** `start` returns a running tunnel to a server. */
   constructor(start: (server: string) => TunnelAgent) {
     this.#start = start
   }
 
-  /** Opens tunnels to servers that are new, and ends those to servers that are none any more. */
+  /** Opens tunnels to servers that are new, and ends the tunnels to servers that have gone. */
   follow(servers: readonly string[]): void {
     for (const [server, agent] of this.#byServer) {
       if (servers.includes(server)) continue

@@ -5,7 +5,7 @@ import { Duplex } from "node:stream"
 import { seededRandom } from "../../../pkg/clock/random.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { silent } from "../../../pkg/log/log.ts"
-import { DOOR } from "../agent-config.ts"
+import { SUPERVISOR_PATHS } from "../agent-config.ts"
 import { TunnelAgent } from "./tunnel-agent.ts"
 import { Tunnels } from "./tunnels.ts"
 
@@ -32,7 +32,9 @@ async function pair(): Promise<readonly [Socket, Socket]> {
   return [near, await promise]
 }
 
-/** A server with the tunnel of the agent of `n1`, behind which is a kubelet that does `kubelet` with a connection. */
+/**
+ * Starts a server and the agent of node `n1` with a tunnel between them. `kubelet` gets each connection to the kubelet.
+ */
 async function startTunnel(kubelet: (socket: Socket) => void, { node = "n1" } = {}) {
   const clock = new VirtualClock(Date.parse("2026-01-01T00:00:00Z"))
   const tunnels = new Tunnels({ clock, random: seededRandom(1) })
@@ -52,10 +54,11 @@ async function startTunnel(kubelet: (socket: Socket) => void, { node = "n1" } = 
       opened.push(path)
       const [near, far] = await pair()
       ends.push(far)
-      if (path === DOOR.tunnel) {
+      if (path === SUPERVISOR_PATHS.tunnel) {
         tunnels.open(node, far, new Uint8Array())
         isOpen()
-      } else if (!tunnels.connected(node, path.slice(DOOR.tunnel.length + 1), far, new Uint8Array())) far.destroy()
+      } else if (!tunnels.connected(node, path.slice(SUPERVISOR_PATHS.tunnel.length + 1), far, new Uint8Array()))
+        far.destroy()
       return { socket: near, head: new Uint8Array() }
     },
   })
@@ -73,7 +76,7 @@ function textOf(socket: Duplex): Promise<string> {
 }
 
 describe("a connection through a tunnel", () => {
-  test("is one to the kubelet, half closes included, and many are open at once", async () => {
+  test("leads to the kubelet, half-closes included, and many can be open at once", async () => {
     // given
     const { tunnels } = await startTunnel((socket) => void textOf(socket).then((text) => socket.end(`got ${text}`)))
     // when
@@ -88,7 +91,7 @@ describe("a connection through a tunnel", () => {
     expect(texts).toEqual(["got one", "got two", "got three"])
   })
 
-  test("that nobody reads holds up no other", async () => {
+  test("that nobody reads does not delay the others", async () => {
     // given
     const { tunnels } = await startTunnel((socket) => {
       socket.on("error", () => undefined)
@@ -108,7 +111,7 @@ describe("a connection through a tunnel", () => {
     stuck.destroy()
   })
 
-  test("ends with the side that is lost", async () => {
+  test("ends on both sides when one side is lost", async () => {
     // given
     const { promise: kubeletSide, resolve } = Promise.withResolvers<Socket>()
     const { tunnels } = await startTunnel(resolve)
@@ -129,7 +132,7 @@ describe("a connection through a tunnel", () => {
     expect(await opened.catch((err: Error) => err.message)).toMatch(/ECONNREFUSED|Failed to connect/i)
   })
 
-  test("is given up after 10 s when the agent does not answer", async () => {
+  test("fails after 10 s when the agent does not answer", async () => {
     // given
     const clock = new VirtualClock(0)
     const tunnels = new Tunnels({ clock, random: seededRandom(1) })
@@ -145,7 +148,7 @@ describe("a connection through a tunnel", () => {
 })
 
 describe("a tunnel", () => {
-  test("is of its node only: another node cannot take a connection that was asked of it", async () => {
+  test("belongs to its node: another node cannot take over a connection that was asked of it", async () => {
     // given
     const clock = new VirtualClock(0)
     const tunnels = new Tunnels({ clock, random: seededRandom(1) })
@@ -167,7 +170,7 @@ describe("a tunnel", () => {
     near.destroy()
   })
 
-  test("is opened again after it was lost, and what waited for it is told", async () => {
+  test("is opened again after it was lost, and calls that waited for it fail", async () => {
     // given
     const { tunnels, clock, opened, ends, setReachable } = await startTunnel(() => undefined)
     setReachable(false)
@@ -180,7 +183,7 @@ describe("a tunnel", () => {
     setReachable(true)
     while (tunnels.nodes.length === 0) await clock.advance(15_000)
     // then
-    expect(opened).toEqual([DOOR.tunnel, DOOR.tunnel])
+    expect(opened).toEqual([SUPERVISOR_PATHS.tunnel, SUPERVISOR_PATHS.tunnel])
   })
 
   test("that ends at once is opened again after longer and longer waits", async () => {
@@ -209,7 +212,7 @@ describe("a tunnel", () => {
     expect(opened).toBeLessThan(30)
   })
 
-  test("to a server that is silent ends the connections that the server had asked for", async () => {
+  test("ends the connections that its server had asked for when the server falls silent", async () => {
     // given a connection to the kubelet that a server without power has asked for
     const clock = new VirtualClock(0)
     const connected = Promise.withResolvers<Socket>()
@@ -224,7 +227,7 @@ describe("a tunnel", () => {
       kubeletPort: () => kubeletPort,
       async upgrade(path) {
         const [near, far] = await pair()
-        if (path === DOOR.tunnel) control.resolve(far)
+        if (path === SUPERVISOR_PATHS.tunnel) control.resolve(far)
         else joined.resolve(far)
         return { socket: near, head: new Uint8Array() }
       },
@@ -261,7 +264,7 @@ describe("a tunnel", () => {
     near.destroy()
   })
 
-  test("takes the place of the one that the agent had before", async () => {
+  test("replaces the earlier one of its agent", async () => {
     // given
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const [[, first], [, second]] = [await pair(), await pair()]
@@ -274,7 +277,7 @@ describe("a tunnel", () => {
     second.destroy()
   })
 
-  test("ends when the agent asks much and reads nothing", async () => {
+  test("ends when the agent sends many pings and reads no answer", async () => {
     // given a connection whose other side takes no byte
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const socket = new Duplex({ read: () => undefined, write: () => undefined })
@@ -287,7 +290,7 @@ describe("a tunnel", () => {
     expect(socket.writableLength).toBeLessThan(100_000)
   })
 
-  test("that was lost before it was taken leaves the one before it in its place", async () => {
+  test("that was lost before the server accepted it does not replace the earlier one", async () => {
     // given
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const [[, alive], [, lost]] = [await pair(), await pair()]
@@ -301,7 +304,7 @@ describe("a tunnel", () => {
     alive.destroy()
   })
 
-  test("ends at a line that has no end", async () => {
+  test("ends when a line is too long", async () => {
     // given
     const tunnels = new Tunnels({ clock: new VirtualClock(0), random: seededRandom(1) })
     const [near, far] = await pair()

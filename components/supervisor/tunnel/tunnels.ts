@@ -1,10 +1,10 @@
 /**
- * The server's end of tunnels. An agent keeps one connection open, on which the server asks for connections to the
- * agent's kubelet; for each one the agent opens another connection to the server, whose bytes are then the kubelet's.
- * So nothing needs to reach the agent from outside, and a connection that nobody reads holds up no other. k3s does the
- * same with rancher/remotedialer, over one WebSocket.
+ * The server's end of tunnels. An agent keeps one control connection open, on which the server asks for connections to
+ * the agent's kubelet. For each of them the agent opens another connection to the server, and passes its bytes to and
+ * from the kubelet. So no connection to the agent's machine is needed, and a connection that nobody reads does not
+ * delay the others. k3s does the same with rancher/remotedialer, over one WebSocket.
  *
- * The lines on the first connection: `dial <id>` from the server; `failed <id> <reason>` and `ping` from the agent,
+ * The lines on the control connection: `dial <id>` from the server; `failed <id> <reason>` and `ping` from the agent,
  * and `pong` in answer.
  */
 import type { Duplex } from "node:stream"
@@ -12,18 +12,18 @@ import type { Clock, Timer } from "../../../pkg/clock/clock.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
 import { readLines } from "./lines.ts"
 
-/** How long an agent may take to open a connection. */
+/** How long an agent may take to open a connection that the server has asked for. */
 const DIAL_MS = 10_000
-/** Connections to one agent that are being opened at once. */
+/** The most connections to one agent that may be waited for at once. */
 const MOST_PENDING = 256
-/** An agent that reads none of this many bytes is cut off: it must not fill the server's memory. */
+/** An agent that leaves more bytes than this unread is disconnected, so that it cannot fill the server's memory. */
 const MOST_UNREAD_BYTES = 64 * 1024
-/** An agent sends a ping more often than this, or its tunnel is taken for lost. */
+/** A tunnel counts as lost when the agent has sent nothing, not even a ping, for this time. */
 const SILENCE_MS = 60_000
 
 interface Tunnel {
   readonly socket: Duplex
-  /** When the agent was last heard, in milliseconds of the monotonic clock. */
+  /** When the last line of the agent came, in milliseconds of the monotonic clock. */
   heard: number
 }
 
@@ -50,13 +50,16 @@ export class Tunnels {
     return [...this.#byNode.keys()]
   }
 
-  /** Takes the first connection of an agent, whose certificate has named the node. Ends the one it had before. */
+  /**
+   * Takes the control connection of an agent; its certificate has named the node. Ends the agent's earlier control
+   * connection.
+   */
   open(node: string, socket: Duplex, head: Uint8Array): void {
-    if (socket.destroyed) return // the agent has left while it was asked who it is
+    if (socket.destroyed) return // the agent has disconnected while its certificate was being checked
     this.#byNode.get(node)?.socket.destroy()
     const tunnel: Tunnel = { socket, heard: this.#clock.monotonic() }
     this.#byNode.set(node, tunnel)
-    socket.on("error", () => socket.destroy()) // the agent sees the same, and comes again
+    socket.on("error", () => socket.destroy()) // the agent notices this too, and opens another tunnel
     socket.once("close", () => this.#close(node, tunnel))
     socket.once("end", () => socket.destroy())
     readLines(socket, head, (line) => {
@@ -68,7 +71,7 @@ export class Tunnels {
     })
   }
 
-  /** Whether a connection with this id was asked of the agent of a node. */
+  /** Whether this server has asked the agent of the node for a connection with this id, and still waits for it. */
   awaits(node: string, id: string): boolean {
     return this.#pending.get(id)?.node === node
   }
@@ -82,7 +85,7 @@ export class Tunnels {
     return true
   }
 
-  /** Returns how connections to the kubelet of a node are opened; undefined when it has no tunnel. */
+  /** Returns a function that opens connections to the kubelet of a node; undefined when the node has no tunnel. */
   to(node: string): (() => Promise<Duplex>) | undefined {
     const tunnel = this.#byNode.get(node)
     if (tunnel === undefined) return undefined

@@ -1,4 +1,4 @@
-/** Both ends of joining: the door of a server, and the membership of a machine. */
+/** Tests both ends of joining: the supervisor of a server, and the membership of a machine. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { X509Certificate } from "node:crypto"
 import { mkdtempSync, rmSync, statSync } from "node:fs"
@@ -17,11 +17,11 @@ import { openClusterPki } from "../../pkg/pki/cluster-pki.ts"
 import { makeCertificateRequest } from "../../pkg/pki/make-request.ts"
 import { subjectOf } from "../../pkg/pki/subject.ts"
 import { answer, listenTls, type Listener } from "../../pkg/runtime/http/listen.ts"
-import { DOOR, NODE_HEADERS, SERVING } from "./agent-config.ts"
+import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING } from "./agent-config.ts"
 import { AgentFiles } from "./agent/agent-files.ts"
-import { askDoor, DoorRefused } from "./agent/ask-door.ts"
+import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
 import { Membership } from "./agent/membership.ts"
-import { createDoor } from "./door.ts"
+import { createSupervisor } from "./supervisor.ts"
 import { authorizationOf, formatJoinToken } from "./join-token.ts"
 import { NodePasswords, nodePasswordSecret } from "./node-passwords.ts"
 import { Tunnels } from "./tunnel/tunnels.ts"
@@ -42,7 +42,7 @@ let cluster: Cluster
 let listener: Listener
 const strangers: Listener[] = []
 let server: string
-/** How far the clocks of server and machine are ahead, in milliseconds. */
+/** How far the clocks of server and machine are ahead of the real time, in milliseconds. */
 let ahead = 0
 const clock = { ...realClock, now: () => realClock.now() + ahead }
 let folder: string
@@ -59,8 +59,8 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "k3ts-door-"))
-  const door = createDoor({
+  folder = mkdtempSync(join(tmpdir(), "k3ts-supervisor-"))
+  const supervisor = createSupervisor({
     clock,
     random: systemRandom,
     log: silent,
@@ -93,7 +93,7 @@ beforeEach(async () => {
     cert: serving.certPem,
     key: serving.keyPem,
     clientCa: pki.authorities["client-ca"].certPem,
-    onRequest: (req, res) => door.onRequest(req, res),
+    onRequest: (req, res) => supervisor.onRequest(req, res),
     onUpgrade: (_req, socket) => void socket.destroy(),
   })
   server = `https://127.0.0.1:${listener.port}`
@@ -123,7 +123,7 @@ const machine = (name: string, options: Partial<ConstructorParameters<typeof Mem
 const refusal = (asked: Promise<unknown>): Promise<string> =>
   asked.then(
     () => "nothing was refused",
-    (err: unknown) => (err instanceof DoorRefused ? `${err.status} ${err.message}` : `an error: ${String(err)}`),
+    (err: unknown) => (err instanceof SupervisorRefused ? `${err.status} ${err.message}` : `an error: ${String(err)}`),
   )
 const register = (name: string) => cluster.client.create(Node, { metadata: { name } })
 
@@ -143,9 +143,9 @@ describe("a machine that joins", () => {
       "DNS:web, IP Address:192.0.2.7",
     )
     expect(statSync(join(folder, "a/agent/client-kubelet.key")).mode & 0o777).toBe(0o600)
-    // and starts without a server, and without a token, from then on
+    // then the machine also starts without a server and without a token
     expect(machine("a", { token: undefined }).isComplete).toBe(true)
-    // and asks for nothing again
+    // and a second refresh asks for no certificate
     expect(await machine("a").refresh(server)).toBe(false)
   })
 
@@ -164,25 +164,25 @@ describe("a machine that joins", () => {
     expect(await refusal(machine("a", { token: undefined }).refresh(server))).toContain("401")
   })
 
-  test("cannot take a name that another machine has, until that Node is deleted", async () => {
+  test("cannot take the node name of another machine until the Node of that name is deleted", async () => {
     // given a machine that has joined
     await machine("a").refresh(server)
-    // then another one is refused, also while the first has no Node yet
+    // then another machine with the same name is refused, even while the first one has no Node yet
     const taken = "the name web belongs to another machine"
     expect(await refusal(machine("b").refresh(server))).toContain(taken)
     await register("web")
     ahead = 120_000
     expect(await refusal(machine("b").refresh(server))).toContain(taken)
-    // and is taken when the Node has been deleted
+    // and it is accepted when the Node has been deleted
     await cluster.client.delete(Node, { name: "web" })
     expect(await machine("b").refresh(server)).toBe(true)
-    // and no machine gets the name of a Node that has not joined by the door
+    // and no machine gets the name of a Node whose kubelet did not join through the supervisor
     await register("server")
     expect(await refusal(machine("c", { nodeName: "server" }).refresh(server))).toContain("the name server belongs to")
   })
 
-  test("gets no name of a deleted Node that another machine takes in the same moment", async () => {
-    // given the password of a machine whose Node is gone, and two machines that have seen this
+  test("does not get the name of a deleted Node that another machine takes at the same moment", async () => {
+    // given the password of a machine whose Node is gone, and two machines whose requests have read that password
     const { client } = cluster.contextFor("system:k3ts-supervisor", [])
     const passwords = (by: Client) => new NodePasswords({ client: by, clock, random: systemRandom })
     await passwords(client).verify("web", "a".repeat(32))
@@ -202,8 +202,8 @@ describe("a machine that joins", () => {
   })
 
   test.each([
-    { title: "shows another authority", status: 200, wants: "its authority is not the one that the token names" },
-    { title: "knows no door", status: 404, wants: "refuses" },
+    { title: "has another CA", status: 200, wants: "its CA is not the one that the token names" },
+    { title: "has no supervisor", status: 404, wants: "refuses" },
   ])("that is a member takes who $title for a server that is away", async ({ status, wants }) => {
     // given
     const other = openClusterPki({ now: () => realClock.now() }).authorities["server-ca"].certPem
@@ -220,19 +220,19 @@ describe("a machine that joins", () => {
     expect(await refusal(machine("a").refresh(url))).not.toStartWith("an error")
     // when
     await machine("a").refresh(server)
-    // then another server is asked, instead of that the agent ends
+    // then the agent asks another server instead of ending
     const told = await refusal(machine("a").refresh(url))
     expect(told).toStartWith("an error")
     expect(told).toContain(wants)
   })
 
-  test("refuses a server that the token does not name, and believes any with a short token", async () => {
+  test("refuses a server whose CA the token does not name, and accepts any server with a short token", async () => {
     const other = `K10${"0".repeat(64)}::node:${PASSWORD}`
     expect(await refusal(machine("a", { token: other }).refresh(server))).toContain("403")
     expect(await machine("b", { token: PASSWORD }).refresh(server)).toBe(true)
   })
 
-  test("is kept waiting after ten wrong tokens from its address", async () => {
+  test("must wait after ten wrong tokens from its address", async () => {
     const wrong = machine("a", { token: token.replace(PASSWORD, PASSWORD.toUpperCase()) })
     for (let i = 0; i < 10; i++) expect(await refusal(wrong.refresh(server))).toContain("401")
     expect(await refusal(machine("b").refresh(server))).toContain("429")
@@ -247,12 +247,12 @@ describe("a request for a certificate", () => {
     certificate?: { readonly cert: string; readonly key: string },
   ) =>
     refusal(
-      askDoor({
+      askSupervisor({
         clock,
         server,
         ca: pki.authorities["server-ca"].certPem,
         method: "POST",
-        path: `${DOOR.certificates}${kind}`,
+        path: `${SUPERVISOR_PATHS.certificates}${kind}`,
         headers: {
           authorization: authorizationOf({ user: "node", password: PASSWORD }),
           [NODE_HEADERS.name]: node,
@@ -268,16 +268,16 @@ describe("a request for a certificate", () => {
     { title: "of an unknown kind", kind: "admin", given: {}, wants: "404" },
     { title: "for a name that no node can have", kind: "kubelet", given: { node: "../x" }, wants: "400" },
     { title: "without a password", kind: "kubelet", given: { password: "short" }, wants: "400" },
-    { title: "that is none", kind: "kubelet", given: { body: "no request" }, wants: "400" },
+    { title: "whose body is no certificate request", kind: "kubelet", given: { body: "no request" }, wants: "400" },
     { title: "of 100 KB", kind: "kubelet", given: { body: "x".repeat(100_000) }, wants: "413" },
     { title: "for an address of the API server", kind: SERVING, given: { ips: "192.0.2.1" }, wants: "403" },
     {
-      title: "for an address of the API server in IPv6's form",
+      title: "for an address of the API server, written as IPv6",
       kind: SERVING,
       given: { ips: "::ffff:192.0.2.1" },
       wants: "400",
     },
-    { title: "for an address of one interface", kind: SERVING, given: { ips: "fe80::1%eth0" }, wants: "400" },
+    { title: "for an address with a zone", kind: SERVING, given: { ips: "fe80::1%eth0" }, wants: "400" },
     {
       title: "for an address of another API server",
       kind: SERVING,
@@ -285,7 +285,7 @@ describe("a request for a certificate", () => {
       wants: "403",
     },
     { title: "for the name of the API server", kind: SERVING, given: { node: "kubernetes" }, wants: "403" },
-    { title: "for what is no address", kind: SERVING, given: { ips: "a,b" }, wants: "400" },
+    { title: "for a text that is no address", kind: SERVING, given: { ips: "a,b" }, wants: "400" },
   ])("$title is refused", async ({ kind, given, wants }) => {
     expect(await ask(kind, given as Record<string, string>)).toStartWith(wants)
     const secrets = await cluster.client.list(Secret, { namespace: "kube-system" })

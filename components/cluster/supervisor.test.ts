@@ -6,9 +6,9 @@ import { silent } from "../../pkg/log/log.ts"
 import { startHttpServer } from "../apiserver/serving/http-server.fixtures.ts"
 import { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { Clients, type Tools } from "./clients.ts"
-import { clusterDoor } from "./door.ts"
+import { clusterSupervisor } from "./supervisor.ts"
 
-test("tunnels of agents end with the server, which would else wait for them", async () => {
+test("tunnels of agents end when the server stops, so that it does not wait for them", async () => {
   // given
   const tools: Tools = {
     clock: realClock,
@@ -18,7 +18,7 @@ test("tunnels of agents end with the server, which would else wait for them", as
     tracing: undefined,
   }
   const tunnels = new Tunnels(tools)
-  const door = clusterDoor(
+  const supervisor = clusterSupervisor(
     tools,
     () => ({ apiServer: host.server, clients: new Clients(tools, (user) => host.server.transportFor(user)), tunnels }),
     {
@@ -31,7 +31,7 @@ test("tunnels of agents end with the server, which would else wait for them", as
       disabled: [],
     },
   )
-  const host = await startHttpServer({ beside: door })
+  const host = await startHttpServer({ beside: supervisor })
   const socket = new Duplex({ read: () => undefined, write: () => undefined })
   tunnels.open("n1", socket, new Uint8Array())
   const dialled = tunnels.to("n1")!().catch((err: Error) => err.message)

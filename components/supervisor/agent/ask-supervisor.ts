@@ -4,12 +4,12 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { UpgradedConnection } from "../tunnel/tunnel-agent.ts"
 import { onUnwantedUpgrade } from "../../../pkg/runtime/http/unwanted-upgrade.ts"
 
-/** A request to the door of a server. */
-export interface DoorCall {
+/** A request to the supervisor (agent-config.ts) of a server. */
+export interface SupervisorCall {
   readonly clock: Pick<Clock, "setTimeout">
-  /** Such as `https://192.0.2.1:6443`. */
+  /** The URL of the server, such as `https://192.0.2.1:6443`. */
   readonly server: string
-  /** PEM of the authorities that the server may have its certificate from; without it any server is believed. */
+  /** PEM of the CAs that may have signed the server's certificate. Without it the certificate is not checked. */
   readonly ca?: string
   /** PEM of a client certificate and its key. */
   readonly certificate?: { readonly cert: string; readonly key: string }
@@ -20,9 +20,9 @@ export interface DoorCall {
   readonly timeoutMs?: number
 }
 
-/** A server answered with something else than success. */
-export class DoorRefused extends Error {
-  override readonly name = "DoorRefused"
+/** A server answered with a status that is no success. */
+export class SupervisorRefused extends Error {
+  override readonly name = "SupervisorRefused"
   readonly status: number
 
   constructor(server: string, status: number, text: string) {
@@ -30,30 +30,33 @@ export class DoorRefused extends Error {
     this.status = status
   }
 
-  /** Whether asking again later cannot help, unless somebody changes something. */
+  /** Whether the same request would be refused again, until an administrator changes something. */
   get isFinal(): boolean {
     return this.status < 500 && this.status !== 429 && this.status !== 408
   }
 }
 
 /**
- * A name that every API server of ours has in its certificate, whatever the address is by which it is reached: that of
- * the Service `kubernetes`. Only API servers get it.
+ * The name of the Service `kubernetes`, which the certificate of every API server of k3ts has. Certificates are checked
+ * for it instead of the address, because an API server may be reached by any address. Only API servers get this name.
  */
 export const SERVER_NAME = "kubernetes"
 
 const TIMEOUT_MS = 5000
 const MOST_BYTES = 1024 * 1024
 
-/** Asks the door and returns what it says. @throws DoorRefused, or another Error where no answer comes */
-export function askDoor({
+/**
+ * Sends a request to the supervisor and returns the body of its answer. @throws SupervisorRefused; another Error when
+ * no answer comes
+ */
+export function askSupervisor({
   server,
   ca,
   certificate,
   timeoutMs = TIMEOUT_MS,
   clock,
   ...call
-}: DoorCall): Promise<string> {
+}: SupervisorCall): Promise<string> {
   const { body, headers = {} } = call
   return new Promise((resolve, reject) => {
     const fail = (err: Error): void => {
@@ -74,7 +77,7 @@ export function askDoor({
       textOf(res).then((text) => {
         timer.cancel()
         if (res.statusCode === 200) resolve(text)
-        else reject(new DoorRefused(server, res.statusCode ?? 0, text))
+        else reject(new SupervisorRefused(server, res.statusCode ?? 0, text))
       }, fail)
     })
     req.on("error", fail)
@@ -83,8 +86,12 @@ export function askDoor({
   })
 }
 
-/** Returns what a request to a server needs besides what is asked. */
-function serverOptions(server: string, ca: string | undefined, certificate: DoorCall["certificate"]): RequestOptions {
+/** Returns the options of a request that depend on the server only. */
+function serverOptions(
+  server: string,
+  ca: string | undefined,
+  certificate: SupervisorCall["certificate"],
+): RequestOptions {
   const { hostname, port } = new URL(server)
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
@@ -96,15 +103,18 @@ function serverOptions(server: string, ca: string | undefined, certificate: Door
   }
 }
 
-export interface DoorUpgrade extends Pick<DoorCall, "clock" | "server" | "path"> {
+export interface SupervisorUpgrade extends Pick<SupervisorCall, "clock" | "server" | "path"> {
   readonly ca: string
   readonly certificate: { readonly cert: string; readonly key: string }
   readonly protocol: string
   readonly signal: AbortSignal
 }
 
-/** Asks the door to leave HTTP for another protocol. @throws DoorRefused, or another Error where no answer comes */
-export function upgradeAtDoor({
+/**
+ * Asks the supervisor to switch the connection to another protocol. @throws SupervisorRefused; another Error when no
+ * answer comes
+ */
+export function upgradeAtSupervisor({
   clock,
   server,
   path,
@@ -112,7 +122,7 @@ export function upgradeAtDoor({
   signal,
   ca,
   certificate,
-}: DoorUpgrade): Promise<UpgradedConnection> {
+}: SupervisorUpgrade): Promise<UpgradedConnection> {
   return new Promise((resolve, reject) => {
     const done = (): void => {
       timer.cancel()
@@ -131,7 +141,7 @@ export function upgradeAtDoor({
       resolve({ socket, head })
     })
     req.once("response", (res: IncomingMessage) => {
-      textOf(res).then((text) => fail(new DoorRefused(server, res.statusCode ?? 0, text)), fail)
+      textOf(res).then((text) => fail(new SupervisorRefused(server, res.statusCode ?? 0, text)), fail)
     })
     req.on("error", fail)
     signal.addEventListener("abort", abort, { once: true })
@@ -150,7 +160,7 @@ async function textOf(res: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** What an administrator is told where a server cannot be spoken to. */
+/** Returns an error that tells an administrator why a server cannot be reached, and what to do. */
 function explained(server: string, err: Error): Error {
   const { code = "" } = err as NodeJS.ErrnoException
   const mend = /NOT_YET_VALID|EXPIRED/.test(code)

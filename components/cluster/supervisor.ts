@@ -1,32 +1,36 @@
 import type { BesideApi } from "../apiserver/serving/listener.ts"
 import type { ApiServer } from "../apiserver/apiserver.ts"
-import { DOOR, SERVING, type AgentConfig } from "../supervisor/agent-config.ts"
-import type { Door } from "../supervisor/door.ts"
+import { SUPERVISOR_PATHS, SERVING, type AgentConfig } from "../supervisor/agent-config.ts"
+import type { Supervisor } from "../supervisor/supervisor.ts"
 import type { Tunnels } from "../supervisor/tunnel/tunnels.ts"
 import { AGENT_IDENTITIES, certificateKinds } from "./agent-identities.ts"
 import type { Clients, Tools } from "./clients.ts"
 
-/** What agents are told of the cluster, and where the tokens are. */
-export interface DoorConfig extends Omit<AgentConfig, "clientCa" | "servers" | "certificates"> {
+/** The configuration that agents get, and where the join tokens are. */
+export interface SupervisorConfig extends Omit<AgentConfig, "clientCa" | "servers" | "certificates"> {
   /** The folder of the files of the join tokens: `<data-dir>/server`. */
   readonly dir: string
 }
 
-/** The components are asked for when the first machine comes. */
-export interface DoorParts {
+/** The components that the supervisor needs. They are read when the first machine asks. */
+export interface SupervisorParts {
   readonly apiServer: Pick<ApiServer, "files" | "bootstrapToken">
   readonly clients: Clients
   readonly tunnels: Tunnels
 }
 
-/** Returns the door for machines that join. Its code is loaded with the first request to it. */
-export function clusterDoor(tools: Tools, parts: () => DoorParts, { dir, ...config }: DoorConfig): BesideApi {
-  let door: Promise<Door> | undefined
-  const open = async (): Promise<Door> => {
-    const { createDoor } = await import("../supervisor/door.ts")
+/** Returns the supervisor, which lets machines join. Its code is loaded when the first request comes. */
+export function clusterSupervisor(
+  tools: Tools,
+  parts: () => SupervisorParts,
+  { dir, ...config }: SupervisorConfig,
+): BesideApi {
+  let supervisor: Promise<Supervisor> | undefined
+  const open = async (): Promise<Supervisor> => {
+    const { createSupervisor } = await import("../supervisor/supervisor.ts")
     const { JoinTokens } = await import("../supervisor/join-tokens.ts")
     const { apiServer, clients, tunnels } = parts()
-    return createDoor({
+    return createSupervisor({
       ...tools,
       log: tools.log.child({ component: "supervisor" }),
       client: clients.clientFor({ name: "system:k3ts-supervisor" }),
@@ -41,11 +45,16 @@ export function clusterDoor(tools: Tools, parts: () => DoorParts, { dir, ...conf
       },
     })
   }
-  const opened = (): Promise<Door> => (door ??= open())
+  const opened = (): Promise<Supervisor> => (supervisor ??= open())
   return {
     onRequest(req, res) {
       const { url = "" } = req
-      if (url !== DOOR.authorities && url !== DOOR.config && !url.startsWith(DOOR.certificates)) return false
+      if (
+        url !== SUPERVISOR_PATHS.authorities &&
+        url !== SUPERVISOR_PATHS.config &&
+        !url.startsWith(SUPERVISOR_PATHS.certificates)
+      )
+        return false
       opened()
         .then((one) => one.onRequest(req, res))
         .catch(() => void res.destroy())
@@ -53,7 +62,7 @@ export function clusterDoor(tools: Tools, parts: () => DoorParts, { dir, ...conf
     },
     onUpgrade(req, socket, head) {
       const { url = "" } = req
-      if (url !== DOOR.tunnel && !url.startsWith(`${DOOR.tunnel}/`)) return false
+      if (url !== SUPERVISOR_PATHS.tunnel && !url.startsWith(`${SUPERVISOR_PATHS.tunnel}/`)) return false
       opened()
         .then((one) => one.onUpgrade(req, socket, head))
         .catch(() => void socket.destroy())

@@ -1,13 +1,13 @@
 /**
  * What the API server's port serves to machines that join, before any stage of an API request:
  *
- *     GET  /cacerts                      the authorities of the server, for anybody
+ *     GET  /cacerts                      the certificates of the server's CA, for anybody
  *     GET  /v1-k3ts/config               what a node must know of the cluster
  *     POST /v1-k3ts/certificates/<kind>  a PKCS #10 request becomes a certificate; the private key stays on the machine
  *     GET  /v1-k3ts/tunnel               opens the tunnel by which the API server reaches the node's kubelet
  *     GET  /v1-k3ts/tunnel/<id>          opens a connection that the server has asked for over the tunnel
  *
- * A machine shows a join token, or the client certificate of its kubelet once it has one. Source: k3s
+ * A machine sends a join token, or shows the client certificate of its kubelet once it has one. Source: k3s
  * pkg/server/handlers.
  */
 import { X509Certificate } from "node:crypto"
@@ -27,7 +27,7 @@ import type { Subject } from "../../pkg/pki/subject.ts"
 import { verifyCertificate } from "../../pkg/pki/verify.ts"
 import { answer, peerCertificate, remoteAddress, stopReceiving } from "../../pkg/runtime/http/listen.ts"
 import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/http/server-request.ts"
-import { DOOR, NODE_HEADERS, SERVING, type AgentConfig } from "./agent-config.ts"
+import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING, type AgentConfig } from "./agent-config.ts"
 import { FailedAttempts } from "./failed-attempts.ts"
 import { credentialOfHeader } from "./join-token.ts"
 import type { JoinTokens } from "./join-tokens.ts"
@@ -38,7 +38,7 @@ import { refuseUpgrade } from "../../pkg/streaming/upgrade.ts"
 import { readText } from "./read-text.ts"
 import { serversIn } from "./servers-in.ts"
 
-export interface DoorOptions {
+export interface SupervisorOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -46,40 +46,40 @@ export interface DoorOptions {
   readonly client: Client
   readonly tokens: Pick<JoinTokens, "verify">
   readonly tunnels: Tunnels
-  /** The certificates as they are now. */
+  /** Returns the current certificates; they change when they are renewed. */
   readonly files: () => { readonly pki: ClusterPki; readonly serving: CertificatePair }
   readonly config: Omit<AgentConfig, "clientCa" | "servers">
-  /** Returns the user of a client certificate on a node; undefined for a kind that there is none of. */
+  /** Returns the user in the client certificate of this kind on this node; undefined for an unknown kind. */
   readonly subjectOf: (kind: string, node: string) => Subject | undefined
 }
 
-export interface Door {
-  /** Serves a request for one of the door's paths. */
+export interface Supervisor {
+  /** Serves a request for one of the supervisor's paths. */
   onRequest(req: ServerRequest, res: ServerAnswer): void
   /** Takes the connection of an agent's tunnel. */
   onUpgrade(req: ServerRequest, socket: Duplex, head: Buffer): void
 }
 
-/** Who asks: a machine with a token, or a node that has joined. */
+/** The sender of a request: a machine that has shown a token, or a node that has joined. */
 type Asker = "joining" | { readonly node: string }
 
 const MOST_BODY_BYTES = 64 * 1024
 const MOST_PASSWORD = 256
 const NODE_USER = "system:node:"
 
-export function createDoor(options: DoorOptions): Door {
+export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { clock, log, client, tokens, files, config } = options
   const failed = new FailedAttempts(clock)
   const passwords = new NodePasswords(options)
 
   async function serve(req: ServerRequest, res: ServerAnswer, path: string): Promise<void> {
     const authorities = () => files().pki.authorities
-    if (path === DOOR.authorities) {
+    if (path === SUPERVISOR_PATHS.authorities) {
       expectMethod(req, "GET")
       return answer(res, 200, PEM, authorities()["server-ca"].certPem)
     }
     const asker = authenticate(req)
-    if (path === DOOR.config) {
+    if (path === SUPERVISOR_PATHS.config) {
       expectMethod(req, "GET")
       const whole: AgentConfig = {
         ...config,
@@ -88,9 +88,9 @@ export function createDoor(options: DoorOptions): Door {
       }
       return answer(res, 200, JSON_TYPE, JSON.stringify(whole))
     }
-    if (!path.startsWith(DOOR.certificates)) throw new ApiError("NotFound", "404 page not found")
+    if (!path.startsWith(SUPERVISOR_PATHS.certificates)) throw new ApiError("NotFound", "404 page not found")
     expectMethod(req, "POST")
-    answer(res, 200, PEM, await certify(req, asker, path.slice(DOOR.certificates.length)))
+    answer(res, 200, PEM, await certify(req, asker, path.slice(SUPERVISOR_PATHS.certificates.length)))
   }
 
   function authenticate(req: ServerRequest): Asker {
@@ -121,7 +121,7 @@ export function createDoor(options: DoorOptions): Door {
   async function certify(req: ServerRequest, asker: Asker, kind: string): Promise<string> {
     const node = headerOf(req, NODE_HEADERS.name)
     if (isDNS1123Subdomain(node) !== undefined)
-      throw new ApiError("BadRequest", `${NODE_HEADERS.name} ${quoted(node)} is no node name`)
+      throw new ApiError("BadRequest", `${NODE_HEADERS.name} ${quoted(node)} is not a node name`)
     const subject = kind === SERVING ? kubelet(node) : options.subjectOf(kind, node)
     if (subject === undefined) throw new ApiError("NotFound", `there is no certificate ${quoted(kind)}`)
     const addresses = kind === SERVING ? await addressesOf(req, node) : []
@@ -142,8 +142,9 @@ export function createDoor(options: DoorOptions): Door {
   }
 
   /**
-   * Returns the addresses for which a kubelet's certificate is asked. Those of the API servers are refused, as is a
-   * node of their name: the certificate is signed by the same authority, and with it the node could pass for a server.
+   * Returns the addresses for which a kubelet wants a serving certificate. The addresses and names of API servers are
+   * refused: their certificates are signed by the same CA, so with such a certificate the node could pose as an API
+   * server.
    */
   async function addressesOf(req: ServerRequest, node: string): Promise<readonly string[]> {
     const asked = headerOf(req, NODE_HEADERS.addresses).split(",")
@@ -163,7 +164,7 @@ export function createDoor(options: DoorOptions): Door {
     return addresses
   }
 
-  /** The API servers that serve, by the Service `kubernetes`. */
+  /** Returns the API servers that serve now, from the endpoints of the Service `kubernetes`. */
   async function servers(): Promise<readonly string[]> {
     try {
       const slice = await client.get(EndpointSlice, { namespace: "default", name: "kubernetes" })
@@ -180,11 +181,11 @@ export function createDoor(options: DoorOptions): Door {
     if (req.headers.upgrade !== TUNNEL_PROTOCOL)
       return refuseUpgrade(socket, 400, `a tunnel needs the header Upgrade: ${TUNNEL_PROTOCOL}`)
     const path = req.url ?? ""
-    if (path === DOOR.tunnel) await passwords.verifyExists(node)
+    if (path === SUPERVISOR_PATHS.tunnel) await passwords.verifyExists(node)
     else if (!options.tunnels.awaits(node, idOf(path)))
       return refuseUpgrade(socket, 404, "nobody waits for this connection")
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL_PROTOCOL}\r\n\r\n`)
-    if (path === DOOR.tunnel) return options.tunnels.open(node, socket, head)
+    if (path === SUPERVISOR_PATHS.tunnel) return options.tunnels.open(node, socket, head)
     if (!options.tunnels.connected(node, idOf(path), socket, head)) socket.destroy()
   }
 
@@ -212,10 +213,10 @@ export function createDoor(options: DoorOptions): Door {
   }
 }
 
-/** Returns the host of `host:port`, an address of IPv6 without its brackets. */
+/** Returns the host of `host:port`; an IPv6 address loses its brackets. */
 const hostOf = (server: string): string => new URL(`https://${server}`).hostname.replace(/^\[|\]$/g, "")
 
-const idOf = (path: string): string => path.slice(DOOR.tunnel.length + 1)
+const idOf = (path: string): string => path.slice(SUPERVISOR_PATHS.tunnel.length + 1)
 
 const PEM = { "Content-Type": "text/plain; charset=utf-8" }
 const TEXT = { ...PEM, "X-Content-Type-Options": "nosniff" }
