@@ -13,7 +13,7 @@ const host: HostFacts = {
   hasAppArmor: true,
 }
 const configOf = (facts: Partial<HostFacts>, cgroupDriver: "cgroupfs" | "systemd" = "cgroupfs") =>
-  // Bun reads TOML: what it reads is what containerd would.
+  // Parses the configuration with Bun's TOML parser, in place of containerd's.
   Bun.TOML.parse(
     containerdConfig({ paths, host: { ...host, ...facts }, pauseImage: "k3ts.local/pause:1", cgroupDriver }),
   ) as {
@@ -26,7 +26,7 @@ const configOf = (facts: Partial<HostFacts>, cgroupDriver: "cgroupfs" | "systemd
   }
 
 describe("containerdConfig", () => {
-  test("for containerd 1 is of version 2 with all in one CRI plugin", () => {
+  test("for containerd 1 has version 2 and one CRI plugin", () => {
     const config = configOf({})
     expect(config).toMatchObject({
       version: 2,
@@ -49,7 +49,7 @@ describe("containerdConfig", () => {
     })
   })
 
-  test("for containerd 2 is of version 3 with images and runtime apart", () => {
+  test("for containerd 2 has version 3 and separate plugins for images and runtime", () => {
     const { version, plugins } = configOf({ major: 2 }, "systemd")
     expect(version).toBe(3)
     expect(plugins["io.containerd.cri.v1.images"]).toMatchObject({
@@ -63,7 +63,7 @@ describe("containerdConfig", () => {
     expect(plugins["io.containerd.grpc.v1.cri"]).toMatchObject({ stream_server_address: "127.0.0.1" })
   })
 
-  test("gives up what the host does not let it do", () => {
+  test("leaves out what the host does not permit", () => {
     const config = configOf({ mayLowerOomScore: false, hasAppArmor: false, snapshotter: "native" })
     expect(config.oom_score).toBe(0)
     expect(config.plugins["io.containerd.grpc.v1.cri"]).toMatchObject({

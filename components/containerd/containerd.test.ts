@@ -1,6 +1,6 @@
 /**
- * On the real containerd: root, containerd, runc, CNI plugins and busybox-static are needed. Each run has folders, a
- * bridge and a range of its own, so that several may run beside each other and beside a k3ts.
+ * Tests with the real containerd. They need root, containerd, runc, CNI plugins and busybox-static. Each run has its
+ * own folders, bridge and address range, so several runs and a k3ts can share a machine.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
@@ -92,12 +92,12 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await tearDown(paths, realClock, { bridge, egress: false })
     removeCgroups(cgroupParent)
     rmSync(folder, { recursive: true, force: true })
-    // Nothing of it is left on the host.
+    // Nothing may be left on the host.
     expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(folder)
     expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false)
   }, 60_000)
 
-  test("brings the images of the examples out of the executable, once for all pods that pull them", async () => {
+  test("imports the images of the examples from the executable, once for all pods that pull them", async () => {
     // given an executable with an archive
     let reads = 0
     const [web = ""] = EXAMPLE_IMAGES
@@ -108,7 +108,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     })
     // when two pods pull one of its images at once
     const pulled = await Promise.all([service.pullImage({ image: web }), service.pullImage({ image: web })])
-    // then it is there, and was brought once
+    // then the image exists, and was imported once
     expect(pulled).toEqual([web, web])
     expect((await service.imageStatus(web))?.repoTags).toEqual([web])
     expect(reads).toBe(1)
@@ -151,7 +151,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
       // given a started containerd
       expect(containerd.state).toBe("ready")
       expect(containerd.problem()).toBeUndefined()
-      // then both conditions hold and the images are there
+      // then both conditions are true and the images exist
       const { status } = await runtime.status()
       expect(status?.conditions.map(({ type, status }) => [type, status])).toEqual([
         ["RuntimeReady", true],
@@ -165,7 +165,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     },
   )
 
-  test("runs a pod with an address, executes commands in it, writes its log and tells of its end", async () => {
+  test("runs a pod with an address, executes commands in it, writes its log and reports its end", async () => {
     // given a subscription
     const listening = new AbortController()
     const events = runtime.subscribeContainerEvents(listening.signal)[Symbol.asyncIterator]()
@@ -200,14 +200,14 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await runtime.updateContainerResources(containerId, { cpuShares: 200 })
     await runtime.reopenContainerLog(containerId)
 
-    // and is told to end, by a command inside
+    // and a command inside makes it end
     const echoed = await runtime.execSync(containerId, ["sh", "-c", "echo out; echo err >&2; exit 3"], 5)
     expect([new TextDecoder().decode(echoed.stdout), new TextDecoder().decode(echoed.stderr), echoed.exitCode]).toEqual(
       ["out\n", "err\n", 3],
     )
     await runtime.execSync(containerId, ["sh", "-c", "echo > /tmp/go"], 5)
 
-    // then its end is told when the status shows it, and only its own, not that of the executed commands
+    // then its end is reported once the status shows it, and the ends of the executed commands are not
     expect(await next((event) => event.type === "Stopped")).toEqual({ type: "Stopped", containerId })
     const ended = await runtime.containerStatus(containerId)
     expect([ended?.state, ended?.exitCode, ended?.reason]).toEqual(["CONTAINER_EXITED", 7, "Error"])
@@ -219,17 +219,17 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await runtime.stopPodSandbox(sandboxId)
     expect(await next((event) => event.type === "Stopped")).toEqual({ type: "Stopped", containerId: sandboxId })
     await runtime.removePodSandbox(sandboxId)
-    // then all is gone, and asking or removing again is no error
+    // then nothing is left, and reading or removing it again is no error
     expect(await runtime.podSandboxStatus(sandboxId)).toBeUndefined()
     expect(await runtime.containerStatus(containerId)).toBeUndefined()
     await runtime.removePodSandbox(sandboxId)
     await runtime.removeContainer(containerId)
-    // and the subscription ends when told to, after what was under way
+    // and the subscription ends when it is cancelled, after the events under way
     listening.abort()
     expect(await next(() => false)).toBeUndefined()
   }, 30_000)
 
-  test("names what is wrong with a call", async () => {
+  test("says what is wrong with a call", async () => {
     const code = (call: Promise<unknown>) =>
       call.then(
         () => "OK",
@@ -242,7 +242,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(await code(images.pullImage({ image: "127.0.0.1:1/none:1" }))).toStartWith("PullImage ")
   })
 
-  test("starts containerd again when it is killed, and the containers live on", async () => {
+  test("starts containerd again when it is killed, while the containers keep running", async () => {
     // given a running pod and a subscription
     const { sandboxId, containerId } = await runPod("survivor", "sleep 1000")
     const listening = new AbortController()
@@ -268,7 +268,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     process.kill(daemonPid(), "SIGKILL")
     await ready
 
-    // then it is back, and so is the subscription, and the container never stopped
+    // then the daemon and the subscription are back, and the container never stopped
     expect(states).toEqual(["down", "ready"])
     await subscribedAgain
     expect((await runtime.containerStatus(containerId))?.state).toBe("CONTAINER_RUNNING")
@@ -282,7 +282,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await runtime.removePodSandbox(sandboxId)
   }, 30_000)
 
-  test("leaves containers running when it stops, and finds them again; so it does after k3ts itself was killed", async () => {
+  test("leaves containers running when it stops and finds them again, even after k3ts was killed", async () => {
     // given a running pod
     const { sandboxId, containerId } = await runPod("adopted", "sleep 1000")
     const started = (await runtime.containerStatus(containerId))!.startedAt
@@ -294,7 +294,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     // then the container is the same
     expect(await runtime.containerStatus(containerId)).toMatchObject({ state: "CONTAINER_RUNNING", startedAt: started })
 
-    // and when it finds the daemon of a k3ts that was killed
+    // and when it finds the daemon of a killed k3ts
     await containerd.stop()
     const orphan = launchContainerd(paths)
     const serves = () =>
@@ -311,16 +311,16 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await runtime.removePodSandbox(sandboxId)
   }, 30_000)
 
-  test("says at once why containerd does not come up, and leaves none behind", async () => {
+  test("says at once why containerd does not start, and leaves no process behind", async () => {
     // given a data directory that containerd cannot use
     const broken = containerdPaths(join(folder, "broken"), join(folder, "broken-run"))
     mkdirSync(broken.root, { recursive: true })
     writeFileSync(join(broken.root, "io.containerd.metadata.v1.bolt"), "a file where a folder should be")
     const other = new Containerd({ paths: broken, clock: realClock, log: silent, cgroupDriver: "cgroupfs" })
-    // then its own complaint is told
+    // then the error has containerd's own message
     await expect(other.start(AbortSignal.timeout(20_000))).rejects.toThrow(/without its CRI plugin: .*not a directory/)
     expect(other.state).toBe("stopped")
-    // and a start that is given up ends with the reason given
+    // and a start that is aborted ends with the reason of the abort
     rmSync(join(broken.root, "io.containerd.metadata.v1.bolt"))
     await expect(other.start(AbortSignal.abort(new Error("changed my mind")))).rejects.toThrow("changed my mind")
     expect(readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(broken.config))).toEqual(
@@ -329,7 +329,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     other.cri.close()
   }, 30_000)
 
-  test("is cleared away with its pods, of which nothing stays on the host", async () => {
+  test("is removed with its pods, and nothing of them stays on the host", async () => {
     // given a running pod with a host port, and no daemon
     const config = {
       ...sandbox("left"),
@@ -343,10 +343,10 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     await containerd.stop()
     expect(shims()).toHaveLength(1)
 
-    // when all is torn down
+    // when everything is removed
     await tearDown(paths, realClock, { bridge, egress: false })
 
-    // then no process, mount, interface, rule or file of it is left
+    // then no process, mount, interface, rule or file is left
     expect(shims()).toEqual([])
     expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(folder)
     expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false)
@@ -358,7 +358,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     ).toEqual([])
     expect(existsSync(paths.state)).toBe(false)
 
-    // and containerd can be started again: it knows the pod, as one that has ended
+    // and containerd can be started again: it still lists the pod, as ended
     await containerd.start(AbortSignal.timeout(20_000))
     expect((await runtime.podSandboxStatus(sandboxId))?.state).toBe("SANDBOX_NOTREADY")
     await runtime.stopPodSandbox(sandboxId)

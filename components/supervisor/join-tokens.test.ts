@@ -106,7 +106,7 @@ test("a file that holds something else is named in the error with what to do, an
   writeFileSync(path, "two\nlines\n")
   // then
   expect(() => write()).toThrow(
-    `Cannot use ${path}: the token is no token: it must be one line of at most 4096 visible ASCII characters; remove ` +
+    `Cannot use ${path}: the token is malformed: it must be one line of at most 4096 visible ASCII characters; remove ` +
       "the file, and a new token is made at the next start",
   )
   expect(written("agent")).toBe("two\nlines\n")

@@ -8,7 +8,7 @@ import type { Rpc } from "../grpc/rpc.ts"
 import type { Decoded, Fields, Init } from "../protobuf/message.ts"
 import { RPC, type WatchAnswer } from "./messages.ts"
 
-/** PEM texts by which etcd and this client know each other. */
+/** The CA of etcd's certificates and this client's own certificate and key, as PEM. */
 export interface EtcdTls {
   readonly caPem?: string | undefined
   readonly certPem?: string | undefined
@@ -22,7 +22,7 @@ export interface EtcdOptions {
   readonly clock: Clock
 }
 
-/** A call failed. `message` is etcd's own where it has answered. */
+/** A call to etcd failed. `message` is etcd's own if it has answered. */
 export class EtcdError extends Error {
   override readonly name = "EtcdError"
   constructor(
@@ -50,7 +50,7 @@ const CHANNEL: ChannelOptions = {
   "grpc.max_reconnect_backoff_ms": 1000,
   "grpc.enable_http_proxy": 0,
   "grpc.use_local_subchannel_pool": 1,
-  // A member that has gone silent is noticed by the watch, which is always open.
+  // Keep-alive pings on the watch, which is always open, detect a member that no longer answers.
   "grpc.keepalive_time_ms": 5000,
   "grpc.keepalive_timeout_ms": 3000,
 }
@@ -101,7 +101,7 @@ export class EtcdConnection {
     })
   }
 
-  /** Calls one member after the other until one answers, for calls that change nothing. @throws EtcdError */
+  /** Calls one member after another until one answers. Only for calls that change nothing. @throws EtcdError */
   async ask<Req extends Fields, Res extends Fields>(
     rpc: Rpc<Req, Res>,
     request: Init<Req>,
@@ -117,7 +117,10 @@ export class EtcdConnection {
     }
   }
 
-  /** Follows the changes of a range from a revision on, at one member. `ended` is called once, unless it is closed. */
+  /**
+   * Watches the changes of a range from a revision on, at one member. `ended` is called once when the watch ends,
+   * except by `close`.
+   */
   watch(
     range: { readonly key: Uint8Array; readonly rangeEnd: Uint8Array; readonly startRevision: number },
     observer: { readonly answered: (answer: WatchAnswer) => void; readonly ended: (reason: EtcdError) => void },
@@ -153,7 +156,7 @@ export class EtcdConnection {
     for (const client of this.#clients) client.close()
   }
 
-  /** Lets the next calls go to the member after this one. */
+  /** Sends the next calls to the member after this one. */
   #leave(at: number): void {
     if (this.#at === at) this.#at = (at + 1) % this.#clients.length
   }
@@ -161,7 +164,7 @@ export class EtcdConnection {
 
 const MAY_WORK_ELSEWHERE: ReadonlySet<GrpcCode> = new Set<GrpcCode>(["Unavailable", "DeadlineExceeded"])
 
-/** A member that has lost its leader fails calls and ends watches, instead of letting them wait. */
+/** Metadata with which a member that has lost its leader fails calls and ends watches instead of letting them wait. */
 const NEEDS_LEADER = new Metadata()
 NEEDS_LEADER.set("hasleader", "true")
 
@@ -170,8 +173,8 @@ function clientOf({ protocol, host, hostname }: URL, { caPem, certPem, keyPem }:
   const address = hostname.replace(/^\[|\]$/g, "")
   if (isIP(address) === 0)
     return new Client(host, credentials.createSsl(bufferOf(caPem), bufferOf(keyPem), bufferOf(certPem)), CHANNEL)
-  // grpc-js sends the host as the server's name, which TLS refuses for an address. So another name is sent, and the
-  // certificate is held against the address.
+  // grpc-js sends the host as the server name, which TLS does not allow for an IP address. So another name is sent, and
+  // the certificate is checked against the address here.
   const verify = {
     checkServerIdentity: (_: string, certificate: PeerCertificate) => checkServerIdentity(address, certificate),
   }

@@ -4,7 +4,9 @@ import { RPC, TARGET } from "./messages.ts"
 
 const TIMEOUT_MS = 10_000
 
-/** One key of an etcd. Its methods throw EtcdError; after one of `write`, the value may have been written. */
+/**
+ * A cell that is one key of an etcd. Its methods throw EtcdError; when `write` throws, the value may have been written.
+ */
 export class EtcdCell implements Cell {
   readonly #etcd: EtcdConnection
   readonly #key: Uint8Array

@@ -28,7 +28,7 @@ const RangeResponse = message({ header: field(1, Header), kvs: repeated(2, KeyVa
 const PutRequest = message({ key: field(1, "bytes"), value: field(2, "bytes"), lease: field(3, "int64") })
 const DeleteRangeRequest = message({ key: field(1, "bytes") })
 
-/** What a comparison is about; it is always for equality. */
+/** What a comparison compares. It always tests for equality. */
 export const TARGET = { version: 0, mod: 2 } as const
 const Compare = message({
   target: field(2, "int32"),
@@ -38,7 +38,7 @@ const Compare = message({
 })
 
 const operations = { range: field(1, RangeRequest), put: field(2, PutRequest), delete: field(3, DeleteRangeRequest) }
-/** A transaction within another one, of whose comparisons the outer one does not depend. */
+/** A transaction inside another one. The outer one succeeds whether the comparisons of the inner one hold or not. */
 const InnerTxn = message({ compare: repeated(1, Compare), success: repeated(2, message(operations)) })
 const TxnRequest = message({
   compare: repeated(1, Compare),
@@ -65,7 +65,7 @@ const WatchRequest = message({
       key: field(1, "bytes"),
       rangeEnd: field(2, "bytes"),
       startRevision: field(3, "int64"),
-      /** Whether a long message may come in parts. */
+      /** Whether a long message may be sent in fragments. */
       fragment: field(8, "bool"),
     }),
   ),
@@ -74,10 +74,12 @@ const WatchResponse = message({
   header: field(1, Header),
   created: field(3, "bool"),
   canceled: field(4, "bool"),
-  /** The revision before which changes are gone, where the watch was cancelled for that. */
+  /**
+   * Set when the watch was cancelled because its changes were compacted: the first revision whose changes still exist.
+   */
   compactRevision: field(5, "int64"),
   cancelReason: field(6, "string"),
-  /** More parts of the same message follow. */
+  /** More fragments of the same message follow. */
   fragment: field(7, "bool"),
   events: repeated(11, Event),
 })
@@ -101,7 +103,7 @@ export type EtcdEvent = DecodedOf<typeof Event>
 export type EtcdKeyValue = DecodedOf<typeof KeyValue>
 export type WatchAnswer = DecodedOf<typeof WatchResponse>
 
-/** The end of the range of all keys that begin with `prefix`, which must not end with the byte 255. */
+/** Returns the end of the range of all keys that begin with `prefix`, which must not end with the byte 255. */
 export function endOfPrefix(prefix: Uint8Array): Uint8Array {
   const end = prefix.slice()
   end[end.length - 1]! += 1

@@ -3,7 +3,7 @@ import type { Clock } from "../clock/clock.ts"
 import type { PostgresEndpoint } from "./endpoint.ts"
 import { PostgresError, type PostgresErrorKind } from "./postgres-error.ts"
 
-/** PEM texts by which PostgreSQL and this client know each other. */
+/** The CA of PostgreSQL's certificate and this client's own certificate and key, as PEM. */
 export interface PostgresTls {
   readonly caPem?: string | undefined
   readonly certPem?: string | undefined
@@ -11,19 +11,19 @@ export interface PostgresTls {
 }
 
 export interface PostgresObserver {
-  /** Somebody has notified a channel that this connection listens to. */
+  /** Called when a channel to which this connection listens was notified. */
   notified?(): void
-  /** The connection is over, by whatever reason but `close`. */
+  /** Called when the connection has ended for any reason except `close`. */
   ended?(reason: PostgresError): void
 }
 
 export type Row = Readonly<Record<string, unknown>>
-/** A question. One with a name is prepared once for each connection. */
+/** A statement with its parameters. One with a name is prepared once for each connection. */
 export type Question = Pick<QueryConfig<unknown[]>, "name" | "text" | "values">
 
 const CONNECT_TIMEOUT_MS = 3000
 
-/** One connection to one PostgreSQL server. Questions are answered in their order. */
+/** One connection to one PostgreSQL server, which answers statements in their order. */
 export class PostgresConnection {
   readonly #client: Client
   readonly #clock: Clock
@@ -63,7 +63,7 @@ export class PostgresConnection {
     return this.#closed || this.#ended !== undefined
   }
 
-  /** Asks, and ends the connection where no answer comes in time. @throws PostgresError lost, answered */
+  /** Runs a statement. Ends the connection when no answer comes in time. @throws PostgresError lost, answered */
   async ask(question: Question, timeoutMs: number): Promise<readonly Row[]> {
     let isLate = false
     const timer = this.#clock.setTimeout(
@@ -78,7 +78,7 @@ export class PostgresConnection {
       return (await this.#client.query<Row>(question)).rows
     } catch (err) {
       const failure = isLate ? new PostgresError("lost", `no answer within ${timeoutMs} ms`) : failureOf(err)
-      // The next question must not go to a connection whose end is still on its way.
+      // The connection is ending, though its event has not come yet. The next statement must not use it.
       if (failure.kind === "lost") this.#over(failure.message)
       throw failure
     } finally {
@@ -86,7 +86,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Ends the connection, and fails what is under way. The observer is not told. */
+  /** Ends the connection without telling the observer. Statements under way fail. */
   close(): void {
     this.#closed = true
     this.#end()
@@ -100,7 +100,7 @@ export class PostgresConnection {
   }
 
   #end(): void {
-    // The client tells by its event that it has ended; what it has to say of the way there helps nobody.
+    // The event of the client tells of the end already; an error of `end()` adds nothing.
     this.#client.end().catch(() => undefined)
   }
 }
@@ -118,7 +118,10 @@ function configOf(
   }
 }
 
-/** An error of severity ERROR has undone its transaction; after others the connection ends, and nobody knows. */
+/**
+ * An error of severity ERROR has undone its transaction. After other severities the connection ends, and the outcome is
+ * unknown.
+ */
 function failureOf(err: unknown): PostgresError {
   const isAnswer = err instanceof Error && "severity" in err && "code" in err
   if (!isAnswer) return new PostgresError("lost", messageOf(err))

@@ -34,7 +34,11 @@ test.each<{ title: string; given: string; wants: Partial<PostgresEndpoint> | und
     given: "postgres://k3ts@%2Fvar%2Frun%2Fpostgresql/k3ts",
     wants: { host: "/var/run/postgresql", isSecure: false, name: "/var/run/postgresql:5432/k3ts" },
   },
-  { title: "a mode that trusts anybody", given: "postgres://k3ts@db.example/k3ts?sslmode=require", wants: undefined },
+  {
+    title: "a mode that does not check the server's certificate",
+    given: "postgres://k3ts@db.example/k3ts?sslmode=require",
+    wants: undefined,
+  },
   { title: "TLS on a socket", given: "postgres://k3ts@%2Frun/k3ts?sslmode=verify-full", wants: undefined },
   { title: "an unknown parameter", given: "postgres://k3ts@db.example/k3ts?sslcert=/a", wants: undefined },
   { title: "no user", given: "postgres://db.example/k3ts", wants: undefined },

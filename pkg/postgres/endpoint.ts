@@ -1,4 +1,4 @@
-/** Where a PostgreSQL server is, and as whom to talk to it. */
+/** The address of a PostgreSQL server, the database and the user. */
 export interface PostgresEndpoint {
   /** A host name, an address, or the folder of a Unix socket. */
   readonly host: string
@@ -18,9 +18,10 @@ const MODES: ReadonlySet<string | null> = new Set([null, "disable", "verify-full
 const SCHEMES: ReadonlySet<string> = new Set(["postgres:", "postgresql:"])
 
 /**
- * Returns what `postgres://user:password@host:port/database` says; undefined where it is no such URL. The folder of
- * a Unix socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the
- * same machine only. Other modes of libpq would let anyone on the way answer for the server.
+ * Parses `postgres://user:password@host:port/database`; returns undefined for any other text. The folder of a Unix
+ * socket is written as a host, with %2F. `sslmode` is `verify-full`, or `disable`, which is the default on the same
+ * machine only. Other modes of libpq do not check the server's certificate, so anyone on the network path could pose as
+ * the server.
  */
 export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {
   if (!URL.canParse(text)) return undefined
@@ -49,7 +50,7 @@ export function parsePostgresUrl(text: string): PostgresEndpoint | undefined {
   }
 }
 
-/** Whether others on the network can read what goes to this server. */
+/** Whether others on the network could read the traffic to this server. */
 export const isOpenToReaders = ({ host, isSecure }: PostgresEndpoint): boolean =>
   !isSecure && !host.startsWith("/") && !LOOPBACK.has(host)
 

@@ -12,7 +12,7 @@ export interface PostgresOptions {
 
 const SETUP_TIMEOUT_MS = 3000
 
-/** A connection to the primary, which is opened when it is needed, and again after it was lost. */
+/** Keeps a connection to the primary. It is opened when it is needed, and again after it was lost. */
 export class PostgresSession {
   readonly #options: PostgresOptions
   readonly #setup: string
@@ -34,7 +34,7 @@ export class PostgresSession {
     return (await this.connect()).ask(question, timeoutMs)
   }
 
-  /** Returns the connection of the moment, for questions that belong to one. @throws PostgresError */
+  /** Returns the current connection, for statements that must run on the same one. @throws PostgresError */
   async connect(): Promise<PostgresConnection> {
     if (this.#connection?.isOver === false) return this.#connection
     this.#opening ??= this.#find().finally(() => (this.#opening = undefined))
@@ -46,7 +46,7 @@ export class PostgresSession {
     this.#connection?.close()
   }
 
-  /** Tries one server after the other, beginning with the last one that was the primary. */
+  /** Tries one server after another, beginning with the last one that was the primary. */
   async #find(): Promise<PostgresConnection> {
     const { endpoints } = this.#options
     const reasons: string[] = []

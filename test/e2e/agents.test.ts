@@ -33,7 +33,7 @@ describeOnMachines("an agent", () => {
     const [hash, user] = agentToken(cluster.server).split("::") as [string, string]
     for (const [token, complaint] of [
       [`${hash}::node:00000000000000000000000000000000`, "the token is not valid"],
-      [`K10${"0".repeat(64)}::${user}`, "its authority is not the one that the token names"],
+      [`K10${"0".repeat(64)}::${user}`, "its CA is not the one that the token names"],
     ] as const) {
       await using refused = startAgent({ machine: b, server: address(), token })
       expect(await refused.ended()).toBe(1)

@@ -14,7 +14,7 @@ describe("a pull", () => {
     expect(await pullImage({ image: "k3ts.local/other:1" })).toBe("pulled k3ts.local/other:1")
   })
 
-  test("of an image of the examples goes to a registry where the program is run from source", async () => {
+  test("of an image of the examples goes to a registry when the program runs from source", async () => {
     // given: tests run from source
     expect(await exampleImages()).toBeUndefined()
     const [image = ""] = EXAMPLE_IMAGES

@@ -15,8 +15,8 @@ const ARCHIVE = "k3ts-examples.tar.zst"
 export const exampleImages = (): Promise<Uint8Array | undefined> => embeddedFile(ARCHIVE)
 
 /**
- * Returns an image service that brings the example images out of the executable where a pull is asked for, so that a
- * node without examples spends nothing on them. All other images, and these where the program is run from source, are
+ * Returns an image service that imports the example images from the executable at the first pull of one of them, so a
+ * node without examples does no work for them. All other images, and these where the program is run from source, are
  * pulled from their registry.
  */
 export function withExampleImages(
@@ -26,7 +26,10 @@ export function withExampleImages(
   read = exampleImages,
 ): ImageService {
   let running: Promise<readonly string[]> | undefined
-  /** Imports all of them, once for all pods that ask meanwhile. Returns their names; none where there is no archive. */
+  /**
+   * Imports all example images. Callers that come meanwhile share the import. Returns the names of the images; none if
+   * there is no archive.
+   */
   const bring = async (): Promise<readonly string[]> => {
     const archive = await read()
     return archive === undefined ? [] : importImages([archive], paths)

@@ -21,7 +21,7 @@ export async function importImages(
   paths: ContainerdPaths,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  // The daemon's settings, which this process may not know otherwise: another one may supervise the daemon.
+  // The daemon's own settings: another process may have started the daemon, with other ones.
   const config = readFileSync(paths.config, "utf8")
   const snapshotter = /^snapshotter = "(\w+)"$/m.exec(config)?.[1] ?? "overlayfs"
   // From 2.0 on, ctr without `--local` does not print the names of the images.

@@ -7,7 +7,7 @@ import type { NodeOptions } from "../../cluster/testing/node-spec.ts"
 const MEMORY = "/var/lib/kubelet/memory"
 const ref = { name: "live", namespace: "default" }
 
-/** A pod that shows a ConfigMap as a volume, on a node of its own. */
+/** Starts a pod with a ConfigMap as a volume, on a node of its own. */
 async function showing(node: NodeOptions = {}) {
   const cluster = await startCluster({
     nodes: [{ name: "node-0", ...node }],
@@ -30,7 +30,7 @@ async function showing(node: NodeOptions = {}) {
     cluster,
     shown,
     change: (text: string) => cluster.client.patch(ConfigMap, ref, { type: "merge", body: { data: { a: text } } }),
-    /** How many seconds go by until the volume shows the text; 200 at most. */
+    /** Returns how many seconds it takes until the volume shows the text; at most 200. */
     async secondsUntil(text: string) {
       for (let second = 0; second < 200; second++) {
         if (shown().includes(text)) return second
@@ -43,7 +43,7 @@ async function showing(node: NodeOptions = {}) {
 }
 
 describe("a ConfigMap's volume of a running pod", () => {
-  test("is updated at the kubelet's next synchronization of the pod: a minute to a minute and a half after its start", async () => {
+  test("is updated at the kubelet's next synchronization of the pod, 60 to 90 seconds after the pod's start", async () => {
     await using pod = await showing()
     await pod.cluster.advance("10s")
     await pod.change("new")
@@ -52,7 +52,7 @@ describe("a ConfigMap's volume of a running pod", () => {
     expect(seconds).toBeLessThanOrEqual(80)
   })
 
-  test("is updated within a minute and a half at any later time, with all changes until then", async () => {
+  test("is updated within 90 seconds at any later time, with all changes until then", async () => {
     await using pod = await showing()
     const delays: number[] = []
     for (let i = 0; i < 20; i++) {
@@ -62,7 +62,7 @@ describe("a ConfigMap's volume of a running pod", () => {
       delays.push(await pod.secondsUntil(`new ${i}`))
     }
     expect(Math.max(...delays)).toBeLessThanOrEqual(90)
-    // not all of them at once: the looks at pods are not in step with changes
+    // they take different times, because the synchronization of pods is not in step with changes
     expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(20)
   })
 

@@ -26,7 +26,7 @@ export interface SubPathRequest {
   readonly volume: string
   /** A relative path without `..`. */
   readonly subPath: string
-  /** The path of the host for this container's mount alone, so that no pod can replace it. */
+  /** The host's path that is mounted into this container only, so that no pod can replace it. */
   readonly target: string
 }
 
@@ -86,7 +86,7 @@ export interface VolumeFiles {
    * Returns the path of the block device of a volume. @throws Error when the path is neither a block device nor a file
    */
   mapDevice(request: DeviceRequest): Promise<string>
-  /** Brings the block device that a file has become to the size of the file; does nothing where it is none. */
+  /** Gives a loop device the new size of its file. Does nothing for other block devices. */
   growDevice(path: string): Promise<void>
   /**
    * Releases the devices of one pod: removes its links below `folder`, and detaches loop devices that no pod in the

@@ -2,7 +2,9 @@ import type { Timer } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 import type { MountedVolume } from "./mounted-volume.ts"
 
-/** The largest random part that is added to the synchronization period. Source: workerResyncIntervalJitterFactor. */
+/**
+ * The largest random addition to the synchronization period, as a part of it. Source: workerResyncIntervalJitterFactor.
+ */
 export const JITTER = 0.5
 
 /**

@@ -38,7 +38,7 @@ describe("the volumes of pods", () => {
     cluster = await startCluster({ components: { scheduler: false, controllers: false } })
     root = await mkdtemp(join(tmpdir(), "k3ts-pods-"))
     told = []
-    // A folder stands for the tmpfs, so that no root is needed.
+    // A folder replaces the tmpfs, so that the test needs no root rights.
     const files = { ...hostVolumes(), memoryFolder: async () => join(root, "memory") }
     const runtime = {
       volumes: files,
@@ -66,7 +66,7 @@ describe("the volumes of pods", () => {
         taints: [],
         syncFrequencyMs: 0,
       },
-      // Only these parts are asked by volumes.
+      // Volumes use only these parts of the kubelet.
       runtime: runtime as unknown as ContainerRuntime,
       metrics: new KubeletMetrics({ nodeName: "node-0", startedAt: 0, figures: () => ({ pods: 0, containers: {} }) }),
       networkReady: () => Promise.resolve(),
@@ -109,8 +109,8 @@ describe("the volumes of pods", () => {
   const read = (mounted: MountedVolumes, volume: string, path: string) =>
     readFile(join(mounted.get(volume)!.hostPath, path), "utf8")
   /**
-   * Lets all that follows from a change happen; files are written by threads, so a few turns more than the clock knows
-   * of.
+   * Waits until all effects of a change have happened. Threads write the files, so it waits a few turns longer than the
+   * clock says.
    */
   const until = async (condition: () => Promise<boolean>) => {
     while (!(await condition())) await cluster.settle()
@@ -118,7 +118,7 @@ describe("the volumes of pods", () => {
   const becomes = (mounted: MountedVolumes, volume: string, path: string, text: string) =>
     until(async () => (await read(mounted, volume, path).catch(() => undefined)) === text)
 
-  test("show a ConfigMap and a Secret, whole or by items, with their modes", async () => {
+  test("show a ConfigMap and a Secret, all keys or selected ones, with their modes", async () => {
     // given
     await configMap("cm", { a: "1", b: "2" }, { binaryData: { raw: base64("\u0000\u0001") } })
     await cluster.client.create(Secret, {
@@ -164,7 +164,7 @@ describe("the volumes of pods", () => {
     expect(mounted.get("secret")!.hostPath).toBe(join(root, "memory", pod.metadata.uid!, "kubernetes.io~secret/secret"))
   })
 
-  test("follow their objects while the pod runs, and end with the pod", async () => {
+  test("follow changes of their objects while the pod runs, and are removed with the pod", async () => {
     // given
     await configMap("cm", { a: "old" })
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
@@ -172,10 +172,10 @@ describe("the volumes of pods", () => {
     // when the ConfigMap changes twice in a row
     await setData("cm", { a: "between" })
     await setData("cm", { a: "new", b: "more" })
-    // then the files do
+    // then the files have the last change
     await becomes(mounted, "v", "b", "more")
     expect(await read(mounted, "v", "a")).toBe("new")
-    // and when the pod is gone, nothing of it is left
+    // and when the pod is gone, its folder is gone too
     await volumes.unmount({ uid: pod.metadata.uid!, namespace: NAMESPACE, name: "p" })
     await setData("cm", { a: "later" })
     await cluster.settle()
@@ -183,8 +183,8 @@ describe("the volumes of pods", () => {
     expect(await volumes.podsOnDisk()).toEqual([])
   })
 
-  test("wait for a missing object with an event; the pod is tried again as soon as it exists", async () => {
-    // given a pod whose ConfigMap is not there
+  test("report a missing object by an event, and are mounted as soon as it exists", async () => {
+    // given a pod whose ConfigMap does not exist
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const woken: string[] = []
     volumes.onUpdate((uid) => woken.push(uid))
@@ -193,7 +193,7 @@ describe("the volumes of pods", () => {
     )
     await expect(volumes.mount(pod, signal)).rejects.toThrow('configmap "cm" not found')
     expect(woken).toEqual([])
-    // when it appears
+    // when the ConfigMap is created
     await configMap("cm", { a: "1" })
     await cluster.settle()
     // then
@@ -201,7 +201,7 @@ describe("the volumes of pods", () => {
     expect(await read(await volumes.mount(pod, signal), "v", "a")).toBe("1")
   })
 
-  test("report what is missing, by their own names", async () => {
+  test("report missing objects with the names of the volumes", async () => {
     // given
     await configMap("cm", { a: "1" })
     const failure = async (volume: object) =>
@@ -242,7 +242,7 @@ describe("the volumes of pods", () => {
         { name: "e", emptyDir: {} },
       ],
     })
-    // then one is thrown, and the other told
+    // then the error names one of them, and an event the other
     await expect(volumes.mount(pod, signal)).rejects.toThrow(
       'MountVolume.SetUp failed for volume "v" : configmap "cm" not found',
     )
@@ -270,7 +270,7 @@ describe("the volumes of pods", () => {
     // then
     expect([await read(mounted, "v", "a"), warned]).toEqual(["1", []])
     expect(told).toEqual(['FailedMount: MountVolume.SetUp failed for volume "v" : configmap "cm" not found'])
-    // and a new one is taken
+    // and the files of a new object replace them
     await configMap("cm", { a: "2" })
     await becomes(mounted, "v", "a", "2")
   })
@@ -280,7 +280,7 @@ describe("the volumes of pods", () => {
     await configMap("cm", { a: "1" }, { immutable: true })
     const pod = await createPod("p", { volumes: [{ name: "v", configMap: { name: "cm" } }] })
     const mounted = await volumes.mount(pod, signal)
-    // when it is replaced by another
+    // when another ConfigMap replaces it
     await cluster.client.delete(ConfigMap, { namespace: NAMESPACE, name: "cm" })
     await configMap("cm", { a: "2" })
     await cluster.settle()
@@ -315,8 +315,8 @@ describe("the volumes of pods", () => {
     await becomes(mounted, "v", "labels", 'a="2"\nb="3"')
   })
 
-  test("hold a token that is for the pod, and renew it after four fifths of its life", async () => {
-    // given a projected volume as admission makes it
+  test("hold a token that is bound to the pod, and renew it after four fifths of its life", async () => {
+    // given the projected volume that admission adds to pods
     await configMap("kube-root-ca.crt", { "ca.crt": "CA" })
     const pod = await createPod("p", {
       volumes: [
@@ -341,19 +341,19 @@ describe("the volumes of pods", () => {
       iat: number
     }
     expect([claims["kubernetes.io"].pod.uid, claims.exp - claims.iat]).toEqual([pod.metadata.uid!, 3600])
-    // when most of its life is over, then it is still the same
+    // when most of its life is over, then the token is still the same
     await cluster.advance(2860 * 1000)
     expect(await read(mounted, "v", "token")).toBe(first)
-    // when four fifths are, then it is another
+    // when four fifths are over, then it is a new one
     await cluster.advance(25 * 1000)
     await until(async () => (await read(mounted, "v", "token")) !== first)
-    // and so on
+    // and the new one is renewed in its turn
     const second = await read(mounted, "v", "token")
     await cluster.advance(2885 * 1000)
     await until(async () => (await read(mounted, "v", "token")) !== second)
   })
 
-  test("of a pod with a user keep the token for that user", async () => {
+  test("of a pod with runAsUser give the token to that user", async () => {
     if (process.getuid?.() !== 0) return console.warn("SKIPPED: owner of a token: needs root")
     // given
     const pod = await createPod("p", {
@@ -367,7 +367,7 @@ describe("the volumes of pods", () => {
     expect([uid, gid, mode & 0o777]).toEqual([1000, 2000, 0o640])
   })
 
-  test("behind a bound claim are the folder of its volume", async () => {
+  test("of a bound claim are the folder of its PersistentVolume", async () => {
     // given a claim and its volume
     const folder = join(root, "store")
     const volume = await cluster.client.create(PersistentVolume, {
@@ -392,7 +392,7 @@ describe("the volumes of pods", () => {
       volumes: [{ name: "v", persistentVolumeClaim: { claimName: "claim", readOnly: true } }],
     })
     await expect(volumes.mount(pod, signal)).rejects.toThrow("error processing PVC default/claim: PVC is not bound")
-    // when it is bound
+    // when the claim is bound
     await cluster.client.patch(PersistentVolume, volume.metadata, {
       type: "merge",
       body: {
@@ -424,11 +424,11 @@ describe("the volumes of pods", () => {
     const before = await volumes.mount(pod, signal)
     const { ino } = await stat(join(before.get("v")!.hostPath, "a"))
     volumes.stop()
-    // when another one starts
+    // when another kubelet starts
     volumes = createVolumeManager(context)
     expect(await volumes.podsOnDisk()).toEqual([pod.metadata.uid!])
     const after = await volumes.mount(pod, signal)
-    // then nothing was written, and changes are followed again
+    // then it has written nothing, and follows changes again
     expect(Object.fromEntries(after)).toEqual(Object.fromEntries(before))
     expect((await stat(join(after.get("v")!.hostPath, "a"))).ino).toBe(ino)
     await setData("cm", { a: "2" })
@@ -445,12 +445,12 @@ describe("the volumes of pods", () => {
     volumes = createVolumeManager(context)
     await expect(volumes.mount(pod, signal)).rejects.toThrow('configmap "cm" not found')
     expect(await read(mounted, "v", "a")).toBe("1")
-    // when it comes back, then its files do without anybody asking
+    // when the ConfigMap is created again, then its files follow without a synchronization of the pod
     await configMap("cm", { a: "2" })
     await becomes(mounted, "v", "a", "2")
   })
 
-  test("ask for a token again that could not be renewed in time", async () => {
+  test("request a token again that could not be renewed in time", async () => {
     // given a token
     const pod = await createPod("p", {
       volumes: [
@@ -459,18 +459,18 @@ describe("the volumes of pods", () => {
     })
     const mounted = await volumes.mount(pod, signal)
     const first = await read(mounted, "v", "token")
-    // when its service account is gone until it has ended
+    // when its service account is missing until the token has expired
     await cluster.client.delete(ServiceAccount, { namespace: NAMESPACE, name: "default" })
     await cluster.advance(700_000)
     await until(async () => told.length > 0)
     expect(told[0]).toContain("failed to fetch token")
     await cluster.client.create(ServiceAccount, { metadata: { namespace: NAMESPACE, name: "default" } })
-    // then it is had soon after
+    // then there is a new token soon after
     await cluster.advance(11_000)
     await until(async () => (await read(mounted, "v", "token")) !== first)
   })
 
-  test("make the pod be tried again when an object that a variable needs is created", async () => {
+  test("cause another attempt to start the pod when an object that a variable needs is created", async () => {
     // given a pod without volumes whose container needs a ConfigMap
     const pod = await createPod("p", {
       containers: [
@@ -491,7 +491,7 @@ describe("the volumes of pods", () => {
     expect((await environment.of(request)).find(({ key }) => key === "A")?.value).toBe("1")
   })
 
-  test("make one container's mounts in its order, with what is read-only and what is expanded", async () => {
+  test("become the mounts of a container in its order, read-only where it says so and with subPathExpr expanded", async () => {
     // given
     await configMap("cm", { a: "1" })
     const pod = await createPod("p", {

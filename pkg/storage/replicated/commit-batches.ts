@@ -7,13 +7,16 @@ export type Outcomes = readonly (readonly number[] | undefined)[]
 
 export interface BatchOptions {
   readonly clock: Clock
-  /** Most writes of several commits that go out together. */
+  /** The most writes of one batch of commits. */
   readonly mostWrites: number
-  /** Most bytes of their keys and values. */
+  /** The most bytes of the keys and values of a batch. */
   readonly mostBytes: number
-  /** Most batches under way. While so many are, commits gather for the next one. */
+  /** The most batches under way. While that many are, new commits wait and form the next batch. */
   readonly mostUnderWay: number
-  /** Carries out commits whose keys are all different, each for itself. @throws SharedLogError */
+  /**
+   * Carries out commits, each of which may be refused without the others. No key is in two of them. @throws
+   * SharedLogError
+   */
   send(commits: readonly Commit[]): Promise<Outcomes>
 }
 
@@ -25,8 +28,8 @@ interface Waiting {
 }
 
 /**
- * Sends commits to a log. Those of one turn of the event loop, and those that come while enough are under way, go out
- * together, each with an outcome of its own: a call costs as much as a dozen commits.
+ * Sends commits to a log in batches, because a call costs as much as a dozen commits. A batch has the commits of one
+ * turn of the event loop, or those that came while enough batches were under way. Each commit has its own outcome.
  */
 export class CommitBatches {
   readonly #options: BatchOptions

@@ -9,9 +9,9 @@ import type { Replica } from "./replica.ts"
 import type { SharedObjects } from "./shared-object.ts"
 import { SharedLogError, type SharedLog } from "./shared-log.ts"
 
-/** How long a commit whose outcome is unknown is followed up, in milliseconds. */
+/** How long the committer tries to find out the outcome of a commit whose answer was lost, in milliseconds. */
 const FOLLOW_UP_MS = 10_000
-/** Attempts after which a write gives up, whose objects other servers change all the time. */
+/** The number of attempts after which a write fails because other servers keep changing its objects. */
 const ATTEMPTS = 100
 
 export interface CommitterOptions {
@@ -24,9 +24,10 @@ export interface CommitterOptions {
 }
 
 /**
- * Carries writes to the log. A write is checked against the memory and goes out with the revisions that it was checked
- * against, so a log that knows newer ones refuses it; then the memory is brought up to date and the write is checked
- * again. It is acknowledged when its change has come back, in the log's order, and everybody here has been told.
+ * Carries writes to the log. A write is checked against the memory and sent with the revisions that it was checked
+ * against, so the log refuses it if it has newer ones. Then the memory is brought up to date, and the write is checked
+ * again. A write is acknowledged after its change has come back in the log's order and all subscribers of this server
+ * were told.
  */
 export class Committer {
   readonly #options: CommitterOptions
@@ -103,7 +104,7 @@ export class Committer {
       try {
         const revisions = await log.commit(staged)
         if (revisions !== undefined || lost === undefined) return revisions
-        // Refused: perhaps because what was sent before has come first after all.
+        // The log has refused it. The reason may be that an earlier attempt, whose answer was lost, has succeeded.
       } catch (err) {
         if (!(err instanceof SharedLogError)) throw err
         if (err.code !== "unknown") throw lost === undefined ? fail(err) : unknown(staged, lost)
@@ -116,8 +117,8 @@ export class Committer {
   }
 
   /**
-   * Finds out what became of a commit. What has come from the log has happened. What has not may still be on its way to
-   * the log; so it is sent again, with the same expectations: the log takes only one of the two.
+   * Finds out whether a commit has happened. If its changes came from the log, it has. If not, it may still be on its
+   * way to the log; so it is sent again with the same expected revisions, of which the log accepts only one.
    */
   async #followUp(staged: readonly Flight[], cause: SharedLogError): Promise<readonly number[] | undefined | "again"> {
     const { freshness, replica } = this.#options
@@ -130,7 +131,7 @@ export class Committer {
     const arrived = written.flatMap(({ arrivedAt }) => arrivedAt ?? [])
     if (arrived.length > 0) return staged.map(({ arrivedAt }) => arrivedAt ?? Math.max(...arrived))
     if (staged.every(({ key, expected }) => (replica.live.get(key)?.revision ?? 0) === expected)) return "again"
-    // Another server may have deleted these, or this commit has.
+    // Another server may have deleted these objects, or this commit has.
     if (written.length === 0) throw unknown(staged, cause)
     return undefined
   }

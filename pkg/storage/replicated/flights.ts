@@ -3,7 +3,7 @@ import type { SharedChange, SharedWrite } from "./shared-log.ts"
 
 /** A write of this process that has been sent to the log. */
 export interface Flight extends SharedWrite {
-  /** What is written, or the last state of what is deleted. */
+  /** The object that is written, or the last state of the object that is deleted. */
   readonly object: KubeObject
   readonly time: number
   readonly author: string
@@ -12,14 +12,14 @@ export interface Flight extends SharedWrite {
 }
 
 /**
- * The writes of this process that are under way, at most one for each key. When a change comes from the log, they tell
- * whether this process has made it: then nothing has to be parsed, and a write whose answer was lost is known to have
- * happened.
+ * The writes of this process that are under way, at most one for each key. When a change comes from the log, they show
+ * whether this process has made it. Then its object need not be parsed, and a write whose answer was lost is known to
+ * have happened.
  */
 export class Flights {
   readonly #byKey = new Map<string, Flight>()
 
-  /** Notes writes until `land`. */
+  /** Remembers writes until `land`. */
   take(flights: readonly Flight[]): void {
     for (const flight of flights) this.#byKey.set(flight.key, flight)
   }
@@ -29,8 +29,8 @@ export class Flights {
   }
 
   /**
-   * Returns the write that has made this change. A deletion by another server looks like one of ours; then ours fails
-   * or reports that its outcome is unknown.
+   * Returns the write that has made this change. A deletion by another server looks like our own; then our own deletion
+   * fails, or its outcome is reported as unknown.
    */
   arrived({ key, value, revision }: SharedChange): Flight | undefined {
     const flight = this.#byKey.get(key)

@@ -3,7 +3,7 @@ import type { StorageEvent } from "../storage.ts"
 import type { Replica } from "./replica.ts"
 import { SharedLogError, type SharedEntry, type SharedLog } from "./shared-log.ts"
 
-/** Pauses before the log is followed again, in milliseconds. */
+/** The pauses before the next attempts to follow the log, in milliseconds. */
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2000
 
@@ -63,7 +63,7 @@ export class Follower {
     })
   }
 
-  /** Reads everything, because changes are gone from the log that this server has not seen. */
+  /** Reads all objects, because changes that this server has not seen are gone from the log. */
   async #readAgain(): Promise<void> {
     const { log, replica, tell } = this.#options
     const entries: SharedEntry[] = []

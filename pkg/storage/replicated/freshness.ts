@@ -2,13 +2,13 @@ import type { Clock } from "../../clock/clock.ts"
 import type { Replica } from "./replica.ts"
 import { SharedLogError, type SharedLog } from "./shared-log.ts"
 
-/** How long changes may take that the log has told of. */
+/** How long the changes up to a known revision may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 5000
 
 /**
- * Brings the memory to what every server has acknowledged: asks the log for its newest revision and waits until that
- * has come. Callers that come while a round is under way share the next one, because the answer of the present round
- * may be older than they are.
+ * Waits until the memory has every write that any server has acknowledged: asks the log for its newest revision and
+ * waits until that arrives. Callers that come during such a round share the next one, because the answer of the current
+ * round may be older than their call.
  */
 export class Freshness {
   readonly #log: Pick<SharedLog, "latest">

@@ -1,10 +1,10 @@
-/** Lets one writer at a time have a key; the rest wait in the order in which they came. */
+/** Gives each key to one writer at a time; the others wait in the order in which they came. */
 export class KeyQueue {
   readonly #last = new Map<string, Promise<void>>()
 
   /**
-   * Queues for all these keys at once, so that no two writers wait for each other. `turn` resolves when they are free,
-   * and is undefined where they are free already.
+   * Queues for all these keys at once, so that no two writers wait for each other. `turn` resolves when all keys are
+   * free; it is undefined if they are free already.
    */
   enter(keys: readonly string[]): { readonly turn: Promise<unknown> | undefined; leave(): void } {
     const before = keys.flatMap((key) => this.#last.get(key) ?? [])

@@ -1,7 +1,7 @@
 import { StorageError } from "../storage.ts"
 import type { SharedLogError } from "./shared-log.ts"
 
-/** Returns what the users of the store are told of an error of its log. */
+/** Returns the storage error for an error of the shared log. */
 export function storageErrorOf(err: SharedLogError): StorageError {
   const { message, code } = err
   switch (code) {

@@ -12,12 +12,12 @@ export interface ReplicaOptions {
   readonly objects: SharedObjects
   /** The writes of this process that are under way. */
   readonly flights: Flights
-  /** Most bytes of JSON of the events in memory. */
+  /** The most bytes of JSON that the events in memory may have. */
   readonly historyBytes: number
   readonly frozen: boolean
 }
 
-/** Most events in memory for watches that resume. */
+/** The most events that are kept in memory for watches that resume. */
 const MOST_EVENTS = 100_000
 
 interface Waiting {
@@ -26,8 +26,8 @@ interface Waiting {
 }
 
 /**
- * What this process has of a shared log: all live objects, and the newest events. Changes arrive in the order of their
- * revisions, from whichever server.
+ * This process's copy of a shared log: all live objects, and the newest events. Changes of all servers arrive in the
+ * order of their revisions.
  */
 export class Replica {
   readonly live: LiveObjects
@@ -36,7 +36,7 @@ export class Replica {
   #revision = 0
   /** Events up to this revision are not in memory. */
   #forgotten = 0
-  /** Bytes of the values of the events in memory, one number for each event, and their sum. */
+  /** The bytes of the value of each event in memory, and their sum. */
   #sizes: number[] = []
   #bytes = 0
   #waiting: Waiting[] = []
@@ -53,28 +53,28 @@ export class Replica {
     return this.#forgotten
   }
 
-  /** Takes one page of the first reading. */
+  /** Adds one page of the first reading. */
   load(entries: readonly SharedEntry[]): void {
     for (const entry of entries) this.live.set(this.#read(entry))
   }
 
-  /** The first reading is complete. */
+  /** Called when the first reading is complete. */
   loaded(revision: number): void {
     this.#revision = this.#forgotten = revision
   }
 
-  /** Takes the next changes of the log, all those up to `revision`. Returns their events. */
+  /** Applies the next changes of the log, which are all changes up to `revision`. Returns their events. */
   advance(changes: readonly SharedChange[], revision: number): readonly StorageEvent[] {
     const events = changes.flatMap((change) => this.#apply(change) ?? [])
     this.#revision = Math.max(this.#revision, revision)
-    // Trimmed only when half as much again is there, so that trimming costs next to nothing per change.
+    // Trims only when the limit is exceeded by half, so that the cost for each change is small.
     if (this.#bytes > 1.5 * this.#options.historyBytes || this.#sizes.length > 1.5 * MOST_EVENTS) this.#trim()
     return events
   }
 
   /**
-   * Takes the whole state at a revision, where the changes up to there are gone from the log. Returns the differences
-   * as events; what has been deleted meanwhile is told with this revision. Nobody can resume from an earlier one.
+   * Takes over the whole state at a revision, because the changes up to it are gone from the log. Returns the
+   * differences as events; deletions get this revision. No watch can resume from an earlier revision afterwards.
    */
   jump(entries: readonly SharedEntry[], revision: number): readonly StorageEvent[] {
     const present = new Set(entries.map(({ key }) => key))
@@ -91,13 +91,13 @@ export class Replica {
     return events
   }
 
-  /** Resolves when everything up to `revision` is in memory, after those have run whom the change was told. */
+  /** Resolves when all changes up to `revision` are in memory and the subscribers have been told. */
   reached(revision: number): Promise<void> {
     if (revision <= this.#revision) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push({ revision, resolve }))
   }
 
-  /** Lets those go on who wait for a revision that has come. */
+  /** Resolves the waits for revisions that have arrived. */
   release(): void {
     if (this.#waiting.length === 0) return
     const due = this.#waiting.filter(({ revision }) => revision <= this.#revision)
@@ -113,13 +113,16 @@ export class Replica {
     throw new StorageError("compacted", `Cannot read the log after revision ${revision}: ${why}`)
   }
 
-  /** Returns the newest revision that had come by `time`; `compactedRevision` where that is forgotten. */
+  /**
+   * Returns the newest revision that had arrived by `time`; `compactedRevision` if the events of that time are
+   * forgotten.
+   */
   revisionAt(time: number): number {
     if (this.#recent.all.length === 0) return this.#revision
     return this.#recent.revisionAt(time) ?? this.#forgotten
   }
 
-  /** Returns the events of a key that are in memory, of the object that is there or of the last one that was. */
+  /** Returns the events in memory of the live object with this key, or of the last one if it was deleted. */
   history(key: string): readonly StorageEvent[] {
     const events = this.#recent.all.filter((event) => event.key === key)
     return events.slice(

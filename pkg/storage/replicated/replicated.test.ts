@@ -62,7 +62,7 @@ describe("servers that share a log", () => {
     expect(two.list("/a/").map(({ object }) => object)).toEqual(one.list("/a/").map(({ object }) => object))
   })
 
-  test("refuse a write that another server's write has come before, and then know that write", async () => {
+  test("refuse a write when another server's write came first, and then have that write in memory", async () => {
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
     await one.write(put("/a/1", object("1"), 0))
@@ -70,12 +70,12 @@ describe("servers that share a log", () => {
     // when both update the same revision at the same time
     const both = [one.write(put("/a/1", object("1", "one"), 1)), two.write(put("/a/1", object("1", "two"), 1))]
     expect((await Promise.all(both.map(codeOf))).sort()).toEqual(["conflict", "ok"])
-    // then the loser's memory has the winner's object
+    // then the refused server has the other one's object in memory
     expect(dataOf(one, "/a/1")).toBe(dataOf(two, "/a/1"))
     expect([one.get("/a/1")?.revision, two.get("/a/1")?.revision]).toEqual([2, 2])
   })
 
-  test("write without an expectation whatever another server has written meanwhile", async () => {
+  test("write without an expected revision whatever another server has written meanwhile", async () => {
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
     await one.write(put("/a/1", object("1"), 0))
@@ -84,7 +84,7 @@ describe("servers that share a log", () => {
     expect(await Promise.all(both.map(codeOf))).toEqual(["ok", "ok"])
   })
 
-  test("mark and delete an object in one commit, as one deletion", async () => {
+  test("tell of a commit that marks and deletes an object as one deletion", async () => {
     const store = await serverOf(new MemoryLog())
     await store.write(put("/a/1", object("1"), 0))
     const told: string[] = []
@@ -103,31 +103,31 @@ describe("a commit whose answer was lost", () => {
     wants: { outcome: string; data: unknown }
   }[] = [
     {
-      title: "succeeds when its change has come from the log",
+      title: "succeeds when its change comes from the log",
       mishaps: ["after"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
     },
     {
-      title: "is sent again when it has not arrived",
+      title: "is sent again when its change does not come",
       mishaps: ["before", "before"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
     },
     {
-      title: "succeeds when it comes late and what was sent again is refused for that",
+      title: "succeeds when its change comes late and the second attempt is refused for it",
       mishaps: ["late"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "ok", data: "new" },
     },
     {
-      title: "is of unknown outcome when the log cannot be reached for sending it again",
+      title: "has an unknown outcome when the log cannot be reached for the second attempt",
       mishaps: ["late", "unreached"],
       write: put("/a/1", object("1", "new"), 1),
       wants: { outcome: "unknown", data: 1 },
     },
     {
-      title: "is of unknown outcome when it deletes and the object is gone",
+      title: "has an unknown outcome when it is a deletion and the object is gone",
       mishaps: ["after"],
       write: put("/a/1", null, 1),
       wants: { outcome: "unknown", data: undefined },
@@ -142,7 +142,7 @@ describe("a commit whose answer was lost", () => {
     expect(dataOf(store, "/a/1")).toBe(wants.data)
   })
 
-  test("is a conflict when another server's write has come before", async () => {
+  test("is a conflict when another server's write came first", async () => {
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
     await one.write(put("/a/1", object("1"), 0))
@@ -155,7 +155,7 @@ describe("a commit whose answer was lost", () => {
   })
 })
 
-describe("while the log is lost", () => {
+describe("while the log cannot be reached", () => {
   test("reads go on, writes and freshening fail, and the store says so until the log is back", async () => {
     // given a store that has lost its log
     const log = new MemoryLog()
@@ -171,14 +171,14 @@ describe("while the log is lost", () => {
     // when it comes back
     log.lost = undefined
     await clock.advance(5000)
-    // then both servers go on, and the one that wrote nothing has seen nothing too little
+    // then both servers go on, and the one that wrote nothing has missed no change
     expect(store.problem).toBeUndefined()
     await store.write(put("/a/2", object("2"), 0))
     await other.freshen()
     expect(other.list("/a/").map(({ key }) => key)).toEqual(["/a/1", "/a/2"])
   })
 
-  test("a server for which changes have been compacted meanwhile tells the differences", async () => {
+  test("a server whose missed changes were compacted tells the differences", async () => {
     // given two servers, of which one loses the log
     const log = new MemoryLog()
     const [one, two] = [await serverOf(log), await serverOf(log)]
@@ -188,7 +188,7 @@ describe("while the log is lost", () => {
     two.subscribe((events) => told.push(...events.map(({ type, key }) => `${type} ${key}`)))
     log.lose()
     log.lost = undefined
-    // when another one writes and compacts, before it is back
+    // when the other one writes and compacts before the log is back
     const three = await serverOf(log)
     await three.write(put("/a/1", null, 1))
     await three.write(put("/a/2", object("2", "new"), 2))

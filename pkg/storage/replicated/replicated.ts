@@ -142,12 +142,12 @@ export class ReplicatedStorage implements Storage {
     return { revision, objects: live.all(), valueOf: (stored) => this.#objects.imageOf(stored) }
   }
 
-  /** Forgets what is older here, and has the log drop what was superseded by then. */
+  /** Forgets older events in memory, and makes the log drop what was superseded by then. */
   compact(revision: number): void {
     const upTo = Math.min(revision, this.#replica.revision)
     if (upTo <= this.#replica.compactedRevision) return
     this.#replica.forget(upTo)
-    // A compaction that fails is made up for by the next one.
+    // The next compaction does what a failed one has not done.
     this.#log.compact(upTo).catch((err: unknown) => void this.#failed(err))
   }
 
@@ -164,7 +164,7 @@ export class ReplicatedStorage implements Storage {
     if (events.length > 0) this.#subscribers.tell(events)
   }
 
-  /** Notes what concerns the whole store, and returns what the caller is told. */
+  /** Remembers an error that concerns the whole store, and returns the error for the caller. */
   #failed(err: unknown): unknown {
     const error = err instanceof SharedLogError ? storageErrorOf(err) : err
     if (!this.#closed && error instanceof StorageError && OF_THE_STORE.has(error.code)) this.#note(error)

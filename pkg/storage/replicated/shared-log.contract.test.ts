@@ -37,7 +37,7 @@ const text = (value: Uint8Array | undefined) => (value === undefined ? undefined
 const put = (key: string, value: string, expected = 0): SharedWrite => ({ key, value: bytes(value), expected })
 const remove = (key: string, expected: number): SharedWrite => ({ key, value: undefined, expected })
 
-/** Collects what a watch tells. */
+/** Collects the changes and the end of a watch. */
 function follow(log: SharedLog, after: number) {
   const changes: SharedChange[] = []
   const waiting: { revision: number; resolve: () => void }[] = []
@@ -70,7 +70,7 @@ async function readAll(log: SharedLog): Promise<{ revision: number; entries: Sha
 describe.each(Object.keys(logs))("a shared log in %s", (kind) => {
   const open = logs[kind]!
 
-  test("tells a watch every change with the revision that its writer and a reader know", async () => {
+  test("tells a watch every change with the same revision that its writer and a reader get", async () => {
     // given two connections
     const [one, two] = [await open(), await open()]
     const { revision: start } = await readAll(one)
@@ -140,7 +140,7 @@ describe.each(Object.keys(logs))("a shared log in %s", (kind) => {
     log.close()
   })
 
-  test("says how new it is, and a watch gets there", async () => {
+  test("tells its newest revision, and a watch reaches it", async () => {
     const [one, two] = [await open(), await open()]
     const { revision: start } = await readAll(two)
     const told = follow(two, start)
@@ -157,7 +157,7 @@ describe.each(Object.keys(logs))("a shared log in %s", (kind) => {
     const { revision: start } = await readAll(log)
     const revisions: number[] = []
     for (let i = 0; i < 3; i++) revisions.push(...(await log.commit([put(`/registry/z/${i}`, "{}")]))!)
-    // Of several servers one compacts; who has not noticed the last compaction, learns of it at first.
+    // One of several servers compacts. A server that has not noticed the last compaction only reads the count at first.
     await log.compact(revisions[2]!)
     await log.compact(revisions[2]!)
     expect((await follow(log, start).ended).code).toBe("compacted")

@@ -11,25 +11,23 @@ export interface SharedLog {
    */
   read(page: (entries: readonly SharedEntry[]) => void): Promise<number>
   /**
-   * Tells the observer of every change after `after`. Where `latest` has returned a revision, the observer is told
-   * within a short time that the log has advanced to it or further, even if no change has that revision.
+   * Tells the observer of every change after `after`. When `latest` has returned a revision, the observer is told
+   * shortly afterwards that the log has advanced at least that far, even if no change has that revision.
    */
   watch(after: number, observer: SharedLogObserver): { close(): void }
   /**
-   * Writes all or nothing, if every key is at its expected revision. Resolves to the revisions of the writes, or to
-   * undefined where a key was at another revision. A key occurs once in a commit.
-   * @throws SharedLogError
+   * Writes everything if every key is at its expected revision, otherwise nothing. Resolves to the revisions of the
+   * writes, or to undefined if nothing was written. A key occurs once in a commit. @throws SharedLogError
    */
   commit(writes: readonly SharedWrite[]): Promise<readonly number[] | undefined>
   /**
-   * Returns a revision that is at least as new as every commit that any server had acknowledged before the call: the
-   * log's majority has confirmed it.
-   * @throws SharedLogError unavailable
+   * Resolves to a revision that is at least as new as every commit which any server had acknowledged before the call,
+   * confirmed by the log's majority. @throws SharedLogError unavailable
    */
   latest(): Promise<number>
-  /** Drops what was superseded by `revision`. Of several servers that call it, one does it. */
+  /** Drops states that were superseded by `revision`. When several servers call it, one does the work. */
   compact(revision: number): Promise<void>
-  /** Ends all watches without telling their observers, and fails what is under way. */
+  /** Ends all watches without telling their observers. Calls under way fail. */
   close(): void
 }
 
@@ -54,11 +52,11 @@ export interface SharedDeletion {
 
 export interface SharedLogObserver {
   /**
-   * All changes up to `revision` have been told with this call; `changes` are those since the call before, in the
-   * order of their revisions. There may be none.
+   * Tells the changes since the last call, in the order of their revisions; there may be none. With them all changes up
+   * to `revision` have been told.
    */
   advanced(changes: readonly SharedChange[], revision: number): void
-  /** The watch is over; nothing is told afterwards. */
+  /** Called when the watch has ended. Nothing is told afterwards. */
   ended(reason: SharedLogError): void
 }
 

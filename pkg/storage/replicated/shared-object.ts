@@ -1,4 +1,7 @@
-/** Objects as a shared log has them: JSON without a resourceVersion, which is the revision of the log, or encrypted. */
+/**
+ * Objects as they are in a shared log: JSON, or the same encrypted. The JSON has no resourceVersion, since that is the
+ * revision in the log.
+ */
 import { objectJson } from "../../apimachinery/json/object-json.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { StorageError, type Stored } from "../storage.ts"
@@ -9,9 +12,9 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 export interface SharedObjectsOptions {
-  /** Makes an object of its JSON. */
+  /** Parses the JSON of an object. */
   readonly parse: ParseObject
-  /** What encrypts and decrypts values; without it they are JSON. */
+  /** Encrypts and decrypts values; without it they are plain JSON. */
   readonly transformer?: ValueTransformer | undefined
   /** Freezes every object deeply, so that changing a shared one throws. For tests. */
   readonly frozen?: boolean | undefined
@@ -33,28 +36,30 @@ export class SharedObjects {
     return encoder.encode(objectJson(versioned(object, undefined)))
   }
 
-  /** Returns what is written to the log. @throws StorageError encryption */
+  /** Returns the bytes for the log. @throws StorageError encryption */
   seal(key: string, json: Uint8Array): Uint8Array {
     return sealed(this.#transformer, json, placeOf(key))
   }
 
-  /** An object that this process has written itself. */
+  /** Returns the stored form of an object that this process has written itself. */
   own(identity: Identity, object: KubeObject): StoredObject {
     return new StoredObject(identity, { object: versioned(object, identity.revision) }, this.#frozen)
   }
 
-  /** An object as it came from the log, which is decrypted and parsed when somebody asks for it. */
+  /** Returns the stored form of an object that came from the log; it is decrypted and parsed at its first use. */
   read(identity: Identity, value: Uint8Array): StoredObject {
     const make = () => versioned(this.#open(identity, value), identity.revision)
     return new StoredObject(identity, { make }, this.#frozen)
   }
 
-  /** The last state of an object, as it is told at its deletion. */
+  /** Returns the last state of an object, for the event of its deletion. */
   deleted(identity: Identity, last: StoredObject): StoredObject {
     return new StoredObject(identity, { make: () => versioned(last.object, identity.revision) }, this.#frozen)
   }
 
-  /** Returns the content of an object for a snapshot, as a store on disk has it. @throws StorageError encryption */
+  /**
+   * Returns the bytes of an object for a snapshot, in the form of the store on disk. @throws StorageError encryption
+   */
   imageOf(stored: Stored): Uint8Array {
     return sealed(this.#transformer, stored.json, stored)
   }
@@ -70,7 +75,10 @@ export class SharedObjects {
   }
 }
 
-/** The log chooses the revision after a value has been encrypted, so a value is bound to its key only. */
+/**
+ * The place to which an encrypted value is bound: its key only, since the log chooses the revision after the
+ * encryption.
+ */
 const placeOf = (key: string) => ({ key, revision: 0 })
 
 function versioned(object: KubeObject, revision: number | undefined): KubeObject {

@@ -8,7 +8,7 @@ import type { SharedLog } from "./shared-log.ts"
 export const openStore = (log: SharedLog): Promise<ReplicatedStorage> =>
   ReplicatedStorage.open({ clock: realClock, log, parse: (_, json) => JSON.parse(json) as KubeObject })
 
-/** Writes an object that is named as its key. */
+/** Writes an object whose name is the last part of its key. */
 export const put = (store: Storage, key: string, data: unknown = 1, expected?: number): Promise<Stored> =>
   store.write({
     key,

@@ -6,7 +6,7 @@ import { annotationsOf, peerOf } from "./announcement.ts"
 
 const announced = annotationsOf({ type: "vxlan", addresses: ["192.0.2.7", "2001:db8::7"], data: { VNI: 1 } })
 
-/** What other nodes read of a Node with these annotations and addresses. */
+/** Returns what other nodes read from a Node with these annotations and addresses. */
 const read = (annotations: object, addresses: readonly string[]) =>
   peerOf(
     asKind(
@@ -34,7 +34,7 @@ test.each([
   { title: "no address", annotations: { "flannel.alpha.coreos.com/public-ip": "no; drop" }, wants: { addresses: [] } },
   { title: "no JSON", annotations: { "flannel.alpha.coreos.com/backend-data": "{" }, wants: { data: {} } },
   {
-    title: "longer than anything that a backend says",
+    title: "longer than the data of any backend",
     annotations: { "flannel.alpha.coreos.com/backend-data": JSON.stringify({ a: "x".repeat(5000) }) },
     wants: { data: {} },
   },

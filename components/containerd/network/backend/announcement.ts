@@ -15,10 +15,10 @@ const TYPE = `${FLANNEL}/backend-type`
 const MANAGED = `${FLANNEL}/kube-subnet-manager`
 const ADDRESS: Readonly<Record<Family, string>> = { IPv4: `${FLANNEL}/public-ip`, IPv6: `${FLANNEL}/public-ipv6` }
 
-/** The most addresses from which packets of one node are taken: the node has written its list itself. */
+/** The most addresses of one node from which packets are accepted, since the node has written the list itself. */
 const MOST_SOURCES = 16
 
-/** Returns the annotations for an announcement; null for those that must not be there. */
+/** Returns the annotations of an announcement; null for those to be removed. */
 export function annotationsOf({ type, addresses, data }: Announcement): Readonly<Record<string, string | null>> {
   const primary = familyOf(addresses[0]!)
   const other = primary === "IPv4" ? "IPv6" : "IPv4"
@@ -33,7 +33,7 @@ export function annotationsOf({ type, addresses, data }: Announcement): Readonly
   }
 }
 
-/** Whether a Node has these annotations already. */
+/** Whether a Node has exactly these annotations already. */
 export const isAnnounced = ({ metadata }: Node, annotations: ReturnType<typeof annotationsOf>): boolean =>
   Object.entries(annotations).every(([name, value]) => (metadata.annotations?.[name] ?? null) === value)
 
@@ -58,7 +58,7 @@ export function peerOf({ metadata, spec, status }: Node): Peer | undefined {
   }
 }
 
-/** Returns ranges as the kernel would print them. */
+/** Returns ranges in the kernel's spelling, so that they can be compared with its routes. */
 export const rangesOf = (podCidrs: readonly string[]): readonly string[] =>
   podCidrs.flatMap((cidr) => {
     const range = parseNetwork(cidr)

@@ -3,13 +3,13 @@ import type { Neighbor } from "../../../../pkg/netlink/neighbors.ts"
 import type { Route } from "../../../../pkg/netlink/routes.ts"
 import type { NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 
-/** What a node tells the others about itself, in annotations of its Node. */
+/** What a node tells the other nodes, in annotations of its Node. */
 export interface Announcement {
   /** Flannel's name of the backend, the same on all nodes. */
   readonly type: string
   /** The addresses by which other nodes reach it, at most one of each family, the primary one first. */
   readonly addresses: readonly string[]
-  /** What the backend says besides, such as a key. */
+  /** Further data of the backend, such as a public key. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -31,7 +31,7 @@ export interface Self {
   readonly uplink: { readonly index: number; readonly mtu: number }
 }
 
-/** What the kernel is told about one peer, or about all of them. */
+/** The routes, neighbours and other entries that the kernel needs for one peer or for all. */
 export interface Ways {
   readonly routes: readonly Route[]
   readonly neighbors: readonly Neighbor[]
@@ -43,21 +43,30 @@ export interface Backend {
   readonly type: string
   /** The name of its interface; undefined where it has none. */
   readonly device: string | undefined
-  /** The UDP port at which packets of no others than the other nodes are taken; undefined where the kernel knows them. */
+  /**
+   * The UDP port that must accept packets from other nodes only; undefined if the kernel itself authenticates the
+   * sender.
+   */
   readonly guardedPort?: number
-  /** By how many bytes packets grow on their way between addresses of a family. */
+  /** How many bytes the backend adds to each packet between addresses of a family. */
   overhead(family: Family): number
-  /** Returns what others must know to reach this node besides its addresses. */
+  /** Returns what other nodes must know to reach this one, besides its addresses. */
   announces(podCidrs: readonly string[]): Readonly<Record<string, unknown>>
-  /** Makes the interface, or changes it where it differs. Returns its index, or that of the uplink. */
+  /**
+   * Creates the interface, or changes it where it differs. Returns its index; that of the uplink if the backend has no
+   * interface.
+   */
   ensure(socket: NetlinkFile, self: Self): Promise<number>
-  /** Returns what leads to a peer by the interface. @throws Error that says why nothing does */
+  /**
+   * Returns the entries by which packets for a peer go through the interface. @throws Error that says why the peer
+   * cannot be reached
+   */
   waysTo(peer: Peer, self: Self, index: number): Ways
   /**
-   * Tells the kernel how to reach peers where ways are not all of it; called before the ways are made. Returns what is
-   * wrong with some of them.
+   * Configures peers in the kernel where a backend needs more than entries, such as WireGuard's peers. Called before
+   * the entries are added. Returns the problems of single peers.
    */
   connect?(peers: readonly Peer[], self: Self, index: number): Promise<readonly string[]>
-  /** Called at the end of the work; what the kernel has stays. */
+  /** Called when the node stops. The configuration in the kernel stays. */
   close?(): void
 }

@@ -7,13 +7,13 @@ import { vxlan } from "./vxlan.ts"
 import { keyIn, wireguard, WIREGUARD_DEVICE } from "./wireguard.ts"
 
 export interface BackendOptions {
-  /** Where the key of WireGuard is kept. */
+  /** The file of WireGuard's private key. */
   readonly keyFile: string
   /** The network namespace instead of the process's own. */
   readonly netns?: string
 }
 
-/** The backends are loaded with the first other node. */
+/** The code of a backend is loaded when the second node joins. */
 export function backendOf(name: Exclude<BackendName, "none">, { keyFile, netns }: BackendOptions): Backend {
   if (name === "vxlan") return vxlan
   if (name === "host-gw") return hostGateway

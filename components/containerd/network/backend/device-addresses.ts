@@ -2,12 +2,16 @@ import { bitsOf, familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts
 import { addAddress, addressIn, addressOf, listAddresses, removeAddress } from "../../../../pkg/netlink/links.ts"
 import { list, request, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 
-/** Returns the first address of a range in canonical form, which no pod has: other nodes route by it, and this node sends from it. */
+/**
+ * Returns the first address of a range, in canonical form. No pod has it: other nodes use it as the gateway to this
+ * node, and this node as the source of its own packets.
+ */
 export const baseAddress = (podCidr: string): string => podCidr.split("/")[0]!
 
 /**
- * Gives an interface to other nodes the base address of each range, and no others but link-local ones, so that what
- * this node itself sends to pods of other nodes has a source that their nodes send back by the same way.
+ * Gives the interface to other nodes the first address of each range, and removes all other addresses except link-local
+ * ones. So packets that this node itself sends to pods of other nodes have a source to which the answers come back
+ * through the same interface.
  */
 export async function holdBaseAddresses(
   socket: NetlinkFile,

@@ -2,7 +2,7 @@ import { familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Backend } from "./backend.ts"
 
 /**
- * Routes by the other nodes themselves, which must be on the same link. No packet grows. Source: flannel
+ * Routes whose gateways are the other nodes, which must be on the same link. Packets stay as they are. Source: flannel
  * pkg/backend/hostgw/hostgw.go.
  */
 export const hostGateway: Backend = {

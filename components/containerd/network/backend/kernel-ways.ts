@@ -12,12 +12,15 @@ import { listRoutes, removeRoute, routeIn, setRoute, type Route } from "../../..
 import { list, type NetlinkFile } from "../../../../pkg/netlink/socket.ts"
 import type { Ways } from "./backend.ts"
 
-/** Marks routes of k3ts in the kernel, `proto 107` of `ip route`. Other numbers have other programs. */
+/**
+ * The protocol number that marks routes of k3ts in the kernel (`proto 107` in `ip route`). Other programs use other
+ * numbers.
+ */
 export const ROUTE_PROTOCOL = 107
 
 export const NO_WAYS: Ways = { routes: [], neighbors: [], forwarding: [] }
 
-/** One entry of the kernel: what it is about, all that it says, and the messages that add and remove it. */
+/** One entry in the kernel: its key, its full content as text, and the messages that add and remove it. */
 interface Entry {
   readonly key: string
   readonly value: string
@@ -25,7 +28,10 @@ interface Entry {
   readonly remove: Buffer
 }
 
-/** Returns the entries of ways in the order in which they are added: a route comes last, so that no packet waits. */
+/**
+ * Returns the entries of ways in the order in which they are added. A route comes last, so that no packet uses it
+ * before its neighbour is known.
+ */
 const entriesOf = ({ forwarding, neighbors, routes }: Ways): readonly Entry[] => [
   ...forwarding.map((one) => entry("forwarding", one.mac, one, setForwarding, removeForwarding)),
   ...neighbors.map((one) => entry("neighbor", one.address, one, setNeighbor, removeNeighbor)),
@@ -54,8 +60,8 @@ function entry<T extends Neighbor | Route>(
 }
 
 /**
- * Returns the ways that the kernel has now: all routes of ours, and what the interface knows of neighbours, where it is
- * one of ours.
+ * Returns the entries that the kernel has now: all routes of k3ts, and the neighbours of the interface if k3ts has made
+ * it.
  */
 export async function waysIn(socket: NetlinkFile, device: number | undefined): Promise<Ways> {
   const routes: Route[] = []
@@ -79,8 +85,8 @@ export interface Change {
 }
 
 /**
- * Returns what turns one state of the kernel into another: first what is removed, in the other order. Where two entries
- * are about the same, the last one counts.
+ * Returns the messages that turn one state of the kernel into another: first the removals, in reverse order, then the
+ * additions. If two entries have the same key, the last one counts.
  */
 export function changesBetween(found: Ways, wanted: Ways): readonly Change[] {
   const [before, after] = [entriesOf(found), entriesOf(wanted)]

@@ -3,14 +3,16 @@ import type { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import { familyOf } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 
 export interface NodeAddresses {
-  /** By which the other nodes reach this one, at most one of each family, the primary one first. */
+  /** The addresses by which the other nodes reach this one: at most one of each family, the primary one first. */
   readonly announced: readonly string[]
-  /** The primary address that an interface has; the same unless something translates it on the way. */
+  /**
+   * The primary address on an interface of this machine. It differs from the one above only where a NAT is in between.
+   */
   readonly local: string | undefined
 }
 
 export interface NodeAddressesOptions {
-  /** The interface whose addresses are taken, instead of those of the Node: --flannel-iface. */
+  /** The interface whose addresses are used instead of those of the Node: --flannel-iface. */
   readonly interface?: string | undefined
   /** Whether the Node's external addresses are announced: --flannel-external-ip. */
   readonly external?: boolean | undefined

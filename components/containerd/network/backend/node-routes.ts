@@ -13,9 +13,9 @@ import { PortGuard, removeGuard } from "./port-guard.ts"
 import { removeDevices, removeWays } from "./remove-ways.ts"
 import { uplinkOf } from "./uplink.ts"
 
-/** Milliseconds until the kernel is looked at again: another program may have removed what is ours. */
+/** The interval of checks, in milliseconds: another program may have removed our entries from the kernel. */
 const CHECK_MS = 30_000
-/** Milliseconds until what has failed is tried again: the first time, doubled up to `CHECK_MS`. */
+/** The wait before the first retry after a failure, in milliseconds; it doubles up to `CHECK_MS`. */
 const RETRY_MS = 2000
 /** The largest share of the time that is spent on this: any node can change what it announces without end. */
 const MAX_SHARE = 0.1
@@ -26,15 +26,15 @@ export interface NodeRoutesOptions {
   readonly backend: Backend
   readonly clock: Clock
   readonly log: Logger
-  /** Returns what the kernel is to have now; undefined while that is not known. */
+  /** Returns what the kernel should have now; undefined while that is not known. */
   readonly wanted: () => Wanted | undefined
-  /** Called with the largest packet in bytes that goes from node to node. */
+  /** Called with the largest packet, in bytes, that fits through the network between the nodes. */
   readonly measured?: ((mtu: number) => void) | undefined
   /** The network namespace instead of the process's own. */
   readonly netns?: string | undefined
 }
 
-/** What the kernel is to be told. */
+/** What the kernel should have. */
 export interface Wanted {
   readonly podCidrs: readonly string[]
   /** See `Self`. */
@@ -43,8 +43,9 @@ export interface Wanted {
 }
 
 /**
- * Keeps the ways to the pods of other nodes in the kernel. Each run compares what the kernel has with what it should
- * have, and changes what differs, so it mends what others have changed, and what an earlier start has left.
+ * Keeps the routes to the pods of other nodes in the kernel. Each run compares what the kernel has with what it should
+ * have, and changes the differences. So it also repairs what other programs have changed, and removes what an earlier
+ * start has left.
  */
 export class NodeRoutes {
   readonly #options: NodeRoutesOptions
@@ -52,9 +53,9 @@ export class NodeRoutes {
   readonly #host: Host
   readonly #guard: PortGuard
   #socket: ReturnType<typeof openNetlink> | undefined
-  /** Whether nothing of another backend is left. */
+  /** Whether the remains of another backend have been removed. */
   #hasLeftOthers = false
-  /** What was last said in the log about peers that cannot be reached. */
+  /** The last warning about peers that cannot be reached, so that it is logged once. */
   #told = ""
   #retryMs = RETRY_MS
 
@@ -83,18 +84,18 @@ export class NodeRoutes {
     return this.#runner.problem
   }
 
-  /** Resolves when the kernel was told, or has refused. */
+  /** Resolves when a run has ended, with or without success. */
   async start(): Promise<void> {
     this.#runner.request()
     await this.#runner.start()
   }
 
-  /** Called when something else may be wanted. */
+  /** Called when what the kernel should have may have changed. */
   changed(): void {
     this.#runner.request()
   }
 
-  /** Ends the work; what the kernel has stays, since pods keep running. */
+  /** Stops. The routes in the kernel stay, since pods keep running. */
   async stop(): Promise<void> {
     await this.#runner.stop()
     this.#options.backend.close?.()
@@ -151,7 +152,7 @@ export class NodeRoutes {
     this.#runner.requestIn(CHECK_MS)
   }
 
-  /** Removes what an earlier start with another backend has left, but its routes, which are replaced. */
+  /** Removes what an earlier start with another backend has left, except routes, which are replaced. */
   async #leaveOthers(socket: NetlinkFile): Promise<void> {
     const { device, guardedPort } = this.#options.backend
     await removeDevices(

@@ -12,7 +12,7 @@ import { NodeRoutes, type Wanted } from "./node-routes.ts"
 export interface OtherNodesConfig {
   readonly nodeName: string
   readonly backend: Backend
-  /** Acts as this node, which alone may write to its Node. */
+  /** A client that acts as this node, the only user that may write to its Node. */
   readonly node: Client
   readonly addressing?: NodeAddressesOptions
   /** See `NodeRoutesOptions`. */
@@ -25,8 +25,8 @@ export interface OtherNodesConfig {
 const RETRY_MS = 2000
 
 /**
- * Tells the other nodes how to reach this one, and the kernel how to reach the pods of the others. Both follow the
- * Nodes: those that come and go, get other ranges, or announce other addresses.
+ * Announces to the other nodes how to reach this one, and keeps routes to the pods of the other nodes. Both follow all
+ * changes of Nodes, their pod ranges and their announcements.
  */
 export function createOtherNodes(context: ComponentContext, config: OtherNodesConfig): Component {
   const { informers, clock } = context
@@ -57,7 +57,7 @@ export function createOtherNodes(context: ComponentContext, config: OtherNodesCo
       await config.node
         .patch(Node, { name: nodeName }, { type: "merge", body: { metadata: { annotations } } })
         .catch((err: unknown) => {
-          if (!isNotFound(err)) throw err // the Node comes again
+          if (!isNotFound(err)) throw err // the kubelet registers the Node again
         })
     },
     failed(err) {
@@ -92,7 +92,7 @@ export function createOtherNodes(context: ComponentContext, config: OtherNodesCo
       })
       await Promise.all([routes.start(), announcing.start()])
     },
-    /** The ways to other nodes stay, since pods keep running. */
+    /** The routes to other nodes stay, since pods keep running. */
     async stop() {
       unsubscribe()
       await Promise.all([routes.stop(), announcing.stop()])

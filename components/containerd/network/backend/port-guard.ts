@@ -5,13 +5,13 @@ import { ADDRESS_TYPE, FAMILY_WORD, findNft, removeTable, tableNames, transact }
 import { BRIDGE } from "../cni.ts"
 
 const TABLE = "k3ts-between-nodes"
-/** Before the rules of Services and of others, at 0. */
+/** The priority of the chains: before the rules of Services and of other programs, which have priority 0. */
 const PRIORITY = -20
 
 /**
- * Returns the input of `nft -f` by which this machine takes packets for a UDP port from these addresses only, and no
- * pod of this node sends such packets to them, in whose name they would arrive. Whoever could send them would reach
- * pods in the name of any pod, past network policies.
+ * Returns the input of `nft -f` that makes this machine accept packets for a UDP port from these addresses only, and
+ * drops such packets from pods of this node. Without it, anyone who sends such packets could reach pods with the source
+ * address of any pod, past network policies.
  */
 export function guardTable(port: number, addresses: readonly string[], bridge: string = BRIDGE): string {
   const table = `inet ${TABLE}`

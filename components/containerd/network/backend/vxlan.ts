@@ -16,9 +16,9 @@ export const VXLAN_PORT = 8472
 const OVERHEAD = { IPv4: 50, IPv6: 70 } as const
 
 /**
- * Packets of pods in UDP packets between nodes (RFC 7348), which need nothing of the network in between. Nothing is
- * learned and nothing is asked for: for each peer there is an entry that says where its hardware address is, and for
- * each range of its pods a neighbour with that hardware address and a route by it. Source: flannel
+ * Sends packets of pods inside UDP packets between nodes (RFC 7348), so the network in between needs to know nothing of
+ * pods. The kernel learns nothing and asks nobody: each peer has a forwarding entry for its hardware address, and each
+ * range of its pods a neighbour with that hardware address and a route through it. Source: flannel
  * pkg/backend/vxlan/vxlan.go.
  *
  * Differs from flannel: one interface carries both families of pods, between the primary addresses of nodes, so nodes
@@ -55,7 +55,7 @@ export const vxlan: Backend = {
 
 const macOf = (podCidrs: readonly string[]): string => hashedMac(podCidrs[0]!)
 
-/** Returns the interface, made anew where it is not there or cannot be changed to what is wanted. */
+/** Returns the interface. It is created again if it is missing or cannot be changed into the wanted one. */
 async function ensureLink(socket: NetlinkFile, { local, uplink, podCidrs }: Self) {
   const wanted: Vxlan = { id: VNI, port: VXLAN_PORT, local, link: uplink.index }
   const known = await askForLink(socket, DEVICE)

@@ -30,7 +30,7 @@ const told = (byte: number, number: number) =>
     keepaliveSeconds: 25,
   })
 
-/** A socket that acknowledges all, or answers in its own way, and keeps what it was sent. */
+/** A netlink socket that acknowledges every message, or answers by a function, and records what was sent. */
 function socket(answer: (sent: Buffer) => Buffer | undefined = () => undefined) {
   const sent: Buffer[] = []
   const waiting: Buffer[] = []
@@ -46,7 +46,7 @@ function socket(answer: (sent: Buffer) => Buffer | undefined = () => undefined) 
   return { file, sent }
 }
 
-/** What was sent to the kernel about the interface, without the flag and the number of each message. */
+/** The messages about the interface, without the flags and the number of each message. */
 const bodies = (sent: readonly Buffer[]) => sent.map((bytes) => repliesIn(bytes)[0]!.body.toString("hex"))
 
 /** A kernel that has the interface and WireGuard. */
@@ -62,7 +62,7 @@ function backend(answer: (sent: Buffer) => Buffer | undefined = () => undefined)
 }
 
 describe("WireGuard", () => {
-  test("gets the key once, and each peer when it comes, changes or goes", async () => {
+  test("gets the key once, and each peer when it is added, changed or removed", async () => {
     // given
     const { made, route, generic } = backend()
     expect(await made.ensure(route, self)).toBe(INDEX)
@@ -84,20 +84,20 @@ describe("WireGuard", () => {
     )
   })
 
-  test("leaves a node its key when another announces it too", async () => {
+  test("keeps a key with the node that had it first when another node announces it too", async () => {
     // given
     const { made, route, generic } = backend()
     await made.ensure(route, self)
     await made.connect!([peer("two", 2, 12)], self, INDEX)
     const before = generic.sent.length
-    // when the other comes first in the list
+    // when the other node is the first one in the list
     const problems = await made.connect!([peer("evil", 2, 66), peer("two", 2, 12)], self, INDEX)
     // then
     expect(problems).toEqual(["node two: it announces the key of another node, or another its key"])
     expect(generic.sent).toHaveLength(before)
   })
 
-  test("reaches the others when the kernel refuses what one node announces", async () => {
+  test("reaches the other nodes when the kernel refuses what one node announces", async () => {
     // given
     const refusal = Buffer.alloc(20)
     refusal.writeInt32LE(-EINVAL)
@@ -111,10 +111,10 @@ describe("WireGuard", () => {
   })
 
   test.each([
-    { title: "no key", data: {}, wants: "it announces undefined, which is no key of WireGuard" },
-    { title: "a short key", data: { PublicKey: "AAAA" }, wants: 'it announces "AAAA", which is no key of WireGuard' },
+    { title: "no key", data: {}, wants: "it announces undefined, which is not a WireGuard key" },
+    { title: "a short key", data: { PublicKey: "AAAA" }, wants: 'it announces "AAAA", which is not a WireGuard key' },
     {
-      title: "a port that is none",
+      title: "an invalid port",
       data: { PublicKey: keyOf(2).toString("base64"), Port: 70_000 },
       wants: "it announces 70000, which is no port",
     },
@@ -122,7 +122,7 @@ describe("WireGuard", () => {
     expect(() => backend().made.waysTo({ ...peer("two", 2, 12), data }, self, INDEX)).toThrow(wants)
   })
 
-  test("is told to be missing in the kernel, with what to do", async () => {
+  test("is reported as missing in the kernel, with what to do", async () => {
     const refusal = Buffer.alloc(20)
     refusal.writeInt32LE(-EOPNOTSUPP)
     const route = socket((sent) => message(2, 0, sent.readUInt16LE(4) === 18 ? nodev() : refusal))
@@ -133,7 +133,7 @@ describe("WireGuard", () => {
   })
 })
 
-test("the key of a node is made once, and nobody else may read it", () => {
+test("the key of a node is made once, and only root may read it", () => {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-wireguard-"))
   try {
     const path = join(folder, "agent/key")

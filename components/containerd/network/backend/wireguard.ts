@@ -22,7 +22,7 @@ export const WIREGUARD_DEVICE = "k3ts-wireguard"
 export const WIREGUARD_PORT = 51_820
 /** Headers of the outer IP (20 or 40 bytes), UDP (8), WireGuard (16), its tag (16). */
 const OVERHEAD = { IPv4: 60, IPv6: 80 } as const
-/** k3s's: keeps the way through a NAT open. */
+/** The interval of keep-alive packets, in seconds, as in k3s: it keeps the mapping of a NAT alive. */
 const KEEPALIVE_SECONDS = 25
 /** Sources: asm-generic/errno-base.h, errno.h. */
 const [ENOENT, EOPNOTSUPP] = [2, 95]
@@ -34,13 +34,16 @@ export interface WireguardOptions {
 }
 
 /**
- * Packets of pods, encrypted, in UDP packets between nodes. The kernel takes from each peer only packets of the ranges
- * of its pods. As with VXLAN, one interface carries both families. Source: flannel pkg/backend/wireguard.
+ * Sends packets of pods, encrypted, inside UDP packets between nodes. The kernel accepts from each peer only packets
+ * whose source is in the ranges of its pods. As with VXLAN, one interface carries both families. Source: flannel
+ * pkg/backend/wireguard.
  */
 export function wireguard({ key, open }: WireguardOptions): Backend {
   let opened: ReturnType<WireguardOptions["open"]> | undefined
   let family: number | undefined
-  /** The interface that has the key, and the peers that it knows by their keys, as texts of all that it knows. */
+  /**
+   * The interface that has the key, and its configured peers: their public key, and their full configuration as text.
+   */
   let device: number | undefined
   const known = new Map<string, string>()
 
@@ -87,7 +90,8 @@ export function wireguard({ key, open }: WireguardOptions): Backend {
         const made = peerIn(peer, self)
         const id = made.publicKey.toString("base64")
         const isKnown = known.get(id) === textOf(made)
-        // Who announces the key of another node takes nothing from it: the one that had the key first keeps it.
+        // If two nodes announce the same key, the node that had it first keeps it, so no node can take another one's
+        // packets.
         if (wanted.has(id)) problems.push(`node ${peer.name}: it announces the key of another node, or another its key`)
         if (!wanted.has(id) || isKnown) wanted.set(id, made)
       }
@@ -101,7 +105,7 @@ export function wireguard({ key, open }: WireguardOptions): Backend {
           await tell(setPeer(family!, index, peer))
           known.set(id, textOf(peer))
         } catch (err) {
-          // What one node announces must not keep this one from the others.
+          // A bad announcement of one node must not stop the connections to the others.
           problems.push(`the node at ${peer.address}: ${(err as Error).message}`)
         }
       }
@@ -127,7 +131,7 @@ function peerIn({ addresses, podCidrs, data }: Peer, { local }: Self) {
   if (address === undefined) throw new Error(`it announces no address of ${familyOf(local)}, the primary family here`)
   const { PublicKey: text, Port: port = WIREGUARD_PORT } = data
   const publicKey = Buffer.from(typeof text === "string" ? text : "", "base64")
-  if (publicKey.length !== 32) throw new Error(`it announces ${JSON.stringify(text)}, which is no key of WireGuard`)
+  if (publicKey.length !== 32) throw new Error(`it announces ${JSON.stringify(text)}, which is not a WireGuard key`)
   if (!Number.isInteger(port) || (port as number) < 1 || (port as number) > 65_535)
     throw new Error(`it announces ${JSON.stringify(port)}, which is no port`)
   return { publicKey, address, port: port as number, ranges: podCidrs, keepaliveSeconds: KEEPALIVE_SECONDS }

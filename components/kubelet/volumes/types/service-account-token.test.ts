@@ -61,7 +61,7 @@ describe("tokens of service accounts", () => {
     })
   })
 
-  test("are requested once for each pod, audience and lifetime, also by concurrent calls", async () => {
+  test("are requested once for each pod, audience and lifetime, even when calls are concurrent", async () => {
     const { state, tokens } = setUp()
     await Promise.all([tokens.get(query()), tokens.get(query())])
     await tokens.get(query())
@@ -87,7 +87,7 @@ describe("tokens of service accounts", () => {
     expect((await tokens.get(query())).token).toBe("token 3")
   })
 
-  test("are used while they are valid when they cannot be renewed, and fail after that", async () => {
+  test("are used until they expire when they cannot be renewed; then calls fail", async () => {
     const { clock, state, tokens } = setUp()
     await tokens.get(query())
     state.failure = new ApiError("ServiceUnavailable", "no server")

@@ -6,20 +6,20 @@ const TIMEOUT_MS = 10_000
 const KEY = new TextEncoder().encode("compact_rev_key")
 
 /**
- * Compacts etcd. Every server tries from time to time; a key counts the compactions, and a server that finds that
- * another one has compacted since its last attempt leaves it at that. The key is upstream's, so that a kube-apiserver
- * on the same etcd takes part. Source: apiserver pkg/storage/etcd3/compact.go.
+ * Compacts etcd. Every server tries from time to time. A key counts the compactions: when another server has compacted
+ * since its last attempt, a server does nothing. The key is upstream's, so a kube-apiserver on the same etcd takes
+ * part. Source: apiserver pkg/storage/etcd3/compact.go.
  */
 export class Compactor {
   readonly #etcd: EtcdConnection
-  /** The number of compactions, as far as this server knows. */
+  /** The number of compactions that this server has seen. */
   #count = 0
 
   constructor(etcd: EtcdConnection) {
     this.#etcd = etcd
   }
 
-  /** Whether this server has compacted. @throws EtcdError */
+  /** Resolves to whether this server has compacted. @throws EtcdError */
   async compact(revision: number): Promise<boolean> {
     const upTo = etcdRevisionOf(revision)
     const { succeeded, responses } = await this.#etcd.call(
@@ -41,7 +41,10 @@ export class Compactor {
   }
 }
 
-/** etcd may have been compacted further by somebody else: by itself, with --auto-compaction-retention. */
+/**
+ * Ignores the error that says that etcd is compacted further already, for example by itself
+ * (--auto-compaction-retention).
+ */
 function unlessCompacted(err: unknown): void {
   if (!(err instanceof EtcdError && err.code === "OutOfRange")) throw err
 }

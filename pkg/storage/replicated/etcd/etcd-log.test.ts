@@ -13,7 +13,7 @@ function isLeader(member: TestEtcd): boolean {
   return Status.leader === Status.header.member_id
 }
 
-test("a commit to a log that has been closed fails at once, and nothing was written", async () => {
+test("a commit to a closed log fails at once, and nothing is written", async () => {
   const log = new EtcdLog({ endpoints: ["http://127.0.0.1:1"], clock: realClock })
   log.close()
   const outcome = log.commit([{ key: "/registry/things/1", value: new Uint8Array(1), expected: 0 }])
@@ -24,7 +24,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
   beforeAll(async () => void (etcd = await startEtcd()))
   afterAll(() => etcd?.[Symbol.asyncDispose]())
 
-  test("know what another server has written, also while somebody else uses the same etcd", async () => {
+  test("see what another server has written, even while another program uses the same etcd", async () => {
     const [one, two] = [await open(), await open()]
     for (let i = 0; i < 20; i++) {
       await put(one, `/registry/things/${i}`)
@@ -43,9 +43,9 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     log.close()
   })
 
-  test("refuse an object that is too large for etcd, and go on with all others", async () => {
+  test("refuse an object that is too large for etcd, and write all others", async () => {
     const store = await open()
-    // given one size over etcd's limit, and one over that of gRPC
+    // given an object over etcd's limit, and one over gRPC's limit
     for (const mebibytes of [1.7, 3])
       expect(await codeOf(put(store, "/registry/things/large", "x".repeat(mebibytes * 1024 * 1024)))).toBe("oversized")
     expect(store.problem).toBeUndefined()
@@ -67,7 +67,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     store.close()
   })
 
-  test("read what there is page by page, with the revisions that its writer knows", async () => {
+  test("read existing objects page by page, with the revisions that their writer was told", async () => {
     const store = await open()
     const written = await Promise.all(Array.from({ length: 2300 }, (_, i) => put(store, `/registry/many/${i}`)))
     const later = await open()
@@ -77,10 +77,10 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     later.close()
   })
 
-  test("compact it once, whoever tries", async () => {
+  test("compact it once, however many of them try", async () => {
     const [one, two] = [1, 2].map(() => new EtcdLog({ endpoints: [etcd.endpoint], clock: realClock }))
     const revision = await one!.latest()
-    // Each learns at first where the others are.
+    // The first attempt of each server only reads the count of compactions.
     await one!.compact(revision)
     await two!.compact(revision)
     const before = Number(etcd.ctl("get", "compact_rev_key", "--write-out=fields").match(/"Version" : (\d+)/)![1])
@@ -91,7 +91,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     two!.close()
   })
 
-  test("answer reads from memory while etcd is dead, refuse writes, and go on when it is back", async () => {
+  test("answer reads from memory and refuse writes while etcd is dead, and go on when it is back", async () => {
     const store = await open()
     const { revision } = await put(store, "/registry/dead/1", "before")
     await etcd.kill()
@@ -111,7 +111,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     await etcd.hang()
     try {
       expect(await codeOf(store.freshen())).toBe("unavailable")
-      // While this is known, nothing waits.
+      // Once the hang is noticed, requests fail without waiting.
       expect(await codeOf(store.freshen())).toBe("unavailable")
     } finally {
       etcd.goOn()
@@ -124,7 +124,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
 test.skipIf(!hasEtcd)(
   "servers write on when etcd's leader dies, and again when a majority is back after it was lost",
   async () => {
-    // given three members, of which a server begins with the first
+    // given three members; the server uses the first one at the beginning
     const members = await startEtcdMembers()
     const store = await open(members.map(({ endpoint }) => endpoint))
     const other = await open(members.map(({ endpoint }) => endpoint).toReversed())
@@ -132,7 +132,7 @@ test.skipIf(!hasEtcd)(
     const writeSome = async (round: string) => {
       for (let i = 0; i < 20; i++) {
         const key = `/registry/round/${round}-${i}`
-        // A client tries again, as after any 503 or 504.
+        // The test tries again, as clients do after any 503 or 504.
         for (let code = ""; code !== "ok" && code !== "exists";) code = await codeOf(put(store, key, i, 0))
         acknowledged.push(key)
       }

@@ -10,35 +10,41 @@ import { Keys } from "./keys.ts"
 import { endOf } from "./numbering.ts"
 import { outcomesOf, txnOf } from "./transaction.ts"
 
-/** Objects in the first page that a server reads at its start, and at most in one. */
+/** The number of objects in the first page that a server reads at its start, and the most objects of a page. */
 const FIRST_PAGE = 100
 const LONGEST_PAGE = 10_000
-/** How large the pages after the first one should be: etcd has no limit of their bytes. */
+/**
+ * The intended size of the pages after the first one, from which their number of objects follows: etcd cannot limit a
+ * page by bytes.
+ */
 const PAGE_BYTES = 4 * 1024 * 1024
 const PAGE_TIMEOUT_MS = 30_000
-/** How long one member may take to say how new the log is. After an election of a leader, etcd answers within this. */
+/**
+ * How long one member may take to tell its newest revision, in milliseconds. That is enough for an election of a
+ * leader.
+ */
 const LATEST_TIMEOUT_MS = 2000
 const PUT_TIMEOUT_MS = 2000
 /**
- * After this time the outcome of a transaction counts as unknown. etcd itself waits for seven seconds; but what was
- * sent to a leader that has died is lost, and after two seconds there is another leader.
+ * After this time the outcome of a transaction counts as unknown, in milliseconds. etcd itself waits for seven seconds,
+ * but a transaction that was sent to a dead leader is lost, and after two seconds there is a new leader.
  */
 const COMMIT_TIMEOUT_MS = 3000
 /**
- * Of a transaction of several commits. etcd's --max-txn-ops, 128 unless set, counts the operations of the outer
- * transaction and of each inner one together; its --max-request-bytes is 1.5 MiB unless set.
+ * The limits of a transaction of several commits. etcd's --max-txn-ops (default 128) counts the operations of the outer
+ * transaction and of all inner ones together; its --max-request-bytes is 1.5 MiB by default.
  */
 const LIMITS = { mostWrites: 64, mostBytes: 1024 * 1024, mostUnderWay: 4 }
-/** How long the change of a revision may take before the watch is nudged, in milliseconds. */
+/** How long to wait for the event of a revision before a key is written to make the watch advance, in milliseconds. */
 const NUDGE_MS = 20
 
 /**
  * The log in etcd: each object is a key below /registry/, each change a revision of etcd.
  *
- * `latest` is a linearizable read, which tells etcd's newest revision. Where that is no change of an object (somebody
- * else uses the same etcd), no event of the watch would ever reach it: then a key of our own is written, whose event
- * comes after all others. etcd's progress notifications would say the same without a write, but until 3.4.31 and 3.5.13
- * they may come before the events that they stand for. Source: etcd issue 15220.
+ * `latest` is a linearizable read, whose answer has etcd's newest revision. If that revision changed no object (another
+ * program uses the same etcd), the watch gets no event for it. Then a key of our own is written, whose event comes
+ * after all others. etcd's progress notifications would say the same without a write, but until 3.4.31 and 3.5.13 they
+ * may come before the events that they stand for. Source: etcd issue 15220.
  */
 export class EtcdLog implements SharedLog {
   readonly #etcd: EtcdConnection
@@ -48,7 +54,7 @@ export class EtcdLog implements SharedLog {
   readonly #compactor: Compactor
   #watch: EtcdWatch | undefined
   #nudge: Timer | undefined
-  /** The newest revision that somebody waits for. */
+  /** The newest revision that a caller waits for. */
   #wanted = 0
   #closed = false
 
@@ -113,8 +119,8 @@ export class EtcdLog implements SharedLog {
   }
 
   /**
-   * Sends one transaction with an inner one for each commit, so one that is refused does not hinder the rest. It goes
-   * to one member; where it is certain that nothing was written, to the next one.
+   * Sends one transaction with an inner one for each commit, so that a refused commit does not stop the others. It goes
+   * to one member, and to the next one only where it is certain that nothing was written.
    */
   async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
     const txn = txnOf(commits)
@@ -136,7 +142,7 @@ export class EtcdLog implements SharedLog {
     this.#nudge ??= this.#clock.setTimeout(() => {
       this.#nudge = undefined
       if (this.#closed || this.#hasCome()) return
-      // Where it fails, whoever waits for the revision gives up after a while.
+      // If this write fails, callers that wait for the revision time out.
       this.#etcd.call(RPC.put, { key: this.#keys.progress }, PUT_TIMEOUT_MS).catch(() => undefined)
     }, NUDGE_MS)
   }
@@ -146,7 +152,7 @@ function failRead(err: unknown): never {
   throw readFailure(err)
 }
 
-/** The first key that comes after this one. */
+/** Returns the first key after `key`. */
 function keyAfter(key: Uint8Array): Uint8Array<ArrayBuffer> {
   const next = new Uint8Array(key.length + 1)
   next.set(key)

@@ -25,17 +25,17 @@ const issue = (usage: "server" | "client", address: string) =>
 const own = issue("client", "192.0.2.1")
 const caPem = authority!.certPem
 
-describe.skipIf(!hasEtcd)("an etcd that wants certificates of its clients", () => {
+describe.skipIf(!hasEtcd)("an etcd that requires client certificates", () => {
   const tries: { title: string; address?: string; tls: EtcdTls; wants: string }[] = [
-    { title: "is reached with its authority and a certificate", tls: { caPem, ...own }, wants: "ok" },
+    { title: "is reached with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
     { title: "is not reached without a certificate", tls: { caPem }, wants: "unavailable" },
     {
-      title: "is not trusted when another authority has signed its certificate",
+      title: "is not trusted when another CA has signed its certificate",
       tls: { caPem: stranger!.certPem, ...own },
       wants: "unavailable",
     },
     {
-      title: "is not trusted at an address that its certificate does not name",
+      title: "is not trusted at an address that its certificate does not have",
       address: "192.0.2.7",
       tls: { caPem, ...own },
       wants: "unavailable",

@@ -5,14 +5,14 @@ import { readFailure } from "./failures.ts"
 import type { Keys } from "./keys.ts"
 import { endOf, etcdRevisionOf, placeOf, revisionOf } from "./numbering.ts"
 
-/** Turns what a watch of etcd tells into changes of the log. */
+/** Turns the events of an etcd watch into changes of the log. */
 export class EtcdWatch {
   readonly #observer: SharedLogObserver
   readonly #keys: Keys
   readonly #stream: { close(): void }
-  /** The parts of a long message that have come. */
+  /** The parts of a fragmented message that have arrived so far. */
   #parts: EtcdEvent[] = []
-  /** The revision of etcd up to which everything has been told. */
+  /** The etcd revision up to which the observer has been told of all changes. */
   reached: number
 
   constructor(etcd: EtcdConnection, keys: Keys, after: number, observer: SharedLogObserver) {

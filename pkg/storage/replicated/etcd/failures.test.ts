@@ -9,17 +9,17 @@ const cases: { title: string; given: unknown; wants: ReturnType<typeof commitFai
     wants: "oversized",
   },
   {
-    title: "a commit over gRPC's limit is oversized, so it is not sent again and again",
+    title: "a commit over gRPC's limit is oversized, so it is not retried",
     given: new EtcdError("ResourceExhausted", "grpc: received message larger than max (8388700 vs. 2097152)"),
     wants: "oversized",
   },
   {
-    title: "a commit to an etcd without space finds it full",
+    title: "a commit to an etcd without space fails as full",
     given: new EtcdError("ResourceExhausted", "etcdserver: mvcc: database space exceeded"),
     wants: "full",
   },
   {
-    title: "a commit without the right to do it is refused",
+    title: "a commit without permission is refused",
     given: new EtcdError("PermissionDenied", "etcdserver: permission denied"),
     wants: "refused",
   },

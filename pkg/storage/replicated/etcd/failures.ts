@@ -5,7 +5,7 @@ import { SharedLogError, type SharedLogErrorCode } from "../shared-log.ts"
 const CERTAIN: readonly { readonly text: RegExp; readonly code: SharedLogErrorCode }[] = [
   { text: /database space exceeded/, code: "full" },
   { text: /required revision has been compacted/, code: "compacted" },
-  // The second is gRPC's own limit of a message, half a mebibyte above that of etcd.
+  // The second is gRPC's own limit of a message, 512 KiB above etcd's.
   { text: /request is too large|received message larger than max|too many operations/, code: "oversized" },
   {
     text: /no leader|too many requests|not capable|No connection established|Name resolution failed|has been closed/,
@@ -20,9 +20,9 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "Unimplemented",
 ])
 
-/** The error of a call that changes something. */
+/** Returns the error of a write, which may have happened unless it is certain that it did not. */
 export const commitFailure = (err: unknown): SharedLogError => failure(err, "unknown")
-/** The error of a call that changes nothing. */
+/** Returns the error of a read. */
 export const readFailure = (err: unknown): SharedLogError => failure(err, "unavailable")
 
 function failure(err: unknown, otherwise: SharedLogErrorCode): SharedLogError {

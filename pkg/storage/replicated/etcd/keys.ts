@@ -5,14 +5,15 @@ import { placeOf, revisionOf } from "./numbering.ts"
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Where the objects are in etcd: below this, as those of upstream. */
+/** The prefix of all objects in etcd, the same as upstream's. */
 const PREFIX = "/registry/"
 
 /** The keys of the log in etcd. */
 export class Keys {
   readonly range = { key: encoder.encode(PREFIX), rangeEnd: endOfPrefix(encoder.encode(PREFIX)) }
   /**
-   * A key without an object, which is written where nothing else lets the watch advance. It comes before all resources.
+   * A key without an object. It is written to make the watch advance where no other write does, and sorts before the
+   * keys of all resources.
    */
   readonly progress = encoder.encode(`${PREFIX}.progress`)
   readonly #progressText = `${PREFIX}.progress`

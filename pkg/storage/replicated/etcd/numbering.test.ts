@@ -14,11 +14,11 @@ test.each([
   }
 })
 
-test("JSON that others have written has the place 0", () => {
+test("JSON that another program has written has the place 0", () => {
   expect(placeOf(bytes('{"a":1}'))).toEqual({ value: bytes('{"a":1}'), place: 0 })
 })
 
-test("revisions of one transaction rise, stay below those of the next one and lead back to it", () => {
+test("revisions of one transaction rise, are below those of the next transaction, and give its etcd revision back", () => {
   expect([revisionOf(7, 0), revisionOf(7, 127), endOf(7), revisionOf(8, 0)]).toEqual([7000, 7127, 7999, 8000])
   expect([7000, 7127, 7999].map(etcdRevisionOf)).toEqual([7, 7, 7])
 })

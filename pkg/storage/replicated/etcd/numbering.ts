@@ -1,5 +1,5 @@
 /**
- * How revisions of k3ts and of etcd belong together. In etcd all writes of a transaction share one revision; in k3ts
+ * Maps revisions of etcd to revisions of k3ts and back. In etcd all writes of a transaction share one revision; in k3ts
  * each write has its own, since a client resumes a watch after the last one that it has seen. So a revision of k3ts is
  * 1000 times that of etcd, plus the place of the write in its transaction.
  *
@@ -10,17 +10,17 @@
 const PLACES = 1000
 
 export const revisionOf = (etcdRevision: number, place: number): number => etcdRevision * PLACES + place
-/** The revision up to which everything of this revision of etcd is known. */
+/** Returns the last revision of k3ts that a revision of etcd can have. */
 export const endOf = (etcdRevision: number): number => revisionOf(etcdRevision, PLACES - 1)
-/** The revision of etcd that a revision of k3ts is part of. */
+/** Returns the revision of etcd to which a revision of k3ts belongs. */
 export const etcdRevisionOf = (revision: number): number => Math.floor(revision / PLACES)
 
 const OPENING_BRACE = "{".charCodeAt(0)
 const CLOSING_BRACE = "}".charCodeAt(0)
-/** The digits of places, to the base of their number. None of them ends JSON. */
+/** The digits in which places are written; the base is the number of digits. JSON cannot end with any of them. */
 const DIGITS = Buffer.from(" \t\n\r")
 
-/** Returns the value with the place of its write behind it. The place 0 of JSON needs no byte. */
+/** Returns the value followed by the place of its write. The place 0 of JSON takes no byte. */
 export function withPlace(value: Uint8Array, place: number): Uint8Array {
   if (value[0] !== OPENING_BRACE) return joined(value, [place])
   if (place === 0) return value
@@ -31,7 +31,10 @@ export function withPlace(value: Uint8Array, place: number): Uint8Array {
   )
 }
 
-/** The inverse of `withPlace`. What others have written as JSON, has the place 0 or one of white space. */
+/**
+ * The inverse of `withPlace`. JSON that another program has written has the place 0, or the one that its trailing white
+ * space means.
+ */
 export function placeOf(value: Uint8Array): { readonly value: Uint8Array; readonly place: number } {
   const last = value.length - 1
   if (value[0] !== OPENING_BRACE) return { value: value.subarray(0, Math.max(0, last)), place: value[last] ?? 0 }

@@ -2,7 +2,7 @@ import { TARGET, type Txn, type TxnResult } from "../../../etcd/messages.ts"
 import type { SharedWrite } from "../shared-log.ts"
 import { etcdRevisionOf, revisionOf, withPlace } from "./numbering.ts"
 
-/** Returns the transaction of some commits, whose keys are all different. */
+/** Returns the transaction that carries out some commits. No key may be in two of them. */
 export function txnOf(commits: readonly (readonly SharedWrite[])[]): Txn {
   let place = 0
   const inner = commits.map((writes) => ({
@@ -20,7 +20,7 @@ export function txnOf(commits: readonly (readonly SharedWrite[])[]): Txn {
   return inner.length === 1 ? inner[0]! : { success: inner.map((txn) => ({ txn })) }
 }
 
-/** Returns the revisions of the writes of each commit, or undefined where it was refused. */
+/** Returns the revisions of the writes of each commit, or undefined for a refused commit. */
 export function outcomesOf(
   commits: readonly (readonly SharedWrite[])[],
   { header, succeeded, responses }: TxnResult,

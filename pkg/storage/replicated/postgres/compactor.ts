@@ -1,12 +1,12 @@
 import type { PostgresConnection } from "../../../postgres/connection.ts"
 
 const TIMEOUT_MS = 30_000
-/** Rows that are deleted at once, so that no transaction is long. */
+/** How many rows one statement deletes at most, so that no transaction takes long. */
 const PORTION = 5000
 
 const CLAIM = `
 UPDATE k3ts.state SET compacted = greatest(compacted, $1), compactions = compactions + 1 WHERE compactions = $2`
-/** The newest row stays in any case: it says where the log ends. */
+/** The newest row always stays, because its revision is the end of the log. */
 const DELETE = `
 WITH deleted AS (
   DELETE FROM k3ts.revisions WHERE revision IN (
@@ -17,11 +17,11 @@ WITH deleted AS (
 ) SELECT count(*)::integer AS count FROM deleted`
 
 /**
- * Deletes what was superseded. Every server tries from time to time; a number counts the compactions, and a server that
- * finds that another one has compacted since its last attempt leaves it at that.
+ * Deletes superseded rows. Every server tries from time to time. A number in the database counts the compactions: when
+ * another server has compacted since its last attempt, a server does nothing.
  */
 export class Compactor {
-  /** The number of compactions, as far as this server knows. */
+  /** The number of compactions that this server has seen. */
   #count = 0
 
   /** @throws PostgresError */

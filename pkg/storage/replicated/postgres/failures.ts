@@ -2,17 +2,17 @@ import { PostgresError } from "../../../postgres/postgres-error.ts"
 import { SharedLogError, type SharedLogErrorCode } from "../shared-log.ts"
 
 const DISK_FULL = "53100"
-/** The class of errors about limits of the program. */
+/** SQLSTATE class 54: a limit of PostgreSQL is exceeded, such as the size of a row. */
 const LIMITS = "54"
 /**
- * Classes of errors that do not go away by themselves: data, integrity, authentication, rights and names.
- * Source: PostgreSQL's appendix A.
+ * SQLSTATE classes of errors that a retry does not mend: data, integrity, authentication, rights and names. Source:
+ * PostgreSQL's appendix A.
  */
 const REFUSALS: ReadonlySet<string> = new Set(["22", "23", "28", "42"])
 
-/** The error of a question that changes something. */
+/** Returns the error of a write, which may have happened if the connection was lost. */
 export const commitFailure = (err: unknown): SharedLogError => failure(err, "unknown")
-/** The error of a question that changes nothing. */
+/** Returns the error of a read. */
 export const readFailure = (err: unknown): SharedLogError => failure(err, "unavailable")
 
 function failure(err: unknown, whenLost: SharedLogErrorCode): SharedLogError {

@@ -14,7 +14,10 @@ WITH written AS (
   RETURNING 1
 ) SELECT count(*)::integer AS count FROM written`
 
-/** One row of a PostgreSQL. Its methods throw PostgresError; after one of `write`, the value may have been written. */
+/**
+ * A cell that is one row in PostgreSQL. Its methods throw PostgresError; when `write` throws, the value may have been
+ * written.
+ */
 export class PostgresCell implements Cell {
   readonly #session: PostgresSession
   readonly #key: string

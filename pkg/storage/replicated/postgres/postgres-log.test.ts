@@ -17,7 +17,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
   beforeAll(async () => void (postgres = await startPostgres()), 30_000)
   afterAll(() => postgres?.[Symbol.asyncDispose]())
 
-  test("make the tables together, and know what another one has written", async () => {
+  test("create the tables at the same time, and see what another server has written", async () => {
     const stores = await Promise.all([open(), open(), open()])
     for (let i = 0; i < 20; i++) {
       await put(stores[i % 3]!, `/registry/things/${i}`)
@@ -38,7 +38,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     store.close()
   })
 
-  test("read what there is page by page, with the revisions that its writer knows, however large", async () => {
+  test("read existing objects of any size page by page, with the revisions that their writer was told", async () => {
     const store = await open()
     const data = (i: number) => "x".repeat(i % 500 === 0 ? 1_500_000 : 1)
     const written = await Promise.all(
@@ -51,13 +51,13 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     later.close()
   })
 
-  test("compact it once, whoever tries, and the log goes on at the same revision", async () => {
+  test("compact it once, however many of them try, and the log goes on at the same revision", async () => {
     const [one, two] = [openLog(), openLog()]
     const store = await open()
     const { revision: first } = await put(store, "/registry/gone/1")
     await store.write({ key: "/registry/gone/1", object: null, expected: first, time: 1, author: "tester" })
     const revision = await one.latest()
-    // Each learns at first where the others are.
+    // The first attempt of each server only reads the count of compactions.
     await one.compact(1)
     await two.compact(1)
     const count = () => Number(postgres.sql("SELECT compactions FROM k3ts.state"))
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     for (const each of [one, two, store]) each.close()
   })
 
-  test("share a value that each replaces only where it knows what is there", async () => {
+  test("share a value that a server replaces only if it knows the current one", async () => {
     const [one, two] = [1, 2].map(() => {
       const endpoints = [parsePostgresUrl(postgres.endpoint)!]
       return new PostgresCell({ endpoints, clock: realClock }, "/bootstrap/k3ts")
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     two!.close()
   })
 
-  test("are told apart what was not written and what may have been", async () => {
+  test("learn whether a failed write did not happen or may have happened", async () => {
     const log = openLog()
     const commit = (key: string) =>
       log.commit([{ key, value: Buffer.from("{}"), expected: 0 }]).then(
@@ -98,11 +98,11 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
         (err: unknown) => (err as SharedLogError).code,
       )
     expect(await commit("/registry/told/1")).toBe("ok")
-    // PostgreSQL refuses the row, and the next commit finds the connection as it was.
+    // PostgreSQL refuses the row; the connection stays usable for the next commit.
     postgres.sql("ALTER TABLE k3ts.revisions ADD CONSTRAINT small CHECK (key <> '/registry/told/2') NOT VALID")
     expect(await commit("/registry/told/2")).toBe("refused")
     expect(await commit("/registry/told/3")).toBe("ok")
-    // Its process ends in the middle.
+    // The server process of the connection is killed during the commit.
     postgres.sql(
       "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS " +
         "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); RETURN NEW; END $$;" +
@@ -115,7 +115,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     log.close()
   })
 
-  test("answer reads from memory while it is dead, refuse writes, and go on when it is back", async () => {
+  test("answer reads from memory and refuse writes while it is dead, and go on when it is back", async () => {
     const store = await open()
     const { revision } = await put(store, "/registry/dead/1", "before")
     await postgres.kill()
@@ -143,7 +143,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     store.close()
   }, 20_000)
 
-  test("refuse a copy that lacks what they have seen, as a standby may that takes over", async () => {
+  test("refuse a database that lacks writes which they have seen, as a promoted standby may", async () => {
     const store = await open()
     const { revision } = await put(store, "/registry/lost/1")
     postgres.sql(
@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     store.close()
   })
 
-  test("use the first server that answers, and never name a password", async () => {
+  test("use the first server that answers, and never show a password in an error", async () => {
     const url = `postgres://k3ts:${postgres.password}@127.0.0.1`
     const log = openLog(`${url}:1/postgres,${postgres.endpoint}`)
     expect(await log.latest()).toBeGreaterThan(0)

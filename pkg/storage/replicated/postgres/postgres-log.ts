@@ -16,10 +16,13 @@ import { Tail } from "./tail.ts"
 
 const PAGE_TIMEOUT_MS = 30_000
 const LATEST_TIMEOUT_MS = 2000
-/** After this time the outcome of a commit counts as unknown. PostgreSQL itself gives up before, where it can. */
+/**
+ * After this time the outcome of a commit counts as unknown, in milliseconds. PostgreSQL's own timeouts are shorter, so
+ * that it usually answers before.
+ */
 const COMMIT_TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 2500
-/** Commits are made one after the other anyhow, under a lock. */
+/** One batch at a time: commits take a lock in the database, so more connections would only wait. */
 const LIMITS = { mostWrites: 500, mostBytes: 4 * 1024 * 1024, mostUnderWay: 1 }
 
 const COMMIT = "SELECT k3ts.commit($1, $2, $3, $4) AS revisions"
@@ -32,9 +35,9 @@ SELECT key, revision, created, value FROM (
 ) AS measured WHERE before < ${PAGE_BYTES} ORDER BY key`
 
 /**
- * The log in PostgreSQL. One connection commits, another one follows; both are opened when they are needed. That which
- * follows also asks how new the log is: where it is dead, both are known to be, and where it lives, the answer tells
- * what has not come yet.
+ * The log in PostgreSQL. One connection commits; another one follows the changes and also asks for the newest revision.
+ * Both are opened when they are needed. Asking on the following connection shows whether changes still arrive: if it is
+ * dead, the question fails as well; if it is alive, the answer says which revision is still to come.
  */
 export class PostgresLog implements SharedLog {
   readonly #options: PostgresOptions
@@ -43,11 +46,11 @@ export class PostgresLog implements SharedLog {
   readonly #batches: CommitBatches
   readonly #compactor = new Compactor()
   readonly #tails = new Set<Tail>()
-  /** Sessions for what takes long, while it does. */
+  /** Connections of their own for the operations that take long (reading everything, compacting), while these run. */
   readonly #aside = new Set<PostgresSession>()
-  /** The newest revision that was ever seen here. */
+  /** The newest revision that this server has ever seen. */
   #newest = 0
-  /** Set for good when the database has turned out to be older than that. */
+  /** Set, and never cleared, when the database turns out to be older than that. */
   #setBack: SharedLogError | undefined
   #closed = false
 
@@ -65,7 +68,7 @@ export class PostgresLog implements SharedLog {
     return this.#apart(async (connection) => {
       await ensureSchema(connection)
       const ask = (text: string, values: unknown[] = []) => connection.ask({ text, values }, PAGE_TIMEOUT_MS)
-      // All pages are of one state.
+      // One transaction reads all pages, so they show the same state.
       await ask("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
       const revision = this.#seen(await ask(LATEST))
       for (let after = ""; ;) {
@@ -170,9 +173,9 @@ export class PostgresLog implements SharedLog {
   }
 
   /**
-   * Writes that were here may be gone: the database was restored, or a standby has taken over that had not got them.
-   * What is in memory is not what is in the database then, and nothing tells the differences.
-   * @throws SharedLogError unavailable
+   * Checks that the database has not lost writes that this server has seen: after a restore, or when a standby was
+   * promoted that had not received them. Then memory and database differ, and no event would tell the differences, so
+   * the log stays unusable until the server restarts. @throws SharedLogError unavailable
    */
   #check(head: number): void {
     if (head < this.#newest)

@@ -22,16 +22,16 @@ const caPem = authority!.certPem
 
 let postgres: TestPostgres
 
-describe.skipIf(!hasPostgres)("a PostgreSQL that wants certificates of its clients", () => {
+describe.skipIf(!hasPostgres)("a PostgreSQL that requires client certificates", () => {
   beforeAll(async () => void (postgres = await startPostgres({ ...issue("server"), caPem })), 30_000)
   afterAll(() => postgres?.[Symbol.asyncDispose]())
 
   const tries: { title: string; host?: string; mode?: string; tls: PostgresTls; wants: string }[] = [
-    { title: "is reached with its authority and a certificate", tls: { caPem, ...own }, wants: "ok" },
+    { title: "is reached with its CA and a client certificate", tls: { caPem, ...own }, wants: "ok" },
     { title: "is not reached without a certificate", tls: { caPem }, wants: "unavailable" },
     { title: "is not reached without TLS", mode: "disable", tls: {}, wants: "unavailable" },
     {
-      title: "is not trusted when another authority has signed its certificate",
+      title: "is not trusted when another CA has signed its certificate",
       tls: { caPem: stranger!.certPem, ...own },
       wants: "unavailable",
     },

@@ -1,7 +1,7 @@
 import type { Row } from "../../../postgres/connection.ts"
 import type { SharedChange, SharedEntry } from "../shared-log.ts"
 
-/** Most rows of a page, and bytes of values after which a page ends. */
+/** The most rows of a page; and the bytes of values after which a page ends. */
 export const PAGE_ROWS = 1000
 export const PAGE_BYTES = 4 * 1024 * 1024
 

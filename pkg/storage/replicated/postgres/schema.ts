@@ -9,9 +9,9 @@ const TIMEOUT_MS = 30_000
 export const CHANNEL = "k3ts"
 
 /**
- * What each connection begins with. A database or a role may have other defaults, which would let a write be
- * acknowledged that is on no disk, or let the function below see less than it must. Tables that were empty when a
- * statement was planned would be read as a whole for long without the third line.
+ * The settings of each connection. Without the first two, other defaults of a database or a role could acknowledge a
+ * write that is on no disk, or hide rows from the function below. Without the third, statements that were planned while
+ * the tables were empty would scan the whole tables for a long time.
  */
 export const SETUP = [
   "SET search_path = pg_catalog",
@@ -24,10 +24,10 @@ export const SETUP = [
 /**
  * The tables and the function that commits.
  *
- * A row of `revisions` is a write. `live` marks the present state of a key, `more` a write whose commit has another one
- * after it. Commits take a lock on `state`, which is held until they are visible; so revisions become visible in
- * their order, without gaps. The function is one round trip: no transaction that has the lock waits for a client.
- * A row of `cells` is what servers share beside objects.
+ * A row of `revisions` is a write. `live` marks the current state of a key; `more` marks a write that is not the last
+ * one of its commit. A commit locks the row of `state` until it is visible, so revisions become visible in their order
+ * and without gaps. The function needs one round trip, so no transaction holds the lock while it waits for a client. A
+ * row of `cells` is a value that servers share besides objects (pkg/cell).
  */
 const CREATE = `
 CREATE SCHEMA IF NOT EXISTS k3ts;
@@ -87,7 +87,7 @@ INSERT INTO k3ts.state (format) VALUES (${FORMAT}) ON CONFLICT DO NOTHING;
 `
 
 /**
- * Makes the tables where they are missing, also while other servers do.
+ * Creates the tables where they are missing. Several servers may do so at the same time.
  * @throws PostgresError; SharedLogError for tables of a newer k3ts
  */
 export async function ensureSchema(connection: PostgresConnection): Promise<void> {
@@ -97,5 +97,8 @@ export async function ensureSchema(connection: PostgresConnection): Promise<void
   if (found?.["name"] === null) await connection.ask({ text: lock + CREATE }, TIMEOUT_MS)
   const [row] = await connection.ask({ text: "SELECT format FROM k3ts.state" }, TIMEOUT_MS)
   if (row?.["format"] !== FORMAT)
-    throw new SharedLogError("refused", `its tables have the layout ${String(row?.["format"])}; known is ${FORMAT}`)
+    throw new SharedLogError(
+      "refused",
+      `its tables have the layout ${String(row?.["format"])}, and this version of k3ts knows ${FORMAT}`,
+    )
 }

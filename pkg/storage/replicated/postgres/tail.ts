@@ -6,7 +6,7 @@ import { CHANNEL } from "./schema.ts"
 
 const TIMEOUT_MS = 30_000
 
-/** One statement sees one state: either the changes are there, or it says that they were compacted. */
+/** One statement sees one state of the database: it returns the changes, or tells that they were compacted. */
 const CHANGES = `
 SELECT compacted, (SELECT coalesce(max(revision), 0) FROM k3ts.revisions) AS head, changes.*
 FROM k3ts.state LEFT JOIN (
@@ -21,20 +21,20 @@ FROM k3ts.state LEFT JOIN (
 export interface TailOptions extends SharedLogObserver {
   readonly session: PostgresSession
   readonly after: number
-  /** Throws when the log cannot end at this revision. */
+  /** Throws when the log cannot end at this revision, because this server has seen a newer one. */
   check(head: number): void
 }
 
-/** Reads the changes after a revision, and those that come, whenever it is told that there are some. */
+/** Reads the changes after a revision, and new ones whenever PostgreSQL notifies it. */
 export class Tail {
   readonly #options: TailOptions
-  /** The changes of a commit whose last one has not been read. */
+  /** The changes of a commit that was read only in part so far. */
   #parts: SharedChange[] = []
   #read: number
   #isReading = false
   #isDue = false
   #isOver = false
-  /** The revision up to which everything has been told. */
+  /** The revision up to which the observer has been told of all changes. */
   reached: number
 
   constructor(options: TailOptions) {
@@ -42,7 +42,7 @@ export class Tail {
     this.reached = this.#read = options.after
   }
 
-  /** Listens, and reads what is there already. */
+  /** Listens for notifications, and reads the changes that exist already. */
   begin(): void {
     this.#options.session.ask({ text: `LISTEN ${CHANNEL}` }, TIMEOUT_MS).then(
       () => this.pull(),
@@ -50,7 +50,7 @@ export class Tail {
     )
   }
 
-  /** Reads what has come. */
+  /** Reads new changes. */
   pull(): void {
     this.#isDue = true
     if (this.#isReading || this.#isOver) return
@@ -86,7 +86,8 @@ export class Tail {
       this.#isDue ||= this.#read < head
       if (rows.at(-1)?.["more"] !== true) this.#tell()
     }
-    // In the same turn as the last look at what is due.
+    // No turn of the event loop may pass between the last check for new work and this line, or a notification would be
+    // lost.
     this.#isReading = false
   }
 
