@@ -1,4 +1,6 @@
-/** Pods as users of the API; and ends of namespaces, evictions and budgets. */
+/**
+ * Pods as clients of the API; volumes with content from the API; deletion of namespaces; evictions, budgets and drains.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
@@ -13,7 +15,7 @@ describeOnNode("a pod", () => {
   const ok = (args: string | readonly string[], input?: string) =>
     cluster.kubectl.ok(args, input === undefined ? {} : { input })
 
-  test("asks the API with its service account's token, and may what RBAC permits it", async () => {
+  test("uses the API with its service account's token, as far as RBAC permits", async () => {
     await ok("create serviceaccount reader")
     await ok("create role reader --verb=get,list --resource=configmaps")
     await ok("create rolebinding reader --role=reader --serviceaccount=default:reader")
@@ -25,7 +27,7 @@ describeOnNode("a pod", () => {
       }),
       cluster.runPod("nobody", { containers: [{ name: "c", image: BUSYBOX, command: stay() }] }),
     ])
-    // busybox has no TLS of its own: the token is taken out, and used from here as the pod would
+    // busybox has no TLS, so the test reads the token from the pod and uses it itself
     const folder = "/var/run/secrets/kubernetes.io/serviceaccount"
     const asPod = async (pod: string, method: string, path: string) => {
       const token = (await cluster.kubectl.sh(pod, `cat ${folder}/token`)).trim()
@@ -43,14 +45,14 @@ describeOnNode("a pod", () => {
     expect((await asPod("nobody", "GET", "/api/v1/namespaces/default/configmaps/seen")).status).toBe(403)
     expect(await cluster.kubectl.sh("reader", `cat ${folder}/namespace`)).toBe("default")
     expect(await cluster.kubectl.sh("reader", `cat ${folder}/ca.crt`)).toContain("BEGIN CERTIFICATE")
-    // the way is open from inside
+    // the API can be reached from inside of the pod
     expect(
       await cluster.kubectl.sh(
         "reader",
         "nc -w 3 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT < /dev/null && echo open",
       ),
     ).toBe("open\n")
-    // and the token dies with its pod
+    // and the token is refused once its pod is deleted
     const token = (await cluster.kubectl.sh("reader", `cat ${folder}/token`)).trim()
     await ok("delete pod reader --grace-period=1")
     expect(
@@ -62,7 +64,7 @@ describeOnNode("a pod", () => {
     ).toBe(401)
   }, 60_000)
 
-  test("sees every volume, and what changes in them", async () => {
+  test("sees the content of every kind of volume, and its changes", async () => {
     await Promise.all([
       cluster.create(ConfigMap, { metadata: { name: "live", namespace: "default" }, data: { a: "1", b: "2" } }),
       cluster.create(Secret, { metadata: { name: "live", namespace: "default" }, stringData: { password: "s3cret" } }),
@@ -129,7 +131,7 @@ describeOnNode("a pod", () => {
     expect((await cluster.kubectl.run(["exec", "volumes", "-c", "c", "--", "touch", "/secret/x"])).err).toContain(
       "Read-only file system",
     )
-    // when they change, then the pod sees it, but for a subPath
+    // when they change, then the pod sees the change, except through a subPath
     await ok(["patch", "configmap", "live", "-p", '{"data":{"a":"new"}}'])
     await ok("label pod volumes app=changed --overwrite")
     expect(
@@ -140,7 +142,7 @@ describeOnNode("a pod", () => {
     ).toBe("1")
   }, 60_000)
 
-  test("is evicted if its budget allows", async () => {
+  test("is evicted only if its budget allows", async () => {
     await cluster.runPod(
       "evicted",
       { terminationGracePeriodSeconds: 1, containers: [{ name: "c", image: BUSYBOX, command: stay() }] },
@@ -162,7 +164,7 @@ describeOnNode("a pod", () => {
     await cluster.gone(Pod, "evicted")
   }, 60_000)
 
-  test("goes with its namespace, as all does that is in it", async () => {
+  test("is deleted with its namespace, as everything in it is", async () => {
     await ok("create namespace gone")
     await ok("-n gone create deployment web --image=k3ts.local/web:1 --replicas=2")
     await ok("-n gone expose deployment web --port=80")
@@ -173,7 +175,7 @@ describeOnNode("a pod", () => {
     expect(await ok("get pods,deploy,rs,svc,secrets,endpointslices -n gone -o name")).toBe("")
   }, 60_000)
 
-  test("is drained from its node, which takes new ones again later", async () => {
+  test("is drained from its node, which runs new pods again after uncordon", async () => {
     await ok("create deployment drained --image=k3ts.local/web:1")
     await ok("rollout status deploy/drained --timeout=30s")
     const node = (await ok("get nodes -o jsonpath={.items[0].metadata.name}")).trim()

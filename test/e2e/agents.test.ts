@@ -1,4 +1,4 @@
-/** Nodes on machines of their own: how they join, and what they do without a server. */
+/** Nodes on machines of their own: how they join, and how they work without a server. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
@@ -29,7 +29,7 @@ describeOnMachines("an agent", () => {
   const onAgent = (name: string) =>
     cluster.runPod(name, { nodeName: "agent", containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
 
-  test("is refused with a wrong token, and by a server that the token does not name", async () => {
+  test("is refused with a wrong token, and refuses a server whose CA the token does not name", async () => {
     const [hash, user] = agentToken(cluster.server).split("::") as [string, string]
     for (const [token, complaint] of [
       [`${hash}::node:00000000000000000000000000000000`, "the token is not valid"],
@@ -42,7 +42,7 @@ describeOnMachines("an agent", () => {
     expect((await cluster.client.list(Node)).items.map(({ metadata }) => metadata.name)).toEqual(["server"])
   })
 
-  test("joins by a token, and its node runs pods beside the server's", async () => {
+  test("joins with a token, and its node runs pods, as the server's node does", async () => {
     agent = startAgent({ machine: b, server: address(), token: agentToken(cluster.server) })
     const node = await cluster.until(Node, "agent", isReady)
     expect(node.status.addresses).toContainEqual({ type: "InternalIP", address: b.address })
@@ -63,8 +63,8 @@ describeOnMachines("an agent", () => {
     expect(new Set(items.map(({ spec }) => spec.nodeName))).toEqual(new Set(["server", "agent"]))
   }, 60_000)
 
-  test("gives logs and metrics and runs commands of its pods, through its tunnel and directly", async () => {
-    // given a kubelet that others cannot reach, and a pod beside it
+  test("gives logs and metrics and runs commands in pods, through its tunnel and directly", async () => {
+    // given a kubelet that the server cannot reach directly, and a pod on its node
     await agent.kill("SIGTERM")
     agent = startAgent({ machine: b, server: address(), flags: ["--kubelet-port", "0"] })
     const name = "speaks"
@@ -88,7 +88,7 @@ describeOnMachines("an agent", () => {
     expect(await spoken()).toEqual(wants)
   }, 60_000)
 
-  test("of a name that another machine has is refused", async () => {
+  test("with the node name of another machine is refused", async () => {
     const c = await machines.add("agent-2")
     await using second = startAgent({
       machine: c,
@@ -108,7 +108,7 @@ describeOnMachines("an agent", () => {
     expect(beside.output()).toContain("the name server belongs to another machine")
   }, 30_000)
 
-  test("that starts again without any server keeps its pods, and goes on when the server is back", async () => {
+  test("that starts again while no server answers keeps its pods, and takes new ones when the server is back", async () => {
     // given a pod, and a server that is cut off
     const before = await onAgent("kept")
     const processes = () => b.sh("pgrep -f '[s]leep 3600' | sort")
@@ -118,10 +118,10 @@ describeOnMachines("an agent", () => {
     await agent.kill("SIGKILL")
     agent = startAgent({ machine: b, server: address() })
     while (!agent.output().includes("containerd is ready")) await Bun.sleep(20)
-    // then its processes go on
+    // then the processes of its pod keep running
     expect(agent.output()).toContain("No server answers: the node starts with what it knows")
     expect(await processes()).toBe(running)
-    // and with the server it is the same pod, and others come
+    // and when the server is back, the pod is the same, and new pods start
     await machines.heal()
     await onAgent("later")
     const { metadata, status } = await cluster.pod("kept")

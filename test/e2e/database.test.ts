@@ -1,6 +1,6 @@
 /**
- * The example that people try first on a volume: a PostgreSQL database of three pods, one primary and two replicas that
- * follow it. What it acknowledged is there after a pod, k3ts and the whole machine have ended.
+ * The example of a database: PostgreSQL in three pods, one primary and two replicas. Acknowledged writes survive the
+ * end of a pod, of k3ts and of the whole machine.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
@@ -41,10 +41,10 @@ describe.skipIf(version === undefined)("the example of a database", () =>
       rmSync(dataDir, { recursive: true, force: true })
     }, 60_000)
 
-    /** Asks a pod's database. Returns rows as lines. */
+    /** Runs SQL in a pod's database. Returns the rows as lines. */
     const sql = async (pod: string, statement: string): Promise<string> =>
       (await cluster.kubectl.ok(["exec", pod, "--", "psql", "-U", "postgres", "-Atqc", statement])).trim()
-    /** Asks again until the answer is the wanted one: nothing tells of what goes on inside of a database. */
+    /** Repeats a query until it gives the wanted answer, since no watch tells of changes inside a database. */
     async function eventually(ask: () => Promise<string>, wanted: string): Promise<void> {
       const deadline = performance.now() + 30_000
       for (;;) {
@@ -54,7 +54,10 @@ describe.skipIf(version === undefined)("the example of a database", () =>
         await Bun.sleep(50)
       }
     }
-    /** All pods are Ready, both replicas follow the primary, and each of the three has exactly these notes. */
+    /**
+     * Resolves when all pods are Ready, both replicas follow the primary, and each of the three has exactly these
+     * notes.
+     */
     async function holds(notes: readonly string[]): Promise<void> {
       for (const pod of PODS) await cluster.pod(pod)
       const followers = "select count(*) from pg_stat_replication where state = 'streaming'"
@@ -81,7 +84,7 @@ describe.skipIf(version === undefined)("the example of a database", () =>
       expect(folders.sort()).toEqual(PODS.map((pod) => `default_data-${pod}`))
     }, 60_000)
 
-    test("wants the password of who comes over the network", async () => {
+    test("requires the password from clients on the network", async () => {
       const { podIP } = (await cluster.client.get(Pod, { name: "database-0", namespace: "default" })).status
       const psql = (password: string) =>
         cluster.kubectl.run([
@@ -94,7 +97,7 @@ describe.skipIf(version === undefined)("the example of a database", () =>
       expect(await psql("change-me")).toMatchObject({ code: 0, out: "1\n" })
     })
 
-    test("has its data when its pods are deleted", async () => {
+    test("keeps its data when its pods are deleted", async () => {
       for (const name of ["database-0", "database-2"]) {
         const { uid } = (await cluster.client.get(Pod, { name, namespace: "default" })).metadata
         await cluster.client.delete(Pod, { name, namespace: "default" })
@@ -104,7 +107,7 @@ describe.skipIf(version === undefined)("the example of a database", () =>
       await holds(["first", "after the deletion of pods"])
     }, 60_000)
 
-    test("goes on while k3ts has been killed, and afterwards", async () => {
+    test("keeps serving while k3ts is dead, and after k3ts starts again", async () => {
       const before = await pods()
       const { podIP } = (await cluster.client.get(Pod, { name: "database-0", namespace: "default" })).status
       await server.kill("SIGKILL")
@@ -120,11 +123,11 @@ describe.skipIf(version === undefined)("the example of a database", () =>
       expect(await pods()).toEqual(before)
     }, 60_000)
 
-    test("has all that it acknowledged after every process of the machine's pods has ended at once", async () => {
-      // given a note that was acknowledged just before
+    test("has every acknowledged write after all processes of the machine's pods have ended at once", async () => {
+      // given a note that was acknowledged just before the end
       const before = await pods()
       await write("just before")
-      // when k3ts and then containerd and all containers are killed, and what a reboot takes goes: mounts, interfaces,
+      // when k3ts, containerd and all containers are killed, and what a reboot removes is removed: mounts, interfaces,
       // rules, the run folder
       await server.kill("SIGKILL")
       const ended = await run(EXECUTABLE, ["killall", "--data-dir", dataDir])

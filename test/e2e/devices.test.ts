@@ -1,4 +1,4 @@
-/** Devices of claims: from a driver on the node, by way of CDI, into a container of containerd. */
+/** Devices of claims: a driver on the node offers them, and CDI puts them into a container of containerd. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -19,7 +19,7 @@ import { BUSYBOX, describeOnNode, sh, startCluster, type Cluster } from "../harn
 
 const DRIVER = "k3ts-e2e.example.com"
 const namespace = "default"
-/** One of containerd's own folders of CDI specifications: k3ts does not change them. */
+/** One of containerd's default folders for CDI specifications, which k3ts leaves as they are. */
 const CDI = "/var/run/cdi"
 const SPECIFICATION = join(CDI, `${DRIVER}.json`)
 
@@ -67,7 +67,7 @@ describeOnNode("devices of claims", () => {
     containers: [{ name: "c", image: BUSYBOX, command: [...command], resources: { claims: [{ name: "gpu" }] } }],
   })
 
-  test("are in the container with what their specification adds, or the container waits for a newer containerd", async () => {
+  test("are in the container with all that their CDI specification adds; an old containerd makes the container wait with a message", async () => {
     // when
     await cluster.create(Pod, { metadata: { name: "user", namespace }, spec: spec(sh("echo $DEVICE; cat /device")) })
     // then

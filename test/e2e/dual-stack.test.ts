@@ -1,6 +1,6 @@
 /**
- * Clusters of both families and of IPv6 alone: pods, Services, Ingresses and NetworkPolicies on the real node. Source
- * of the idea: kubernetes test/e2e/network/dual_stack.go.
+ * Clusters with both IP families and with IPv6 alone: pods, Services, Ingresses and NetworkPolicies on the real node.
+ * Source of the idea: kubernetes test/e2e/network/dual_stack.go.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
@@ -69,12 +69,12 @@ describe.skipIf(!hasIPv6).each(CLUSTERS.map((each) => ({ ...each, of: each.famil
       }, 60_000)
       afterAll(() => cluster?.[Symbol.asyncDispose]())
 
-      test("gives pods, Services and the node addresses of each family in its order", () => {
+      test("gives pods, Services and the node an address of each family, in the cluster's order", () => {
         for (const addresses of [podIps, nodeIps, service.spec.clusterIPs!])
           expect(addresses.map(familyOf)).toEqual([...families])
       })
 
-      test("leads to a pod by every address, from a pod and from the node", async () => {
+      test("reaches a pod at every address, from a pod and from the node", async () => {
         for (const address of [...podIps, ...service.spec.clusterIPs!]) {
           expect([address, await untilSaid(() => wget(address), "web")]).toEqual([address, "web"])
           expect([address, await untilSaid(() => curl(address, 80), "web")]).toEqual([address, "web"])
@@ -86,7 +86,7 @@ describe.skipIf(!hasIPv6).each(CLUSTERS.map((each) => ({ ...each, of: each.famil
           ])
       }, 30_000)
 
-      test("shows pods and Services through the API server's proxies", async () => {
+      test("serves pods and Services through the API server's proxies", async () => {
         for (const path of ["pods/web", "services/web", "services/http:web:80"]) {
           const url = `/api/v1/namespaces/default/${path}/proxy/`
           expect([path, (await cluster.kubectl.ok(["get", "--raw", url])).trim()]).toEqual([path, "web"])
@@ -111,7 +111,7 @@ describe.skipIf(!hasIPv6).each(CLUSTERS.map((each) => ({ ...each, of: each.famil
         }
       }, 30_000)
 
-      test("keeps what a policy forbids from each address of a pod, and lets probes through", async () => {
+      test("blocks what a policy forbids at each address of a pod, and lets probes through", async () => {
         await cluster.create(NetworkPolicy, {
           metadata: { name: "deny", namespace: "default" },
           spec: { podSelector: { matchLabels: { app: "web" } }, policyTypes: ["Ingress"] },
@@ -127,7 +127,10 @@ describe.skipIf(!hasIPv6).each(CLUSTERS.map((each) => ({ ...each, of: each.famil
   },
 )
 
-/** Asks until the answer is the one wanted, since rules follow what the API says; gives the last answer. */
+/**
+ * Repeats a request until the answer is the wanted one, since rules follow the API with a delay. Returns the last
+ * answer.
+ */
 async function untilSaid(ask: () => Promise<string>, wanted: string): Promise<string> {
   let said = ""
   for (let i = 0; i < 20 && said !== wanted; i++) said = await ask()

@@ -1,4 +1,4 @@
-/** Gateways on ports of the node, before real pods. */
+/** Gateways on ports of the node, with real pods as backends. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { Gateway } from "../../pkg/gateway-api/gateway.ts"
@@ -25,7 +25,7 @@ describeOnNode("Gateways", () => {
   }, 60_000)
   afterAll(() => cluster?.[Symbol.asyncDispose]())
 
-  test("are served with their routes by the class that is there from the start", async () => {
+  test("are served with their routes by the GatewayClass that k3ts creates", async () => {
     // given
     const isAccepted = ({ status }: GatewayClass) => status?.conditions[0]?.reason === "Accepted"
     await cluster.until(GatewayClass, "k3ts", isAccepted)

@@ -1,4 +1,4 @@
-/** Images: pulled from a registry of this machine, brought in archives, and refused in every way. */
+/** Images: pulls from a registry on this machine, imports of archives, and all ways in which a pull fails. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -42,7 +42,7 @@ describeOnNode("images", () => {
       await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })
     ).items.map(({ reason, message }) => `${reason}: ${message}`)
 
-  test("that cannot be had are told with the reason and asked for again, ever later", async () => {
+  test("that cannot be pulled are reported with the reason and pulled again after longer and longer waits", async () => {
     const port = await freePort() // nobody listens there
     await Promise.all([
       cluster.createPod("no-registry", { containers: [container(`127.0.0.1:${port}/nothing:1`)] }),
@@ -84,13 +84,13 @@ describeOnNode("images", () => {
   test.skipIf(!hasRegistry)(
     "are pulled from a registry, by policy, and with the credentials of a Secret",
     async () => {
-      // given two registries of this machine, one of which wants a password
+      // given two registries on this machine, one of which requires a password
       await using open = await startRegistry(join(folder, "open"))
       await using closed = await startRegistry(join(folder, "closed"), LOGIN)
       for (const { port } of [open, closed]) allowPlainHttp(cluster.server.dataDir, port)
       await push(`127.0.0.1:${open.port}`, "team/app", "1")
       await push(`127.0.0.1:${closed.port}`, "team/app", "1", LOGIN)
-      // when pods want them, then they are pulled
+      // when pods need images of both, then these are pulled
       const pulled = await cluster.runPod("pulled", { containers: [container(`127.0.0.1:${open.port}/team/app:1`)] })
       expect(pulled.status.containerStatuses![0]!.imageID).toMatch(
         new RegExp(`^127\\.0\\.0\\.1:${open.port}/team/app@sha256:`),
@@ -104,7 +104,7 @@ describeOnNode("images", () => {
       expect((await waiting("no-tag", "ErrImagePull")).status.containerStatuses![0]!.state.waiting!.message).toContain(
         "not found",
       )
-      // and only those with the right credentials get the other
+      // and only pods with the right credentials get the image of the protected one
       const auths = { auths: { [`127.0.0.1:${closed.port}`]: { username: "jane", password: "s3cret" } } }
       await cluster.create(Secret, {
         metadata: { name: "pull", namespace: "default" },
@@ -130,11 +130,11 @@ describeOnNode("images", () => {
   test.skipIf(!hasRegistry)(
     "are pulled from a mirror that registries.yaml names, under another name and with its credentials",
     async () => {
-      // given a mirror with a password, which has the image under another name
+      // given a mirror that requires a password and has the image under another name
       await using mirror = await startRegistry(join(folder, "mirror"), LOGIN, mirrorPort)
       await push(`127.0.0.1:${mirror.port}`, "copies/team-app", "1", LOGIN)
 
-      // when a pod names the image as it is at the registry itself, then it runs, and is known by that name
+      // when a pod names the image as the original registry does, then it runs, and its status shows that name
       const image = "registry.example.org/team/app:1"
       const pulled = await cluster.runPod("mirrored", { containers: [container(image)] })
       expect(pulled.status.containerStatuses![0]!.image).toBe(image)
@@ -142,22 +142,22 @@ describeOnNode("images", () => {
     60_000,
   )
 
-  test("of the examples come out of the executable, for who pulls one and as an archive for other runtimes", async () => {
+  test("of the examples come from the executable: when one is pulled, and as an archive for other runtimes", async () => {
     // given a node that has none of them
     const names = async () =>
       (JSON.parse((await images("list", "--output", "json")).out) as { names: string[] }[]).flatMap(
         ({ names }) => names,
       )
     expect(await names()).not.toContain(BUSYBOX)
-    // when a pod wants one, whatever it has already
+    // when a pod needs one, with any imagePullPolicy
     await cluster.runPod("example", {
       terminationGracePeriodSeconds: 1,
       containers: [container(BUSYBOX, { imagePullPolicy: "Always" })],
     })
-    // then all are there
+    // then all of them are on the node
     expect(await names()).toEqual(expect.arrayContaining([...EXAMPLE_IMAGES]))
     expect((await events("example")).join("\n")).toContain(`Pulled: Successfully pulled image "${BUSYBOX}"`)
-    // and as a file
+    // and the archive can be written to a file
     const archive = join(folder, "examples.tar")
     expect(await run(EXECUTABLE, ["images", "export", archive])).toMatchObject({ code: 0, err: "" })
     expect((await images("import", archive)).out.trim().split("\n").sort()).toEqual([...EXAMPLE_IMAGES])
@@ -171,7 +171,7 @@ interface Login {
 
 const LOGIN: Login = { user: "jane", password: "s3cret" }
 
-/** The settings of a mirror that wants a password and has repositories under other names. */
+/** The settings of a mirror that requires a password and has repositories under other names. */
 const registriesYaml = (mirror: string): string =>
   `mirrors:
   registry.example.org:

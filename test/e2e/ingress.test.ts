@@ -1,4 +1,4 @@
-/** Ingresses on the ports of the node, before real pods. */
+/** Ingresses on the ports of the node, with real pods as backends. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { connect } from "node:net"
@@ -54,11 +54,11 @@ describeOnNode("Ingresses", () => {
   }, 60_000)
   afterAll(() => cluster?.[Symbol.asyncDispose]())
 
-  test("are served on the node's ports, over TLS too, while there are any", async () => {
+  test("are served on the node's ports, also over TLS, as long as there is an Ingress", async () => {
     // given no Ingress
     expect(await Promise.all(ports.map(isListening))).toEqual([false, false])
 
-    // when one comes without a class
+    // when an Ingress without a class is created
     const { certPem, keyPem } = issueCertificate(ca, {
       subject: { commonName: "web.example", organizations: [] },
       usages: ["server"],
@@ -82,7 +82,7 @@ describeOnNode("Ingresses", () => {
     const { spec, status } = await cluster.until(Ingress, "web", isShown)
     expect([spec.ingressClassName, status.loadBalancer.ingress]).toEqual(["k3ts", [{ ip: nodeIp }]])
 
-    // then both pods answer in turn, and over TLS with its certificate
+    // then both pods answer in turn, and over TLS with the certificate of the Ingress
     const answers = await Promise.all(Array.from({ length: 10 }, () => http("web.example")))
     expect(answers.map((answer) => answer.trim()).sort()).toEqual("aaaaabbbbb".split(""))
     expect(await http("other.example")).toContain("no rule is for this host and path")
@@ -102,7 +102,7 @@ describeOnNode("Ingresses", () => {
     )
     expect(versions).toEqual(["1.1 200", "2 200"])
 
-    // when it goes, nothing listens any more
+    // when the Ingress is deleted, then nothing listens any more
     await cluster.kubectl.ok("delete ingress web")
     while ((await isListening(ports[0])) || (await isListening(ports[1]))) await Bun.sleep(20)
   }, 60_000)

@@ -9,10 +9,10 @@ import { BUSYBOX, describeOnNode, startCluster, stay, WEB } from "../harness/clu
 import { run } from "../harness/kubectl.ts"
 import { EXECUTABLE, uninstallArgs } from "../harness/server.ts"
 
-/** Things of other nodes, as the kubelet's own tests run them: they come and go. */
+/** Mounts and interfaces of other nodes, which the kubelet's own tests run: they change meanwhile. */
 const FOREIGN = /\/k3ts-(kubelet|containerd)-|^veth|^k3ts-[kc]\d+$/
 
-/** What of a machine a node changes. */
+/** Returns the state of the machine that a node changes. */
 async function machine() {
   const found = await look()
   return Object.fromEntries(Object.entries(found).map(([what, all]) => [what, all.filter((one) => !FOREIGN.test(one))]))
@@ -41,7 +41,7 @@ async function look() {
       .map((line) => line.split(" ")[4] ?? "")
       .sort(),
     containers: commands.filter((command) => /containerd|httpd/.test(command)).sort(),
-    // Those of pods, whichever hierarchy they are in.
+    // The cgroups of pods, in every hierarchy.
     cgroups: (await lines("find", "/sys/fs/cgroup", "-type", "d", "-path", "*/kubepods*")).sort(),
   }
 }
@@ -51,7 +51,7 @@ describeOnNode("k3ts killall", () => {
   let somebody: ChildProcess
   const other = `k3tsother${process.pid % 10_000}`
   beforeAll(async () => {
-    // given things of somebody else
+    // given mounts, interfaces and rules of another program
     mkdirSync(join(folder, "mount"))
     await run("mount", ["-t", "tmpfs", "none", join(folder, "mount")])
     await run("ip", ["netns", "add", other])
@@ -70,7 +70,7 @@ describeOnNode("k3ts killall", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test("leaves the machine as it was before the server, and keeps the data", async () => {
+  test("leaves the machine as it was before the server started, and keeps the data", async () => {
     const before = await machine()
     const dataDir = mkdtempSync(join(tmpdir(), "k3ts-killall-"))
     try {
@@ -104,7 +104,7 @@ describeOnNode("k3ts killall", () => {
             },
           ],
         }),
-        // which has a sandbox, but never a container
+        // this pod has a sandbox but never a container
         cluster.createPod("killall-waiting", { containers: [{ name: "c", image: "nosuch.invalid/image:1" }] }),
         cluster.pod("killall-waiting", ({ status }) => status.podIP !== undefined),
       ])
@@ -119,19 +119,19 @@ describeOnNode("k3ts killall", () => {
         .split("\n")
         .flatMap((line) => /: (veth\w+)/.exec(line)?.[1] ?? [])
       expect(ofPods.length).toBeGreaterThanOrEqual(2)
-      // when all is killed while it runs
+      // when killall runs while the server runs
       const killed = await run(EXECUTABLE, ["killall", "--data-dir", dataDir])
       expect(killed).toMatchObject({ code: 0, err: "" })
       expect(cluster.server.alive).toBe(false)
-      // then nothing is left, and nothing else is gone
+      // then nothing of k3ts is left, and nothing of other programs is missing
       expect(await machine()).toEqual(before)
       expect(ofPods.filter((name) => existsSync(`/sys/class/net/${name}`))).toEqual([])
       expect(somebody.exitCode).toBeNull()
       expect(existsSync(join(dataDir, "server"))).toBe(true)
-      // and a second time does no harm
+      // and a second run changes nothing
       expect(await run(EXECUTABLE, ["killall", "--data-dir", dataDir])).toMatchObject({ code: 0, err: "" })
       expect(await machine()).toEqual(before)
-      // when it is uninstalled, then the data and the logs are gone too
+      // when k3ts is uninstalled, then the data and the logs are gone too
       const logs = () => readdirSync("/var/log/pods").filter((name) => name.startsWith("default_killall-"))
       expect(logs().length).toBeGreaterThanOrEqual(2)
       expect(await run(EXECUTABLE, uninstallArgs(dataDir))).toMatchObject({ code: 0, err: "" })

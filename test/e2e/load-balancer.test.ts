@@ -7,7 +7,7 @@ import type { InputOfResource } from "../../pkg/apimachinery/resource.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, WEB, type Cluster } from "../harness/cluster.ts"
 import { run } from "../harness/kubectl.ts"
 
-/** An address for a network namespace that stands for a machine outside of the cluster. */
+/** The address of a network namespace that plays a machine outside of the cluster. */
 const OUTSIDE = "198.51.100.2"
 const OUTSIDE_NETNS = "k3ts-outside"
 
@@ -28,12 +28,12 @@ describeOnNode("load balancers", () => {
       )
       return status.loadBalancer!.ingress!.map(({ ip }) => ip)
     }
-    /** What the machine outside is answered: the name of the pod, or nothing. */
+    /** Sends a request from the machine outside. Returns the name of the pod that answers; empty without an answer. */
     const outside = async (port: number) =>
       (
         await run("ip", ["netns", "exec", OUTSIDE_NETNS, "curl", "-s", "-m", "2", `http://${nodeIp}:${port}/`])
       ).out.trim()
-    /** Resolves when the machine outside is answered so, after rules that are on their way. */
+    /** Resolves when the machine outside gets this answer; rules may still be on their way. */
     const outsideGets = async (port: number, wanted: string) => {
       const deadline = performance.now() + 10_000
       for (let got = await outside(port); got !== wanted; got = await outside(port))
@@ -64,7 +64,7 @@ describeOnNode("load balancers", () => {
       await cluster?.[Symbol.asyncDispose]()
     }, 30_000)
 
-    test("has the node's address, and opens its port for machines outside and for pods", async () => {
+    test("gets the node's address, and its port is open for machines outside and for pods", async () => {
       await balancer("open", { ports: [{ port: 18_001, targetPort: 80 }] })
       expect(await addressesOf("open")).toEqual([nodeIp])
       await outsideGets(18_001, "web")
@@ -72,7 +72,7 @@ describeOnNode("load balancers", () => {
       expect((await cluster.kubectl.sh("client", `wget -q -O - http://${nodeIp}:18001/`)).trim()).toBe("web")
     }, 30_000)
 
-    test("lets in only the ranges that it names", async () => {
+    test("accepts only clients in the ranges of loadBalancerSourceRanges", async () => {
       await balancer("ranges", {
         ports: [{ port: 18_002, targetPort: 80 }],
         loadBalancerSourceRanges: ["203.0.113.0/24"],
@@ -87,7 +87,7 @@ describeOnNode("load balancers", () => {
       await outsideGets(18_002, "web")
     }, 30_000)
 
-    test("keeps the client's address with externalTrafficPolicy Local, and tells its health", async () => {
+    test("keeps the client's address with externalTrafficPolicy Local, and answers on its health check port", async () => {
       const { spec } = await balancer("local", {
         selector: { app: "web" },
         externalTrafficPolicy: "Local",
@@ -96,13 +96,13 @@ describeOnNode("load balancers", () => {
       expect(await addressesOf("local")).toEqual([nodeIp])
       await outsideGets(18_003, "web")
       const connections = (await run("conntrack", ["-L", "-p", "tcp", "--orig-port-dst", "18003"])).out
-      // The pod's answers go to the client itself, and not to an address of the node.
+      // With this route the pod's answers go to the client directly, not to an address of the node.
       expect(connections).toContain(`dst=${OUTSIDE}`)
       const health = await fetch(`http://${nodeIp}:${spec.healthCheckNodePort}/`)
       expect([health.status, await health.json()]).toMatchObject([200, { localEndpoints: 1 }])
     }, 30_000)
 
-    test("gives its port back when the Service is gone", async () => {
+    test("frees its port when the Service is deleted", async () => {
       await cluster.client.delete(Service, { namespace: "default", name: "open" })
       await outsideGets(18_001, "")
       const server = createServer((socket) => socket.end("HTTP/1.0 200 OK\r\n\r\nmine")).listen(18_001, "0.0.0.0")
@@ -113,7 +113,7 @@ describeOnNode("load balancers", () => {
   })
 })
 
-/** A network namespace whose way to the node is a pair of interfaces. */
+/** Makes a network namespace that a pair of interfaces connects to the node. */
 async function machineOutside(): Promise<void> {
   const commands = `
     ip netns add ${OUTSIDE_NETNS}

@@ -1,4 +1,4 @@
-/** The machines of test/harness/machine.ts, on which the tests of several nodes stand. */
+/** Tests the machines of test/harness/machine.ts, which the tests of several nodes use. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { busybox } from "../../components/containerd/needs.fixtures.ts"
 import { describeOnMachines } from "../harness/cluster.ts"
@@ -16,7 +16,7 @@ describeOnMachines("machines", () => {
   const reaches = async (from: Machine, address: string) =>
     (await from.run(busybox!, "ping", "-c", "1", "-W", "1", address)).code === 0
 
-  test("see neither each other's processes nor files of this host's programs", async () => {
+  test("see neither each other's processes nor the files of the host's programs", async () => {
     expect((await a.sh("hostname")).trim()).toBe("a")
     await a.sh("echo of a >/run/mark; mkdir /sys/fs/cgroup/*/of-a 2>/dev/null || mkdir /sys/fs/cgroup/of-a")
     expect(await b.sh("ls /run/mark /sys/fs/cgroup/of-a /sys/fs/cgroup/*/of-a 2>/dev/null || true")).toBe("")
@@ -34,7 +34,7 @@ describeOnMachines("machines", () => {
     expect(await reaches(a, b.address)).toBe(true)
   })
 
-  test("lose their processes and /run with their power, and keep their disk", async () => {
+  test("lose their processes and /run when they are powered off, and keep their disk", async () => {
     await a.sh("echo kept >/var/log/mark; echo lost >/run/mark; sleep 1000 >/dev/null 2>&1 &")
     await a.powerOff()
     await a.powerOn()

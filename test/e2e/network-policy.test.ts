@@ -1,4 +1,4 @@
-/** NetworkPolicies between real pods, from their first packet and over a restart of k3ts. */
+/** NetworkPolicies between real pods: from their first packet, and across a restart of k3ts. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -27,7 +27,9 @@ describeOnNode("NetworkPolicies", () => {
     cluster.create(NetworkPolicy, { metadata: { name, namespace: "default" }, spec })
   const remove = (name: string) => cluster.client.delete(NetworkPolicy, { name, namespace: "default" })
   const table = async () => (await run("nft", ["list", "table", "inet", "k3ts-network-policy"])).code === 0
-  /** Says `through` for each answer that the pod gets of the address, which it asks for from its first moment on. */
+  /**
+   * A script that requests the address again and again from the start of the pod, and prints `through` for each answer.
+   */
   const hammer = (address: string) =>
     `while :; do (timeout 1 wget -q -O - http://${address}/ >/dev/null 2>&1 && echo through >> /tmp/log) & usleep 5000; done`
   const through = async (pod: string) => Number(await cluster.kubectl.sh(pod, "touch /tmp/log; wc -l < /tmp/log"))
@@ -74,7 +76,7 @@ describeOnNode("NetworkPolicies", () => {
     rmSync(dataDir, { recursive: true, force: true })
   }, 30_000)
 
-  test("let through whom they name, by the pod's address and by its Service, and the node's probes", async () => {
+  test("let the selected pods through, at the pod's address and at its Service, and the node's probes", async () => {
     // when
     await policy("web", {
       podSelector: { matchLabels: { app: "web" } },
@@ -90,7 +92,7 @@ describeOnNode("NetworkPolicies", () => {
   }, 20_000)
 
   test("hold from the first packet of a pod", async () => {
-    // given a policy that nobody has yet, and pods that connect from their first moment on
+    // given a policy that selects no pod yet, and then pods that connect from their start on
     await policy("caged", { podSelector: { matchLabels: { role: "caged" } }, policyTypes: ["Egress"] })
     const start = (role: string) =>
       cluster.runPod(
@@ -101,12 +103,12 @@ describeOnNode("NetworkPolicies", () => {
     // when
     await Promise.all([start("caged"), start("free")])
     while ((await through("free-from-start")) === 0) await Bun.sleep(50)
-    // then one gets through from the beginning, and the other never
+    // then the permitted pod gets through from the beginning, and the other one never
     expect(await through("caged-from-start")).toBe(0)
     await remove("caged")
   }, 20_000)
 
-  test("let a pod ask for names and nothing else", async () => {
+  test("let a pod use DNS and nothing else", async () => {
     await policy("names-only", {
       podSelector: { matchLabels: { role: "stranger" } },
       policyTypes: ["Egress"],
@@ -128,7 +130,7 @@ describeOnNode("NetworkPolicies", () => {
   }, 20_000)
 
   test("hold while k3ts is down, and while it starts", async () => {
-    // given a stranger that asks again and again
+    // given a forbidden pod that sends requests all the time
     await cluster.kubectl.sh("stranger", `rm -f /tmp/log; (${hammer(web)}) >/dev/null 2>&1 & true`)
     // when
     await server.kill("SIGTERM")
@@ -140,8 +142,8 @@ describeOnNode("NetworkPolicies", () => {
     expect(await wget("friend", web)).toBe("web")
   }, 40_000)
 
-  test("go by addresses that no pod can take from another", async () => {
-    // given a pod that may do all with its own network, and takes the address of another
+  test("judge by addresses, which no pod can take from another", async () => {
+    // given a pod with all rights over its own network, which takes the address of another pod
     const taking = `ip address add ${web}/32 dev eth0`
     const securityContext = { capabilities: { add: ["NET_ADMIN"] } }
     await cluster.runPod("taker", {
@@ -149,13 +151,13 @@ describeOnNode("NetworkPolicies", () => {
     })
     const ping = (source: string) =>
       cluster.kubectl.sh("taker", `ping -c 1 -W 1 -I ${source} ${open} >/dev/null && echo answered || echo nothing`)
-    // then it is answered at its own and not at that
+    // then it gets answers at its own address only
     expect((await ping("eth0")).trim()).toBe("answered")
     expect((await ping(web)).trim()).toBe("nothing")
     expect(await wget("friend", web)).toBe("web")
   }, 20_000)
 
-  test("let everything through when the last one is gone, and leave no table", async () => {
+  test("let everything through when the last policy is deleted, and leave no table", async () => {
     await remove("web")
     expect(await wget("stranger", web)).toBe("web")
     expect(await table()).toBe(false)

@@ -1,4 +1,4 @@
-/** What the kubelet tells of a node and its pods, through the API server. */
+/** The paths of the kubelet about its node and pods, through the API server. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import type { Summary } from "../../components/kubelet/stats/summary-types.ts"
 import { BUSYBOX, describeOnNode, startCluster, stay, type Cluster } from "../harness/cluster.ts"
@@ -37,8 +37,8 @@ describeOnNode("a node's own paths", () => {
   afterAll(() => cluster?.[Symbol.asyncDispose]())
   const raw = (path: string) => cluster.kubectl.ok(["get", "--raw", proxy + path])
 
-  test("tell what its pods use: processor, memory, disk and network", async () => {
-    // given a pod that has some traffic and a file of its own
+  test("show what its pods use: CPU, memory, disk and network", async () => {
+    // given a pod with network traffic and a file on its disk
     await cluster.kubectl.run([
       "exec",
       "busy",
@@ -51,14 +51,14 @@ describeOnNode("a node's own paths", () => {
         "nc -w 1 $KUBERNETES_SERVICE_HOST 443 </dev/null",
     ])
 
-    // when it has run long enough to tell how much it uses
+    // when it has run long enough for its usage to be known
     let summary: Summary
     const stats = (name: string) =>
       summary.pods.find(({ podRef }) => podRef.name === "busy")?.containers.find((container) => container.name === name)
     do summary = JSON.parse(await raw("/stats/summary")) as Summary
     while (stats("burns")?.cpu?.usageNanoCores === undefined)
 
-    // then the node has more than the pod, and the pod what its containers have
+    // then the node uses more than the pod, and the pod as much as its containers
     const { node } = summary
     const pod = summary.pods.find(({ podRef }) => podRef.name === "busy")!
     const [burns, rests] = [stats("burns"), stats("rests")]
@@ -78,7 +78,7 @@ describeOnNode("a node's own paths", () => {
     expect(pod.network!.txBytes).toBeGreaterThan(0)
     expect(pod.process_stats!.process_count).toBeGreaterThanOrEqual(3)
 
-    // and the volumes what was written into them
+    // and the volumes have the bytes that were written to them
     const volume = (name: string) => pod.volume!.find((one) => one.name === name)!
     expect(volume("disk")).toMatchObject({ capacityBytes: node.fs!.capacityBytes, inodesUsed: 2 })
     expect(volume("memory")).toMatchObject({ capacityBytes: 8 * 2 ** 20, availableBytes: 3 * 2 ** 20, inodesUsed: 2 })
@@ -87,7 +87,7 @@ describeOnNode("a node's own paths", () => {
     expect(pod["ephemeral-storage"]!.usedBytes).toBeGreaterThanOrEqual(5 * 2 ** 20)
   }, 60_000)
 
-  test("run a command and give what it printed", async () => {
+  test("run a command and return its output", async () => {
     expect(
       await cluster.kubectl.ok([
         "create",
@@ -99,7 +99,7 @@ describeOnNode("a node's own paths", () => {
     ).toBe("hello\n")
   })
 
-  test("give the metrics of its containers as cAdvisor does", async () => {
+  test("give the metrics of containers in cAdvisor's format", async () => {
     const lines = (await raw("/metrics/cadvisor")).split("\n")
     const value = (name: string, ...labels: readonly string[]) =>
       Number(
@@ -122,7 +122,7 @@ describeOnNode("a node's own paths", () => {
     )
   })
 
-  test("show its pods, their logs and the kubelet's health to those who may ask", async () => {
+  test("show pods, their logs and the kubelet's health to users who have the right", async () => {
     const { items } = JSON.parse(await raw("/pods")) as {
       items: { metadata: { name: string }; status: { phase: string } }[]
     }
@@ -139,8 +139,8 @@ describeOnNode("a node's own paths", () => {
     ])
   })
 
-  test("are what kubectl top shows", async () => {
-    // given a pod that burns a fifth of a core; what it uses is known once it was asked twice
+  test("are the numbers that kubectl top shows", async () => {
+    // given a pod that uses a fifth of a core; its usage is known after two measurements
     const shown = async () => (await cluster.kubectl.run(["top", "pod", "busy", "--containers", "--no-headers"])).out
     let lines: string[][]
     do lines = (await shown()).split("\n").map((line) => line.trim().split(/\s+/))
@@ -150,7 +150,7 @@ describeOnNode("a node's own paths", () => {
     expect(cpu["burns"]).toBeWithin(100, 300)
     expect(cpu["rests"]).toBeLessThan(50)
     expect(await cluster.kubectl.ok("top node --no-headers")).toMatch(/^\S+\s+\d+m\s+\d+%\s+\d+Mi\s+\d+%/)
-    // and a user without rights does not see it
+    // and a user without rights gets no numbers
     const refused = await cluster.kubectl.run(["top", "pod", "--as", "somebody"])
     expect(refused.err).toContain(
       'cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default"',

@@ -1,4 +1,6 @@
-/** The network of pods on a real node: limits, what survives the end of the server, and configurations of one's own. */
+/**
+ * The network of pods on a real node: bandwidth limits, a killed server, and a CNI configuration of the administrator.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -32,17 +34,17 @@ describeOnNode("the network of pods", () => {
     (await cluster.kubectl.sh(from, `ping -c 1 -W 2 ${address} >/dev/null && echo yes || echo no`)).trim() === "yes"
   const kept = () => readdirSync(ADDRESSES).filter((name) => /^\d+\./.test(name))
 
-  test("has limits where a pod's annotations name them, as long as the pod is there", async () => {
+  test("limits the bandwidth of a pod with the annotations for it, until the pod is removed", async () => {
     const limits = async () => (await run("tc", ["qdisc"])).out.match(/ tbf /g)?.length ?? 0
     const before = await limits()
     await pod("limited", { "kubernetes.io/ingress-bandwidth": "8M", "kubernetes.io/egress-bandwidth": "4M" })
     expect(await limits()).toBe(before + 2)
     await cluster.client.delete(Pod, { namespace: "default", name: "limited" }, { gracePeriodSeconds: 0 })
-    // The network goes after the object, which is deleted at once.
+    // The network is removed after the object, which is deleted at once.
     while ((await limits()) > before) await Bun.sleep(20)
   }, 30_000)
 
-  test("keeps addresses when the server is killed, and gives back those that nobody has", async () => {
+  test("keeps the pods' addresses when the server is killed, and frees addresses that no pod has", async () => {
     // given a pod, and an address that a crash has left behind
     const first = await pod("first")
     await server.kill("SIGKILL")
@@ -50,19 +52,19 @@ describeOnNode("the network of pods", () => {
     // when the server is back
     server = await startServer({ agent: true, dataDir, port: server.port })
     const second = await pod("second")
-    // then the pod has its address, another one has another, and they reach each other
+    // then the pod has its address, a new pod has another one, and they reach each other
     expect((await cluster.client.get(Pod, { namespace: "default", name: "first" })).status.podIP).toBe(
       first.status.podIP!,
     )
     expect(second.status.podIP).not.toBe(first.status.podIP)
     expect(await reaches("second", first.status.podIP!)).toBe(true)
     expect(kept()).not.toContain("10.42.0.250")
-    // and a pod that goes gives its address back
+    // and the address of a deleted pod is free again
     await cluster.client.delete(Pod, { namespace: "default", name: "second" }, { gracePeriodSeconds: 0 })
     while (kept().includes(second.status.podIP!)) await Bun.sleep(20)
   }, 60_000)
 
-  test("is made by the plugins of a configuration that comes first", async () => {
+  test("is made by the plugins of a configuration that sorts first", async () => {
     // given a configuration with a chain of the host's plugins
     const path = join(dataDir, CONFIGURATION, "05-own.conflist")
     const ipam = { type: "host-local", ranges: [[{ subnet: "10.96.7.0/24" }]], routes: [{ dst: "0.0.0.0/0" }] }
@@ -71,11 +73,11 @@ describeOnNode("the network of pods", () => {
       { type: "portmap", capabilities: { portMappings: true } },
     ]
     writeFileSync(path, JSON.stringify({ cniVersion: "1.0.0", name: "own", plugins }))
-    // then new pods are in its network, once containerd has read it
+    // then new pods are in that network, once containerd has read the configuration
     let address = ""
     for (let i = 0; !address.startsWith("10.96.7."); i++) address = (await pod(`own-${i}`)).status.podIP!
     expect(await reaches(`own-0`, "127.0.0.1")).toBe(true)
-    // and when it goes, new ones are in ours again
+    // and when it is removed, new pods are in the network of k3ts again
     rmSync(path)
     for (let i = 0; !address.startsWith("10.42."); i++) address = (await pod(`ours-${i}`)).status.podIP!
     expect(await reaches("first", address)).toBe(true)

@@ -50,13 +50,13 @@ describeOnMachines("on two machines", () => {
   }, 30_000)
 
   const ips = async (pod: string) => (await cluster.pod(pod)).status.podIPs!.map(({ ip }) => ip!)
-  /** Tries from a pod until a server answers. */
+  /** Repeats a request from a pod until a server answers. */
   const gets = (pod: string, host: string, port: number) =>
     cluster.kubectl.sh(pod, `until wget -T 1 -qO- http://${joinHostPort(host, port)}/ 2>/dev/null; do :; done`)
   const machineGets = (machine: Machine, host: string, port: number) =>
     machine.sh(`until curl -gs -m 1 http://${joinHostPort(host, port)}/; do :; done`)
 
-  test("pods reach each other in both families, with packets that fit between the machines", async () => {
+  test("pods reach each other in both families, with packets that are small enough for the network between the machines", async () => {
     for (const ip of await ips("web")) {
       expect(await gets("from-server", ip, 80)).toContain("k3ts web")
       await cluster.kubectl.sh("from-server", `ping -c 1 -W 5 -s 1400 ${ip}`)
@@ -79,11 +79,11 @@ describeOnMachines("on two machines", () => {
       for (const machine of [a, b]) await machineGets(a, family === "IPv4" ? machine.address : machine.address6, 30_080)
   }, 60_000)
 
-  test("a machine that starts again with another address is found there", async () => {
-    // given an address that the agent is to have instead
+  test("a machine that starts again with another address is reached there", async () => {
+    // given the new address of the agent's machine
     const other = b.address.replace(/\d+$/, "77")
     await b.sh(`ip addr add ${other}/24 dev $(ip -o -4 addr show to ${b.address} | awk '{ print $2 }')`)
-    // when it starts with it
+    // when the agent starts with it
     await agent.kill("SIGTERM")
     agent = startAgent({ machine: b, server: address(), flags: ["--node-ip", `${other},${b.address6}`] })
     await cluster.until(

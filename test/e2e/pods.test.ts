@@ -1,4 +1,4 @@
-/** The life of pods: order, restarts, ends, and what their processes see. */
+/** The life of pods: start order, restarts, ends, and the environment of their processes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -26,8 +26,8 @@ describeOnNode("pods", () => {
       await cluster.client.list(Event, { namespace: "default", fieldSelector: `involvedObject.name=${name}` })
     ).items.map(({ reason }) => reason)
   /**
-   * Resolves when the pod has events of these reasons: they are written beside the status, so they may come a little
-   * later.
+   * Resolves when the pod has events of these reasons. They are written separately from the status, so they may come a
+   * little later.
    */
   const told = async (name: string, ...wanted: readonly string[]) => {
     const deadline = performance.now() + 10_000
@@ -40,7 +40,7 @@ describeOnNode("pods", () => {
   }
 
   describe("environment", () => {
-    test("comes from values, references, fields, resources, ConfigMaps and Secrets, and refers to itself", async () => {
+    test("comes from values, fields, resources, ConfigMaps and Secrets, and variables may refer to earlier ones", async () => {
       await Promise.all([
         cluster.create(ConfigMap, { metadata: { name: "env", namespace: "default" }, data: { COLOUR: "red" } }),
         cluster.create(Secret, { metadata: { name: "env", namespace: "default" }, stringData: { password: "s3cret" } }),
@@ -112,7 +112,7 @@ describeOnNode("pods", () => {
       expect(out).toContain("args: plain $(PLAIN) $(NOWHERE)")
     })
 
-    test("that cannot be made is told, and made once it can", async () => {
+    test("that cannot be built is reported, and the container starts once it can", async () => {
       await cluster.createPod("no-env", {
         containers: [
           {
@@ -161,7 +161,7 @@ describeOnNode("pods", () => {
       expect(done.status.conditions?.find(({ type }) => type === "Initialized")?.status).toBe("True")
     })
 
-    test("a failing init container keeps the rest from starting", async () => {
+    test("a failing init container prevents the other containers from starting", async () => {
       await cluster.createPod("init-fails", {
         restartPolicy: "Never",
         initContainers: [{ name: "i", image, command: sh("exit 9") }],
@@ -172,7 +172,7 @@ describeOnNode("pods", () => {
       expect(failed.status.containerStatuses![0]!.state.waiting?.reason).toBe("PodInitializing")
     })
 
-    test("postStart runs before the container is ready, preStop before it is told to end", async () => {
+    test("postStart runs before the container is ready, preStop before it gets its signal to end", async () => {
       await cluster.runPod("hooks", {
         volumes: [{ name: "log", hostPath: { path: `${cluster.server.dataDir}/hooks`, type: "DirectoryOrCreate" } }],
         containers: [
@@ -209,7 +209,7 @@ describeOnNode("pods", () => {
   })
 
   describe("ends", () => {
-    test("restart by policy, back off, and tell exit codes, reasons and messages", async () => {
+    test("are followed by restarts according to the policy, with backoff; the status has exit codes, reasons and messages", async () => {
       await Promise.all([
         cluster.createPod("crash", {
           containers: [{ name: "c", image, command: sh("echo dying > /dev/termination-log; exit 5") }],
@@ -302,7 +302,7 @@ describeOnNode("pods", () => {
       expect(graceful).toBeGreaterThan(450)
       expect(stubborn).toBeGreaterThan(950)
       expect(forced).toBeLessThan(graceful)
-      // its processes end nonetheless, and nothing of the three is left
+      // its processes end nevertheless, and nothing of the three pods is left
       const cgroups = () =>
         pods.flatMap(({ metadata }) =>
           spawnSync("find", ["/sys/fs/cgroup", "-type", "d", "-name", `*pod${metadata.uid}*`], { encoding: "utf8" })
@@ -323,7 +323,7 @@ describeOnNode("pods", () => {
     })
   })
 
-  test("a pod that takes more of the disk than its container or its emptyDir may is evicted", async () => {
+  test("a pod is evicted when its container or its emptyDir exceeds its limit of disk space", async () => {
     // given
     const pod = (name: string, script: string, more: object, volumes: object = {}) =>
       cluster.createPod(name, { containers: [{ name: "c", image, command: sh(script), ...more }], ...volumes })
@@ -357,7 +357,7 @@ describeOnNode("pods", () => {
   }, 120_000)
 
   describe("probes", () => {
-    test("of every kind make a pod ready, take it off its Service, or restart it", async () => {
+    test("of every kind make a pod ready, remove it from its Service, or restart its container", async () => {
       const server = { image: WEB, readinessProbe: { httpGet: { path: "/index.html", port: 80 }, periodSeconds: 1 } }
       await Promise.all([
         cluster.create(Service, {
@@ -422,7 +422,7 @@ describeOnNode("pods", () => {
   })
 
   describe("resources and security", () => {
-    test("requests and limits are the cgroup's values, and decide the class of service", async () => {
+    test("requests and limits become the cgroup's values, and decide the QoS class", async () => {
       const v2 = existsSync("/sys/fs/cgroup/cgroup.controllers")
       const show = v2
         ? "cat /sys/fs/cgroup/memory.max; cat /sys/fs/cgroup/cpu.max; cat /sys/fs/cgroup/cpu.weight"
@@ -442,7 +442,7 @@ describeOnNode("pods", () => {
       expect((await cluster.pod("guaranteed", () => true)).status.qosClass).toBe("Guaranteed")
     })
 
-    test("users, groups, capabilities, read-only roots and sysctls are as asked", async () => {
+    test("users, groups, capabilities, read-only roots and sysctls are those of the spec", async () => {
       const out = await cluster.output(
         "secured",
         {
@@ -486,7 +486,7 @@ describeOnNode("pods", () => {
       )
     })
 
-    test("privileged, host namespaces, shared processes, host aliases and names", async () => {
+    test("privileged containers, host namespaces, shared processes, host aliases and host names are those of the spec", async () => {
       const [host, shared, named] = await Promise.all([
         cluster.output(
           "host",
@@ -524,15 +524,15 @@ describeOnNode("pods", () => {
     })
   })
 
-  describe("what containers leave for the kubelet", () => {
+  describe("what containers write for the kubelet", () => {
     const shared = [{ name: "shared", emptyDir: {} }]
     const volumeMounts = [{ name: "shared", mountPath: "/shared" }]
     const fromFile = (key: string) => [
       { name: "A", valueFrom: { fileKeyRef: { volumeName: "shared", path: "file", key } } },
     ]
 
-    test("is variables in a file, and a file of 1 GB costs nothing", async () => {
-      // given one init container that writes variables, and one that makes a large sparse file
+    test("can be a file of environment variables, and a file of 1 GB costs nothing", async () => {
+      // given one init container that writes variables, and one that writes a large sparse file
       const before = cluster.server.residentMb()
       await Promise.all([
         cluster.createPod("variables", {
@@ -557,8 +557,9 @@ describeOnNode("pods", () => {
       expect(cluster.server.residentMb() - before).toBeLessThan(150)
     })
 
-    test("is last words in a file, and a pipe in its place keeps nobody waiting", async () => {
-      // given containers whose file for last words is a pipe, more than there are threads to read with
+    test("can be a termination message, and a pipe in place of its file blocks nothing", async () => {
+      // given containers whose termination message file is a pipe, more of them than the kubelet has threads for
+      // reading
       const names = Array.from({ length: 6 }, (_, i) => `pipe-${i}`)
       await Promise.all(
         names.map((name) =>
@@ -577,7 +578,7 @@ describeOnNode("pods", () => {
           }),
         ),
       )
-      // then each is known to have ended, and the node goes on
+      // then each is reported as ended, and the node goes on
       for (const name of names) {
         const { status } = await cluster.pod(name, (pod) => pod.status.phase === "Failed")
         expect(status.containerStatuses![0]!.state.terminated).toMatchObject({ exitCode: 3, reason: "Error" })
@@ -586,7 +587,7 @@ describeOnNode("pods", () => {
     })
   })
 
-  test("of two pods that are bound to the node for the same port, one runs and the other is told why not", async () => {
+  test("of two pods with the same host port that are bound to the node, one runs and the other is rejected with the reason", async () => {
     const { nodeName } = (await cluster.pod("after-pipes")).spec
     const spec = {
       nodeName,

@@ -1,4 +1,4 @@
-/** Bad days: what runs goes on, and what was promised is kept. */
+/** Crashes and restarts: running pods keep running, and acknowledged writes are kept. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { hostname, tmpdir } from "node:os"
@@ -20,7 +20,7 @@ describeOnNode("a node", () => {
   let address: string
   const curl = async () => (await run("curl", ["-s", "-m", "3", `http://${address}/`])).out
 
-  /** What tells whether a pod's containers are the ones that they were. */
+  /** Returns what differs when a pod's containers are not the same ones any more. */
   const identities = async () =>
     (await cluster.client.list(Pod, { namespace: "default", labelSelector: "app=web" })).items
       .map(({ metadata, status }) => ({
@@ -46,7 +46,7 @@ describeOnNode("a node", () => {
         ) === true,
     )
   }
-  /** A pod that can only be running if the kubelet works again, and so has looked at all others. */
+  /** Starts a pod. Once it runs, the kubelet works again and has seen all other pods. */
   const works = async (name: string) => {
     await cluster.runPod(name, { containers: [{ name: "c", image: BUSYBOX, command: stay() }] })
     expect(await cluster.kubectl.sh(name, "echo works")).toBe("works\n")
@@ -80,16 +80,16 @@ describeOnNode("a node", () => {
   })
 
   describe("after kill -9", () => {
-    test("has every write, and adopts its pods, which went on meanwhile", async () => {
-      // given pods, and a write that was acknowledged last
+    test("has every acknowledged write, and adopts its pods, which kept running", async () => {
+      // given pods, and a write that was acknowledged last before the kill
       const before = await identities()
       expect(before).toHaveLength(2)
       await cluster.create(ConfigMap, { metadata: { name: "promised", namespace: "default" }, data: { a: "b" } })
       // when the server is killed
       await server.kill("SIGKILL")
-      // then the pods serve, and the Service leads to them
+      // then the pods still serve, also through their Service
       expect(await curl()).toContain("k3ts web 1")
-      // when it is back, then they are the same
+      // when the server is back, then the pods are the same
       await startAgain()
       expect((await cluster.client.get(ConfigMap, { name: "promised", namespace: "default" })).data).toEqual({ a: "b" })
       await works("after-kill")
@@ -100,7 +100,7 @@ describeOnNode("a node", () => {
   })
 
   describe("after SIGTERM", () => {
-    test("has ended within 5 s and left its pods running, and adopts them later", async () => {
+    test("ends within 5 s, leaves its pods running, and adopts them at its next start", async () => {
       const before = await identities()
       const began = performance.now()
       expect(await server.kill("SIGTERM")).toBe(0)
@@ -113,7 +113,7 @@ describeOnNode("a node", () => {
   })
 
   describe("with a newer version", () => {
-    test("and new certificates, has the pods that it had, and with the older one again", async () => {
+    test("and new certificates, keeps its pods, and keeps them again with the older version", async () => {
       const before = await identities()
       await server.kill("SIGTERM")
       const rotated = await run(EXECUTABLE, ["certificate", "rotate", "--config=/dev/null", `--data-dir=${dataDir}`])
@@ -132,7 +132,7 @@ describeOnNode("a node", () => {
   })
 
   describe("whose containerd is killed", () => {
-    test("starts it again, and pods go on", async () => {
+    test("starts it again, and pods keep running", async () => {
       const before = await identities()
       const pids = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && isOurContainerd(pid))
       expect(pids).toHaveLength(1)
@@ -153,7 +153,7 @@ describeOnNode("a node", () => {
     }
   }
 
-  test("restarts a container that ends, and not the others of its pod", async () => {
+  test("restarts a container that has ended, and not the others of its pod", async () => {
     const container = (name: string) => ({ name, image: BUSYBOX, command: stay() })
     const before = await cluster.runPod("two", { containers: [container("a"), container("b")] })
     await cluster.kubectl.run(["exec", "two", "-c", "a", "--", "kill", "1"])
@@ -186,7 +186,7 @@ describeOnNode("a node", () => {
     await cluster.gone(Pod, name)
   }, 60_000)
 
-  test("applies manifests from files, follows changes, and removes what a file had made", async () => {
+  test("applies manifests from files, follows changes, and removes the objects of a removed file", async () => {
     const file = join(dataDir, "server/manifests/mine.yaml")
     const manifest = (value: string) =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: from-file, namespace: default }\ndata: { v: ${value} }\n`

@@ -1,4 +1,4 @@
-/** Services and cluster DNS, from pods and from the machine. */
+/** Services and cluster DNS, as used by pods and by the machine. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createSocket } from "node:dgram"
 import { once } from "node:events"
@@ -12,7 +12,7 @@ import { BUSYBOX, describeOnNode, serviceRules, startCluster, stay, WEB, type Cl
 import { run } from "../harness/kubectl.ts"
 
 const CLIENT = "client"
-/** An address that no device has: of the range for documentation. */
+/** An address that no device has, from the range for documentation. */
 const EXTERNAL = "203.0.113.77"
 
 const bridgeAddress = () => networkInterfaces()["cni0"]!.find(({ family }) => family === "IPv4")!.address
@@ -22,7 +22,7 @@ describeOnNode("Services and DNS", () => {
   let nodeIp: string
   const pods = new Map<string, string>()
   const names = ["a", "b"] as const
-  /** What a shell in the client pod prints. */
+  /** Runs a shell command in the client pod and returns its output. */
   const inside = (script: string) => cluster.kubectl.sh(CLIENT, script)
   const wget = (url: string) => inside(`timeout 5 wget -q -O - http://${url}/`)
   const curl = async (url: string) => (await run("curl", ["-s", "-m", "3", `http://${url}/`])).out
@@ -42,7 +42,7 @@ describeOnNode("Services and DNS", () => {
       await Bun.sleep(20)
     }
   }
-  /** Who answers to each of `count` requests. */
+  /** Returns the name of the pod that answers each of `count` requests. */
   const whoAnswers = async (ask: () => Promise<string>, count = 12) =>
     new Set((await Promise.all(Array.from({ length: count }, ask))).map((answer) => answer.trim()))
 
@@ -76,7 +76,7 @@ describeOnNode("Services and DNS", () => {
   afterAll(() => cluster?.[Symbol.asyncDispose]())
 
   describe("a Service", () => {
-    test("has an address that spreads over its pods, from pods and from the machine, and names of ports", async () => {
+    test("spreads requests to its address over its pods, from pods and from the machine, also for named ports", async () => {
       const { spec } = await service("web", {
         ports: [
           { name: "one", port: 80, targetPort: "http" },
@@ -92,7 +92,7 @@ describeOnNode("Services and DNS", () => {
       expect(new Set(answers)).toEqual(new Set(names))
     })
 
-    test("follows its pods: one that is not ready any more gets nothing", async () => {
+    test("follows its pods: a pod that is no longer ready gets no request", async () => {
       const { spec } = await service("follow", {})
       await rules("default/follow -> ")
       await cluster.kubectl.ok("label pod a app=off --overwrite")
@@ -102,7 +102,7 @@ describeOnNode("Services and DNS", () => {
       await rules(`default/follow -> ${pods.get("a")}`)
     })
 
-    test("refuses at once where it has no pods", async () => {
+    test("refuses connections at once when it has no pods", async () => {
       const { spec } = await service("empty", { selector: { app: "nobody" } })
       await rules("default/empty has no endpoints")
       const began = performance.now()
@@ -112,7 +112,7 @@ describeOnNode("Services and DNS", () => {
       expect(performance.now() - began).toBeLessThan(3000)
     })
 
-    test("refuses at once, from pods and from the machine, at a port that it does not have", async () => {
+    test("refuses connections to a port that it does not have at once, from pods and from the machine", async () => {
       const { spec } = await service("one-port", {})
       await rules("default/one-port -> ")
       const began = performance.now()
@@ -124,13 +124,13 @@ describeOnNode("Services and DNS", () => {
       expect(performance.now() - began).toBeLessThan(5000)
     })
 
-    test("is told of in the program's metrics", async () => {
+    test("appears in the program's metrics", async () => {
       const { out } = await cluster.kubectl.run(["get", "--raw", "/metrics"])
       expect(out).toMatch(/^kubeproxy_sync_proxy_rules_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
       expect(out).toMatch(/^kubeproxy_network_programming_duration_seconds_count\{ip_family="IPv4"\} [1-9]/m)
     })
 
-    test("is reached by a pod through itself", async () => {
+    test("leads a pod back to itself", async () => {
       const { spec } = await service("self", { selector: { name: "a" } })
       await rules("default/self -> ")
       expect(await cluster.kubectl.sh("a", `timeout 5 wget -q -O - http://${spec.clusterIP}/`)).toBe("a\n")
@@ -156,25 +156,24 @@ describeOnNode("Services and DNS", () => {
       expect(names as readonly string[]).toContain((await wget(`${nodeIp}:30081`)).trim())
     })
 
-    test("with external addresses answers at them", async () => {
+    test("with externalIPs answers at these addresses", async () => {
       await service("external", { externalIPs: [EXTERNAL] })
       await rules("default/external -> ")
       expect(names as readonly string[]).toContain((await curl(EXTERNAL)).trim())
       expect(names as readonly string[]).toContain((await wget(EXTERNAL)).trim())
     })
 
-    test("with session affinity gives a client the same pod each time", async () => {
+    test("with session affinity leads a client to the same pod each time", async () => {
       const { spec } = await service("sticky", { sessionAffinity: "ClientIP" })
       await rules("default/sticky -> ")
-      // given a client that is bound by its first request; of several first ones at once the kernel may send each
-      // elsewhere
+      // given a client whose first request has chosen its pod; several first requests at once could choose several pods
       const first = (await curl(spec.clusterIP!)).trim()
       expect(names as readonly string[]).toContain(first)
       expect(await whoAnswers(() => curl(spec.clusterIP!), 20)).toEqual(new Set([first]))
     })
 
-    test("carries UDP, from pods and from the machine", async () => {
-      // given a server of this process that answers every question with "no such name"
+    test("works for UDP, from pods and from the machine", async () => {
+      // given a DNS server in this process that answers every query with "no such name"
       const server = createSocket("udp4").bind(0, bridgeAddress())
       await once(server, "listening")
       const askers: string[] = []
@@ -197,7 +196,7 @@ describeOnNode("Services and DNS", () => {
         ports: [{ port: server.address().port, protocol: "UDP" }],
       })
       await rules("default/udp -> ")
-      // when a pod and the machine ask at the Service's address
+      // when a pod and the machine query the Service's address
       expect(
         (await cluster.kubectl.run(["exec", CLIENT, "--", "nslookup", "-type=a", "nowhere.example.", spec.clusterIP!]))
           .out,
@@ -205,13 +204,13 @@ describeOnNode("Services and DNS", () => {
       expect((await run("/bin/busybox", ["nslookup", "-type=a", "nowhere.example.", spec.clusterIP!])).out).toContain(
         "NXDOMAIN",
       )
-      // then the pod is known by its own address
+      // then the server has seen the pod's own address
       expect(askers).toContain(pods.get(CLIENT)!)
       server.close()
     })
 
-    test("leads a flow of UDP elsewhere when its endpoint has gone", async () => {
-      // given two servers of this process, and a Service that leads to the first
+    test("leads a flow of UDP to another endpoint when its endpoint has gone", async () => {
+      // given two servers in this process, and a Service that leads to the first
       const servers = await Promise.all(
         ["one", "two"].map(async (name) => {
           const server = createSocket("udp4").bind(0, bridgeAddress())
@@ -230,7 +229,7 @@ describeOnNode("Services and DNS", () => {
         ports: [{ port: servers[0]!.address().port, protocol: "UDP" }],
       })
       await rules("default/moved -> ")
-      // when the same socket asks before and after the endpoint has changed
+      // when the same socket sends before and after the endpoint has changed
       const client = createSocket("udp4").bind(0)
       await once(client, "listening")
       const ask = async (): Promise<string> => {
@@ -254,13 +253,13 @@ describeOnNode("Services and DNS", () => {
       for (const socket of [client, ...servers]) socket.close()
     })
 
-    test("with internalTrafficPolicy Local leads to pods of this node", async () => {
+    test("with internalTrafficPolicy Local leads to pods on this node", async () => {
       const { spec } = await service("inner", { internalTrafficPolicy: "Local" })
       await rules("default/inner -> ")
       expect(names as readonly string[]).toContain((await wget(spec.clusterIP!)).trim())
     })
 
-    test("without a selector leads where its EndpointSlice says", async () => {
+    test("without a selector leads to the addresses of its EndpointSlice", async () => {
       const { spec } = await cluster.create(Service, {
         metadata: { name: "by-hand", namespace: "default" },
         spec: { ports: [{ port: 80 }] },
@@ -275,11 +274,11 @@ describeOnNode("Services and DNS", () => {
       expect(await curl(spec.clusterIP!)).toBe("b\n")
     })
 
-    test("of the API answers inside the cluster", async () => {
+    test("named kubernetes leads to the API server", async () => {
       expect(await inside("nc -w 3 kubernetes.default 443 < /dev/null && echo open")).toBe("open\n")
     })
 
-    test("has no moment without an answer while a Deployment is rolled over whose pods take their leave", async () => {
+    test("answers every request during a rolling update whose pods end gracefully", async () => {
       const container = (version: string) => ({
         name: "c",
         image: `k3ts.local/web:${version}`,
@@ -357,13 +356,13 @@ describeOnNode("Services and DNS", () => {
       return out.slice(out.indexOf("\n\n") + 2).trim()
     }
 
-    test("gives a pod the search path of its namespace", async () => {
+    test("gives a pod the search domains of its namespace", async () => {
       expect(await inside("cat /etc/resolv.conf")).toMatch(
         /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.43\.0\.10\noptions ndots:5\n/,
       )
     })
 
-    test("knows Services by every form of their names", async () => {
+    test("resolves every form of a Service's name", async () => {
       await service("named", {})
       await rules("default/named -> ")
       for (const name of [
@@ -376,7 +375,7 @@ describeOnNode("Services and DNS", () => {
         expect(names as readonly string[]).toContain((await wget(name)).trim())
     })
 
-    test("leads the example image's programs where a name says, with a time limit and through a shell or not", async () => {
+    test("resolves names for the programs of the example image, with a time limit, and with or without a shell", async () => {
       await service("tools", { selector: { name: "a" } })
       await rules("default/tools -> ")
       const direct = async (...command: string[]) =>
@@ -392,7 +391,7 @@ describeOnNode("Services and DNS", () => {
       expect(await direct("ping", "-c", "1", "-w", "3", pods.get("a")!)).toContain("0% packet loss")
     })
 
-    test("answers for headless Services with their pods, and for these with their own names", async () => {
+    test("answers for headless Services with the addresses of their pods, and for the host names of these pods", async () => {
       await service("headless", { clusterIP: "None", ports: [{ name: "http", port: 80 }] })
       await cluster.until(
         EndpointSlice,
@@ -417,7 +416,7 @@ describeOnNode("Services and DNS", () => {
       expect(srv).toMatch(/service = 0 \d+ 80 a\.headless\.default\.svc\.cluster\.local/)
     })
 
-    test("answers the other way round, for aliases, for pods, and that there is nothing", async () => {
+    test("answers reverse queries, queries for ExternalNames and pods, and that a name does not exist", async () => {
       const { spec } = await service("reversed", {})
       await service("alias", { type: "ExternalName", externalName: "named.default.svc.cluster.local", ports: [] })
       await rules("default/reversed -> ")
@@ -434,7 +433,7 @@ describeOnNode("Services and DNS", () => {
       ).toContain("NXDOMAIN")
     })
 
-    test("answers the machine too", async () => {
+    test("answers queries of the machine too", async () => {
       expect((await run("/bin/busybox", ["nslookup", "named.default.svc.cluster.local", "10.43.0.10"])).out).toMatch(
         /Address.*: 10\.43\./,
       )

@@ -33,7 +33,8 @@ const transports: HttpsTransport[] = []
 
 const flagsOf = (place: number, token: string): readonly string[] => [
   ...["--datastore-endpoint", etcd.endpoint, "--token", token, "--node-name", `server-${place}`],
-  // Nobody goes there: the endpoints of the Service kubernetes show which servers are alive.
+  // No client uses this address: the test only reads in the endpoints of the Service kubernetes which servers are
+  // alive.
   ...["--advertise-address", addressOf(place)],
 ]
 function clientOf(config: ClientConfig): Client {
@@ -100,7 +101,7 @@ const deployment = (name: string) => ({
 const untilReplicaSet = (client: Client, app: string, limitMs: number) =>
   until(client, ReplicaSet, { namespace: "default", labelSelector: `app=${app}` }, () => true, limitMs)
 
-describe.skipIf(!hasEtcd)("three servers that have an etcd and a token in common", () => {
+describe.skipIf(!hasEtcd)("three servers that share an etcd and a token", () => {
   beforeAll(async () => {
     etcd = await startEtcd()
     const servers = await Promise.all(PLACES.map((place) => startServer({ flags: flagsOf(place, TOKEN) })))
@@ -114,12 +115,12 @@ describe.skipIf(!hasEtcd)("three servers that have an etcd and a token in common
   const fileOf = (place: number, name: string) =>
     readFileSync(join(members[place]!.server.dataDir, "server", name), "utf8")
 
-  test("have the same authorities, keys and tokens", () => {
+  test("have the same CAs, keys and tokens", () => {
     for (const name of ["tls/server-ca.crt", "tls/service.key", "token", "node-token", "agent-token"])
       expect(PLACES.map((place) => fileOf(place, name))).toEqual(PLACES.map(() => fileOf(0, name)))
   })
 
-  test("know the token of a service account that another one has issued", async () => {
+  test("accept a service account's token that another server has issued", async () => {
     const ref = { namespace: "default", name: "default" }
     const { status } = await members[0]!.client.createSubresource<TokenRequest>(ServiceAccount, ref, "token", {
       apiVersion: "authentication.k8s.io/v1",
@@ -132,7 +133,7 @@ describe.skipIf(!hasEtcd)("three servers that have an etcd and a token in common
     expect(review.status.userInfo?.username).toBe("system:serviceaccount:default:default")
   })
 
-  test("keep what they share below no key that the API serves, and readable by the token only", () => {
+  test("keep their shared files under a key that the API does not serve, and encrypted with the token", () => {
     const keys = etcd.ctl("get", "", "--prefix", "--keys-only").split("\n")
     expect(keys.filter((key) => key.startsWith("/bootstrap/"))).toEqual(["/bootstrap/k3ts"])
     expect(etcd.ctl("get", "/bootstrap/k3ts", "--print-value-only")).toMatch(/^k3ts-sealed-1:[\w+/=]+\s*$/)
@@ -143,7 +144,7 @@ describe.skipIf(!hasEtcd)("three servers that have an etcd and a token in common
     await expect(refused).rejects.toThrow(/encrypted with another token than this server's/)
   })
 
-  test("lose no acknowledged write, and go on with their controllers, when the one that leads is killed", async () => {
+  test("lose no acknowledged write and keep running controllers when the leader is killed", async () => {
     // given
     await untilAlive(members[0]!.client, PLACES, 20_000)
     const leader = await leading(members[0]!.client)
@@ -194,7 +195,7 @@ describe.skipIf(!hasEtcd)("three servers that have an etcd and a token in common
     members = others
   }, 90_000)
 
-  test("let others in by the new token after a rotation, and not by the old one", async () => {
+  test("let servers join with the new token after a rotation, and not with the old one", async () => {
     // given
     const { dataDir } = members[0]!.server
     const rotate = (...flags: readonly string[]) =>

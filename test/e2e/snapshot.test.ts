@@ -1,4 +1,4 @@
-/** A cluster that is brought back on its own machine: its pods do not notice. */
+/** A snapshot restored on the same machine: the pods keep running. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { hostname, tmpdir } from "node:os"
@@ -23,7 +23,7 @@ describeOnNode("a node whose cluster is restored", () => {
   }
   const podsOf = async (app: string) =>
     (await cluster.client.list(Pod, { namespace: "default", labelSelector: `app=${app}` })).items
-  /** What tells whether pods and their containers are the ones that they were. */
+  /** Returns what differs when pods or their containers are not the same ones any more. */
   const identities = async (app: string) =>
     (await podsOf(app))
       .map(({ metadata, status }) => ({
@@ -55,8 +55,8 @@ describeOnNode("a node whose cluster is restored", () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  test("adopts the pods of the snapshot, ends those that came later, and starts those that had gone", async () => {
-    // given pods, a snapshot, and then others in the place of some
+  test("adopts the pods of the snapshot, ends those that were created later, and starts those that were deleted later", async () => {
+    // given pods and a snapshot, after which some pods are replaced by others
     await deploy("stays", 2)
     await deploy("comes-back", 1)
     await cluster.create(ConfigMap, { metadata: { name: "promised", namespace: "default" }, data: { a: "b" } })
@@ -65,14 +65,14 @@ describeOnNode("a node whose cluster is restored", () => {
     await cluster.kubectl.ok("delete deploy comes-back --wait")
     await deploy("too-late", 1)
 
-    // when everything that the server has is deleted, and the snapshot is restored
+    // when all data of the server are deleted, and the snapshot is restored
     await server.kill("SIGKILL")
     rmSync(join(dataDir, "server"), { recursive: true })
     await k3ts("snapshot", "restore", file)
     const restoredAt = Date.now()
     server = await startServer({ agent: true, dataDir, port: cluster.server.port })
 
-    // then the kubeconfig of before works, and objects and running containers are the same ones
+    // then the old kubeconfig works, and objects and running containers are the same ones
     await cluster.until(Node, hostname().toLowerCase(), ({ status }) =>
       (status.conditions ?? []).some(
         ({ type, status, lastHeartbeatTime }) =>

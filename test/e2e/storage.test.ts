@@ -1,5 +1,6 @@
 /**
- * Volumes of the class local-path: made where a pod needs them, kept over the ends of pods and of k3ts, then removed.
+ * Volumes of the class local-path: they are made when a pod needs them, survive pods and k3ts, and are removed with
+ * their claim.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -40,7 +41,7 @@ describeOnNode("local storage", () => {
     return (hostPath ?? local)!.path
   }
 
-  test("a claim waits for its pod, is given a folder, and its data is there for the next pod", async () => {
+  test("a claim waits for its pod, gets a folder, and keeps its data for the next pod", async () => {
     // given
     const claim = await cluster.create(PersistentVolumeClaim, { metadata: { name: "notes", namespace }, spec: asked })
     expect(claim).toMatchObject({ spec: { storageClassName: "local-path" }, status: { phase: "Pending" } })
@@ -56,7 +57,7 @@ describeOnNode("local storage", () => {
     expect(folder).toStartWith(join(dataDir, "storage/pvc-"))
     expect(folder).toEndWith("_default_notes")
     expect(readFileSync(join(folder, "note"), "utf8")).toBe("kept\n")
-    // and when the claim is deleted while a pod has it, it stays until the pod has gone
+    // and when the claim is deleted while a pod uses it, it stays until the pod is gone
     await cluster.runPod("user", {
       containers: [{ name: "c", image: BUSYBOX, command: stay(), volumeMounts }],
       volumes,
@@ -70,7 +71,7 @@ describeOnNode("local storage", () => {
     expect(existsSync(folder)).toBe(false)
   }, 60_000)
 
-  test("a mount that a pod makes in its volume comes to another pod, and goes with it", async () => {
+  test("a mount that a pod makes in its volume appears in another pod, and disappears with the first pod", async () => {
     // given
     await cluster.create(PersistentVolumeClaim, { metadata: { name: "shared", namespace }, spec: asked })
     const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "shared" } }]
@@ -85,7 +86,7 @@ describeOnNode("local storage", () => {
     await cluster.runPod("sees", { containers: [container("HostToContainer", "true")], volumes })
     // when
     await cluster.runPod("mounts", { containers: [container("Bidirectional", mount)], volumes })
-    // then, though the root of the machine may be mounted private
+    // then it appears, even if the machine's root is mounted private
     while ((await cluster.kubectl.sh("sees", "cat /data/m/note || true")) !== "seen\n") await Bun.sleep(20)
     await cluster.kubectl.sh("mounts", "umount /data/m")
     expect(await cluster.kubectl.sh("sees", "ls /data/m")).toBe("")
@@ -96,7 +97,7 @@ describeOnNode("local storage", () => {
     await cluster.gone(PersistentVolume, spec.volumeName!, "")
   }, 60_000)
 
-  test("a volume says where its size is not enforced", async () => {
+  test("a volume whose size is not enforced says so", async () => {
     // given
     const root = mountOf(join(dataDir, "storage"), await mountPoints())
     await cluster.create(PersistentVolumeClaim, { metadata: { name: "sized", namespace }, spec: asked })
@@ -140,7 +141,7 @@ describeOnNode("local storage", () => {
       const data = await use("block-reader", "head -n 1 /dev/xvda")
       // then
       expect([size, data]).toEqual([`${10 * 2 ** 20}\n`, "kept\n"])
-      // and when the claim grows, its size follows with the next pod
+      // and when the claim is enlarged, the size follows with the next pod
       const claim = { name: "block", namespace }
       const storage = "20Mi"
       await cluster.client.patch(PersistentVolumeClaim, claim, {
@@ -159,7 +160,7 @@ describeOnNode("local storage", () => {
         await cluster.client.delete(Pod, { name, namespace })
       await cluster.client.delete(PersistentVolumeClaim, { name: "block", namespace })
       await cluster.gone(PersistentVolume, spec.volumeName!, "")
-      // A pod that had ended is gone before the kubelet has let go of its volumes.
+      // The object of an ended pod is deleted before the kubelet has unmounted its volumes.
       while ((await run("losetup", ["--all"])).out.includes(dataDir)) await Bun.sleep(20)
       expect(readdirSync(join(dataDir, "storage"))).toEqual([])
     },
@@ -215,7 +216,7 @@ describeOnNode("local storage", () => {
     60_000,
   )
 
-  test("each pod of a StatefulSet finds its own data again, also after kill -9 of k3ts", async () => {
+  test("each pod of a StatefulSet finds its own data again, even after kill -9 of k3ts", async () => {
     // given
     const labels = { app: "db" }
     await cluster.create(StatefulSet, {
@@ -253,14 +254,14 @@ describeOnNode("local storage", () => {
     expect(lines()).toEqual([["db-0", "db-0"], ["db-1"]])
     await server.kill("SIGKILL")
     server = await startServer({ agent: true, dataDir, port: server.port })
-    // then a new pod, for which the kubelet has to work again, writes to the same folder
+    // then the new pod, which needs a working kubelet, writes to the same folder
     await cluster.client.delete(Pod, { name: "db-1", namespace })
     await cluster.pod("db-1", (pod) => isPodReady(pod) && lines()[1]!.length === 2)
     expect(lines()).toEqual([
       ["db-0", "db-0"],
       ["db-1", "db-1"],
     ])
-    // and when the set is deleted, its claims and their folders go, as it says
+    // and when the set is deleted, its claims and their folders are removed, as its retention policy says
     const volumes = await Promise.all(
       ["data-db-0", "data-db-1"].map((name) => cluster.client.get(PersistentVolumeClaim, { name, namespace })),
     )

@@ -1,4 +1,4 @@
-/** The README's first application, as a new user types it. */
+/** The first application of the README, with the commands that a new user types. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -27,7 +27,7 @@ describeOnNode("the walk-through", () => {
     )
   })
 
-  test("applies the example, and serves its page at the Service's address as soon as it is rolled out", async () => {
+  test("applies the example, and serves its page at the Service's address once it is rolled out", async () => {
     expect(await ok(["apply", "-f", MANIFEST])).toBe(
       "configmap/web created\ndeployment.apps/web created\nservice/web created\n",
     )
@@ -82,7 +82,7 @@ describeOnNode("the walk-through", () => {
     expect(readFileSync(join(files, "back")).equals(readFileSync(join(files, "there")))).toBe(true)
   })
 
-  test("scales", async () => {
+  test("scales a Deployment", async () => {
     await ok("scale deploy/web --replicas=4")
     await ok("rollout status deploy/web --timeout=30s")
     expect((await ok("get pods -l app=web -o name")).trim().split("\n")).toHaveLength(4)
@@ -90,7 +90,7 @@ describeOnNode("the walk-through", () => {
     await ok("wait --for=jsonpath={.status.replicas}=2 deploy/web --timeout=30s")
   })
 
-  test("updates the image pod by pod, and goes back", async () => {
+  test("updates the image pod by pod, and rolls back", async () => {
     await ok("set image deploy/web web=k3ts.local/web:2")
     await ok("rollout status deploy/web --timeout=30s")
     expect(
@@ -102,11 +102,11 @@ describeOnNode("the walk-through", () => {
     await ok("rollout undo deploy/web")
     await ok("rollout status deploy/web --timeout=30s")
     expect(await ok("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}")).toBe("k3ts.local/web:1")
-    // the pods of the version between are still ending
+    // the pods of the version in between are still terminating
     while ((await ok("get pods -l app=web -o name")).trim().split("\n").length > 2) await Bun.sleep(50)
   })
 
-  test("tells in describe what happened", async () => {
+  test("shows in describe what happened", async () => {
     expect(await ok("describe deploy web")).toMatch(
       /Normal +ScalingReplicaSet .* deployment-controller +Scaled up replica set web-\w+ from 0 to 2/,
     )
@@ -117,7 +117,7 @@ describeOnNode("the walk-through", () => {
     expect(await ok("describe svc web")).toMatch(/Endpoints: +10\.42\.\d+\.\d+:80,10\.42/)
   })
 
-  test("deletes what the manifest says, and all that hangs on it", async () => {
+  test("deletes the objects of the manifest, and everything that they own", async () => {
     expect(await ok(["delete", "-f", MANIFEST])).toContain('deployment.apps "web" deleted')
     await cluster.kubectl.gone("pod", "app=web")
     expect(await ok("get all -l app=web -o name")).toBe("")

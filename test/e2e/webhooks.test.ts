@@ -1,4 +1,6 @@
-/** An admission webhook that runs in a pod on Bun, asked over a Service with TLS, beside policies that are in force. */
+/**
+ * An admission webhook that runs in a pod on Bun, called through a Service with TLS, together with admission policies.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { MutatingAdmissionPolicy } from "../../pkg/api/admissionregistration/v1/mutatingadmissionpolicy.ts"
 import { MutatingAdmissionPolicyBinding } from "../../pkg/api/admissionregistration/v1/mutatingadmissionpolicybinding.ts"
@@ -92,7 +94,7 @@ function webhookIn(flags: readonly string[]): void {
     cluster.client
       .create(ConfigMap, { metadata: { name, namespace: "default", labels: { asked: "yes" } }, data })
       .catch((err: ApiError) => err.message)
-  /** Resolves when kube-proxy leads to the pod. */
+  /** Resolves when kube-proxy leads the Service to the pod. */
   const reached = async (): Promise<void> => {
     const deadline = performance.now() + 20_000
     for (let i = 0; ; i++) {
@@ -103,7 +105,7 @@ function webhookIn(flags: readonly string[]): void {
     }
   }
 
-  test("is reached as the server of an API group too", async () => {
+  test("is also reached as the server of an API group", async () => {
     await cluster.create(APIService, {
       metadata: { name: "v1.hook.example.com" },
       spec: {
@@ -122,16 +124,16 @@ function webhookIn(flags: readonly string[]): void {
     await cluster.client.delete(APIService, { name: "v1.hook.example.com" })
   }, 30_000)
 
-  test("changes what a policy has begun to change, refuses what it does not want, and is missed when it is gone", async () => {
+  test("changes what a mutating policy has changed before, refuses objects, and makes requests fail when it is gone", async () => {
     await reached()
-    // the policy comes first: the webhook goes on from what it made
+    // the policy comes first: the webhook gets the object as the policy has changed it
     expect(await create("changed", {})).toMatchObject({
       data: { "mutation-start": "yes", "mutation-stage-1": "yes" },
     })
     expect(await create("refused", { "webhook-e2e-test": "webhook-disallow" })).toBe(
       `admission webhook "${NAME}.example.com" denied the request: the configmap contains unwanted key and value`,
     )
-    // when its pod is gone, requests that it is for fail, once its container has ended too
+    // when its pod is deleted, requests for which it is responsible fail, once its container has ended too
     await cluster.client.delete(Pod, { name: NAME, namespace: "default" }, { gracePeriodSeconds: 0 })
     await cluster.gone(Pod, NAME)
     let made = await create("alone", {})

@@ -3,7 +3,7 @@ import { cniConfig, defaultDevices } from "./cni.ts"
 
 const FOLDER = "/run/k3ts/cni/networks"
 
-test("our plugin gets bridge, size of packets, ranges and what pods with limits or host ports need", () => {
+test("our plugin gets the bridge, the MTU, the ranges, and the capabilities for pods with limits or host ports", () => {
   const { plugins } = JSON.parse(cniConfig({ podCidrs: ["10.42.0.0/24", "fd42::/64"], mtu: 1400 }, FOLDER, "k3ts"))
   expect(plugins).toEqual([
     {
@@ -54,7 +54,7 @@ ${NOWHERE} 00 ${NOWHERE} 00 ${NOWHERE} ffffffff 00000001 00000000 00200200      
 `
 test.each([
   { title: "IPv4", ipv4: IPV4, ipv6: "", wants: ["eth0"] },
-  { title: "IPv6, not where packets are refused", ipv4: "", ipv6: IPV6, wants: ["eth1"] },
+  { title: "IPv6, but not a route that rejects packets", ipv4: "", ipv6: IPV6, wants: ["eth1"] },
   { title: "both families", ipv4: IPV4, ipv6: IPV6, wants: ["eth0", "eth1"] },
   { title: "no family", ipv4: "", ipv6: "", wants: [] },
 ])("the way out is found by the default routes of $title", ({ ipv4, ipv6, wants }) => {

@@ -10,16 +10,16 @@ export interface PodNetwork {
    * each is the bridge's own.
    */
   readonly podCidrs: readonly string[]
-  /** The largest size of a packet in bytes: not more than the host's uplink supports. */
+  /** The MTU of the pods' interfaces in bytes: at most that of the host's uplink. */
   readonly mtu: number
-  /** The largest size of a packet beyond the node, where it is smaller: on the way to other nodes. */
+  /** The largest packet to other nodes in bytes, if it is smaller than `mtu`. */
   readonly routeMtu?: number | undefined
   /** At most 15 characters. */
   readonly bridge?: string
 }
 
 export const CONFIG_NAME = "10-k3ts.conflist"
-/** The name of the network, below which host-local and we keep addresses. */
+/** The name of the network, and of the folder in which host-local and our plugin keep addresses. */
 export const NETWORK = "k3ts"
 /** The name of the bridge of a node's pods. */
 export const BRIDGE = "cni0"
@@ -64,7 +64,7 @@ export function writeCniConfig(paths: ContainerdPaths, network: PodNetwork): voi
   const path = join(paths.cniConfig, CONFIG_NAME)
   const text = cniConfig(network, paths.cniAddresses, hasPlugins(paths) ? "k3ts" : "bridge")
   if (readIfThere(path) === text) return
-  // By rename, so that containerd never reads half of it; it ignores files with the other ending.
+  // By rename, so that containerd never reads a half-written file; it ignores files with the temporary suffix.
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
 }

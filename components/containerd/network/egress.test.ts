@@ -60,7 +60,7 @@ describe.skipIf(!works)("allowPodEgress", () => {
     },
   )
 
-  test("leaves interfaces their routes that come by routers' advertisements", () => {
+  test("keeps the routes that interfaces get from router advertisements", () => {
     const settings = inNamespace(`
       for (const [i, value] of ["0", "1", "2"].entries()) {
         execFileSync("ip", ["link", "add", "d" + i, "type", "bridge"])
@@ -71,7 +71,7 @@ describe.skipIf(!works)("allowPodEgress", () => {
     expect(settings.split("\n")).toEqual(["0", "2", "2"])
   })
 
-  test("is undone without a trace, and leaves the rules of others", () => {
+  test("is removed completely, and the rules of other programs stay", () => {
     const rules = inNamespace(`
       execFileSync("iptables", ["-t", "nat", "-A", "POSTROUTING", "-s", "192.0.2.0/24", "-j", "MASQUERADE"])
       await allowPodEgress("10.42.0.0/16")

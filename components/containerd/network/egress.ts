@@ -10,10 +10,10 @@ const IPTABLES: Readonly<Record<Family, string>> = { IPv4: "iptables", IPv6: "ip
 const MULTICAST: Readonly<Record<Family, string>> = { IPv4: "224.0.0.0/4", IPv6: "ff00::/8" }
 
 /**
- * Lets pods reach the world: enables forwarding, allows it for the pods' range, and gives packets that leave the
- * cluster the node's address, since no other host has a route to pods. Packets between pods keep their source, as
- * Kubernetes promises. May be called again. Without `masquerades` pods keep their source everywhere, for networks that
- * have routes to them. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
+ * Lets pods reach hosts outside of the cluster: enables forwarding, allows it for the pods' range, and gives packets
+ * that leave the cluster the node's address, since no other host has a route to pods. Packets between pods keep their
+ * source, as Kubernetes promises. May be called again. Without `masquerades` pods keep their source everywhere, for
+ * networks that have routes to them. Flannel does the same for k3s (pkg/trafficmngr/iptables there).
  */
 export async function allowPodEgress(clusterCidr: string, masquerades = true): Promise<void> {
   const family = familyOf(clusterCidr)
@@ -53,7 +53,7 @@ export async function removePodEgress(families: readonly Family[] = FAMILIES): P
         ["-F", chain],
         ["-X", chain],
       ]) {
-        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // this part does not exist
+        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // this chain or rule does not exist
       }
     }
 }

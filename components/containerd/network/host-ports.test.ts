@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { removalOf } from "./host-ports.ts"
 
-/** As iptables-save prints it with two pods that have a host port. */
+/** The output of iptables-save with two pods that have a host port. */
 const RULES = `*nat
 :PREROUTING ACCEPT [0:0]
 :CNI-DN-aaaa - [0:0]
@@ -40,6 +40,6 @@ test("removes the shared chains with the last pod that has a host port", () => {
   ])
 })
 
-test("has nothing to do where no plugin left anything", () => {
+test("does nothing when no plugin has left rules", () => {
   expect(removalOf("*nat\n:PREROUTING ACCEPT [0:0]\nCOMMIT", new Set(["one"]))).toEqual([])
 })

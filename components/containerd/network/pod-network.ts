@@ -18,7 +18,7 @@ export interface PodNetworkConfig {
   readonly nodeName: string
   /** The ranges of pod addresses of the whole cluster, one for each address family. */
   readonly clusterCidrs: readonly string[]
-  /** Acts as this node, which alone may write to its Node. */
+  /** A client that acts as this node, the only user that may write to its Node. */
   readonly node: Client
   readonly betweenNodes: BetweenNodes
   /** See KubeletConfig. */
@@ -33,8 +33,8 @@ export interface BetweenNodes extends NodeAddressesOptions {
 }
 
 /**
- * Writes the network's configuration for the ranges that were allocated to this node, and lets pods reach the world.
- * The way to other nodes is loaded and made when there is another node.
+ * Writes the network's configuration for the ranges that were allocated to this node, and lets pods reach hosts outside
+ * of the cluster. The code that connects nodes is loaded when the second node joins.
  */
 export function createPodNetwork(context: ComponentContext, config: PodNetworkConfig): Component {
   const { informers, log } = context
@@ -106,13 +106,13 @@ export function createPodNetwork(context: ComponentContext, config: PodNetworkCo
       ])
       unsubscribe = informers.of(Node).on({ added: see, updated: see })
     },
-    /** The rules and the ways to other nodes stay, since pods keep running. */
+    /** The rules and the routes to other nodes stay, since pods keep running. */
     async stop() {
       unsubscribe()
       stopping.abort()
       const starting = others
       others = undefined
-      const started = await starting?.catch(() => undefined) // `spawn` has told why
+      const started = await starting?.catch(() => undefined) // `spawn` has logged the reason
       await started?.stop()
     },
   }

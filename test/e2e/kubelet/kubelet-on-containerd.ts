@@ -40,24 +40,27 @@ export interface KubeletOnContainerd {
   readonly cluster: Cluster
   readonly containerd: Containerd
   readonly paths: ContainerdPaths
-  /** All that is written lies below it. */
+  /** The folder below which everything is written. */
   readonly folder: string
-  /** The third part of the pods' addresses. */
+  /** The third byte of the pods' addresses. */
   readonly unique: number
   readonly connector: NodeConnector
   create(name: string, spec: PodSpecInput): Promise<Pod>
-  /** The pod, once it is as wanted. */
+  /** Resolves to the pod once the condition holds. */
   pod(name: string, wanted: (pod: Pod) => boolean): Promise<Pod>
   gone(name: string): Promise<unknown>
-  /** Reasons of its events. */
+  /** Returns the reasons of the pod's events. */
   events(name: string): Promise<readonly string[]>
   stopKubelet(): Promise<void>
   startKubelet(): Promise<void>
-  /** Ends all, and gives what it left mounted and what failed meanwhile. */
+  /** Stops everything. Returns the mounts that are left, and the failures of background work. */
   stop(): Promise<{ readonly mounts: readonly string[]; readonly failures: readonly unknown[] }>
 }
 
-/** The whole kubelet on a real containerd, with an API in memory. Each has folders, a bridge and a range of its own. */
+/**
+ * Starts the whole kubelet on a real containerd, with an API in memory. Each has its own folders, bridge and address
+ * range.
+ */
 export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
   const folder = mkdtempSync("/tmp/k3ts-kubelet-")
   const paths = containerdPaths(join(folder, "data"), join(folder, "run"))
@@ -148,8 +151,8 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
       await cluster.stop()
       await containerd.stop()
       containerd.cri.close()
-      // Pods that are still being ended go with their runtime: to end one through it as well would be to take its
-      // network down twice at once.
+      // Pods that are still terminating are removed together with their runtime. Ending them through the runtime as
+      // well would remove their network twice at the same time.
       await tearDown(paths, realClock, { bridge, egress: false })
       const cgroups = hostCgroups("cgroupfs")
       for (const uid of readdirSync(join(root, "pods"))) await removePodCgroups({ cgroups }, uid)
@@ -158,7 +161,7 @@ export async function kubeletOnContainerd(): Promise<KubeletOnContainerd> {
           .split("\n")
           .map((line) => line.split(" ")[4] ?? "")
           .filter((path) => path.startsWith(`${folder}/`))
-      // The folder for secrets is one in memory.
+      // The folder for secrets is a tmpfs.
       for (const path of mounts()) spawnSync("umount", ["-l", path])
       rmSync(folder, { recursive: true, force: true })
       return { mounts: mounts(), failures }

@@ -32,7 +32,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
   })
 
   test("runs a pod, reports it ready, and removes it when it is deleted", async () => {
-    // when a pod with a web server is bound here
+    // when a pod with a web server is bound to this node
     await node.create("web", {
       containers: [
         {
@@ -44,7 +44,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
       ],
     })
     const ready = await node.pod("web", isPodReady)
-    // then it is told with addresses and ids
+    // then its status has addresses and ids
     expect(ready.status.phase).toBe("Running")
     expect(ready.status.podIP).toStartWith(`10.198.${node.unique}.`)
     expect(ready.status.containerStatuses![0]).toMatchObject({
@@ -56,11 +56,11 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     // when it is deleted
     await node.cluster.client.delete(Pod, { name: "web", namespace: "default" })
     await node.gone("web")
-    // then it ended in order
+    // then it has ended gracefully
     expect(await node.events("web")).toEqual(expect.arrayContaining(["Pulled", "Created", "Started", "Killing"]))
   }, 30_000)
 
-  test("runs init containers in order, a sidecar beside them, and restarts what fails with a backoff", async () => {
+  test("runs init containers in order with a sidecar beside them, and restarts failing containers with a backoff", async () => {
     await node.create("order", {
       volumes: [{ name: "shared", emptyDir: {} }],
       initContainers: [
@@ -111,7 +111,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await node.gone("order")
   }, 30_000)
 
-  test("adopts running pods after a restart, and ends those that were deleted meanwhile", async () => {
+  test("adopts running pods after a restart, and ends those that were deleted while it was down", async () => {
     // given two pods
     const loop = sh("trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done")
     await Promise.all([
@@ -120,13 +120,13 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     ])
     const before = await node.pod("stays", isPodReady)
     await node.pod("goes", isPodReady)
-    // when the kubelet stops, one is deleted, and it starts again
+    // when the kubelet stops, one pod is deleted, and the kubelet starts again
     const began = performance.now()
     await node.stopKubelet()
     expect(performance.now() - began).toBeLessThan(1000)
     await node.cluster.client.delete(Pod, { name: "goes", namespace: "default" }, { gracePeriodSeconds: 0 })
     await node.startKubelet()
-    // then the first runs on as it was
+    // then the other pod keeps running unchanged
     await node.cluster.eventually(
       async () =>
         !(await node.containerd.cri.runtime.listPodSandboxes()).some(({ metadata }) => metadata?.name === "goes"),
@@ -138,8 +138,8 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await node.gone("stays")
   }, 30_000)
 
-  test("runs the pods of manifests on the node, and shows them in the API", async () => {
-    // when a manifest is laid down
+  test("runs static pods from manifest files on the node, and shows them in the API", async () => {
+    // when a manifest is written to the folder
     const manifest = join(node.folder, "data/agent/pod-manifests/static.yaml")
     writeFileSync(
       manifest,
@@ -153,22 +153,22 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
         },
       }),
     )
-    // then it runs, and its mirror says so
+    // then its pod runs, and the mirror pod shows that
     const mirror = await node.pod("static-node-0", isPodReady)
     expect(mirror.metadata.ownerReferences?.[0]).toMatchObject({ kind: "Node", name: "node-0", controller: true })
-    // when the mirror is deleted, then it comes again, and the pod runs on
+    // when the mirror pod is deleted, then it is created again, and the static pod keeps running
     await node.cluster.client.delete(Pod, { name: "static-node-0", namespace: "default" }, { gracePeriodSeconds: 0 })
     const again = await node.pod(
       "static-node-0",
       (found) => found.metadata.uid !== mirror.metadata.uid && isPodReady(found),
     )
     expect(again.status.containerStatuses![0]!.containerID).toBe(mirror.status.containerStatuses![0]!.containerID)
-    // when the manifest is removed, then so is all of it
+    // when the manifest is removed, then pod and mirror pod are removed too
     rmSync(manifest)
     await node.gone("static-node-0")
   }, 30_000)
 
-  test("tells why an image cannot be pulled, and waits before the next try", async () => {
+  test("reports why an image cannot be pulled, and waits before the next attempt", async () => {
     await node.create("pull", {
       containers: [
         { name: "c", image: "127.0.0.1:1/none:1" },
@@ -190,12 +190,12 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await node.gone("pull")
   }, 30_000)
 
-  test("goes on when containerd was killed: what runs runs on, and what was to be started is", async () => {
+  test("goes on after containerd was killed: running pods keep running, and new ones are started", async () => {
     // given a running pod
     const loop = sh("trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done")
     await node.create("survivor", { containers: [{ name: "c", image: IMAGE, command: loop }] })
     const before = await node.pod("survivor", isPodReady)
-    // when containerd is killed, one pod deleted and another created
+    // when containerd is killed, and meanwhile one pod is deleted and another one created
     const daemon = readdirSync("/proc").find(
       (pid) =>
         /^\d+$/.test(pid) &&
@@ -210,7 +210,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     const began = performance.now()
     await node.create("newcomer", { containers: [{ name: "c", image: IMAGE, command: loop }] })
     await node.pod("newcomer", isPodReady)
-    // then the new one runs without waiting for a retry, and the old one was not touched
+    // then the new pod runs without waiting for a retry, and the third one was left alone
     expect(performance.now() - began).toBeLessThan(8000)
     expect((await node.cluster.get(Pod, "survivor")).status.containerStatuses![0]!.containerID).toBe(
       before.status.containerStatuses![0]!.containerID,
@@ -221,7 +221,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await Promise.all([node.gone("survivor"), node.gone("newcomer")])
   }, 30_000)
 
-  test("gives containers the identity, limits and names they ask for", async () => {
+  test("gives containers the users, limits and host names of their specs", async () => {
     const report = (command: string) => sh(`{ ${command}; } > /dev/termination-log`)
     await node.create("identity", {
       restartPolicy: "Never",
@@ -287,7 +287,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await node.gone("identity")
   }, 30_000)
 
-  test("ends with its containers where nothing is to be restarted", async () => {
+  test("ends when its containers have ended and none is to be restarted", async () => {
     await node.create("job", {
       restartPolicy: "Never",
       containers: [{ name: "c", image: IMAGE, command: sh("echo done; exit 0") }],

@@ -27,8 +27,8 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     return all
   }
 
-  test("gives the logs of containers, of their runs before too, and follows them to their end", async () => {
-    // given a container that says something, ends when told, and says the same again
+  test("gives the logs of containers and of their previous runs, and follows a log to its end", async () => {
+    // given a container that logs lines, ends on demand, and logs the same lines in its next run
     await node.create("talker", {
       terminationGracePeriodSeconds: 1,
       volumes: [{ name: "d", emptyDir: {} }],
@@ -48,8 +48,8 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     const { connector } = node
     const options = { container: "c", follow: false, previous: false, timestamps: false }
     const { signal } = new AbortController()
-    // then the log is there, or a part of it. The runtime writes it a moment after the container has said it: who
-    // follows sees it come
+    // then its log can be read, as a whole or in part. The runtime writes lines with a delay, so the test follows the
+    // log until they are there
     const following = await connector.logs(target, { ...options, follow: true }, signal)
     const bothSaid = Promise.withResolvers<void>()
     const followed = (async () => {
@@ -69,13 +69,13 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     await expect(connector.logs(target, { ...options, previous: true }, signal)).rejects.toThrow(
       'previous terminated container "c" in pod "talker" not found',
     )
-    // when it ends
+    // when the container ends
     await node.containerd.cri.runtime.execSync(
       first.status.containerStatuses![0]!.containerID!.replace("containerd://", ""),
       sh("touch /d/end"),
       5,
     )
-    // then who followed has seen all, and the run before is kept
+    // then the follower has seen all lines, and the log of the previous run is kept
     expect((await followed).split("\n").sort()).toEqual(["", "one", "three", "two"])
     await node.pod(
       "talker",
@@ -103,7 +103,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     const ready = await node.pod("server", isPodReady)
     const target = { namespace: "default", name: "server", uid: ready.metadata.uid! }
     const { connector } = node
-    // when a command is run
+    // when a command runs
     const output = new PassThrough()
     const ended = Promise.withResolvers<CommandStatus>()
     const session: RemoteCommandSession = {
@@ -127,7 +127,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
       },
       async () => session,
     )
-    // then its output and its end are known
+    // then its output and exit code come back
     expect(await text(output)).toBe("/bin\n")
     expect(exitCodeOf(await ended.promise)).toBe(4)
     await expect(

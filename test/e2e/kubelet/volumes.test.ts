@@ -15,7 +15,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
   }, 60_000)
   afterAll(async () => expect(await node.stop()).toEqual({ mounts: [], failures: [] }), 60_000)
 
-  test("gives containers volumes of every kind, and keeps them current", async () => {
+  test("gives containers volumes of every type, and keeps their content up to date", async () => {
     // given a ConfigMap, a Secret and a folder of the node
     const namespace = "default"
     await node.cluster.client.create(ConfigMap, { metadata: { namespace, name: "cm" }, data: { key: "old" } })
@@ -28,7 +28,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     const isReady = (async () => {
       for await (const { filename } of watch(shared)) if (filename === "ready") return
     })()
-    // when a container uses them, and waits for a change of the ConfigMap
+    // when a container reads them and waits for a change of the ConfigMap
     const script = `
       {
         busybox df -k /mem | busybox tail -n 1 | busybox awk '{ print "memory", $1, $2 }'
@@ -84,7 +84,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
       { type: "merge", body: { data: { key: "new" } } },
     )
     await node.pod("volumes", ({ status }) => status.phase === "Succeeded")
-    // then it saw all of them: the mounted folder follows, the single file stays as it was
+    // then it has read all of them; the mounted folder follows the change, the file mounted by subPath does not
     expect(readFileSync(join(shared, "report"), "utf8").trimEnd().split("\n")).toEqual([
       "memory tmpfs 2048",
       "secret pw pw",
@@ -95,7 +95,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
       "before old old",
       "after new old",
     ])
-    // and nothing of them is left when the pod is gone, but for the node's own files
+    // and when the pod is gone, nothing of them is left except the node's own files
     await node.cluster.client.delete(Pod, { name: "volumes", namespace })
     await node.gone("volumes")
     await node.cluster.eventually(() => {
@@ -105,7 +105,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
     expect(existsSync(join(shared, "report"))).toBe(true)
   }, 30_000)
 
-  test("starts a pod that waits for a ConfigMap the moment it appears", async () => {
+  test("starts a pod that waits for a ConfigMap as soon as the ConfigMap exists", async () => {
     // given a pod whose ConfigMap is missing
     await node.create("waits", {
       restartPolicy: "Never",
@@ -125,7 +125,7 @@ describe.skipIf(MISSING.length > 0)("the kubelet on containerd", () => {
       (events) => events.length > 0,
     )
     expect(told!.message).toBe('MountVolume.SetUp failed for volume "v" : configmap "late" not found')
-    // when it appears
+    // when the ConfigMap is created
     await node.cluster.client.create(ConfigMap, {
       metadata: { namespace: "default", name: "late" },
       data: { key: "here" },

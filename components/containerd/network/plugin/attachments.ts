@@ -3,7 +3,10 @@ import { join } from "node:path"
 import type { PodSource } from "../sources/source-table.ts"
 import type { AddressOwner } from "./pod-addresses.ts"
 
-/** Where libcni records what each attachment got, whatever the configuration says. Source: libcni/api.go CacheDir. */
+/**
+ * The folder in which libcni records the result of each attachment, with every configuration. Source: libcni/api.go
+ * CacheDir.
+ */
 export const CNI_RESULTS = "/var/lib/cni/results"
 
 /** A pod's interface whose port exists on this host. */
@@ -39,7 +42,7 @@ function attachmentIn(text: string, network: string): Attachment | undefined {
   try {
     record = JSON.parse(text) as Recorded
   } catch {
-    return undefined // it is being written or removed
+    return undefined // the file is being written or removed
   }
   const { containerId, ifName, networkName, result } = record
   if (containerId === undefined || ifName === undefined || networkName !== network) return undefined
@@ -47,7 +50,10 @@ function attachmentIn(text: string, network: string): Attachment | undefined {
   return source === undefined ? undefined : { owner: { containerId, interface: ifName }, ...source }
 }
 
-/** Returns port and addresses of an attachment from the result of its plugins; undefined where it does not tell. */
+/**
+ * Returns the port and the addresses of an attachment from the result of its plugins; undefined if the result lacks
+ * them.
+ */
 export function sourceIn(result: unknown, interfaceName: string): PodSource | undefined {
   const { interfaces = [], ips = [] } = (result ?? {}) as {
     readonly interfaces?: readonly { readonly name?: string; readonly mac?: string; readonly sandbox?: string }[]

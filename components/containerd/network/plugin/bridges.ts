@@ -14,14 +14,14 @@ const EEXIST = 17
 export const gatewayOf = (range: Network): string => addressAt(range, 1)
 
 /**
- * Returns the bridge of a network, up and with its addresses: each that it lacks is given to it, as after somebody has
- * deleted the bridge, set it down or taken an address away. `host` is a socket of NETLINK_ROUTE.
+ * Returns the bridge of a network, up and with its addresses. Creates and repairs it: another program may have deleted
+ * the bridge, set it down or removed an address. `host` is a socket of NETLINK_ROUTE.
  */
 export async function ensureBridge(host: NetlinkFile, { bridge, mtu, ranges }: NetworkConfig): Promise<Link> {
   const known = await findInterface(host, bridge)
   if (known === undefined) {
     const made = createBridge(bridge, { mac: macOf(ranges.map(gatewayOf)), mtu, alias: ALIAS })
-    await unlessThere(request(host, [made])) // another pod may be faster
+    await unlessThere(request(host, [made])) // the call for another pod may have created it meanwhile
     ignoreRouters(bridge)
   }
   const found = known ?? (await findInterface(host, bridge))!
@@ -38,7 +38,7 @@ async function unlessThere(making: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Keeps pods from giving the node routes by advertisements of IPv6. */
+/** Makes the bridge ignore router advertisements, by which pods could add routes to the node. */
 function ignoreRouters(bridge: string): void {
   try {
     writeFileSync(`/proc/sys/net/ipv6/conf/${bridge}/accept_ra`, "0")

@@ -1,7 +1,7 @@
 /**
- * Has other plugins do what few pods need: `portmap` host ports, `bandwidth` the limits of the annotations
- * kubernetes.io/ingress-bandwidth and kubernetes.io/egress-bandwidth. Listed in the configuration, they would be
- * started for every pod.
+ * Runs other plugins for what only few pods need: `portmap` for host ports, `bandwidth` for the limits of the
+ * annotations kubernetes.io/ingress-bandwidth and kubernetes.io/egress-bandwidth. If the configuration listed them,
+ * they would be started for every pod.
  */
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -16,7 +16,7 @@ const LIMIT_MS = 60_000
 
 interface Chained {
   readonly type: string
-  /** What the runtime says for it, by the name of the capability. */
+  /** The plugin's part of the runtime's configuration, by the name of the capability. */
   readonly runtimeConfig: Readonly<Record<string, unknown>>
   readonly options: Readonly<Record<string, unknown>>
 }
@@ -36,7 +36,7 @@ function chainOf({ runtime: { portMappings, bandwidth } }: NetworkConfig): reado
 interface PodCall {
   readonly call: CniCall
   readonly network: NetworkConfig
-  /** Ends the plugins that run. */
+  /** Aborts the plugins that are running. */
   readonly signal: AbortSignal
 }
 
@@ -53,7 +53,7 @@ export async function removeChained(pod: PodCall): Promise<void> {
 
 async function start(plugin: Chained, { call, network, signal }: PodCall, prevResult: unknown): Promise<void> {
   const { type, options, runtimeConfig } = plugin
-  // Only absolute paths: another would name a program in the folder that k3ts was started in.
+  // Only absolute paths: a relative one would name a program below the folder in which k3ts was started.
   const folders = (call.environment.get("CNI_PATH") ?? "").split(":").filter(isAbsolute)
   const program = folders.map((folder) => join(folder, type)).find((path) => existsSync(path))
   if (program === undefined)
@@ -64,7 +64,7 @@ async function start(plugin: Chained, { call, network, signal }: PodCall, prevRe
     )
   const config = { cniVersion: network.version, name: network.name, type, ...options, runtimeConfig, prevResult }
   const running = run(program, [], { env: Object.fromEntries(call.environment), timeout: LIMIT_MS, signal })
-  running.child.stdin?.on("error", () => undefined) // the exit code tells
+  running.child.stdin?.on("error", () => undefined) // the exit code shows the failure
   running.child.stdin?.end(JSON.stringify(config))
   try {
     await running

@@ -1,6 +1,6 @@
-/** What container runtimes and network plugins say to each other. Source: the CNI specification 1.1.0, SPEC.md. */
+/** The messages between container runtimes and network plugins. Source: the CNI specification 1.1.0, SPEC.md. */
 
-/** The versions that our plugins speak, the oldest first. */
+/** The versions of the specification that our plugins support, the oldest first. */
 export const VERSIONS = ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] as const
 const NEWEST = VERSIONS.at(-1)!
 
@@ -35,7 +35,7 @@ export interface CniInterface {
   readonly sandbox?: string
 }
 
-/** What an ADD made. */
+/** The result of ADD. */
 export interface CniResult {
   readonly interfaces: readonly CniInterface[]
   /** `address` with its prefix length; `interface` is an index in `interfaces`. */
@@ -43,7 +43,7 @@ export interface CniResult {
   readonly routes?: readonly { readonly dst: string }[]
 }
 
-/** Returns the result as a version writes it: until 0.4 each address names its family. */
+/** Returns the result in the form of a version: until 0.4 each address names its family. */
 export function resultText(version: string, { interfaces, ips, routes = [] }: CniResult): string {
   const isOld = version.startsWith("0.")
   const family = (address: string) => (address.includes(":") ? "6" : "4")
@@ -67,7 +67,7 @@ export const errorText = (version: string, error: unknown): string => {
 export const versionText = (version: string): string =>
   JSON.stringify({ cniVersion: version, supportedVersions: VERSIONS })
 
-/** Why a version is not spoken; undefined when it is. */
+/** Returns why a version is not supported; undefined if it is. */
 export const versionProblem = (version: string): CniError | undefined =>
   (VERSIONS as readonly string[]).includes(version)
     ? undefined
@@ -84,10 +84,10 @@ export type CniCommand = "ADD" | "DEL" | "CHECK" | "STATUS" | "GC" | "VERSION"
 /** One call of a plugin. */
 export interface CniCall {
   readonly command: CniCommand
-  /** The empty text in commands about the whole network. */
+  /** Empty in commands about the whole network. */
   readonly containerId: string
   readonly interface: string
-  /** The path of the network namespace; the empty text where it is gone. */
+  /** The path of the network namespace; empty if the namespace is gone. */
   readonly namespace: string
   readonly environment: ReadonlyMap<string, string>
   readonly config: Readonly<Record<string, unknown>>

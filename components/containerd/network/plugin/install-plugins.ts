@@ -8,13 +8,13 @@ import { pluginExecutable } from "./plugin-program.ts"
 
 /** The `type` of our plugin in network configurations. */
 export const PLUGIN = "k3ts"
-/** containerd starts this one for every pod, whatever the configuration says. */
+/** containerd starts the plugin `loopback` for every pod, with every configuration. */
 const LOOPBACK = "loopback"
 
 /**
- * Fills containerd's folder of CNI plugins: with ours, and with links to those of the host for configurations that name
- * them. Where our program cannot run, as on a file system that is mounted with `noexec`, the folder is left empty, and
- * the host's plugins are used as they are.
+ * Fills containerd's folder of CNI plugins with ours, and with links to the host's plugins for configurations that name
+ * them. If our program cannot run, for example on a file system mounted with `noexec`, the folder is left empty, and
+ * the host's plugins are used directly.
  */
 export function installPlugins(paths: ContainerdPaths, hostPlugins: string | undefined): void {
   const folder = paths.cniBin
@@ -23,7 +23,8 @@ export function installPlugins(paths: ContainerdPaths, hostPlugins: string | und
   if (architecture === undefined) return
   mkdirSync(folder, { recursive: true })
   const program = join(folder, PLUGIN)
-  // By rename: a file that is open for writing, even in a child that another part starts now, cannot be executed.
+  // By rename: a file cannot be executed while it is open for writing, even if only a child process, started at this
+  // moment, has inherited it.
   writeFileSync(`${program}.new`, pluginExecutable(architecture, paths.cniSocket), { mode: 0o755 })
   renameSync(`${program}.new`, program)
   if (!runs(program)) return rmSync(program)
@@ -33,10 +34,10 @@ export function installPlugins(paths: ContainerdPaths, hostPlugins: string | und
     if (name !== LOOPBACK && name !== PLUGIN) symlinkSync(join(hostPlugins, name), join(folder, name))
 }
 
-/** Whether the plugins of `installPlugins` are there and run. */
+/** Whether the plugins of `installPlugins` exist and can run. */
 export const hasPlugins = ({ cniBin }: ContainerdPaths): boolean => existsSync(join(cniBin, PLUGIN))
 
-/** Whether the program runs: while nobody answers it, it says so. */
+/** Whether the program can run. While no server answers, it prints an error, which shows that it runs. */
 function runs(program: string): boolean {
   const { stdout } = spawnSync(program, { encoding: "utf8", timeout: 5000 })
   try {

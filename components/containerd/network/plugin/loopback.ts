@@ -6,7 +6,10 @@ import type { PluginProcess } from "./plugin-process.ts"
 /** The first interface of every network namespace. Source: LOOPBACK_IFINDEX in Linux. */
 const LOOPBACK = 1
 
-/** Brings up `lo`, as the plugin `loopback` does. It ends with its network namespace, so nothing has to be undone. */
+/**
+ * Brings up `lo`, as the plugin `loopback` does. `lo` disappears with its network namespace, so nothing has to be
+ * undone.
+ */
 export async function addLoopback(process: PluginProcess, call: CniCall): Promise<CniResult> {
   const { socket } = await process.enter(call.namespace, NETLINK_ROUTE)
   await request(socket, [setUp(LOOPBACK)])

@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { parseNetwork, type Network } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 import { CODE, CniError, isInterfaceName, type CniCall } from "./cni.ts"
 
-/** What the configuration of a network says, as `cniConfig` writes it. */
+/** The configuration of a network, as `cniConfig` writes it. */
 export interface NetworkConfig {
   readonly version: string
   readonly name: string
@@ -14,7 +14,7 @@ export interface NetworkConfig {
   readonly ranges: readonly Network[]
   /** The folder of the addresses that are in use. */
   readonly addresses: string
-  /** What the runtime says about the pod; each may be absent. Source: CNI conventions, CONVENTIONS.md. */
+  /** The runtime's parameters for the pod, each of which may be absent. Source: CNI conventions, CONVENTIONS.md. */
   readonly runtime: Readonly<Record<string, unknown>>
 }
 

@@ -1,5 +1,5 @@
 /**
- * A machine and its pods, each a network namespace of its own, on which the plugin's program runs as containerd would
+ * A machine and its pods, each a network namespace of its own. The plugin's program runs there as containerd would
  * start it.
  */
 import { spawn, spawnSync } from "node:child_process"
@@ -17,7 +17,7 @@ import { hasPlugins, installPlugins } from "./install-plugins.ts"
 import { PluginServer } from "./plugin-server.ts"
 import type { CniCommand } from "./cni.ts"
 
-/** What this machine lacks for a lab. */
+/** Returns what this machine lacks for a lab. */
 export const LACKING = [
   process.platform === "linux" && process.getuid?.() === 0 ? undefined : "root on Linux",
   spawnSync("ip", ["netns"]).status === 0 ? undefined : "ip netns",
@@ -33,7 +33,7 @@ export const LOOPBACK = { cniVersion: "0.3.1", name: "cni-loopback", type: "loop
 
 export interface Answer {
   readonly code: number | null
-  /** What the plugin printed, which is JSON or nothing. */
+  /** The parsed output of the plugin; undefined if it printed nothing. */
   readonly said: Record<string, unknown>
 }
 
@@ -87,7 +87,7 @@ export class PluginLab implements AsyncDisposable {
     return join(this.folder, "networks")
   }
 
-  /** The addresses that are kept, in no order. */
+  /** Returns the addresses in use, in no particular order. */
   addresses(): readonly string[] {
     return readdirSync(join(this.addressFolder, "k3ts")).filter((name) => /^[0-9a-f.:]+$/.test(name))
   }
@@ -97,7 +97,7 @@ export class PluginLab implements AsyncDisposable {
     return readFileSync(join(this.addressFolder, "k3ts", address), "utf8").split(/\r?\n/)[0]!
   }
 
-  /** The path of a plugin of ours. */
+  /** Returns the path of one of our plugins. */
   plugin(name: "k3ts" | "loopback"): string {
     return join(this.#paths.cniBin, name)
   }
@@ -128,12 +128,12 @@ export class PluginLab implements AsyncDisposable {
     return { code, said: output.trim() === "" ? {} : (JSON.parse(output) as Record<string, unknown>) }
   }
 
-  /** Where plugins reach the server. */
+  /** The socket by which plugins reach the server. */
   get socket(): string {
     return this.#paths.cniSocket
   }
 
-  /** Calls our plugin, gives it a part of its configuration and kills it. */
+  /** Starts our plugin, writes a part of its configuration and kills it. */
   async callAndKill(command: CniCommand, container: string): Promise<void> {
     const env = { CNI_COMMAND: command, CNI_CONTAINERID: container, CNI_IFNAME: "eth0" }
     const child = spawn(this.plugin("k3ts"), { stdio: ["pipe", "ignore", "inherit"], env })
@@ -143,7 +143,7 @@ export class PluginLab implements AsyncDisposable {
     await new Promise((resolve) => child.once("close", resolve))
   }
 
-  /** Makes a pod and returns its addresses, one of each range. */
+  /** Makes a pod and returns its addresses, one from each range. */
   async pod(name: string): Promise<{ name: string; addresses: readonly string[] }> {
     const container = this.sandbox(name)
     await this.call("ADD", container, LOOPBACK)
@@ -164,7 +164,7 @@ export class PluginLab implements AsyncDisposable {
     return spawnSync("ip", ["netns", "exec", from, ...ping]).status === 0
   }
 
-  /** The same without waiting for it, so that several may be sent at once. */
+  /** The same asynchronously, so that several pings can run at once. */
   async isAnswered(from: string, address: string, ...options: readonly string[]): Promise<boolean> {
     const ping = [busybox!, "ping", "-c", "1", "-W", "1", ...options, address]
     const child = spawn("ip", ["netns", "exec", from, ...ping], { stdio: "ignore" })

@@ -24,7 +24,7 @@ const EAGAIN = 11
 
 /** The most bytes that a frame carries to or from the process. */
 const DATA = FRAME - FRAME_DATA
-/** A configuration has a few hundred bytes, and with the result of another plugin a few thousand. */
+/** The most bytes of a configuration. One has a few hundred, and a few thousand with the result of another plugin. */
 const MOST_INPUT = 1 << 20
 
 interface Outcome {
@@ -32,15 +32,15 @@ interface Outcome {
   readonly data: Buffer
 }
 
-/** What a process was started with. */
+/** The environment and the standard input of a process. */
 export interface ProcessInput {
   readonly environment: ReadonlyMap<string, string>
   readonly input: string
 }
 
 /**
- * A process of `plugin-program.ts`: makes system calls in it. Calls are made in their order; several may be under way.
- * When the process ends, calls under way fail.
+ * Controls a process of `plugin-program.ts` and makes system calls in it, in order; several may be under way. When the
+ * process ends, calls under way fail.
  */
 export class PluginProcess {
   readonly #socket: Socket
@@ -65,7 +65,7 @@ export class PluginProcess {
     const parts: Buffer[] = []
     let next = this.#read()
     for (let size = 0; size < MOST_INPUT;) {
-      // The end is asked for together with the part before it.
+      // The read that will find the end is sent together with the one before, which saves a round trip.
       const [part, following] = [next, this.#read()]
       const { result, data } = await part
       next = following
@@ -87,8 +87,8 @@ export class PluginProcess {
   }
 
   /**
-   * Opens a network namespace, moves the process into it and opens a netlink socket there, as all that it opens from
-   * now on is there. Returns the file of the namespace and the socket.
+   * Opens a network namespace, moves the process into it and opens a netlink socket there. Returns the file descriptors
+   * of the namespace and the socket.
    */
   async enter(namespace: string, protocol: number): Promise<{ readonly file: number; readonly socket: NetlinkFile }> {
     const path = Buffer.from(`${namespace}\0`)

@@ -21,7 +21,7 @@ describe.each(["amd64", "arm64"] as const)("pluginExecutable for %s", (architect
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test.skipIf(!runs)("fails with an error of CNI where nobody answers", () => {
+  test.skipIf(!runs)("prints a CNI error when k3ts does not answer", () => {
     const program = join(folder, "plugin")
     writeFileSync(program, pluginExecutable(architecture, join(folder, "none.sock")), { mode: 0o755 })
     const { status, stdout } = spawnSync(runner, [program], { encoding: "utf8" })

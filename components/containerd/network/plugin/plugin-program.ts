@@ -15,7 +15,7 @@ export const FRAME_DATA = 48
 /** Where a call finds the frame's data in the memory of the program. */
 export const DATA_ADDRESS = SCRATCH_ADDRESS + FRAME_DATA
 
-/** As a disassembler prints it: bytes, instruction. `address` and `message` are the data behind the code. */
+/** A listing as a disassembler prints it: bytes, instruction. `address` and `message` are data that follow the code. */
 const AMD64 = `
   bf 01 00 00 00        mov edi, 0x1                ; AF_UNIX
   be 01 00 08 00        mov esi, 0x80001            ; SOCK_STREAM | SOCK_CLOEXEC
@@ -156,6 +156,9 @@ function addressOf(path: string): Buffer {
 }
 const AF_UNIX = 1
 
-/** What the plugin says where k3ts does not answer; white space fills the room. Source: CNI spec, code 11. */
+/**
+ * The error that the plugin prints when k3ts does not answer; white space fills the rest of the buffer. Source: CNI
+ * spec, code 11.
+ */
 const messageOf = (path: string): Buffer =>
   Buffer.from(JSON.stringify({ cniVersion: "1.0.0", code: 11, msg: `k3ts does not answer at ${path}` }).padEnd(MESSAGE))

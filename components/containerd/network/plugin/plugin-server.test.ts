@@ -1,4 +1,4 @@
-/** With real network namespaces: root, ip and busybox are needed. */
+/** Tests with real network namespaces. They need root, ip and busybox. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { createReadStream, existsSync, statSync } from "node:fs"
@@ -17,29 +17,29 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
   })
   afterAll(() => lab?.[Symbol.asyncDispose]())
 
-  test("gives pods addresses of both families, by which they reach each other, the node and themselves", async () => {
+  test("gives pods addresses of both families, at which they reach each other, the node and themselves", async () => {
     // given two pods
     const [a, b] = [await lab.pod("a"), await lab.pod("b")]
-    // then they have different addresses, and the size of packets that the configuration says
+    // then they have different addresses, and the MTU of the configuration
     expect(new Set([...a.addresses, ...b.addresses]).size).toBe(4)
     expect(lab.run(a.name, "ip", "link", "show", "eth0")).toContain("mtu 1400")
-    // and all that can be reached is reached at once
+    // and all of them are reached at once
     for (const [i, gateway] of ["10.98.0.1", "fd98::1"].entries())
       expect([gateway, a.addresses[i]!, b.addresses[i]!].map((address) => lab.reaches(a.name, address))).toEqual([
         true,
         true,
         true,
       ])
-    // and a packet may come back by the port by which it left, as one to the pod's own Service does
+    // and a packet may return through the bridge port from which it came, as packets of a pod to its own Service do
     const port = portName({ containerId: a.name, interface: "eth0" })
     expect(lab.run(lab.machine, "bridge", "-d", "link", "show", "dev", port)).toContain("hairpin on")
   })
 
-  test("says what it made, in the form of the configuration's version", async () => {
+  test("returns its result in the form of the configuration's version", async () => {
     const container = lab.sandbox("told")
     // when a pod is added
     const { code, said } = await lab.call("ADD", container)
-    // then the interfaces and addresses are told
+    // then the result has the interfaces and addresses
     const [v4, v6] = (said["ips"] as readonly { address: string }[]).map(({ address }) => address)
     const mac = expect.stringMatching(/^0a:58:0a:62:00:/)
     expect([code, said]).toEqual([
@@ -62,11 +62,11 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     expect([v4, v6]).toEqual([expect.stringMatching(/^10\.98\.0\.\d+\/24$/), expect.stringMatching(/^fd98::.+\/64$/)])
   })
 
-  test("removes a pod's interface and gives its addresses back, however often it is told to", async () => {
+  test("removes a pod's interface and frees its addresses, however often DEL is called", async () => {
     // given a pod
     const { name, addresses } = await lab.pod("gone")
     const port = portName({ containerId: name, interface: "eth0" })
-    // when it is deleted three times, at last when its namespace is gone
+    // when DEL is called three times, the last time without the namespace
     const first = await lab.call("DEL", name)
     const second = await lab.call("DEL", name)
     const third = await lab.call("DEL", name, undefined, { environment: { CNI_NETNS: "" } })
@@ -85,7 +85,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     await lab.pod(`before-${id}`)
     lab.run(lab.machine, "ip", ...command)
     const { name } = await lab.pod(`after-${id}`)
-    // A bridge that learns anew who listens to a group may lose the first question for an address of IPv6.
+    // While a new bridge learns the members of multicast groups, it may lose the first neighbour solicitation of IPv6.
     const reaches = (gateway: string) => lab.reaches(name, gateway) || lab.reaches(name, gateway)
     expect(["10.98.0.1", "fd98::1"].map(reaches)).toEqual([true, true])
   })
@@ -99,27 +99,27 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     await Promise.all(names.map((name) => lab.call("DEL", name)))
   })
 
-  test("leaves nothing behind where a pod cannot be added", async () => {
+  test("leaves nothing behind when a pod cannot be added", async () => {
     // given a namespace that has an interface of this name
     const container = lab.sandbox("taken")
     lab.run(container, "ip", "link", "add", "eth0", "type", "bridge")
     const before = [lab.addresses().toSorted(), lab.run(lab.machine, "ip", "-o", "link").split("\n").length]
-    // then the kernel's reason is told
+    // then the error has the kernel's reason
     expect(await lab.call("ADD", container)).toMatchObject({ code: 1, said: { msg: "netlink: file already exists" } })
     // and neither address nor interface remains
     expect([lab.addresses().toSorted(), lab.run(lab.machine, "ip", "-o", "link").split("\n").length]).toEqual(before)
   })
 
-  test("tells why the kernel makes no interface", async () => {
-    // given a machine that has an interface with the name of the port
+  test("reports why the kernel creates no interface", async () => {
+    // given a machine that already has an interface with the name of the port
     const container = lab.sandbox("port-taken")
     const port = portName({ containerId: container, interface: "eth0" })
     lab.run(lab.machine, "ip", "link", "add", port, "type", "bridge")
-    // then this is the reason, and not that the pod has no interface either
+    // then the error names this reason, not the later one that the pod has no interface
     expect(await lab.call("ADD", container)).toMatchObject({ code: 1, said: { msg: "netlink: file already exists" } })
   })
 
-  test("refuses a pod when no address is free, and has one again after another pod has gone", async () => {
+  test("refuses a pod when no address is free, and accepts it after another pod is removed", async () => {
     const config = lab.config({
       name: "small",
       ipam: { ranges: [[{ subnet: "10.97.0.0/30" }]], dataDir: lab.addressFolder },
@@ -144,7 +144,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     expect(await lab.call("CHECK", name)).toMatchObject({ code: 1, said: { msg: "eth0 is not there" } })
   })
 
-  test("removes what remains of pods that the runtime does not know any more", async () => {
+  test("removes the remains of pods that the runtime no longer knows", async () => {
     const [kept, forgotten] = [await lab.pod("kept"), await lab.pod("forgotten")]
     const others = lab.addresses().filter((address) => ![...kept.addresses, ...forgotten.addresses].includes(address))
     const valid = [kept.name, ...owners(others)].map((containerID) => ({ containerID, ifname: "eth0" }))
@@ -160,7 +160,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
   test.each([
     { title: "no command", command: "", config: {}, wants: { code: 4, msg: "unknown CNI_COMMAND: it is not set" } },
     { title: "no JSON", command: "ADD", config: "{", wants: { code: 6 } },
-    { title: "a version to come", command: "ADD", config: { cniVersion: "9.0.0" }, wants: { code: 1 } },
+    { title: "a future version", command: "ADD", config: { cniVersion: "9.0.0" }, wants: { code: 1 } },
     {
       title: "a network without a bridge",
       command: "ADD",
@@ -171,13 +171,13 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     expect(await lab.call(command, "x", config)).toMatchObject({ code: 1, said: wants })
   })
 
-  test("says which versions it speaks, and that the network works", async () => {
+  test("answers VERSION with its versions, and STATUS without an error", async () => {
     const { code, said } = await lab.call("VERSION", "", { cniVersion: "1.0.0" })
     expect([code, said["supportedVersions"]]).toEqual([0, ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]])
     expect(await lab.call("STATUS", "")).toEqual({ code: 0, said: {} })
   })
 
-  test("brings up the loopback interface as the plugin loopback", async () => {
+  test("brings up the loopback interface, as the plugin loopback does", async () => {
     const container = lab.sandbox("lo")
     const answer = await lab.call("ADD", container, LOOPBACK)
     expect(answer).toMatchObject({ code: 0, said: { ips: [{ version: "4", address: "127.0.0.1/8" }, {}] } })
@@ -192,16 +192,16 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     const environment = { CNI_PATH: HOST_PLUGINS! }
     const plugin = join(HOST_PLUGINS ?? "", "bridge")
 
-    test("takes over pods of `bridge`, and hands its own over", async () => {
-      // given a pod of each
+    test("takes over pods of `bridge`, and `bridge` takes over its pods", async () => {
+      // given a pod of each plugin
       const ours = await lab.pod("ours")
       const container = lab.sandbox("theirs")
       const { said } = await lab.call("ADD", container, stock(), { plugin, environment })
       const theirs = (said["ips"] as readonly { address: string }[]).map(({ address }) => address.split("/")[0]!)
-      // then no address was given twice, and they reach each other
+      // then they have different addresses, and reach each other
       expect(new Set([...ours.addresses, ...theirs]).size).toBe(4)
       expect(theirs.map((address) => lab.reaches(ours.name, address))).toEqual([true, true])
-      // when each is deleted by the other
+      // when each plugin deletes the other one's pod
       expect(await lab.call("DEL", container)).toEqual({ code: 0, said: {} })
       expect(await lab.call("DEL", ours.name, stock(), { plugin, environment })).toEqual({ code: 0, said: {} })
       // then nothing is left
@@ -220,7 +220,7 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       const config = lab.config({ runtimeConfig: { portMappings, bandwidth } })
       const rules = () => lab.run(lab.machine, "iptables-save", "-t", "nat")
       const limits = () => lab.run(lab.machine, "tc", "qdisc")
-      // then rules and limits are there while the pod is
+      // then rules and limits exist as long as the pod
       expect((await lab.call("ADD", container, config, path)).code).toBe(0)
       expect(rules()).toContain(container)
       expect(limits()).toContain("tbf")
@@ -245,12 +245,12 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
     })
   })
 
-  test("takes calls of root only: its socket is in a folder that nobody else enters", () => {
+  test("accepts calls of root only: its socket is in a folder that only root can enter", () => {
     expect([dirname(lab.socket), lab.socket].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600])
   })
 
-  test("harms nobody when its process ends in the middle of a call", async () => {
-    // given processes that end before, while and after they have answered the first call
+  test("serves other calls when a process ends in the middle of its call", async () => {
+    // given processes that end before, during and after their answer to the first system call
     for (const answers of [0, 1, 2]) {
       const socket = connect(lab.socket)
       const closed = new Promise((resolve) => socket.once("close", resolve))
@@ -261,14 +261,14 @@ describe.skipIf(LACKING.length > 0)("the CNI plugin", () => {
       })
       await closed
     }
-    // and one that is killed while its input is awaited
+    // and one that is killed while the server waits for its input
     await lab.callAndKill("ADD", lab.sandbox("killed"))
-    // then others are served
+    // then other calls are served
     expect((await lab.call("VERSION", "", { cniVersion: "1.0.0" })).code).toBe(0)
   })
 
-  test("ends a chained plugin that runs when k3ts stops, and says then that k3ts does not answer", async () => {
-    // given a plugin that hangs, and holds a pipe open as long as it runs
+  test("ends a running chained plugin when k3ts stops; later calls fail because k3ts does not answer", async () => {
+    // given a plugin that hangs and keeps a pipe open as long as it runs
     const { path, pipe } = lab.hangingPlugin("portmap")
     const hanging = createReadStream(pipe)
     const started = once(hanging, "data")

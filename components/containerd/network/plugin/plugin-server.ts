@@ -23,7 +23,7 @@ import { PluginProcess } from "./plugin-process.ts"
 import { addPod, checkPod, collect, releaseUnused, removePod } from "./pod-interface.ts"
 import { beginListening } from "../../../../pkg/runtime/http/begin-listening.ts"
 
-/** Does what our CNI plugins are asked for: each process of the plugin's program connects to this server's socket. */
+/** Serves the calls of our CNI plugins: each process of the plugin's program connects to this server's socket. */
 export class PluginServer {
   readonly #paths: ContainerdPaths
   readonly #log: Logger
@@ -34,17 +34,18 @@ export class PluginServer {
   #running = new AbortController()
   #server: Server | undefined
 
-  /** With a guard pods are held to their addresses. */
+  /** With a guard, pods can send from their own addresses only. */
   constructor(paths: ContainerdPaths, log: Logger, guard?: SourceGuard) {
     this.#guard = guard
     this.#paths = paths
     this.#log = log
   }
 
-  /** Gives back what pods have left, and listens. */
+  /** Frees the addresses of pods that are gone, and listens. */
   async start(): Promise<void> {
     const { cniSocket: path, cniAddresses } = this.#paths
-    // Whoever connects has k3ts start programs: nobody else may, whatever the umask, from the first moment on.
+    // Whoever connects can make k3ts start programs. So only root may enter the folder, from the beginning and with any
+    // umask.
     mkdirSync(dirname(path), { recursive: true })
     chmodSync(dirname(path), 0o700)
     rmSync(path, { force: true })
@@ -68,7 +69,7 @@ export class PluginServer {
     this.#server = undefined
     if (server === undefined) return
     const closed = new Promise((resolve) => server.close(resolve))
-    // Calls that end halfway leave to DEL, which the runtime calls for them, what they have made.
+    // If a call ends halfway, the runtime calls DEL, which removes what the call has made.
     for (const socket of this.#sockets) socket.destroy()
     this.#running.abort()
     await Promise.all([closed, ...this.#calls])
@@ -94,7 +95,7 @@ export class PluginServer {
     }
   }
 
-  /** Does what a call says. Returns what the plugin prints. @throws CniError */
+  /** Executes a call. Returns the text that the plugin prints. @throws CniError */
   async #answer(process: PluginProcess, call: CniCall, version: string): Promise<string> {
     if (call.command === "VERSION") return versionText(version)
     const problem = versionProblem(version)

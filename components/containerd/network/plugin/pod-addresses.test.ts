@@ -18,14 +18,14 @@ describe("PodAddresses", () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  test("keeps addresses as host-local does", () => {
+  test("keeps addresses in the files of host-local", () => {
     const addresses = new PodAddresses(folder)
     expect(addresses.allocate(BOTH, owner("one"))).toEqual(["10.42.0.2", "fd42::2"])
     expect(readFileSync(join(folder, "10.42.0.2"), "utf8")).toBe("one\r\neth0")
     expect(readFileSync(join(folder, "last_reserved_ip.1"), "utf8")).toBe("fd42::2")
   })
 
-  test("gives an address again only after all others of the range, so that nobody takes a new pod for an old one", () => {
+  test("gives a freed address to a new pod only after all other addresses of the range, so that clients do not mistake it for the old pod", () => {
     const addresses = new PodAddresses(folder)
     const [range] = BOTH
     const given = Array.from({ length: 7 }, (_, i) => {
@@ -36,7 +36,7 @@ describe("PodAddresses", () => {
     expect(given.map((address) => address.split(".")[3])).toEqual(["2", "3", "4", "5", "6", "2", "3"])
   })
 
-  test("does not take an address from its new owner when the former one gives it back a second time", () => {
+  test("does not take an address from its new owner when the former owner frees it a second time", () => {
     const addresses = new PodAddresses(folder)
     const tiny = [parseNetwork("10.42.0.0/30")!]
     addresses.allocate(tiny, owner("former"))
@@ -46,7 +46,7 @@ describe("PodAddresses", () => {
     expect(addresses.all()).toEqual(new Map([["10.42.0.2", owner("new")]]))
   })
 
-  test("gives no address of the other family back to others when one family has none left", () => {
+  test("keeps no address of one family when the other family has none left", () => {
     const addresses = new PodAddresses(folder)
     const tiny = [parseNetwork("fd42::/64")!, parseNetwork("10.42.0.0/30")!]
     addresses.allocate(tiny, owner("one"))
@@ -54,8 +54,8 @@ describe("PodAddresses", () => {
     expect([...addresses.all().keys()].toSorted()).toEqual(["10.42.0.2", "fd42::2"])
   })
 
-  test("are given back when neither a port of ours nor a recorded one is there", () => {
-    // given three pods: one of ours, one of the plugin `bridge`, and one whose interface is gone
+  test("are freed when neither our bridge port nor a recorded one exists", () => {
+    // given three pods: one of our plugin, one of the plugin `bridge`, and one whose interface is gone
     const addresses = new PodAddresses(folder)
     for (const id of ["ours", "theirs", "gone"]) addresses.allocate([BOTH[0]!], owner(id))
     const ports = new Set([portName(owner("ours")), "veth1234"])
@@ -82,7 +82,7 @@ describe("PodAddresses", () => {
         }),
       )
     writeFileSync(join(recorded, "k3ts-half-eth0"), '{"containerId":')
-    // then what is recorded is read
+    // then the recorded attachments are read
     const attachments = attachmentsOf("k3ts", isPort, recorded)
     expect(attachments).toEqual([
       { owner: owner("theirs"), port: "veth1234", mac: "0a:00:00:00:00:03", addresses: ["10.42.0.3"] },

@@ -2,17 +2,18 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path"
 import { addressText, parseAddress, type Network } from "../../../../pkg/apimachinery/addresses/cidr.ts"
 
-/** Whose an address is. */
+/** The owner of an address. */
 export interface AddressOwner {
   readonly containerId: string
   readonly interface: string
 }
 
 /**
- * The addresses of pods as files of one folder, in the format of the CNI plugin host-local, so that either can go on
- * with what the other has left: a file for each address with the ids of container and interface, and one for each range
- * with the address that was given last. Source: containernetworking/plugins plugins/ipam/host-local/backend/disk.
- * No method awaits, and a file is created or already there: so no address is given twice.
+ * The addresses of pods as files of one folder, in the format of the CNI plugin host-local, so that each plugin can
+ * continue with the files of the other: a file for each address with the ids of container and interface, and one for
+ * each range with the address that was given last. Source: containernetworking/plugins
+ * plugins/ipam/host-local/backend/disk. No method awaits, and a file is created or already there: so no address is
+ * given twice.
  */
 export class PodAddresses {
   readonly #folder: string
@@ -62,7 +63,7 @@ export class PodAddresses {
     }
   }
 
-  /** Gives an address back. Does nothing where it has another owner now, as when two calls give it back. */
+  /** Frees an address. Does nothing if it has another owner now, which happens when two calls free it. */
   release(address: string, { containerId, interface: name }: AddressOwner): void {
     const owner = this.#ownerOf(address)
     if (owner.containerId === containerId && owner.interface === name)

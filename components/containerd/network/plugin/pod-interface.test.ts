@@ -1,4 +1,4 @@
-/** What happens to other steps when one fails, with a kernel that takes every message. */
+/** Tests what happens to the other steps when one fails, with a kernel that accepts every message. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** A process in which netlink works until it has ended, and which can enter no namespace. */
+/** A process that cannot enter a namespace; netlink works in it until it ends. */
 function process() {
   let isEnded = false
   let hasReply = false
@@ -56,14 +56,14 @@ function callWith(config: Record<string, unknown>): CniCall {
   }
 }
 
-test("a pod that cannot be added is refused with the first failure, though what was made cannot be removed", async () => {
+test("a pod that cannot be added fails with the first error, even if the clean-up fails too", async () => {
   const call = callWith({ name: "ended" })
   const tools = { rules: NO_RULES, chain: async () => undefined }
   await expect(addPod(process(), call, networkOf(call), tools)).rejects.toThrow("no such namespace")
 })
 
-test("a pod that cannot be removed does not keep others that the runtime has forgotten", async () => {
-  // given three pods that the runtime does not know, of which one cannot be forgotten
+test("a pod that cannot be removed does not stop the removal of others that the runtime has forgotten", async () => {
+  // given three pods that the runtime does not know, one of which cannot be removed
   const call = callWith({ name: "collected" })
   const network = networkOf(call)
   const addresses = new PodAddresses(network.addresses)
@@ -75,7 +75,7 @@ test("a pod that cannot be removed does not keep others that the runtime has for
       if (pod.addresses[0] === stubborn[0]) throw new Error("no table")
     },
   }
-  // then its failure is told, and the others are gone
+  // then its error is thrown, and the others are gone
   await expect(collect(process(), call, network, rules)).rejects.toThrow("no table")
   expect([...addresses.all().keys()]).toEqual([...stubborn])
 })

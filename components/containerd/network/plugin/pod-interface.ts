@@ -31,7 +31,7 @@ const ENODEV = 19
 
 interface AddTools {
   readonly rules: SourceRules
-  /** Has other plugins do what the pod needs besides. */
+  /** Runs other plugins for the pod's further needs. */
   chain(made: CniResult): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export async function addPod(
     const { file: namespaceFd, socket: pod } = await process.enter(call.namespace, NETLINK_ROUTE)
     const peer = { name: call.interface, mac, namespaceFd }
     const pair = createVeth({ name: port, mac: portMac(port), bridge: bridge.index, mtu: network.mtu, peer })
-    // Calls are made in their order. Where the first fails, so does the second, and only the first knows why.
+    // The calls are made in order. If the first fails, so does the second, and only the first error has the reason.
     const creating = request(host, [pair, setUpPort(port)])
     const finding = request(pod, [findLink(call.interface)])
     await Promise.allSettled([creating, finding])
@@ -78,7 +78,8 @@ export async function addPod(
     await chain(made)
     return made
   } catch (err) {
-    // Where this fails too, as when the process has ended, the first failure is the reason, and DEL does the rest.
+    // If this fails too, for example because the process has ended, the first error is reported, and DEL removes the
+    // rest.
     await undo().catch(() => undefined)
     throw err
   }
@@ -121,7 +122,7 @@ export async function removePod(
   const addresses = new PodAddresses(network.addresses)
   const owner = ownerOf(call)
   const host = await process.netlink(NETLINK_ROUTE)
-  // The plugin `bridge` gives ports other names.
+  // The ports of the plugin `bridge` have other names.
   if (!(await removePort(host, portName(owner))) && call.namespace !== "") await removeInside(process, call)
   const kept = addresses.of(owner)
   if (kept.length > 0) await rules.forget(sourceOf(owner, kept))
@@ -130,7 +131,7 @@ export async function removePod(
   for (const address of kept) addresses.release(address, owner)
 }
 
-/** Returns what may come in by the port of a pod that `addPod` made. */
+/** Returns the addresses from which packets may enter through the port of a pod that `addPod` made. */
 const sourceOf = (owner: AddressOwner, addresses: readonly string[]): PodSource => ({
   port: portName(owner),
   mac: macOf(addresses),
@@ -154,7 +155,7 @@ async function removePort(socket: NetlinkFile, name: string): Promise<boolean> {
   }
 }
 
-/** Checks that all that `addPod` made is there. @throws CniError that says what is not */
+/** Checks that everything that `addPod` made exists. @throws CniError that names what is missing */
 export async function checkPod(process: PluginProcess, call: CniCall, network: NetworkConfig): Promise<void> {
   const given = new PodAddresses(network.addresses).of(ownerOf(call))
   if (given.length === 0) throw new CniError(CODE.unknownContainer, `no address is kept for ${call.containerId}`)
@@ -171,8 +172,8 @@ export async function checkPod(process: PluginProcess, call: CniCall, network: N
 }
 
 /**
- * Removes everything of pods that the runtime does not name: what remains of those that it has forgotten. A pod that
- * cannot be removed does not keep the others. Source: CNI spec, GC.
+ * Removes the remains of all pods except those that the runtime names. A pod that cannot be removed does not stop the
+ * removal of the others. Source: CNI spec, GC.
  * @throws Error of the first pod that could not be removed, after all others were
  */
 export async function collect(
@@ -201,7 +202,8 @@ export async function collect(
 }
 
 /**
- * Gives back the addresses of pods whose interface is gone, as after a crash between two steps. Returns them.
+ * Frees the addresses of pods whose interface is gone, for example after a crash between two steps. Returns these
+ * addresses.
  */
 export function releaseUnused(
   folder: string,
