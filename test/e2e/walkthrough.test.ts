@@ -42,7 +42,7 @@ describeOnNode("the walk-through", () => {
     expect(await ok("logs -l app=web --tail=1 --timestamps --prefix")).toMatch(/^\[pod\/web-.*\/web\] \d{4}-\d\d-\d\dT/)
   })
 
-  test("runs commands, with what is typed, at a terminal, and with their exit codes", async () => {
+  test("runs commands with input, at a terminal, and returns their exit codes", async () => {
     const names = (await ok("get pods -l app=web -o jsonpath={.items[*].metadata.name}")).split(" ")
     expect(names.map((name) => `sh ${name}\n`)).toContain(
       await cluster.kubectl.sh("deploy/web", "echo $0 $(cat /etc/hostname)"),
@@ -82,7 +82,7 @@ describeOnNode("the walk-through", () => {
     expect(readFileSync(join(files, "back")).equals(readFileSync(join(files, "there")))).toBe(true)
   })
 
-  test("scales a Deployment", async () => {
+  test("scales a Deployment a Deployment", async () => {
     await ok("scale deploy/web --replicas=4")
     await ok("rollout status deploy/web --timeout=30s")
     expect((await ok("get pods -l app=web -o name")).trim().split("\n")).toHaveLength(4)

@@ -53,7 +53,7 @@ export async function removePodEgress(families: readonly Family[] = FAMILIES): P
         ["-F", chain],
         ["-X", chain],
       ]) {
-        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // this chain or rule does not exist
+        await run(IPTABLES[family], ["-w", "-t", table, ...args]).catch(() => undefined) // it may not exist
       }
     }
 }

@@ -1,4 +1,7 @@
-/** What nodes tell each other in annotations. The names are flannel's: pkg/subnet/kube/annotations.go. */
+/**
+ * Annotations by which nodes tell each other how to reach their pods. The names are flannel's:
+ * pkg/subnet/kube/annotations.go.
+ */
 import { BACKEND_DATA, backendDataIn, FLANNEL } from "../../../../pkg/api/core/v1/node/backend-data.ts"
 import type { Node } from "../../../../pkg/api/core/v1/node/node.ts"
 import {

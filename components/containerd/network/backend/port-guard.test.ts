@@ -45,5 +45,5 @@ test("a machine without nftables is warned of once, and reaches the others all t
   await guard.keep(8472, ["192.0.2.1"])
   await guard.keep(8472, ["192.0.2.2"])
   expect(taken).toEqual([])
-  expect(warnings).toEqual(["Packets between nodes are taken from any sender: there is no nftables to refuse them"])
+  expect(warnings).toEqual(["Packets between nodes are accepted from any sender: there is no nftables to refuse them"])
 })

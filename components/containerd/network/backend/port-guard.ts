@@ -34,7 +34,7 @@ export function guardTable(port: number, addresses: readonly string[], bridge: s
   return lines.map((line) => `${line}\n`).join("")
 }
 
-/** Keeps that table in the kernel. Where the machine has no nftables, a warning says what follows, once. */
+/** Keeps that table in the kernel. If the machine has no nftables, one warning says what that means. */
 export class PortGuard {
   readonly #host: Host
   readonly #log: Logger
@@ -48,8 +48,8 @@ export class PortGuard {
   }
 
   /**
-   * Writes the table where it differs from the last one, or is gone. @throws Error where nftables is there but does not
-   * take it: the packets must not be taken then
+   * Writes the table if it differs from the last one, or was removed. @throws Error when nftables exists but refuses
+   * the table: packets must not be accepted then
    */
   async keep(port: number, addresses: readonly string[]): Promise<void> {
     this.#hasNft ??= await this.#findNft()
@@ -63,7 +63,7 @@ export class PortGuard {
   async #findNft(): Promise<boolean> {
     const found = await findNft(this.#host)
     if (!found.usable)
-      this.#log.warn("Packets between nodes are taken from any sender: there is no nftables to refuse them", {
+      this.#log.warn("Packets between nodes are accepted from any sender: there is no nftables to refuse them", {
         reason: found.reason,
         mend: found.mend,
       })
