@@ -116,6 +116,10 @@ export interface ApiCore {
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
   transportFor(user: UserInfo): Transport
+  /** Tells the other servers that this one ends, where several share the store. Never rejects. */
+  leave(): Promise<void>
+  /** Ends the watches, and refuses others: the server is stopping. */
+  endWatches(): void
   /** Ends the watches and the upkeep. The store stays open: its owner closes it. Never rejects. */
   close(): Promise<void>
 }
@@ -250,7 +254,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     functions: withOwnExtensions(options.ownExtensions ?? [], options.extensionServers ?? (() => undefined)),
     isOwn: withOwnExtensions(options.ownExtensions ?? [], () => undefined),
   })
-  const leave =
+  const endsLife =
     storage.freshen === undefined
       ? undefined
       : keepLiveServers({
@@ -273,6 +277,8 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     () => tracedStorage?.stopTracing(),
     () => registrar.close(),
   ]
+  let left: Promise<void> | undefined
+  const leave = () => (left ??= endsLife?.() ?? Promise.resolve())
   return {
     pipeline,
     hub,
@@ -282,8 +288,10 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     aggregator,
     flow,
     transportFor,
+    leave,
+    endWatches: () => hub.close(),
     async close() {
-      if (leave !== undefined) await leave()
+      await leave()
       stops.forEach((stop) => stop())
       hub.close()
     },

@@ -80,6 +80,11 @@ export interface ApiServerConfig {
   readonly priorityAndFairness?: boolean
   /** Most time that a request may take, in milliseconds; 60 s unless given. */
   readonly requestTimeoutMs?: number
+  /**
+   * How long a server that stops goes on before it takes no more connections, in milliseconds: other servers serve its
+   * clients meanwhile. It stops at once unless given.
+   */
+  readonly shutdownDelayMs?: number | undefined
   /** Requests and watches have no time limit. For a virtual clock, whose clients wait in real time. */
   readonly withoutTimeLimits?: boolean
   /** How long a connection may be idle, and how many connections there may be; upstream's times unless given. */

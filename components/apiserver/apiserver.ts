@@ -51,6 +51,7 @@ import { openStorage } from "./store/open-storage.ts"
 import type { OpenedStorage } from "./store/storage-config.ts"
 import { keepCertificates } from "./serving/renewal.ts"
 import { createServer, type Server } from "./server.ts"
+import { stopServing } from "./serving/stop-serving.ts"
 import {
   defaultAdvertiseAddress,
   frontProxyCertificates,
@@ -99,9 +100,6 @@ interface Running {
   listen(at: ApiServerConfig["listen"]): Promise<void>
   stop(): Promise<void>
 }
-
-/** How long a stopping server waits for requests that are being answered, in milliseconds. */
-const STOP_GRACE_MS = 1000
 
 export function createApiServer(context: Context, config: ApiServerConfig): ApiServer {
   const { clock, random, log } = context
@@ -298,10 +296,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       },
       async stop() {
         endRenewal?.()
-        await plane.close()
-        const stopped = listener?.stop({ graceMs: STOP_GRACE_MS })
-        config.beside?.stop() // now that none can be opened again
-        await stopped
+        await stopServing({ clock, listener, plane, beside: config.beside, delayMs: config.shutdownDelayMs })
         listener = undefined
         audit?.close()
         await close(stored)

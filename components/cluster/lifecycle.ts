@@ -17,14 +17,14 @@ export interface RunOptions {
   readonly started?: ((component: Component) => void) | undefined
   /** Called once all components are ready. */
   readonly ready?: () => void
+  /** The time in which all components together must stop, in milliseconds; 4.5 seconds unless given. */
+  readonly stopMs?: number
   /** Rejects when background work has failed; the program then ends with that error. */
   readonly failed?: Promise<never>
 }
 
-/**
- * The time in which all components together must stop: half a second less than the five seconds of the whole program.
- */
-const STOP_MS = 4500
+/** Half a second less than the five seconds of the whole program. */
+export const STOP_MS = 4500
 
 /**
  * Starts each component as soon as those it needs are ready; runs them until `signal` aborts; stops them in reverse
@@ -32,7 +32,7 @@ const STOP_MS = 4500
  */
 export async function runComponents(
   parts: readonly OrderedComponent[],
-  { signal, clock, log, started, ready, failed }: RunOptions,
+  { signal, clock, log, started, ready, failed, stopMs = STOP_MS }: RunOptions,
 ): Promise<void> {
   const ending = new AbortController()
   const end = () => ending.abort(signal.reason)
@@ -50,7 +50,7 @@ export async function runComponents(
   } finally {
     signal.removeEventListener("abort", end)
     ending.abort(new Error("the program is ending"))
-    await stopAll(parts, { clock, log })
+    await stopAll(parts, { clock, log, stopMs })
   }
 }
 
@@ -84,7 +84,10 @@ async function startAll(
   await Promise.all(starts.values())
 }
 
-async function stopAll(parts: readonly OrderedComponent[], { clock, log }: Tools): Promise<void> {
+async function stopAll(
+  parts: readonly OrderedComponent[],
+  { clock, log, stopMs }: Tools & Required<Pick<RunOptions, "stopMs">>,
+): Promise<void> {
   const stops = new Map<string, Promise<void>>()
   const running = new Set<string>()
   for (const { component } of parts.toReversed()) {
@@ -110,7 +113,7 @@ async function stopAll(parts: readonly OrderedComponent[], { clock, log }: Tools
     timer = clock.setTimeout(() => {
       log.error("Gave up waiting for components to stop", { components: [...running].join(",") })
       resolve()
-    }, STOP_MS)
+    }, stopMs)
   })
   await Promise.race([Promise.all(stops.values()), late])
   timer?.cancel()

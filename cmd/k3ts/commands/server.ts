@@ -1,8 +1,9 @@
 import { join } from "node:path"
 import type { ApiServer } from "../../../components/apiserver/apiserver.ts"
+import { LONG_GRACE_MS } from "../../../components/apiserver/serving/stop-serving.ts"
 import { assemble, inOrder } from "../../../components/cluster/assemble.ts"
 import { clusterSnapshots } from "../../../components/cluster/snapshots.ts"
-import { runComponents } from "../../../components/cluster/lifecycle.ts"
+import { runComponents, STOP_MS } from "../../../components/cluster/lifecycle.ts"
 import { besideControlPlane } from "../../../components/cluster/node-place.ts"
 import { writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
@@ -109,7 +110,9 @@ async function run(
   { serviceManager, signal, sinceStart, onPort }: Running,
 ): Promise<void> {
   const { log } = context
-  const cluster = assemble(context, clusterConfig(flags, network))
+  const config = clusterConfig(flags, network)
+  const cluster = assemble(context, config)
+  const { shutdownDelayMs: delayMs = 0 } = config.apiServer
   const { apiServer, clients } = cluster
   const place = besideControlPlane(cluster, kubeletNames(flags))
   // A server without a node does not load the code of a node.
@@ -137,6 +140,7 @@ async function run(
     clock: context.clock,
     log,
     failed: context.failed,
+    stopMs: delayMs === 0 ? STOP_MS : STOP_MS + delayMs + LONG_GRACE_MS,
     started(component: Component) {
       if (component === apiServer) {
         writeTokens(flags, apiServer, context.random)

@@ -57,6 +57,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
       priorityAndFairness: flags["enable-priority-and-fairness"],
       maxInFlight: inFlightOf(flags),
       requestTimeoutMs: flags["request-timeout"] * 1000,
+      shutdownDelayMs: (flags["shutdown-delay-duration"] ?? (datastore === undefined ? 0 : 1)) * 1000,
       connectionLimits: {
         headMs: flags["read-header-timeout"] * 1000,
         idleMs: flags["idle-timeout"] * 1000,

@@ -173,6 +173,11 @@ export const serverFlags = {
     placeholder: "DURATION",
     defaultText: "60s",
   }),
+  "shutdown-delay-duration": value(
+    v.duration.optional(),
+    "How long a server that stops takes new connections, while its readiness fails",
+    { placeholder: "DURATION", defaultText: "1s with a shared store, otherwise 0s" },
+  ),
   "read-header-timeout": value(
     v.duration.prefault("32s"),
     "Longest time for a TLS handshake, and for a request's head",

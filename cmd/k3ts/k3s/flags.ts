@@ -88,6 +88,7 @@ export const k3sFlags: ForeignFlags = {
     "secure-port": "https-listen-port",
     "service-cluster-ip-range": "service-cidr",
     "service-node-port-range": "service-node-port-range",
+    "shutdown-delay-duration": "shutdown-delay-duration",
   }),
   "kube-controller-manager-arg": passes("kube-controller-manager", {
     "cluster-cidr": "cluster-cidr",

@@ -68,6 +68,7 @@ export class WatchHub {
   readonly #bookmarks: BookmarkRounds<Watcher>
   /** The conversion lines of groups whose objects a webhook converts. */
   readonly #lines = new Map<WatchGroup<Watcher>, ConversionLine>()
+  #closed = false
 
   constructor({ storage, clock, history }: WatchHubOptions) {
     this.#storage = storage
@@ -82,7 +83,10 @@ export class WatchHub {
     return this.#watchers.counts()
   }
 
+  /** @throws ApiError ServiceUnavailable while the server stops */
   watch(request: WatchRequest, sink: WatchSink): Watch {
+    if (this.#closed)
+      throw new ApiError("ServiceUnavailable", "the API server is shutting down", { retryAfterSeconds: 1 })
     const { resource, namespace, selection } = request
     const view = viewOf(resource)
     const prefix = storagePrefix(resource, namespace)
@@ -125,8 +129,9 @@ export class WatchHub {
       if (group.view === view) for (const watcher of [...group.watchers]) this.#end(watcher, undefined)
   }
 
-  /** Ends every watch when the server stops. */
+  /** Ends every watch when the server stops, and refuses others. */
   close(): void {
+    this.#closed = true
     this.#unsubscribe()
     for (const watcher of this.#watchers.all()) this.#end(watcher, undefined)
   }

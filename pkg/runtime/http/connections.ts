@@ -99,6 +99,9 @@ export class Connection {
   }
 }
 
+/** Whether an answer has told its client that the connection closes. */
+const isLastOf = (answer: ServerAnswer): boolean => "shouldKeepAlive" in answer && !answer.shouldKeepAlive
+
 const bySocket = new WeakMap<object, Connection>()
 
 export class Connections {
@@ -109,7 +112,8 @@ export class Connections {
   readonly #open = new Set<Connection>()
   #strangers = 0
   #timer: { readonly due: number; readonly handle: NodeJS.Timeout } | undefined
-  #stopping = false
+  /** Connections end with their last request; "lingering": with one whose answer has said so. */
+  #stopping: "no" | "lingering" | "yes" = "no"
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits
@@ -168,18 +172,26 @@ export class Connections {
     connection.answers.delete(answer)
     if (connection.inUse) return
     connection.idleSince = performance.now()
-    if (this.#stopping && connection.session === undefined) connection.end()
+    if (connection.session === undefined && this.#endsWith(answer)) connection.end()
     else if (isLate) this.#closeSoon(connection)
     else this.#lookAt(connection.idleSince + this.#patienceWith(connection))
   }
 
-  /** Ends connections that are not in use, and the others with their last request. */
-  stop(): void {
-    this.#stopping = true
+  /**
+   * Ends connections that are not in use, and the others with their last request. With `isLingering` idle connections
+   * of HTTP/1.1 stay open, until `stop` is called again.
+   */
+  stop(isLingering: boolean): void {
+    this.#stopping = isLingering ? "lingering" : "yes"
     for (const connection of this.#open) {
       if (connection.session !== undefined) connection.session.close()
-      else if (!connection.inUse) connection.end()
+      else if (!connection.inUse && !isLingering) connection.end()
     }
+  }
+
+  /** Whether a connection of HTTP/1.1 ends after this answer. */
+  #endsWith(answer: ServerAnswer): boolean {
+    return this.#stopping === "yes" || (this.#stopping === "lingering" && isLastOf(answer))
   }
 
   cutAll(): void {

@@ -239,6 +239,29 @@ describe("stopping", () => {
     await stopped
   })
 
+  test("answers what comes on connections that linger, and says that they close", async () => {
+    await open()
+    // given two connections that are kept alive
+    const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    const kept = [1, 2].map(() => connectTls({ host: "127.0.0.1", port: listener.port, ca }))
+    const asked = async (socket: TLSSocket) => {
+      socket.write(ask)
+      return String((await once(socket, "data"))[0])
+    }
+    for (const socket of kept) expect(await asked(socket)).not.toContain("Connection: close")
+    // when its end is announced
+    listener.announceEnd()
+    // then connections go on until they are used
+    const closed = kept.map((socket) => once(socket, "close"))
+    expect(await asked(kept[0]!)).toContain("Connection: close")
+    await closed[0]
+    // and one that is idle lingers when no more are taken
+    const stopped = listener.stop({ graceMs: 60_000, lingerMs: 60_000 })
+    await expect(overHttp1({})).rejects.toThrow()
+    expect(await asked(kept[1]!)).toContain("Connection: close")
+    await Promise.all([closed[1], stopped])
+  })
+
   test("cuts what lasts longer than the grace", async () => {
     const arrived = Promise.withResolvers<void>()
     await open({ onRequest: () => arrived.resolve() })

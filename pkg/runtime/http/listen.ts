@@ -46,10 +46,16 @@ export interface Listener {
   /** New connections get these; open ones go on with what they have. */
   setCertificates(certificates: Certificates): void
   /**
-   * Takes no more connections, lets requests under way finish (GOAWAY, `Connection: close`) for `graceMs`, then cuts
-   * what is left.
+   * Tells the clients of HTTP/1.1 with each answer that the connection closes behind it, and takes new connections all
+   * the same. So most connections are closed at a moment when nothing is under way on them.
    */
-  stop(options?: { graceMs?: number }): Promise<void>
+  announceEnd(): void
+  /**
+   * Takes no more connections, lets requests under way finish (GOAWAY, `Connection: close`) for `graceMs`, then cuts
+   * what is left. Idle connections of HTTP/1.1 are ended after `lingerMs`, at once unless given: a client that sends a
+   * request meanwhile, as it cannot know of the end, gets its answer.
+   */
+  stop(options?: { graceMs?: number; lingerMs?: number }): Promise<void>
 }
 
 /**
@@ -65,13 +71,16 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   const { host, port, onRequest, onUpgrade } = options
   const limits: ConnectionLimits = { ...defaultLimits(), ...options.limits }
   const connections = new Connections(limits)
+  /** Answers say that their connection closes. */
+  let ending = false
   let stopping = false
+  let lingering = false
 
   const http1 = createHttp1((req, res: ServerResponse) => {
     const connection = connections.of(req.socket as TLSSocket)
     connections.began(connection, res)
     const release = holdBack(req)
-    if (stopping) res.shouldKeepAlive = false
+    if (ending) res.shouldKeepAlive = false
     res.once("close", () => {
       release()
       connections.ended(connection, res, isLate(req))
@@ -124,7 +133,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     socket.setNoDelay(true)
     socket.setKeepAlive(true, PROBE_AFTER_MS)
     // What was still in its handshake when `stop` was called; an HTTP/2 session is told by GOAWAY above.
-    if (stopping && socket.alpnProtocol !== "h2") socket.end()
+    if (stopping && !lingering && socket.alpnProtocol !== "h2") socket.end()
     else if (socket.alpnProtocol === "h2") {
       arriving = connection
       http2.emit("connection", socket)
@@ -146,12 +155,22 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   return {
     port: (server.address() as AddressInfo).port,
     setCertificates: (certificates) => server.setSecureContext(secure(certificates)),
-    async stop({ graceMs = 0 } = {}) {
-      stopping = true
+    announceEnd() {
+      ending = true
+    },
+    async stop({ graceMs = 0, lingerMs = 0 } = {}) {
+      ending = stopping = true
+      lingering = lingerMs > 0
       const closed = new Promise<void>((resolve) => void server.close(() => resolve())) // when every connection is
-      connections.stop()
+      connections.stop(lingering)
+      const endIdle = () => {
+        lingering = false
+        connections.stop(false)
+      }
+      const linger = lingering ? setTimeout(endIdle, lingerMs) : undefined
       const cut = setTimeout(() => connections.cutAll(), graceMs)
       await closed
+      clearTimeout(linger)
       clearTimeout(cut)
     },
   }
