@@ -2,10 +2,10 @@ import { connect, type ClientHttp2Session } from "node:http2"
 import { startServer, type TestServer } from "../harness/server.ts"
 import type { Benchmark } from "./figure.ts"
 import { bareFanOut, rounds } from "./limits.ts"
+import { eventsIn, plainWatchers } from "./watchers.ts"
 
 const WATCHERS = 2000
 const PATH = "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0"
-const LINE_FEED = 10
 
 /** Watchers that tell of each event that reaches one of them. */
 type Open = (server: TestServer, arrived: (events: number) => void) => Promise<() => void>
@@ -61,40 +61,7 @@ async function measure(open: Open): Promise<readonly [ms: number, bytes: number]
   return [ms, bytes]
 }
 
-const eventsIn = (chunk: Uint8Array): number => {
-  let count = 0
-  for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1))
-    if (chunk[at - 1] === 0x7d) count++
-  return count
-}
-
-/** Plain sockets: they cost the least, and the server's work is what shows. */
-const overHttp1: Open = async ({ port, token }, arrived) => {
-  const sockets = await Promise.all(
-    Array.from(
-      { length: WATCHERS },
-      () =>
-        new Promise<Bun.Socket>((resolve, reject) => {
-          let begun = false
-          Bun.connect({
-            hostname: "127.0.0.1",
-            port,
-            tls: { rejectUnauthorized: false },
-            socket: {
-              open: (socket) =>
-                void socket.write(`GET ${PATH} HTTP/1.1\r\nHost: k3ts\r\nAuthorization: Bearer ${token}\r\n\r\n`),
-              data(socket, chunk) {
-                if (begun) arrived(eventsIn(chunk))
-                begun = true
-                resolve(socket)
-              },
-            },
-          }).catch(reject)
-        }),
-    ),
-  )
-  return () => sockets.forEach((socket) => void socket.end())
-}
+const overHttp1: Open = (server, arrived) => plainWatchers(server, WATCHERS, PATH, arrived)
 
 /** As client-go does it: all watches of a process on one connection. */
 const overHttp2: Open = async ({ port, token }, arrived) => {
