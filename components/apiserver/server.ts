@@ -225,9 +225,7 @@ export function createServer(options: ServerOptions): Server {
     const isWatch = info.isResource && info.verb === "watch"
     if (options.flow === undefined) return isWatch ? serveIt() : withSlot(exchange, info, user, serveIt)
     const waiting = tracing?.start("priorityandfairness")
-    const from = clock.monotonic()
     const begin = () => {
-      exchange.waited(clock.monotonic() - from)
       waiting?.end()
       return isWatch ? serveIt() : maxInFlight.counted(info.verb, serveIt())
     }
@@ -235,7 +233,16 @@ export function createServer(options: ServerOptions): Server {
       user,
       attributes,
       begin,
-      new FlowTerms({ exchange, info, user, bodies: unfinishedBodies, bodyBytes: body.length, isWatch, timeoutMs }),
+      new FlowTerms({
+        exchange,
+        info,
+        user,
+        bodies: unfinishedBodies,
+        bodyBytes: body.length,
+        isWatch,
+        timeoutMs,
+        clock,
+      }),
     )
   }
 

@@ -50,7 +50,13 @@ export function openSqlite(path: string, mode: SqliteMode = "write"): SqliteData
       const statement = statements.get(sql) ?? guarded(() => db.prepare<unknown, SQLQueryBindings[]>(sql))
       statements.set(sql, statement)
       return {
-        run: (...values) => guarded(() => void statement.run(...values)),
+        run(...values) {
+          try {
+            statement.run(...values)
+          } catch (err) {
+            throw failureOf(err)
+          }
+        },
         rows: (...values) => guarded(() => statement.values(...values) as unknown as Row[]),
       }
     },
@@ -65,7 +71,9 @@ function guarded<T>(run: () => T): T {
   try {
     return run()
   } catch (err) {
-    if (err instanceof SQLiteError) throw new SqliteError(err.code ?? "SQLITE_ERROR", err.message, { cause: err })
-    throw err
+    throw failureOf(err)
   }
 }
+
+const failureOf = (err: unknown): unknown =>
+  err instanceof SQLiteError ? new SqliteError(err.code ?? "SQLITE_ERROR", err.message, { cause: err }) : err

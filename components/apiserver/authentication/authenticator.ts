@@ -159,7 +159,8 @@ export function createAuthenticator({ tokens, meaningOf, now, expiresIn }: Authe
         (credentials.isWebSocket ? tokenOfProtocols(credentials.header("sec-websocket-protocol")) : undefined)
       if (bearer !== undefined) {
         const verdict = token(bearer)
-        for (const [key, value] of Object.entries(verdict?.annotations ?? {})) credentials.annotate?.(key, value)
+        if (verdict?.annotations !== undefined)
+          for (const [key, value] of Object.entries(verdict.annotations)) credentials.annotate?.(key, value)
         if (verdict !== undefined && "user" in verdict) {
           if (verdict.warning !== undefined) credentials.warn?.(verdict.warning)
           return verdict.user

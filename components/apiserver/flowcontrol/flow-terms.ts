@@ -1,3 +1,4 @@
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { FairShare } from "../../../pkg/flow/fair-share.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { RequestInfo } from "../http/request-info.ts"
@@ -21,6 +22,7 @@ export interface FlowTermsParts {
   readonly isWatch: boolean
   /** Most time that the request may take, in milliseconds. */
   readonly timeoutMs: number
+  readonly clock: Clock
 }
 
 /** The terms of a request over HTTP. */
@@ -28,6 +30,8 @@ export class FlowTerms implements Terms<void> {
   readonly mostMs: number
   readonly holdsSeats?: false
   readonly #parts: FlowTermsParts
+  /** Since when the request waits, in milliseconds of the monotonic clock. */
+  #waitsSince = 0
 
   constructor(parts: FlowTermsParts) {
     this.#parts = parts
@@ -53,12 +57,14 @@ export class FlowTerms implements Terms<void> {
   }
 
   begin(): boolean {
-    const { bodies, user, bodyBytes } = this.#parts
+    const { bodies, user, bodyBytes, clock } = this.#parts
+    this.#waitsSince = clock.monotonic()
     return bodyBytes === 0 || bodies.take(user.name, bodyBytes)
   }
 
   end(): void {
-    const { bodies, user, bodyBytes } = this.#parts
+    const { exchange, bodies, user, bodyBytes, clock } = this.#parts
+    exchange.waited(clock.monotonic() - this.#waitsSince)
     if (bodyBytes > 0) bodies.giveBack(user.name, bodyBytes)
   }
 

@@ -193,9 +193,16 @@ export function answer(
     // `connections` gives it time to read.
     res.req.socket.destroySoon = () => undefined
   }
+  // Bun writes head and body apart, each a TLS record and a system call of its own: corked, both are one.
+  const socket = res instanceof ServerResponse && length <= MOST_CORKED_BYTES ? res.socket : null
+  socket?.cork()
   res.writeHead(status, { ...headers, "content-length": String(length) })
   res.end(body)
+  socket?.uncork()
 }
+
+/** A TLS record holds as much; copying more behind the head would cost more than another record. */
+const MOST_CORKED_BYTES = 16 * 1024
 
 /**
  * A body of which more is still to come is read to its end and dropped, so that its connection can be used again; no
