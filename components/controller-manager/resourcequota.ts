@@ -4,11 +4,26 @@ import { addQuantities, formatQuantity, fromUnits, type Quantity } from "../../p
 import { isKind, type KubeObject, type Resource } from "../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { ResourceQuota } from "../../pkg/api/core/v1/resourcequota/resourcequota.ts"
+import { DeviceClass } from "../../pkg/api/resource/v1/deviceclass.ts"
+import { ResourceClaim } from "../../pkg/api/resource/v1/resourceclaim.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { DEVICES_OF_CLASS, isOfPodsAndClaims } from "../../pkg/quota/device-usage.ts"
+import type { QuotaObjects } from "../../pkg/quota/quota-objects.ts"
 import { inScope, usageOf } from "../../pkg/quota/quota-usage.ts"
 
+/** Reads what usage depends on from informers, which must have synced. */
+const knownTo = ({ informers, clock }: ReconcileContext): QuotaObjects => ({
+  now: () => clock.now(),
+  deviceClass: (name) => informers.of(DeviceClass).get(name),
+  pod: (namespace, name) => informers.of(Pod).get(`${namespace}/${name}`),
+  claims: (namespace) => informers.of(ResourceClaim).list(namespace),
+})
+
 const isPods = ({ group, plural }: Resource): boolean => group === "" && plural === "pods"
+
+const isClaims = ({ group, plural }: Resource): boolean =>
+  group === ResourceClaim.group && plural === ResourceClaim.plural
 
 /** Returns which of the kinds an entry of a quota's `hard` counts. */
 function countedBy(entry: string, resources: readonly Resource[]): readonly Resource[] {
@@ -18,6 +33,9 @@ function countedBy(entry: string, resources: readonly Resource[]): readonly Reso
   const core = (name: string): readonly Resource[] =>
     resources.filter(({ group, plural }) => group === "" && plural === name)
   if (entry.startsWith("services.")) return core("services")
+  const claims = resources.filter(isClaims)
+  if (entry.endsWith(DEVICES_OF_CLASS)) return claims
+  if (isOfPodsAndClaims(entry)) return [...core("pods"), ...claims]
   if (entry === "requests.storage" || entry.includes(".storageclass.storage.k8s.io/"))
     return core("persistentvolumeclaims")
   const plain = core(entry)
@@ -34,8 +52,9 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
   let enqueue: (key: Key) => void = () => undefined
 
   /** Recounts the quotas of a namespace when the usage of an object has changed. */
-  function watch(resource: Resource, { informers }: ReconcileContext): void {
+  function watch(resource: Resource, context: ReconcileContext): void {
     if (watched.has(resource.prefix)) return
+    const { informers } = context
     watched.add(resource.prefix)
     const recount = ({ metadata: { namespace } }: KubeObject): void => {
       for (const quota of informers.of(ResourceQuota).list(namespace)) enqueue(keyFrom(quota.metadata))
@@ -44,10 +63,16 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       added: recount,
       deleted: recount,
       updated: (object, old) => {
-        if (!deepEqual(amounts(usageOf(resource, object)), amounts(usageOf(resource, old))) || isPods(resource))
-          recount(object)
+        const usage = (one: KubeObject) => amounts(usageOf(resource, one, knownTo(context)))
+        if (isPods(resource) || !deepEqual(usage(object), usage(old))) recount(object)
       },
     })
+    if (!isClaims(resource)) return
+    // Claims are counted by the resources that their classes name.
+    const recountAll = (): void => {
+      for (const quota of informers.of(ResourceQuota).list()) enqueue(keyFrom(quota.metadata))
+    }
+    informers.of(DeviceClass).on({ added: recountAll, updated: recountAll, deleted: recountAll })
   }
 
   return defineController<ResourceQuota>({
@@ -62,10 +87,11 @@ export function resourceQuotaController(resources: () => readonly Resource[]): C
       const used: Record<string, Quantity> = {}
       for (const resource of new Set(Object.keys(hard).flatMap((entry) => countedBy(entry, resources())))) {
         watch(resource, context)
-        await informers.of(resource).whenSynced()
+        const needed = isClaims(resource) ? [resource, Pod as Resource, DeviceClass as Resource] : [resource]
+        for (const one of needed) await informers.of(one).whenSynced()
         for (const object of informers.of(resource).list(quota.metadata.namespace)) {
           if (isKind(Pod, object) && !inScope(quota, object)) continue
-          for (const [entry, amount] of Object.entries(usageOf(resource, object)))
+          for (const [entry, amount] of Object.entries(usageOf(resource, object, knownTo(context))))
             used[entry] = used[entry] === undefined ? amount : addQuantities(used[entry], amount)
         }
       }

@@ -2,16 +2,13 @@ import { PersistentVolumeClaim } from "../api/core/v1/persistentvolume/persisten
 import { Pod } from "../api/core/v1/pod/pod.ts"
 import type { ResourceQuota } from "../api/core/v1/resourcequota/resourcequota.ts"
 import { Service } from "../api/core/v1/service/service.ts"
-import {
-  addQuantities,
-  compareQuantities,
-  fromUnits,
-  quantity,
-  type Quantity,
-} from "../apimachinery/scalars/quantity.ts"
+import { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
+import { fromUnits, quantity, type Quantity } from "../apimachinery/scalars/quantity.ts"
 import { isKind, type KubeObject, type Resource } from "../apimachinery/resource.ts"
+import { devicesUsage } from "./device-usage.ts"
+import { podUsage } from "./pod-usage.ts"
+import type { QuotaObjects, Usage } from "./quota-objects.ts"
 
-export type Usage = Readonly<Record<string, Quantity>>
 const ONE = fromUnits(1)
 
 /** Kinds that a quota counts under their plain name too. */
@@ -28,47 +25,15 @@ const COUNTED = new Set([
 /**
  * What one object takes of a quota, by the names that a quota's `hard` may have. Source: pkg/quota/v1/evaluator/core.
  */
-export function usageOf({ group, plural }: Resource, object: KubeObject): Usage {
+export function usageOf({ group, plural }: Resource, object: KubeObject, objects: QuotaObjects): Usage {
   const counted: Record<string, Quantity> = { [`count/${group === "" ? plural : `${plural}.${group}`}`]: ONE }
+  if (isKind(ResourceClaim, object)) return { ...counted, ...devicesUsage(object, objects) }
   if (group !== "") return counted
-  if (isKind(Pod, object)) return { ...counted, ...podUsage(object) }
+  if (isKind(Pod, object)) return { ...counted, ...podUsage(object, objects.now()) }
   if (COUNTED.has(plural)) counted[plural] = ONE
   if (isKind(Service, object)) Object.assign(counted, serviceUsage(object))
   if (isKind(PersistentVolumeClaim, object)) Object.assign(counted, claimUsage(object))
   return counted
-}
-
-function podUsage(pod: Pod): Usage {
-  // A pod that has ended takes nothing any more, but is still an object.
-  if (pod.status.phase === "Succeeded" || pod.status.phase === "Failed") return {}
-  const used: Record<string, Quantity> = { pods: ONE }
-  for (const kind of ["requests", "limits"] as const) {
-    for (const [name, amount] of Object.entries(total(pod, kind))) {
-      used[`${kind}.${name}`] = amount
-      if (
-        kind === "requests" &&
-        (name === "cpu" || name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-"))
-      )
-        used[name] = amount
-    }
-  }
-  return used
-}
-
-/** All containers together or the largest init container, whichever is more, and what the pod itself costs. */
-function total({ spec }: Pod, kind: "requests" | "limits"): Readonly<Record<string, Quantity>> {
-  const sum = Object.create(null) as Record<string, Quantity>
-  const add = (name: string, amount: string) =>
-    (sum[name] = sum[name] === undefined ? quantity(amount) : addQuantities(sum[name], quantity(amount)))
-  for (const { resources } of spec.containers)
-    for (const [name, amount] of Object.entries(resources[kind] ?? {})) add(name, amount)
-  for (const { resources } of spec.initContainers ?? [])
-    for (const [name, amount] of Object.entries(resources[kind] ?? {})) {
-      if (sum[name] === undefined || compareQuantities(quantity(amount), sum[name]) > 0) sum[name] = quantity(amount)
-    }
-  for (const [name, amount] of Object.entries(spec.overhead ?? {}))
-    if (kind === "requests" || sum[name] !== undefined) add(name, amount)
-  return sum
 }
 
 function serviceUsage({ spec }: Service): Usage {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import { ResourceQuota } from "../../../pkg/api/core/v1/resourcequota/resourcequota.ts"
 import { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
@@ -202,5 +203,43 @@ describe("a pod that asks for an extended resource", () => {
     // then
     expect(await nodeOf(cluster, "web")).toBe("two")
     expect((await claims(cluster)).length).toBe(1)
+  })
+
+  test("takes of a quota what it asks for once, together with its claim and with other claims", async () => {
+    // given a quota of all that counts its devices, and a node with three of them
+    await using cluster = await start()
+    const { client } = cluster
+    await client.delete(ResourceSlice, { name: "two" })
+    await offer(cluster, "two", ["a", "b", "c"])
+    const entries = [
+      "count/resourceclaims.resource.k8s.io",
+      `requests.${GPU}`,
+      `requests.${IMPLICIT}`,
+      "gpu.deviceclass.resource.k8s.io/devices",
+    ]
+    await client.create(ResourceQuota, {
+      metadata: { name: "devices", namespace: NAMESPACE },
+      spec: { hard: Object.fromEntries(entries.map((entry) => [entry, "3"])) },
+    })
+    // when a pod comes that asks by both names, and a claim
+    const amounts = { [GPU]: "1", [IMPLICIT]: "1" }
+    const both = { name: "c", image: "i", resources: { requests: amounts, limits: amounts } }
+    await client.create(Pod, { metadata: { name: "web", namespace: NAMESPACE }, spec: { containers: [both] } })
+    await cluster.settle()
+    const claim = (count: number) => ({
+      metadata: { name: "own", namespace: NAMESPACE },
+      spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu", count } }] } },
+    })
+    // then the claim may not have more than is left
+    expect(await client.create(ResourceClaim, claim(2)).catch((err: Error) => err.message)).toBe(
+      'resourceclaims.resource.k8s.io "own" is forbidden: exceeded quota: devices, requested: ' +
+        `gpu.deviceclass.resource.k8s.io/devices=2,requests.${IMPLICIT}=2,requests.${GPU}=2, used: ` +
+        `gpu.deviceclass.resource.k8s.io/devices=2,requests.${IMPLICIT}=2,requests.${GPU}=2, limited: ` +
+        `gpu.deviceclass.resource.k8s.io/devices=3,requests.${IMPLICIT}=3,requests.${GPU}=3`,
+    )
+    await client.create(ResourceClaim, claim(1))
+    await cluster.settle()
+    const { used } = (await client.get(ResourceQuota, { name: "devices", namespace: NAMESPACE })).status
+    expect(used).toEqual(Object.fromEntries(entries.map((entry, i) => [entry, i === 0 ? "2" : "3"])))
   })
 })

@@ -21,6 +21,10 @@ import {
 import { isKind, type KubeObject, type Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes, AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
+import { DeviceClass } from "../../../../pkg/api/resource/v1/deviceclass.ts"
+import { ResourceClaim } from "../../../../pkg/api/resource/v1/resourceclaim.ts"
+import { isOfPodsAndClaims } from "../../../../pkg/quota/device-usage.ts"
+import type { QuotaObjects, Usage } from "../../../../pkg/quota/quota-objects.ts"
 import { inScope, usageOf } from "../../../../pkg/quota/quota-usage.ts"
 import { KeyQueue } from "../../../../pkg/storage/replicated/key-queue.ts"
 import type { Write } from "../../../../pkg/storage/storage.ts"
@@ -35,6 +39,12 @@ interface SharedCount {
 }
 
 export function resourceQuota({ objects, storage, clock }: AdmissionContext): AdmissionPlugin {
+  const known: QuotaObjects = {
+    now: () => clock.now(),
+    deviceClass: (name) => objects.get(DeviceClass, { name }),
+    pod: (namespace, name) => objects.get(Pod, { namespace, name }),
+    claims: (namespace) => objects.list(ResourceClaim, namespace),
+  }
   /** Admitted objects whose writes are not committed yet. */
   const admitted = new Map<AdmissionAttributes, KubeObject>()
   /** Where servers share the store, one write of a namespace with quotas is under way here at a time. */
@@ -53,7 +63,7 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
       )
         return
       if (objects.list(ResourceQuota, namespace).length === 0) return
-      if (turns === undefined || options.dryRun === true || Object.keys(usageOf(resource, object)).length === 0)
+      if (turns === undefined || options.dryRun === true || Object.keys(usageOf(resource, object, known)).length === 0)
         return void check(attributes, namespace, object)
       return checkInTurn(turns, attributes, namespace, object)
     },
@@ -90,8 +100,8 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     object: KubeObject,
   ): readonly (readonly [ResourceQuota, Usage])[] {
     const { resource, old, options } = attributes
-    const wanted = usageOf(resource, object)
-    const before = old === undefined ? {} : usageOf(resource, old)
+    const wanted = usageOf(resource, object, known)
+    const before = old === undefined ? {} : usageOf(resource, old, known)
     const growing = objects.list(ResourceQuota, namespace).flatMap((quota) => {
       if (isKind(Pod, object) && !inScope(quota, object)) return []
       const used = usedAfter(attributes, quota, wanted, before)
@@ -137,7 +147,7 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     }
     const growing = limited.filter((key) => minus(wanted[key]!, before[key]).nano > 0n)
     if (growing.length === 0) return {}
-    const used = usedIn(resource, namespace!, quota)
+    const used = usedIn(resource, namespace!, quota, growing)
     const after = Object.fromEntries(
       growing.map((key) => [key, addQuantities(used[key] ?? ZERO, minus(wanted[key]!, before[key]))]),
     )
@@ -153,26 +163,28 @@ export function resourceQuota({ objects, storage, clock }: AdmissionContext): Ad
     )
   }
 
-  function usedIn(resource: Resource, namespace: string, quota: ResourceQuota): Usage {
+  function usedIn(resource: Resource, namespace: string, quota: ResourceQuota, entries: readonly string[]): Usage {
     const used: Record<string, Quantity> = {}
-    const add = (object: KubeObject) => {
-      if (isKind(Pod, object) && !inScope(quota, object)) return
-      for (const [key, amount] of Object.entries(usageOf(resource, object)))
-        used[key] = addQuantities(used[key] ?? ZERO, amount)
+    const resources = entries.some(isOfPodsAndClaims) ? [Pod as Resource, ResourceClaim as Resource] : [resource]
+    for (const counted of resources) {
+      const add = (object: KubeObject) => {
+        if (isKind(Pod, object) && !inScope(quota, object)) return
+        for (const [key, amount] of Object.entries(usageOf(counted, object, known)))
+          used[key] = addQuantities(used[key] ?? ZERO, amount)
+      }
+      const stored = objects.list(counted, namespace)
+      stored.forEach(add)
+      if (admitted.size === 0) continue
+      // The store shows an object a little before `settled` is called, so an object may be in both.
+      const storedUids = new Set(stored.map(({ metadata }) => metadata.uid))
+      for (const [{ resource: other, namespace: place }, object] of admitted)
+        if (qualified(other) === qualified(counted) && place === namespace && !storedUids.has(object.metadata.uid))
+          add(object)
     }
-    const stored = objects.list(resource, namespace)
-    stored.forEach(add)
-    if (admitted.size === 0) return used
-    // The store shows an object a little before `settled` is called, so an object may be in both.
-    const storedUids = new Set(stored.map(({ metadata }) => metadata.uid))
-    for (const [{ resource: other, namespace: place }, object] of admitted)
-      if (qualified(other) === qualified(resource) && place === namespace && !storedUids.has(object.metadata.uid))
-        add(object)
     return used
   }
 }
 
-type Usage = Readonly<Record<string, Quantity>>
 const ZERO: Quantity = { nano: 0n, format: "DecimalSI" }
 const minus = (a: Quantity, b: Quantity | undefined): Quantity =>
   b === undefined ? a : { nano: a.nano - b.nano, format: a.format }

@@ -1,0 +1,79 @@
+import type { Pod } from "../api/core/v1/pod/pod.ts"
+import type { DeviceRequest } from "../api/resource/v1/deviceclaim.ts"
+import { CLASS_PREFIX, EXTENDED_RESOURCE_CLAIM, mayBeClaimed } from "../api/resource/v1/extended-resources.ts"
+import type { ResourceClaim } from "../api/resource/v1/resourceclaim.ts"
+import { fromUnits, type Quantity } from "../apimachinery/scalars/quantity.ts"
+import { podUsage } from "./pod-usage.ts"
+import type { QuotaObjects, Usage } from "./quota-objects.ts"
+
+/** What claims for devices take of quotas. Source: pkg/quota/v1/evaluator/core/resource_claims.go. */
+
+/** Devices of a class: `<class>.deviceclass.resource.k8s.io/devices`. Source: core/v1 ResourceClaimsPerClass. */
+export const DEVICES_OF_CLASS = ".deviceclass.resource.k8s.io/devices"
+
+/** What counts where all devices that fit are wanted. Source: resource/v1 AllocationResultsMaxSize. */
+const MOST_DEVICES = 32
+
+/** Whether pods and claims count together under an entry of a quota. */
+export const isOfPodsAndClaims = (entry: string): boolean =>
+  entry.startsWith("requests.") && mayBeClaimed(entry.slice("requests.".length))
+
+/**
+ * Devices count by their classes, and by the extended resource that a class names. Of the claim that the scheduler
+ * makes for a pod's extended resources counts what the pod has not been charged for already.
+ */
+export function devicesUsage(claim: ResourceClaim, objects: QuotaObjects): Usage {
+  const used: Record<string, Quantity> = {}
+  const charged = usageOfOwner(claim, objects)
+  for (const [name, count] of devicesByClass(claim.spec.devices.requests ?? [])) {
+    used[name + DEVICES_OF_CLASS] = fromUnits(count)
+    const { extendedResourceName } = objects.deviceClass(name)?.spec ?? {}
+    if (extendedResourceName === undefined) continue
+    for (const resource of [CLASS_PREFIX + name, extendedResourceName]) {
+      const entry = `requests.${resource}`
+      const nano = fromUnits(count).nano - (charged[entry]?.nano ?? 0n)
+      if (nano > 0n) used[entry] = { nano, format: "DecimalSI" }
+    }
+  }
+  return used
+}
+
+/** Of the alternatives of a request the one with the most devices of a class counts. */
+function devicesByClass(requests: readonly DeviceRequest[]): ReadonlyMap<string, number> {
+  const all = new Map<string, number>()
+  for (const { exactly, firstAvailable = [] } of requests) {
+    const most = new Map<string, number>()
+    for (const { deviceClassName, allocationMode, count = 0 } of exactly === undefined ? firstAvailable : [exactly]) {
+      const devices = allocationMode === "All" ? MOST_DEVICES : count
+      most.set(deviceClassName, Math.max(most.get(deviceClassName) ?? 0, devices))
+    }
+    for (const [name, devices] of most) all.set(name, (all.get(name) ?? 0) + devices)
+  }
+  return all
+}
+
+/** Returns the usage of the pod that the claim was made for; nothing where the claim only says so. */
+function usageOfOwner({ metadata }: ResourceClaim, objects: QuotaObjects): Usage {
+  const { namespace = "", name = "" } = metadata
+  const owner = ownerOf(metadata)
+  if (owner === undefined) return {}
+  const pod: Pod | undefined = objects.pod(namespace, owner.name)
+  if (pod === undefined || pod.metadata.uid !== owner.uid) return {}
+  const { extendedResourceClaimStatus: told } = pod.status
+  const isIts =
+    told === undefined
+      ? objects.claims(namespace).every((other) => ownerOf(other.metadata)?.uid !== owner.uid || !isBefore(other, name))
+      : told.resourceClaimName === name
+  return isIts ? podUsage(pod, objects.now()) : {}
+
+  function isBefore(other: ResourceClaim, thisName: string): boolean {
+    const [theirs, ours] = [other.metadata.creationTimestamp ?? "", metadata.creationTimestamp ?? ""]
+    return theirs === ours ? (other.metadata.name ?? "") < thisName : theirs < ours
+  }
+}
+
+function ownerOf({ annotations, ownerReferences }: ResourceClaim["metadata"]) {
+  if (annotations?.[EXTENDED_RESOURCE_CLAIM] !== "true") return undefined
+  const owner = ownerReferences?.find(({ controller }) => controller === true)
+  return owner?.kind === "Pod" && owner.apiVersion === "v1" ? owner : undefined
+}
