@@ -18,6 +18,8 @@ import { serveRpcs } from "../../pkg/grpc/serve-rpcs.fixtures.ts"
 import { BUSYBOX, describeOnNode, sh, startCluster, type Cluster } from "../harness/cluster.ts"
 
 const DRIVER = "k3ts-e2e.example.com"
+/** The extended resource that the class stands for. */
+const RESOURCE = "example.com/k3ts-e2e"
 const namespace = "default"
 /** One of containerd's default folders for CDI specifications, which k3ts leaves as they are. */
 const CDI = "/var/run/cdi"
@@ -25,7 +27,20 @@ const SPECIFICATION = join(CDI, `${DRIVER}.json`)
 
 describeOnNode("devices of claims", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "k3ts-devices-"))
-  const plugin = new FakePlugin({ driver: DRIVER })
+  const plugin = new FakePlugin({
+    driver: DRIVER,
+    // Claims that the scheduler makes have names of their own, but there is one device in the specification.
+    prepare: ({ name }) => ({
+      devices: [
+        {
+          requestNames: [name === "claimed" ? "gpu" : "container-0-request-0"],
+          poolName: "pool",
+          deviceName: "gpu-0",
+          cdiDeviceIds: [`${DRIVER}/gpu=claimed`],
+        },
+      ],
+    }),
+  })
   let cluster: Cluster
   let server: Server
   beforeAll(async () => {
@@ -39,7 +54,7 @@ describeOnNode("devices of claims", () => {
     server = await serveRpcs(socket, rpcs, (_rpc, method, request) => plugin.answer(method, request))
     await plugin.registered
     const [node] = (await cluster.client.list(Node)).items
-    await cluster.create(DeviceClass, { metadata: { name: "e2e" }, spec: {} })
+    await cluster.create(DeviceClass, { metadata: { name: "e2e" }, spec: { extendedResourceName: RESOURCE } })
     await cluster.create(ResourceSlice, {
       metadata: { name: "e2e" },
       spec: {
@@ -83,6 +98,27 @@ describeOnNode("devices of claims", () => {
     expect(lines[0]).toBe("gpu-0")
     expect(lines[1]).toStartWith("Linux version")
     expect(plugin.calls).toContain(`prepare ${namespace}/claimed`)
+  }, 60_000)
+
+  test("are in a container that asks for them as an extended resource, and are given back after it", async () => {
+    if (!knowsCdi()) return
+    // when
+    const resources = { requests: { [RESOURCE]: "1" }, limits: { [RESOURCE]: "1" } }
+    await cluster.create(Pod, {
+      metadata: { name: "asker", namespace },
+      spec: {
+        restartPolicy: "Never",
+        containers: [{ name: "c", image: BUSYBOX, command: [...sh("echo $DEVICE")], resources }],
+      },
+    })
+    // then
+    const { status } = await cluster.pod("asker", (pod) => pod.status.phase === "Succeeded")
+    const { resourceClaimName } = status.extendedResourceClaimStatus!
+    expect((await cluster.log("asker")).trim()).toBe("gpu-0")
+    expect(plugin.calls).toContain(`prepare ${namespace}/${resourceClaimName}`)
+    // and its claim goes
+    await cluster.gone(ResourceClaim, resourceClaimName)
+    expect(plugin.calls).toContain(`unprepare ${namespace}/${resourceClaimName}`)
   }, 60_000)
 })
 
