@@ -128,14 +128,14 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     return running
   }
 
-  async function start(): Promise<void> {
+  async function start(signal: AbortSignal): Promise<void> {
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress(familyOf(config.serviceCidrs[0]!))
     // The store is opened before the first certificate is made, so that an interrupted start never leaves the files of
     // a cluster without its database.
     if (config.storage === undefined)
-      opening = await openStorage(dir, { clock, random, log, registry: metrics }, config)
+      opening = await openStorage(dir, { clock, random, log, registry: metrics }, config, signal)
     const stored = opening
     const storage = config.storage ?? stored!.storage
     store = storage
@@ -327,9 +327,9 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       if (store === undefined) throw new ApiError("ServiceUnavailable", "the API server is not running")
       return clusterImage(store)
     },
-    async start() {
+    async start(signal) {
       try {
-        await start()
+        await start(signal)
       } catch (err) {
         await this.stop()
         await listener?.stop({ graceMs: 0 })

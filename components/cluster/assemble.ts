@@ -178,9 +178,12 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
   return { apiServer, clients, connectors, controllerManager, scheduler, deployer }
 }
 
-/** Returns the components of a cluster, each after those that it needs. */
-export function inOrder(cluster: AssembledCluster): readonly OrderedComponent[] {
+/** Returns the components of a cluster, each after those that it needs; `before` has the names of what comes first. */
+export function inOrder(cluster: AssembledCluster, before: readonly string[] = []): readonly OrderedComponent[] {
   const { apiServer, controllerManager, scheduler, deployer } = cluster
   const others = [controllerManager, scheduler, deployer].filter((part) => part !== undefined)
-  return [{ component: apiServer, after: [] }, ...others.map((component) => ({ component, after: [apiServer.name] }))]
+  return [
+    { component: apiServer, after: before },
+    ...others.map((component) => ({ component, after: [apiServer.name] })),
+  ]
 }

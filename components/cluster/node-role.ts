@@ -1,9 +1,8 @@
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { defineController } from "../../pkg/controller/controller.ts"
-import { startController, type RunningController } from "../../pkg/controller/start.ts"
-import type { ComponentContext } from "../../pkg/component/component.ts"
 import { followingNode, type Clients } from "./clients.ts"
+import { controllerComponent } from "./controller-component.ts"
 import { Part } from "./part.ts"
 
 /** Source: kubeadm app/constants LabelNodeRoleControlPlane; the value is k3s's. */
@@ -19,19 +18,8 @@ export const controlPlaneRole = (clients: Clients, nodeName: string): Part =>
     clients,
     user: { name: "system:k3ts-node-role" },
     following: followingNode(nodeName),
-    create: (context) => labelling(context, nodeName),
+    create: (context) => controllerComponent(labeller(nodeName), context),
   })
-
-function labelling(context: ComponentContext, nodeName: string) {
-  let running: RunningController | undefined
-  return {
-    name: "node-role",
-    async start() {
-      running = await startController(labeller(nodeName), context)
-    },
-    stop: async () => running?.stop(),
-  }
-}
 
 const labeller = (nodeName: string) =>
   defineController({

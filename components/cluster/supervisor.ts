@@ -10,6 +10,8 @@ import type { Clients, Tools } from "./clients.ts"
 export interface SupervisorConfig extends Omit<AgentConfig, "clientCa" | "servers" | "certificates"> {
   /** The folder of the files of the join tokens: `<data-dir>/server`. */
   readonly dir: string
+  /** Returns what a server needs that joins, as JSON; absent where none can. */
+  readonly invite?: (() => Promise<string>) | undefined
 }
 
 /** The components that the supervisor needs. They are read when the first machine asks. */
@@ -23,7 +25,7 @@ export interface SupervisorParts {
 export function clusterSupervisor(
   tools: Tools,
   parts: () => SupervisorParts,
-  { dir, ...config }: SupervisorConfig,
+  { dir, invite, ...config }: SupervisorConfig,
 ): BesideApi {
   let supervisor: Promise<Supervisor> | undefined
   const open = async (): Promise<Supervisor> => {
@@ -37,6 +39,7 @@ export function clusterSupervisor(
       tunnels,
       tokens: new JoinTokens(dir, (text) => apiServer.bootstrapToken(text)),
       files: () => apiServer.files!,
+      invite,
       config: { ...config, certificates: [...certificateKinds(config.disabled), SERVING] },
       subjectOf(kind, node) {
         if (!certificateKinds(config.disabled).includes(kind)) return undefined
@@ -52,6 +55,7 @@ export function clusterSupervisor(
       if (
         url !== SUPERVISOR_PATHS.authorities &&
         url !== SUPERVISOR_PATHS.config &&
+        url !== SUPERVISOR_PATHS.invitation &&
         !url.startsWith(SUPERVISOR_PATHS.certificates)
       )
         return false

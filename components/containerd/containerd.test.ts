@@ -23,7 +23,8 @@ import { busybox, missingHere } from "./needs.fixtures.ts"
 import { presentImage } from "../../pkg/cri/arriving-image.ts"
 import { PAUSE_IMAGE } from "./images/pause-image.ts"
 import { containerdPaths } from "./paths.ts"
-import { commandLine, launchContainerd } from "./process.ts"
+import { commandLine } from "../../pkg/process/orphan.ts"
+import { launchContainerd } from "./process.ts"
 import { tearDown } from "./tear-down.ts"
 
 const missing = missingHere()

@@ -22,7 +22,7 @@ import { PluginServer } from "./network/plugin/plugin-server.ts"
 import type { ContainerdPaths } from "./paths.ts"
 import { PAUSE_IMAGE, pauseImageArchive } from "./images/pause-image.ts"
 import type { RegistryHosts } from "./registries/registry-hosts.ts"
-import { endOrphan, launchContainerd, type ContainerdProcess } from "./process.ts"
+import { endOrphanedDaemon, launchContainerd, type ContainerdProcess } from "./process.ts"
 
 export interface ContainerdOptions {
   readonly paths: ContainerdPaths
@@ -142,7 +142,7 @@ export class Containerd implements Component {
     this.#become("starting")
     try {
       for (const folder of foldersOf(this.paths)) mkdirSync(folder, { recursive: true })
-      const [host, orphan] = await Promise.all([inspectHost(this.paths), endOrphan(this.paths, this.#clock)])
+      const [host, orphan] = await Promise.all([inspectHost(this.paths), endOrphanedDaemon(this.paths, this.#clock)])
       stopping.throwIfAborted()
       if (orphan !== undefined) this.#log.info("Ended the containerd of an earlier run", { pid: orphan })
       this.#host = host

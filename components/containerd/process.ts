@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
-import { closeSync, openSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs"
-import { basename } from "node:path"
-import { sleep, type Clock } from "../../pkg/clock/clock.ts"
+import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { endOrphan } from "../../pkg/process/orphan.ts"
 import type { ContainerdPaths } from "./paths.ts"
 
 /** A running containerd daemon. */
@@ -51,52 +51,9 @@ export function launchContainerd(paths: ContainerdPaths): ContainerdProcess {
   }
 }
 
-/**
- * Ends a daemon of this configuration that an earlier k3ts left behind when it was killed. The daemon is not adopted,
- * since its settings may be old, and the end of a process that is not our child is not reported. Its containers are not
- * affected.
- */
-export async function endOrphan(paths: ContainerdPaths, clock: Clock): Promise<number | undefined> {
-  const pid = findDaemon(paths.config)
-  if (pid === undefined) return undefined
-  const deadline = clock.monotonic() + STOP_TIMEOUT_MS
-  signalIfThere(pid, "SIGTERM")
-  for (let killed = false; findDaemon(paths.config) === pid;) {
-    if (!killed && clock.monotonic() > deadline) {
-      signalIfThere(pid, "SIGKILL")
-      killed = true
-    }
-    await sleep(clock, 10) // it is not our child, so its end is not reported
-  }
-  return pid
-}
-
-function signalIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended by itself in the meantime.
-  }
-}
-
-/** Finds the process by its command line. A pid file could name a different process after a reboot. */
-function findDaemon(config: string): number | undefined {
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue
-    const [program, ...args] = commandLine(entry)
-    if (program !== undefined && basename(program) === "containerd" && args.includes(config)) return Number(entry)
-  }
-  return undefined
-}
-
-/** Returns the command line of a process; empty for kernel threads, zombies and processes that have just ended. */
-export function commandLine(pid: string): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1)
-  } catch {
-    return []
-  }
-}
+/** Ends a daemon of this configuration that an earlier k3ts left behind. Its containers are not affected. */
+export const endOrphanedDaemon = ({ config }: ContainerdPaths, clock: Clock): Promise<number | undefined> =>
+  endOrphan({ program: "containerd", argument: config, stopMs: STOP_TIMEOUT_MS }, clock)
 
 /** Renames a log that is too long (one generation is kept). Returns the size of the current log. */
 function rotatedLogSize(path: string): number {

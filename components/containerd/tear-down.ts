@@ -12,7 +12,8 @@ import { removePodEgress } from "./network/egress.ts"
 import { CNI_RESULTS } from "./network/plugin/attachments.ts"
 import { removeHostPorts } from "./network/host-ports.ts"
 import type { ContainerdPaths } from "./paths.ts"
-import { commandLine, endOrphan } from "./process.ts"
+import { endOrphanedDaemon } from "./process.ts"
+import { commandLine } from "../../pkg/process/orphan.ts"
 import { run } from "../../pkg/process/run.ts"
 
 export interface TearDownOptions {
@@ -35,7 +36,7 @@ export async function tearDown(
 ): Promise<void> {
   const sandboxes = entriesOf(join(paths.state, "io.containerd.grpc.v1.cri/sandboxes"))
   const sockets = shimSockets(paths)
-  await endOrphan(paths, clock)
+  await endOrphanedDaemon(paths, clock)
   await endContainers(paths, clock)
   await unmountBelow([paths.state, paths.root])
   // The interfaces of pods were removed with their network namespaces; only the bridge is left.

@@ -5,6 +5,8 @@ export const SUPERVISOR_PATHS = {
   /** The certificates of the server's CA as PEM, for anybody. Source of the path: k3s pkg/server/handlers/router.go. */
   authorities: "/cacerts",
   config: "/v1-k3ts/config",
+  /** What a joining server needs, for those with the token of servers. */
+  invitation: "/v1-k3ts/server-bootstrap",
   /** The kind of the wanted certificate is appended. */
   certificates: "/v1-k3ts/certificates/",
   /** `/<id>` is appended for a connection that the server has asked for. */

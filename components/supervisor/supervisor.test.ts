@@ -61,6 +61,7 @@ afterAll(() => cluster[Symbol.asyncDispose]())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "k3ts-supervisor-"))
   const supervisor = createSupervisor({
+    invite: undefined,
     clock,
     random: systemRandom,
     log: silent,

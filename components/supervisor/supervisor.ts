@@ -3,6 +3,7 @@
  *
  *     GET  /cacerts                      the certificates of the server's CA, for anybody
  *     GET  /v1-k3ts/config               what a node must know of the cluster
+ *     GET  /v1-k3ts/server-bootstrap     what a server needs that joins, for the token of servers only
  *     POST /v1-k3ts/certificates/<kind>  a PKCS #10 request becomes a certificate; the private key stays on the machine
  *     GET  /v1-k3ts/tunnel               opens the tunnel by which the API server reaches the node's kubelet
  *     GET  /v1-k3ts/tunnel/<id>          opens a connection that the server has asked for over the tunnel
@@ -30,7 +31,7 @@ import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/http/server-
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING, type AgentConfig } from "./agent-config.ts"
 import { FailedAttempts } from "./failed-attempts.ts"
 import { credentialOfHeader } from "./join-token.ts"
-import type { JoinTokens } from "./join-tokens.ts"
+import type { JoinsAs, JoinTokens } from "./join-tokens.ts"
 import { NodePasswords } from "./node-passwords.ts"
 import { TUNNEL_PROTOCOL } from "./tunnel/protocol.ts"
 import type { Tunnels } from "./tunnel/tunnels.ts"
@@ -49,6 +50,8 @@ export interface SupervisorOptions {
   /** Returns the current certificates; they change when they are renewed. */
   readonly files: () => { readonly pki: ClusterPki; readonly serving: CertificatePair }
   readonly config: Omit<AgentConfig, "clientCa" | "servers">
+  /** Returns what a joining server needs, as JSON; undefined where none can join. */
+  readonly invite: (() => Promise<string>) | undefined
   /** Returns the user in the client certificate of this kind on this node; undefined for an unknown kind. */
   readonly subjectOf: (kind: string, node: string) => Subject | undefined
 }
@@ -78,6 +81,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       expectMethod(req, "GET")
       return answer(res, 200, PEM, authorities()["server-ca"].certPem)
     }
+    if (path === SUPERVISOR_PATHS.invitation) {
+      expectMethod(req, "GET")
+      if (joinerOf(req) !== "server") throw new ApiError("Forbidden", "this token joins agents and no servers")
+      return answer(res, 200, JSON_TYPE, await invite(req))
+    }
     const asker = authenticate(req)
     if (path === SUPERVISOR_PATHS.config) {
       expectMethod(req, "GET")
@@ -93,15 +101,33 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     answer(res, 200, PEM, await certify(req, asker, path.slice(SUPERVISOR_PATHS.certificates.length)))
   }
 
+  async function invite(req: ServerRequest): Promise<string> {
+    if (options.invite === undefined)
+      throw new ApiError(
+        "BadRequest",
+        "no server can join here: this one keeps its data in its own database, or in a store that --datastore-endpoint " +
+          "names. Start it with --cluster-init, or give the new server the same --datastore-endpoint",
+      )
+    log.info("Let a server join", { address: remoteAddress(req) })
+    return options.invite()
+  }
+
   function authenticate(req: ServerRequest): Asker {
     const node = nodeOf(req)
     if (node !== undefined) return { node }
+    joinerOf(req)
+    return "joining"
+  }
+
+  /** Returns as what the token of a request joins. @throws ApiError where it shows none that is valid */
+  function joinerOf(req: ServerRequest): JoinsAs {
     const address = remoteAddress(req) ?? ""
     const wait = failed.waitOf(address)
     if (wait > 0)
       throw new ApiError("TooManyRequests", "too many wrong tokens from this address", { retryAfterSeconds: wait })
     const credential = credentialOfHeader(req.headers.authorization)
-    if (credential !== undefined && tokens.verify(credential) !== undefined) return "joining"
+    const joinsAs = credential === undefined ? undefined : tokens.verify(credential)
+    if (joinsAs !== undefined) return joinsAs
     failed.add(address)
     log.warn("Refused a machine that showed no valid token", { address })
     throw new ApiError("Unauthorized", "the token is not valid: it is wrong, has expired or has been rotated")

@@ -27,6 +27,7 @@ export const PARTS: readonly Part[] = [
     title: "Run",
     pages: [
       docs("agents", "More machines"),
+      docs("servers", "Several servers"),
       docs("ingress", "Ingress"),
       docs("gateway", "Gateway API"),
       docs("dns", "DNS"),

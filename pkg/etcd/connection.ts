@@ -20,6 +20,8 @@ export interface EtcdOptions {
   readonly endpoints: readonly string[]
   readonly tls?: EtcdTls | undefined
   readonly clock: Clock
+  /** Returns what the administrator can do about an error, as a sentence without its full stop. */
+  readonly explain?: ((message: string) => string | undefined) | undefined
 }
 
 /** A call to etcd failed. `message` is etcd's own if it has answered. */
@@ -62,11 +64,13 @@ const CHANNEL: ChannelOptions = {
 export class EtcdConnection {
   readonly #clients: readonly Client[]
   readonly #clock: Clock
+  readonly #explain: EtcdOptions["explain"]
   #at = 0
   #closed = false
 
-  constructor({ endpoints, tls = {}, clock }: EtcdOptions) {
+  constructor({ endpoints, tls = {}, clock, explain }: EtcdOptions) {
     this.#clock = clock
+    this.#explain = explain
     this.#clients = endpoints.map((endpoint) => clientOf(new URL(endpoint), tls))
   }
 
@@ -93,7 +97,7 @@ export class EtcdConnection {
         { deadline: this.#clock.now() + timeoutMs },
         (err, response) => {
           if (err === null && response !== undefined) return resolve(response)
-          const error = EtcdError.from(err ?? new Error("the call ended without an answer"))
+          const error = this.#explained(err ?? new Error("the call ended without an answer"))
           if (error.code === "Unavailable" || error.code === "DeadlineExceeded") this.#leave(at)
           reject(error)
         },
@@ -137,7 +141,7 @@ export class EtcdConnection {
       if (isOver) return
       isOver = true
       this.#leave(at)
-      observer.ended(EtcdError.from(err))
+      observer.ended(this.#explained(err))
     }
     stream.on("data", (answer: WatchAnswer) => isOver || observer.answered(answer))
     stream.on("error", end)
@@ -154,6 +158,12 @@ export class EtcdConnection {
   close(): void {
     this.#closed = true
     for (const client of this.#clients) client.close()
+  }
+
+  #explained(err: unknown): EtcdError {
+    const error = EtcdError.from(err)
+    const mend = this.#explain?.(error.message)
+    return mend === undefined ? error : new EtcdError(error.code, `${error.message}: ${mend}`, { cause: error })
   }
 
   /** Sends the next calls to the member after this one. */

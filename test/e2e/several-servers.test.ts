@@ -10,12 +10,12 @@ import { Lease } from "../../pkg/api/coordination/v1/lease.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
-import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
-import type { Client, ListOptions } from "../../pkg/client/client.ts"
+import type { Client } from "../../pkg/client/client.ts"
 import { createHttpsTransport, type HttpsTransport } from "../../pkg/client/https.ts"
 import { loadKubeconfig, type ClientConfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { hasEtcd, startEtcd, type TestEtcd } from "../harness/etcd.ts"
+import { until } from "../harness/until.ts"
 import { EXECUTABLE, startServer, type TestServer } from "../harness/server.ts"
 
 const TOKEN = "shared-by-servers"
@@ -41,28 +41,6 @@ function clientOf(config: ClientConfig): Client {
   const transport = createHttpsTransport({ config, userAgent: "k3ts-test/1" })
   transports.push(transport)
   return newClient(transport)
-}
-
-/** Resolves with the first object of a list for which `wanted` holds. @throws Error after `limitMs` */
-function until<T extends KubeObject>(
-  client: Client,
-  resource: Resource<T>,
-  options: ListOptions,
-  wanted: (object: T) => boolean,
-  limitMs: number,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const timer = setTimeout(() => reject(new Error(`No ${resource.kind} as wanted after ${limitMs} ms`)), limitMs)
-  const watch = client.watch(resource, options, {
-    onEvent(event) {
-      if ((event.type === "ADDED" || event.type === "MODIFIED") && wanted(event.object)) resolve(event.object)
-    },
-    onEnd: (err) => reject(new Error(`The watch of ${resource.kind} has ended: ${err?.message ?? "no reason given"}`)),
-  })
-  return promise.finally(() => {
-    clearTimeout(timer)
-    watch.close()
-  })
 }
 
 /** Resolves when the endpoints of the Service `kubernetes` are the servers of these places. */

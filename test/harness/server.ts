@@ -33,6 +33,8 @@ export interface TestServer extends AsyncDisposable {
   raw(method: string, path: string, headers: Record<string, string>, body?: Uint8Array | string): Promise<Answer>
   /** Sends a signal and resolves with the exit code when the process has ended (null: ended by the signal). */
   kill(signal: "SIGKILL" | "SIGTERM" | "SIGINT"): Promise<number | null>
+  /** Resolves with the exit code when the process has ended (null: ended by a signal). */
+  readonly ended: Promise<number | null>
   /** Has the process not ended? */
   readonly alive: boolean
   /** Resident memory of the server itself in MB; containerd and shims are processes of their own. */
@@ -177,6 +179,7 @@ export async function startServer({
     raw,
     kill,
     output: () => output,
+    ended: ended(child),
     get: (path, headers = {}) => raw("GET", path, authorized(headers)),
     send: (method, path, body, contentType = "application/json") =>
       raw(method, path, authorized({ "content-type": contentType }), JSON.stringify(body)),

@@ -26,6 +26,7 @@ import { snapshotsConfig } from "../snapshot/server-config.ts"
 import { completeRestore } from "../snapshot/restore.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { createContext, withTracing, type Context } from "../context.ts"
+import { runsEtcd } from "../etcd/flags.ts"
 import { loggerOf } from "../logger.ts"
 import { lockDataDir, lockNode, refuseSecondNode, refuseSecondServer } from "../process/pid-file.ts"
 import { ServiceManager } from "../process/service-manager.ts"
@@ -80,6 +81,7 @@ async function serve(
     pid: process.pid,
   })
   try {
+    if (flags["cluster-reset"]) return await reset(flags, network, context, signal)
     await run(flags, network, traces === undefined ? context : withTracing(context, traces.tracing), {
       serviceManager,
       signal,
@@ -90,6 +92,19 @@ async function serve(
     await traces?.stop()
   }
   log.info("k3ts has stopped")
+}
+
+async function reset(
+  flags: ServerFlags,
+  network: ClusterNetwork,
+  context: Context,
+  signal: AbortSignal,
+): Promise<void> {
+  await (await import("../etcd/managed.ts")).resetManagedStore(flags, network, context, signal)
+  context.log.info(
+    "The cluster has one server again. Start this one without --cluster-reset; at every other server remove " +
+      "server/db in its data directory, and start it with --server and the address of this one",
+  )
 }
 
 interface Running {
@@ -110,7 +125,12 @@ async function run(
   { serviceManager, signal, sinceStart, onPort }: Running,
 ): Promise<void> {
   const { log } = context
-  const config = clusterConfig(flags, network)
+  const managed = runsEtcd(flags)
+    ? (await import("../etcd/managed.ts")).managedStore(flags, network, context)
+    : undefined
+  const etcd = managed?.etcd
+  const own = etcd && { datastore: managed!.datastore, invite: () => etcd.invitation() }
+  const config = clusterConfig(flags, network, own)
   const cluster = assemble(context, config)
   const { shutdownDelayMs: delayMs = 0 } = config.apiServer
   const { apiServer, clients } = cluster
@@ -135,7 +155,21 @@ async function run(
     component: clusterSnapshots(context, cluster, snapshotsConfig(flags)),
     after: [apiServer.name],
   }
-  await runComponents([...inOrder(cluster), snapshots, ...node], {
+  const components =
+    etcd === undefined
+      ? inOrder(cluster)
+      : [
+          { component: etcd, after: [] },
+          ...inOrder(cluster, [etcd.name]),
+          {
+            component: (await import("../../../components/cluster/etcd-members.ts")).etcdMembers(
+              clients,
+              () => etcd.members,
+            ),
+            after: [apiServer.name],
+          },
+        ]
+  await runComponents([...components, snapshots, ...node], {
     signal,
     clock: context.clock,
     log,

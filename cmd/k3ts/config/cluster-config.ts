@@ -26,9 +26,16 @@ import { inFlightOf, PRIMARY_ADDRESSES, SIMULATED, type NodeFlags, type ServerFl
 
 const DISK_BYTES = 100 * 2 ** 30
 
-export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): ClusterConfig {
+/** A store that belongs to this server and to those that join it. */
+export interface OwnSharedStore {
+  readonly datastore: DatastoreConfig
+  /** Returns what a server needs that joins, as JSON. */
+  readonly invite: () => Promise<string>
+}
+
+export function clusterConfig(flags: ServerFlags, network: ClusterNetwork, own?: OwnSharedStore): ClusterConfig {
   const { disable, "cluster-domain": clusterDomain, "data-dir": dataDir } = flags
-  const datastore = datastoreOf(flags)
+  const datastore = own?.datastore ?? datastoreOf(flags)
   return {
     apiServer: {
       dataDir,
@@ -80,6 +87,7 @@ export function clusterConfig(flags: ServerFlags, network: ClusterNetwork): Clus
     usesTunnels: flags["egress-selector-mode"] === "agent",
     supervisor: {
       dir: join(dataDir, "server"),
+      invite: own?.invite,
       clusterCidrs: [...network.clusterCidrs],
       serviceCidrs: [...network.serviceCidrs],
       clusterDns: [...network.clusterDns],

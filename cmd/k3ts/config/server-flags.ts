@@ -8,6 +8,7 @@ import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
 import { OWN_PROVIDERS } from "../../../components/apiserver/encryption/own-providers.ts"
 import { datastoreFlags } from "../datastore/flags.ts"
+import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
 import { PROXY_MODES } from "../../../components/kube-proxy/rule-writer.ts"
@@ -159,6 +160,7 @@ export const serverFlags = {
     defaultText: "128Mi",
   }),
   ...datastoreFlags,
+  ...etcdFlags,
   ...snapshotFlags,
   "accept-data-loss": boolean("Start although acknowledged writes, or the whole database, are gone"),
   "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),

@@ -67,10 +67,10 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
   }
   test.each<{ argv: string[]; wants: string }>([
     {
-      argv: ["--cluster-init"],
+      argv: ["--disable-etcd"],
       wants:
-        "--cluster-init is a flag of k3s: a k3ts cluster is one server with its node and keeps its data in its own " +
-        "database; leave the flag out",
+        "--disable-etcd is a flag of k3s: every server has an API server, and an etcd with --cluster-init or --server; " +
+        "leave the flag out",
     },
     {
       argv: ["--flannel-cni-conf=/etc/cni.json"],
@@ -83,10 +83,10 @@ describe("a flag of k3s that k3ts does not have is answered in its own words", (
       wants: 'invalid value "ipsec" for --flannel-backend: must be vxlan or host-gw or wireguard-native or none',
     },
     {
-      argv: ["-s", "https://192.0.2.1:6443"],
+      argv: ["--etcd-arg", "quota-backend-bytes=1"],
       wants:
-        "-s is a flag of k3s: a k3ts cluster is one server with its node and keeps its data in its own database; " +
-        "leave the flag out",
+        "--etcd-arg is a flag of k3s: the etcd of a server has fixed settings; run one of your own with " +
+        "--datastore-endpoint",
     },
     {
       argv: ["--kube-proxy-arg", "proxy-mod=iptables"],

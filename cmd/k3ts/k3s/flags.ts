@@ -51,8 +51,6 @@ const withoutEtcd = (kind: "value" | "boolean", names: readonly (keyof typeof se
     names.map((name) => [`etcd-${name}`, { kind, becomes: (value) => [[name, value]] } satisfies ForeignFlag]),
   )
 
-const ONE_SERVER =
-  "a k3ts cluster is one server with its node and keeps its data in its own database; leave the flag out"
 export const k3sFlags: ForeignFlags = {
   "disable-scheduler": disables("scheduler"),
   "disable-kube-proxy": disables("kube-proxy"),
@@ -106,24 +104,13 @@ export const k3sFlags: ForeignFlags = {
   }),
 
   ...answers(
-    [
-      "server",
-      "s",
-      "cluster-secret",
-      "cluster-init",
-      "disable-etcd",
-      "disable-apiserver",
-      "etcd-arg",
-      "etcd-expose-metrics",
-      "supervisor-metrics",
-      "lb-server-port",
-    ],
-    ONE_SERVER,
+    ["disable-etcd", "disable-apiserver"],
+    "every server has an API server, and an etcd with --cluster-init or --server; leave the flag out",
   ),
-  ...answers(
-    ["cluster-reset", "cluster-reset-restore-path"],
-    "there are no other servers to forget; to bring data back, use `k3ts snapshot restore`",
-  ),
+  ...answers(["cluster-secret"], "use --token"),
+  ...answers(["etcd-arg"], "the etcd of a server has fixed settings; run one of your own with --datastore-endpoint"),
+  ...answers(["etcd-expose-metrics"], "the metrics of etcd are at http://127.0.0.1:2381/metrics of each server"),
+  ...answers(["supervisor-metrics", "lb-server-port"], "there is nothing like it; leave the flag out"),
   ...answers(
     ["kine-tls"],
     "there is no kine: several servers share an etcd or a PostgreSQL, which --datastore-endpoint names; leave the flag out",

@@ -24,6 +24,8 @@ import { BlockDevices, DEVICES } from "../../../components/kubelet/runtime/cri/v
 import { hostCgroups } from "../../../components/kubelet/runtime/cri/cgroups.ts"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import { hostIn } from "../../../pkg/netfilter/host.ts"
+import { endOrphanedEtcd } from "../../../components/etcd/process.ts"
+import { etcdFolder } from "../etcd/flags.ts"
 import { findAgent, findServer, holderOf, NODE_PID_FILE } from "./pid-file.ts"
 
 const run = promisify(execFile)
@@ -52,6 +54,7 @@ export async function killAll({
 }: KillAllOptions): Promise<void> {
   await stop("server", () => findServer(dataDir)?.pid, clock, tell)
   await stop("agent", () => findAgent(dataDir)?.pid, clock, tell)
+  if ((await endOrphanedEtcd(etcdFolder(dataDir), clock)) !== undefined) tell("Stopped the etcd of a killed server")
   if (!existsSync(join(dataDir, "agent"))) {
     tell(`No node has run on ${dataDir}: nothing more to remove`)
     return

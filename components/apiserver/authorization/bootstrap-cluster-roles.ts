@@ -230,7 +230,8 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
     ],
   },
   {
-    // Not in upstream: the part that labels the node beside a control plane with its role.
+    // Not in upstream: the parts that label the node beside a control plane with its roles, and say which member of
+    // etcd it has.
     name: "system:k3ts-node-role",
     rules: [on("list watch patch", "core", "nodes")],
   },

@@ -1,6 +1,6 @@
 import { isOpenToReaders } from "../../../pkg/postgres/endpoint.ts"
 import { ReplicatedStorage } from "../../../pkg/storage/replicated/replicated.ts"
-import type { SharedLog } from "../../../pkg/storage/replicated/shared-log.ts"
+import { SharedLogError, type SharedLog } from "../../../pkg/storage/replicated/shared-log.ts"
 import { StorageError } from "../../../pkg/storage/storage.ts"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import { datastoreOptions } from "./datastore-options.ts"
@@ -15,19 +15,20 @@ const ATTEMPT_INTERVAL_MS = 1000
 
 /**
  * Opens the store that several servers share. Waits for it for half a minute, because it may be starting too.
- * @throws StorageError unavailable; Error that names a file or a flag
+ * @throws StorageError unavailable; Error that names a file or a flag; the reason of `signal`
  */
 export async function openSharedStorage(
   datastore: DatastoreConfig,
   tools: MeteredTools,
   { frozen = false, encryption }: StorageConfig,
+  signal?: AbortSignal,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
   const { endpoints, openLog } = await sharedLogOf(datastore, clock)
   const encrypting = await sharedEncryption(encryption, tools)
-  const open = () =>
+  const open = async () =>
     ReplicatedStorage.open({
-      log: openLog(),
+      log: await openLog(),
       clock,
       frozen,
       parse: parseStored,
@@ -43,9 +44,10 @@ export async function openSharedStorage(
       encrypting?.follow()
       return { storage, encryption: undefined, stop: async () => encrypting?.stop() }
     } catch (err) {
-      if (!(err instanceof StorageError && err.code === "unavailable") || attempt === ATTEMPTS) throw err
+      const isAway = (err instanceof StorageError || err instanceof SharedLogError) && err.code === "unavailable"
+      if (!isAway || attempt === ATTEMPTS) throw err
       if (attempt === 1) log.warn("Waiting for the store", { endpoints: names, error: err.message })
-      await sleep(clock, ATTEMPT_INTERVAL_MS)
+      await sleep(clock, ATTEMPT_INTERVAL_MS, signal)
     }
   }
 }
@@ -53,7 +55,8 @@ export async function openSharedStorage(
 interface SharedLogOpener {
   /** Names without passwords, and whether others on the network can read what goes there. */
   readonly endpoints: readonly { readonly name: string; readonly isOpen: boolean }[]
-  openLog(): SharedLog
+  /** @throws SharedLogError unavailable */
+  openLog(): Promise<SharedLog>
 }
 
 /** Loads the client of the kind of store that is configured. @throws Error that names the file */
@@ -63,13 +66,13 @@ async function sharedLogOf(datastore: DatastoreConfig, clock: Clock): Promise<Sh
     const { PostgresLog } = await import("../../../pkg/storage/replicated/postgres/postgres-log.ts")
     return {
       endpoints: options.postgres.endpoints.map((server) => ({ name: server.name, isOpen: isOpenToReaders(server) })),
-      openLog: () => new PostgresLog(options.postgres),
+      openLog: () => Promise.resolve(new PostgresLog(options.postgres)),
     }
   }
   const { EtcdLog } = await import("../../../pkg/storage/replicated/etcd/etcd-log.ts")
   return {
     endpoints: options.etcd.endpoints.map((name) => ({ name, isOpen: isPlainHttp(name) })),
-    openLog: () => new EtcdLog(options.etcd),
+    openLog: () => EtcdLog.open(options.etcd),
   }
 }
 
@@ -83,7 +86,7 @@ async function sharedEncryption(
 ): Promise<OpenEncryption | undefined> {
   if (config?.secrets === true)
     throw new Error(
-      "Cannot use --secrets-encryption with --datastore-endpoint: its keys are this server's own. Give every server " +
+      "Cannot use --secrets-encryption with a store that servers share: its keys are this server's own. Give every server " +
         "the same --encryption-provider-config instead",
     )
   if (config?.file === undefined) return undefined

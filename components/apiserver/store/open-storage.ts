@@ -20,18 +20,25 @@ const NOTHING_ENCRYPTED: EncryptionConfig = { secrets: false, provider: "secretb
 
 /**
  * Opens the store that servers share, or else the one below `dir` (`<data-dir>/server`), or one in memory without it.
- * SQLite is loaded only when it is used, because test clusters do not need it.
+ * SQLite is loaded only when it is used, because test clusters do not need it. `signal` ends the wait for a shared
+ * store.
  * @throws StorageError as SqliteStorage does, or unavailable for a store that is shared
  */
 export async function openStorage(
   dir: string | undefined,
   tools: MeteredTools,
   storageConfig: StorageConfig,
+  signal?: AbortSignal,
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
   const { frozen = false, historyBytes, acceptDataLoss, encryption: config = NOTHING_ENCRYPTED } = storageConfig
   if (storageConfig.datastore !== undefined)
-    return (await import("./open-shared-storage.ts")).openSharedStorage(storageConfig.datastore, tools, storageConfig)
+    return (await import("./open-shared-storage.ts")).openSharedStorage(
+      storageConfig.datastore,
+      tools,
+      storageConfig,
+      signal,
+    )
   if (dir === undefined)
     return { storage: new MemoryStorage({ clock, frozen }), encryption: undefined, stop: () => Promise.resolve() }
   const { SqliteStorage } = await import("../../../pkg/storage/sqlite/sqlite.ts")

@@ -36,4 +36,6 @@ export interface DatastoreConfig {
   readonly caFile?: string | undefined
   readonly certFile?: string | undefined
   readonly keyFile?: string | undefined
+  /** Returns what the administrator can do about an error of etcd. */
+  readonly explain?: ((message: string) => string | undefined) | undefined
 }

@@ -1,6 +1,6 @@
 import { EtcdError, type EtcdConnection } from "../../../etcd/connection.ts"
 import { RPC, TARGET } from "../../../etcd/messages.ts"
-import { etcdRevisionOf } from "./numbering.ts"
+import type { Numbering } from "./numbering.ts"
 
 const TIMEOUT_MS = 10_000
 const KEY = new TextEncoder().encode("compact_rev_key")
@@ -12,16 +12,18 @@ const KEY = new TextEncoder().encode("compact_rev_key")
  */
 export class Compactor {
   readonly #etcd: EtcdConnection
+  readonly #numbering: Numbering
   /** The number of compactions that this server has seen. */
   #count = 0
 
-  constructor(etcd: EtcdConnection) {
+  constructor(etcd: EtcdConnection, numbering: Numbering) {
     this.#etcd = etcd
+    this.#numbering = numbering
   }
 
   /** Resolves to whether this server has compacted. @throws EtcdError */
   async compact(revision: number): Promise<boolean> {
-    const upTo = etcdRevisionOf(revision)
+    const upTo = this.#numbering.etcdRevisionOf(revision)
     const { succeeded, responses } = await this.#etcd.call(
       RPC.txn,
       {

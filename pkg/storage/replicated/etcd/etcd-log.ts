@@ -7,7 +7,8 @@ import { Compactor } from "./compactor.ts"
 import { EtcdWatch } from "./etcd-watch.ts"
 import { commitFailure, readFailure } from "./failures.ts"
 import { Keys } from "./keys.ts"
-import { endOf } from "./numbering.ts"
+import { Numbering } from "./numbering.ts"
+import { readRevisionBase } from "./revision-base.ts"
 import { outcomesOf, txnOf } from "./transaction.ts"
 
 /** The number of objects in the first page that a server reads at its start, and the most objects of a page. */
@@ -49,7 +50,8 @@ const NUDGE_MS = 20
 export class EtcdLog implements SharedLog {
   readonly #etcd: EtcdConnection
   readonly #clock: Clock
-  readonly #keys = new Keys()
+  readonly #numbering: Numbering
+  readonly #keys: Keys
   readonly #batches: CommitBatches
   readonly #compactor: Compactor
   #watch: EtcdWatch | undefined
@@ -58,12 +60,26 @@ export class EtcdLog implements SharedLog {
   #wanted = 0
   #closed = false
 
-  constructor(options: EtcdOptions) {
+  /** Connects to an etcd and reads what revisions begin with there. @throws SharedLogError unavailable */
+  static async open(options: EtcdOptions): Promise<EtcdLog> {
+    const etcd = new EtcdConnection(options)
+    try {
+      return new EtcdLog(options, etcd, await readRevisionBase(etcd))
+    } catch (err) {
+      etcd.close()
+      return failRead(err)
+    }
+  }
+
+  /** @param base of revisions; 0 for an etcd that no other store came before */
+  constructor(options: EtcdOptions, etcd = new EtcdConnection(options), base = 0) {
     const { clock } = options
-    this.#etcd = new EtcdConnection(options)
+    this.#etcd = etcd
+    this.#numbering = new Numbering(base)
+    this.#keys = new Keys(this.#numbering)
     this.#clock = clock
     this.#batches = new CommitBatches({ ...LIMITS, clock, send: (commits) => this.#send(commits) })
-    this.#compactor = new Compactor(this.#etcd)
+    this.#compactor = new Compactor(this.#etcd, this.#numbering)
   }
 
   async read(page: (entries: readonly SharedEntry[]) => void): Promise<number> {
@@ -81,7 +97,7 @@ export class EtcdLog implements SharedLog {
         }),
       )
       const last = kvs.at(-1)
-      if (!more || last === undefined) return endOf(revision)
+      if (!more || last === undefined) return this.#numbering.endOf(revision)
       key = keyAfter(last.key)
       const bytes = kvs.reduce((sum, { value }) => sum + value.length, 1)
       limit = Math.max(1, Math.min(LONGEST_PAGE, Math.floor((kvs.length * PAGE_BYTES) / bytes)))
@@ -104,7 +120,7 @@ export class EtcdLog implements SharedLog {
     const revision = header?.revision ?? 0
     this.#wanted = Math.max(this.#wanted, revision)
     if (!this.#hasCome()) this.#nudgeLater()
-    return endOf(revision)
+    return this.#numbering.endOf(revision)
   }
 
   async compact(revision: number): Promise<void> {
@@ -123,10 +139,10 @@ export class EtcdLog implements SharedLog {
    * to one member, and to the next one only where it is certain that nothing was written.
    */
   async #send(commits: readonly (readonly SharedWrite[])[]): Promise<Outcomes> {
-    const txn = txnOf(commits)
+    const txn = txnOf(commits, this.#numbering)
     for (let tries = 1; ; tries++) {
       try {
-        return outcomesOf(commits, await this.#etcd.call(RPC.txn, txn, COMMIT_TIMEOUT_MS))
+        return outcomesOf(commits, await this.#etcd.call(RPC.txn, txn, COMMIT_TIMEOUT_MS), this.#numbering)
       } catch (err) {
         const failure = commitFailure(err)
         if (tries >= this.#etcd.members || failure.code !== "unavailable") throw failure

@@ -3,7 +3,7 @@ import { isDeletion, type EtcdEvent, type WatchAnswer } from "../../../etcd/mess
 import { SharedLogError, type SharedChange, type SharedLogObserver } from "../shared-log.ts"
 import { readFailure } from "./failures.ts"
 import type { Keys } from "./keys.ts"
-import { endOf, etcdRevisionOf, placeOf, revisionOf } from "./numbering.ts"
+import { placeOf } from "./numbering.ts"
 
 /** Turns the events of an etcd watch into changes of the log. */
 export class EtcdWatch {
@@ -18,7 +18,7 @@ export class EtcdWatch {
   constructor(etcd: EtcdConnection, keys: Keys, after: number, observer: SharedLogObserver) {
     this.#observer = observer
     this.#keys = keys
-    this.reached = etcdRevisionOf(after)
+    this.reached = keys.numbering.etcdRevisionOf(after)
     this.#stream = etcd.watch(
       { ...keys.range, startRevision: this.reached + 1 },
       { answered: (answer) => this.#answered(answer), ended: (err) => observer.ended(readFailure(err)) },
@@ -41,7 +41,7 @@ export class EtcdWatch {
     const all = this.#parts
     this.#parts = []
     this.reached = all.at(-1)!.kv!.modRevision
-    this.#observer.advanced(changesOf(all, this.#keys), endOf(this.reached))
+    this.#observer.advanced(changesOf(all, this.#keys), this.#keys.numbering.endOf(this.reached))
   }
 }
 
@@ -56,7 +56,7 @@ export function changesOf(events: readonly EtcdEvent[], keys: Keys): readonly Sh
     const key = keys.text(event.kv!.key)
     if (key === undefined) continue
     if (isDeletion(event)) {
-      changes.push({ key, revision: revisionOf(modRevision, ++last), value: undefined })
+      changes.push({ key, revision: keys.numbering.revisionOf(modRevision, ++last), value: undefined })
       continue
     }
     const entry = keys.entry(key, event.kv!)

@@ -1,6 +1,6 @@
 import { endOfPrefix, type EtcdKeyValue } from "../../../etcd/messages.ts"
 import type { SharedEntry } from "../shared-log.ts"
-import { placeOf, revisionOf } from "./numbering.ts"
+import { placeOf, type Numbering } from "./numbering.ts"
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -17,6 +17,11 @@ export class Keys {
    */
   readonly progress = encoder.encode(`${PREFIX}.progress`)
   readonly #progressText = `${PREFIX}.progress`
+  readonly numbering: Numbering
+
+  constructor(numbering: Numbering) {
+    this.numbering = numbering
+  }
 
   /** Returns the key of an object; undefined for `progress`. */
   text(key: Uint8Array): string | undefined {
@@ -26,7 +31,7 @@ export class Keys {
 
   entry(key: string, { createRevision, modRevision, version, value: written }: EtcdKeyValue): SharedEntry {
     const { value, place } = placeOf(written)
-    const revision = revisionOf(modRevision, place)
-    return { key, revision, created: version === 1 ? revision : revisionOf(createRevision, 0), value }
+    const revision = this.numbering.revisionOf(modRevision, place)
+    return { key, revision, created: version === 1 ? revision : this.numbering.revisionOf(createRevision, 0), value }
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { endOf, etcdRevisionOf, placeOf, revisionOf, withPlace } from "./numbering.ts"
+import { baseAfter, Numbering, placeOf, withPlace } from "./numbering.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -18,7 +18,22 @@ test("JSON that another program has written has the place 0", () => {
   expect(placeOf(bytes('{"a":1}'))).toEqual({ value: bytes('{"a":1}'), place: 0 })
 })
 
-test("revisions of one transaction rise, are below those of the next transaction, and give its etcd revision back", () => {
-  expect([revisionOf(7, 0), revisionOf(7, 127), endOf(7), revisionOf(8, 0)]).toEqual([7000, 7127, 7999, 8000])
-  expect([7000, 7127, 7999].map(etcdRevisionOf)).toEqual([7, 7, 7])
+test("revisions of one transaction rise, stay below those of the next one and lead back to it", () => {
+  const numbering = new Numbering()
+  const revisions = [
+    numbering.revisionOf(7, 0),
+    numbering.revisionOf(7, 127),
+    numbering.endOf(7),
+    numbering.revisionOf(8, 0),
+  ]
+  expect(revisions).toEqual([7000, 7127, 7999, 8000])
+  expect([7000, 7127, 7999].map((revision) => numbering.etcdRevisionOf(revision))).toEqual([7, 7, 7])
+})
+
+test("the first revision of a new etcd comes after the last one of the store before it", () => {
+  for (const last of [1, 999, 1000, 1_234_567]) {
+    const numbering = new Numbering(baseAfter(last))
+    expect(numbering.revisionOf(0, 0)).toBeGreaterThan(last)
+    expect(numbering.etcdRevisionOf(numbering.endOf(3))).toBe(3)
+  }
 })

@@ -9,11 +9,29 @@
  */
 const PLACES = 1000
 
-export const revisionOf = (etcdRevision: number, place: number): number => etcdRevision * PLACES + place
-/** Returns the last revision of k3ts that a revision of etcd can have. */
-export const endOf = (etcdRevision: number): number => revisionOf(etcdRevision, PLACES - 1)
-/** Returns the revision of etcd to which a revision of k3ts belongs. */
-export const etcdRevisionOf = (revision: number): number => Math.floor(revision / PLACES)
+export class Numbering {
+  readonly #base: number
+
+  /** @param base what is added to revisions of etcd before (revision-base.ts) */
+  constructor(base = 0) {
+    this.#base = base
+  }
+
+  revisionOf(etcdRevision: number, place: number): number {
+    return (this.#base + etcdRevision) * PLACES + place
+  }
+  /** The revision up to which everything of this revision of etcd is known. */
+  endOf(etcdRevision: number): number {
+    return this.revisionOf(etcdRevision, PLACES - 1)
+  }
+  /** The revision of etcd that a revision of k3ts is part of. */
+  etcdRevisionOf(revision: number): number {
+    return Math.floor(revision / PLACES) - this.#base
+  }
+}
+
+/** The base by which revisions of a new etcd come after `revision`. */
+export const baseAfter = (revision: number): number => Math.floor(revision / PLACES) + 1
 
 const OPENING_BRACE = "{".charCodeAt(0)
 const CLOSING_BRACE = "}".charCodeAt(0)

@@ -1,15 +1,15 @@
 import { TARGET, type Txn, type TxnResult } from "../../../etcd/messages.ts"
 import type { SharedWrite } from "../shared-log.ts"
-import { etcdRevisionOf, revisionOf, withPlace } from "./numbering.ts"
+import { withPlace, type Numbering } from "./numbering.ts"
 
 /** Returns the transaction that carries out some commits. No key may be in two of them. */
-export function txnOf(commits: readonly (readonly SharedWrite[])[]): Txn {
+export function txnOf(commits: readonly (readonly SharedWrite[])[], numbering: Numbering): Txn {
   let place = 0
   const inner = commits.map((writes) => ({
     compare: writes.map(({ key, expected }) => ({
       target: TARGET.mod,
       key: encoder.encode(key),
-      modRevision: etcdRevisionOf(expected),
+      modRevision: expected === 0 ? 0 : numbering.etcdRevisionOf(expected),
     })),
     success: writes.map(({ key, value }) => {
       const at = place++
@@ -24,6 +24,7 @@ export function txnOf(commits: readonly (readonly SharedWrite[])[]): Txn {
 export function outcomesOf(
   commits: readonly (readonly SharedWrite[])[],
   { header, succeeded, responses }: TxnResult,
+  numbering: Numbering,
 ): readonly (readonly number[] | undefined)[] {
   const revision = header?.revision ?? 0
   let [place, last] = [0, -1]
@@ -36,7 +37,7 @@ export function outcomesOf(
     return writes.map(({ value }) => {
       last = value === undefined ? last + 1 : place
       place++
-      return revisionOf(revision, last)
+      return numbering.revisionOf(revision, last)
     })
   })
 }

@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { z } from "zod"
+import { boolean, value } from "../cli/flags.ts"
+import { UsageError } from "../cli/usage-error.ts"
+import { filePath } from "../cli/values.ts"
+
+/** `https://host:port`; as in any URL the port is 443 where none is named. */
+export const serverAddress = z.string().transform((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === "https:" && url.pathname === "/" && url.search === "" && url.username === "")
+    return `https://${url.hostname}:${url.port === "" ? "443" : url.port}`
+  context.issues.push({ code: "custom", input: text, message: "must be https://HOST:PORT" })
+  return z.NEVER
+})
+
+/** Names as in k3s. */
+export const etcdFlags = {
+  "cluster-init": boolean("Keep the data in an etcd that runs beside this server, so that further servers can join"),
+  server: value(
+    serverAddress.optional(),
+    "Address of a server of the cluster that this one joins as a further server",
+    {
+      short: "s",
+      variables: ["K3TS_URL"],
+      placeholder: "URL",
+      defaultText: "none: this server has a cluster of its own",
+    },
+  ),
+  "cluster-reset": boolean("Make this server's etcd a cluster of one member again, and end"),
+  "cluster-reset-restore-path": value(filePath.optional(), "Snapshot that --cluster-reset brings back", {
+    placeholder: "FILE",
+    path: true,
+  }),
+}
+
+interface EtcdFlags {
+  readonly "data-dir": string
+  readonly "datastore-endpoint": readonly string[] | undefined
+  readonly "cluster-init": boolean
+  readonly server: string | undefined
+  readonly "cluster-reset": boolean
+  readonly "cluster-reset-restore-path": string | undefined
+}
+
+export const etcdFolder = (dataDir: string): string => join(dataDir, "server/db/etcd")
+
+/** Whether this server runs an etcd of its own: it is to, or did so before. @throws UsageError for flags that exclude each other */
+export function runsEtcd(flags: EtcdFlags): boolean {
+  const wanted = (["cluster-init", "server", "cluster-reset"] as const).filter(
+    (name) => flags[name] !== undefined && flags[name] !== false,
+  )
+  if (flags["cluster-reset-restore-path"] !== undefined && !flags["cluster-reset"])
+    throw new UsageError("--cluster-reset-restore-path needs --cluster-reset")
+  if (wanted.length > 1)
+    throw new UsageError(`--${wanted[0]} and --${wanted[1]} exclude each other: the first server begins, others join`)
+  if (flags["datastore-endpoint"] === undefined) return wanted.length > 0 || existsSync(etcdFolder(flags["data-dir"]))
+  if (wanted.length > 0)
+    throw new UsageError(`--${wanted[0]} is for an etcd of our own; leave it out, or leave --datastore-endpoint out`)
+  return false
+}

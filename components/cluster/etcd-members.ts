@@ -1,0 +1,13 @@
+import { memberController, type Members } from "../etcd/member-controller.ts"
+import type { Clients } from "./clients.ts"
+import { controllerComponent } from "./controller-component.ts"
+import { Part } from "./part.ts"
+
+/** Keeps the members of etcd in line with the Nodes of servers. */
+export const etcdMembers = (clients: Clients, members: () => Members): Part =>
+  new Part({
+    name: "etcd-members",
+    clients,
+    user: { name: "system:k3ts-node-role" },
+    create: (context) => controllerComponent(memberController(members()), context),
+  })

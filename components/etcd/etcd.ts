@@ -1,0 +1,223 @@
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { sleep } from "../../pkg/clock/clock.ts"
+import type { Random } from "../../pkg/clock/random.ts"
+import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { EtcdConnection } from "../../pkg/etcd/connection.ts"
+import { listMembers, removeMember } from "../../pkg/etcd/members.ts"
+import type { Logger } from "../../pkg/log/log.ts"
+import { issueEtcdCertificates, keepEtcdAuthorities, openEtcdAuthorities } from "./certificates.ts"
+import { connectEtcd } from "./connect.ts"
+import { peerUrl, type EtcdConfig } from "./etcd-config.ts"
+import { EtcdEnded, untilHealthy } from "./health.ts"
+import type { Members } from "./member-controller.ts"
+import { Invitation, joinMembers, promoteWhenReady } from "./membership.ts"
+import { MemberFolder, planOf } from "./member-state.ts"
+import { endOrphanedEtcd, launchEtcd, type EtcdEnd, type EtcdProcess, type InitialCluster } from "./process.ts"
+
+export interface EtcdOptions extends EtcdConfig {
+  /** The database that this server had before. */
+  readonly database: OwnDatabase
+  /** Asks a server of the cluster to let this one in; undefined where this server does not join one. Resolves to JSON. */
+  readonly askInvitation?: ((signal: AbortSignal) => Promise<string>) | undefined
+}
+
+/** A database of one server, in SQLite, from which the first member of a new cluster is filled. */
+export interface OwnDatabase {
+  readonly exists: () => boolean
+  /** Copies what it has to etcd, which runs. */
+  readonly copy: () => Promise<void>
+  /** Renames it, or what is left of it. */
+  readonly putAside: () => void
+}
+
+type Context = Pick<ComponentContext, "clock" | "random" | "log" | "spawn">
+
+const FIRST_BACKOFF_MS = 100
+const LAST_BACKOFF_MS = 10_000
+/** The back-off starts anew after etcd has run so long. */
+const HEALTHY_AFTER_MS = 30_000
+
+/**
+ * Runs the member of etcd of this server, and starts it again when it ends. `start` resolves when the member has its
+ * vote and there is a majority. A member that its cluster has removed ends the program; at the next start it joins
+ * anew.
+ */
+export class ManagedEtcd implements Component {
+  readonly name = "etcd"
+  readonly #options: EtcdOptions
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #log: Logger
+  readonly #spawn: Context["spawn"]
+  readonly #folder: MemberFolder
+  #process: EtcdProcess | undefined
+  #problem: string | undefined = "etcd has not started"
+  #stopping = new AbortController()
+  #supervision: Promise<void> = Promise.resolve()
+
+  constructor({ clock, random, log, spawn }: Context, options: EtcdOptions) {
+    this.#options = options
+    this.#clock = clock
+    this.#random = random
+    this.#log = log.child({ component: "etcd" })
+    this.#spawn = spawn
+    this.#folder = new MemberFolder(options.folder)
+  }
+
+  problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** @throws Error with etcd's own message; the reason of `signal` */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#stopping = new AbortController()
+    const stopping = AbortSignal.any([signal, this.#stopping.signal])
+    const orphan = await endOrphanedEtcd(this.#options.folder, this.#clock)
+    if (orphan !== undefined) this.#log.info("Ended the etcd of an earlier run", { pid: orphan })
+    const { database, askInvitation } = this.#options
+    const plan = planOf(this.#folder.state({ hasDatabase: database.exists(), joins: askInvitation !== undefined }))
+    try {
+      if (plan.action === "join") await this.#join(askInvitation!, stopping)
+      else {
+        if (plan.action === "begin") this.#folder.empty("filling")
+        this.#issueCertificates()
+        const members = `${this.memberName}=${peerUrl(this.#options)}`
+        await this.#run({ state: "new", members }, stopping)
+        if (plan.action === "begin" && plan.fills) await database.copy()
+        if (plan.action !== "start") database.putAside()
+        this.#folder.unmark("filling")
+      }
+    } catch (err) {
+      await this.#process?.stop()
+      throw err
+    }
+    this.#problem = undefined
+    const supervised = this.#supervise(this.#stopping.signal)
+    this.#supervision = supervised.catch(() => undefined)
+    this.#spawn("etcd", () => supervised)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("etcd is being stopped"))
+    await this.#process?.stop()
+    await this.#supervision
+  }
+
+  /** The name of this member. */
+  get memberName(): string {
+    return this.#folder.name(this.#options.nodeName, this.#random)
+  }
+
+  /** Returns what a server needs that joins, as JSON. It holds the keys of the authorities. @throws EtcdError */
+  async invitation(): Promise<string> {
+    const all = await this.#asking(listMembers)
+    const authorities = openEtcdAuthorities(this.#options.tlsFolder, this.#clock.now())
+    const members = all.flatMap(({ isLearner, clientURLs }) => (isLearner ? [] : clientURLs))
+    return JSON.stringify({ authorities, members } satisfies Invitation)
+  }
+
+  /** What the controller of Nodes does with the members. */
+  get members(): Members {
+    const list = () => this.#asking(listMembers)
+    return {
+      nodeName: this.#options.nodeName,
+      memberName: this.memberName,
+      isAlone: async () => (await list()).length === 1,
+      remove: async (name) => {
+        const member = (await list()).find((one) => one.name === name)
+        if (member !== undefined) await this.#asking((etcd) => removeMember(etcd, member.id))
+      },
+    }
+  }
+
+  async #asking<T>(run: (etcd: EtcdConnection) => Promise<T>): Promise<T> {
+    const etcd = connectEtcd(this.#options, this.#clock)
+    try {
+      return await run(etcd)
+    } finally {
+      etcd.close()
+    }
+  }
+
+  async #join(ask: NonNullable<EtcdOptions["askInvitation"]>, signal: AbortSignal): Promise<void> {
+    const { authorities, members } = Invitation.parse(JSON.parse(await ask(signal)))
+    const aside = this.#folder.putAside(this.#clock.now())
+    if (aside !== undefined) this.#log.info("Put the data of the removed member aside", { folder: aside })
+    this.#folder.empty("joining")
+    keepEtcdAuthorities(this.#options.tlsFolder, authorities)
+    this.#issueCertificates()
+    const etcd = connectEtcd(this.#options, this.#clock, members)
+    const tools = { etcd, clock: this.#clock, log: this.#log, signal }
+    try {
+      const own = { name: this.memberName, peerUrl: peerUrl(this.#options) }
+      const { id, initial } = await joinMembers({ ...tools, ...own })
+      await this.#run(initial, signal)
+      await promoteWhenReady(id, tools)
+    } finally {
+      etcd.close()
+    }
+    this.#folder.unmark("joining")
+    this.#log.info("This server's etcd is a member of the cluster", { member: this.memberName })
+  }
+
+  #issueCertificates(): void {
+    const { tlsFolder } = this.#options
+    const now = this.#clock.now()
+    issueEtcdCertificates(tlsFolder, openEtcdAuthorities(tlsFolder, now), this.#options, now)
+  }
+
+  /** Starts etcd, and resolves when it is healthy: for a member with a vote, when there is a majority. */
+  async #run(initial: InitialCluster, signal: AbortSignal): Promise<void> {
+    const { metrics: metricsPort } = this.#options.ports
+    const from = this.#clock.monotonic()
+    const etcd = this.#launch(initial)
+    try {
+      await untilHealthy(etcd, { metricsPort, clock: this.#clock, log: this.#log, signal })
+    } catch (err) {
+      throw err instanceof EtcdEnded ? this.#ended(err.end) : err
+    }
+    this.#log.info("etcd is ready", { pid: etcd.pid, ms: Math.round(this.#clock.monotonic() - from) })
+  }
+
+  #launch(initial: InitialCluster | undefined): EtcdProcess {
+    const process = launchEtcd({
+      config: this.#options,
+      name: this.memberName,
+      initial,
+      log: this.#log,
+      clock: this.#clock,
+    })
+    this.#process = process
+    return process
+  }
+
+  /** Starts etcd again whenever it ends, until it is stopped. @throws Error when this member has been removed */
+  async #supervise(signal: AbortSignal): Promise<void> {
+    let backoff = FIRST_BACKOFF_MS
+    for (;;) {
+      const since = this.#clock.monotonic()
+      const end = await this.#process!.exited
+      if (signal.aborted) return
+      const { message } = this.#ended(end)
+      if (end.isRemoved) throw new Error(message)
+      if (this.#clock.monotonic() - since > HEALTHY_AFTER_MS) backoff = FIRST_BACKOFF_MS
+      this.#problem = message
+      this.#log.warn("etcd has ended; starting it again", { reason: message, ms: backoff })
+      await sleep(this.#clock, backoff, signal).catch(() => undefined)
+      if (signal.aborted) return
+      backoff = Math.min(2 * backoff, LAST_BACKOFF_MS)
+      this.#launch(undefined)
+      this.#problem = undefined // whether it has a majority, the store says
+    }
+  }
+
+  /** Notes what the end of etcd means for the next start. */
+  #ended({ reason, isRemoved }: EtcdEnd): Error {
+    if (!isRemoved) return new Error(reason)
+    this.#folder.mark("removed")
+    return new Error(
+      "The cluster has removed this server from its etcd, which happens when its Node is deleted. At its next start it " +
+        "puts its data aside and joins again, if --server names another server",
+    )
+  }
+}

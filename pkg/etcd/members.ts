@@ -1,0 +1,73 @@
+/** The members of an etcd cluster. Source: etcd api/etcdserverpb/rpc.proto, service Cluster. */
+import { service } from "../grpc/rpc.ts"
+import { field, message, repeated, type DecodedOf, type ValueType } from "../protobuf/message.ts"
+import { WIRE } from "../protobuf/writer.ts"
+import { EtcdError, type EtcdConnection } from "./connection.ts"
+
+/** Ids are random numbers of 64 bits, which a number of JavaScript would round. */
+const exact: ValueType<bigint, bigint> = {
+  wire: WIRE.varint,
+  zero: 0n,
+  isZero: (value) => value === 0n,
+  write: (writer, value) => writer.uint64(value),
+  read: (reader) => reader.uint64Exact(),
+}
+
+const Member = message({
+  id: field(1, exact),
+  /** Empty until the member has run. */
+  name: field(2, "string"),
+  peerURLs: repeated(3, "string"),
+  clientURLs: repeated(4, "string"),
+  /** Whether it follows without a vote. */
+  isLearner: field(5, "bool"),
+})
+export type EtcdMember = DecodedOf<typeof Member>
+
+const ById = message({ id: field(1, exact) })
+const Members = message({ members: repeated(2, Member) })
+const AddedMember = message({ member: field(2, Member), members: repeated(3, Member) })
+
+const cluster = service("etcdserverpb.Cluster")
+const RPC = {
+  add: cluster("MemberAdd", message({ peerURLs: repeated(1, "string"), isLearner: field(2, "bool") }), AddedMember),
+  remove: cluster("MemberRemove", ById, Members),
+  update: cluster("MemberUpdate", message({ id: field(1, exact), peerURLs: repeated(2, "string") }), Members),
+  list: cluster("MemberList", message({}), Members),
+  promote: cluster("MemberPromote", ById, Members),
+}
+
+const TIMEOUT_MS = 5000
+
+/** @throws EtcdError */
+export const listMembers = async (etcd: EtcdConnection): Promise<readonly EtcdMember[]> =>
+  (await etcd.ask(RPC.list, {}, TIMEOUT_MS)).members
+
+/** Adds a member without a vote, which is to run at `peerUrl`. Resolves to it and to all members. @throws EtcdError */
+export async function addLearner(
+  etcd: EtcdConnection,
+  peerUrl: string,
+): Promise<{ readonly member: EtcdMember; readonly members: readonly EtcdMember[] }> {
+  const { member, members } = await etcd.call(RPC.add, { peerURLs: [peerUrl], isLearner: true }, TIMEOUT_MS)
+  if (member === undefined) throw new EtcdError("Internal", "etcd has added a member without naming it")
+  return { member, members }
+}
+
+/** Gives a member its vote; nothing happens to one that has it. @throws EtcdError while it has too little of the log */
+export async function promote(etcd: EtcdConnection, id: bigint): Promise<void> {
+  await etcd.ask(RPC.promote, { id }, TIMEOUT_MS).catch(unless(/can only promote a learner member$/))
+}
+
+/** Removes a member; nothing happens where there is none of this id. @throws EtcdError */
+export async function removeMember(etcd: EtcdConnection, id: bigint): Promise<void> {
+  await etcd.ask(RPC.remove, { id }, TIMEOUT_MS).catch(unless(/member not found$/))
+}
+
+/** @throws EtcdError */
+export async function moveMember(etcd: EtcdConnection, id: bigint, peerUrl: string): Promise<void> {
+  await etcd.call(RPC.update, { id, peerURLs: [peerUrl] }, TIMEOUT_MS)
+}
+
+const unless = (known: RegExp) => (err: unknown) => {
+  if (!(err instanceof EtcdError && known.test(err.message))) throw err
+}

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { basename } from "node:path"
+import { sleep, type Clock } from "../clock/clock.ts"
+
+/** A program that runs once for each value of one of its arguments, such as the path of its configuration. */
+export interface OwnProgram {
+  /** The name of its file, without a folder. */
+  readonly program: string
+  readonly argument: string
+  /** How long it may take to end after SIGTERM, before it is killed. */
+  readonly stopMs: number
+}
+
+/**
+ * Ends the program that an earlier k3ts left behind when it was killed. It is not adopted, since its settings may be
+ * old, and the end of a process that is not our child is not reported. Resolves to its pid; undefined where none runs.
+ */
+export async function endOrphan(own: OwnProgram, clock: Clock): Promise<number | undefined> {
+  const pid = find(own)
+  if (pid === undefined) return undefined
+  const deadline = clock.monotonic() + own.stopMs
+  signalIfThere(pid, "SIGTERM")
+  for (let killed = false; find(own) === pid;) {
+    if (!killed && clock.monotonic() > deadline) {
+      signalIfThere(pid, "SIGKILL")
+      killed = true
+    }
+    await sleep(clock, 10) // it is not our child, so its end is not reported
+  }
+  return pid
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended by itself in the meantime.
+  }
+}
+
+/** Finds the process by its command line. A pid file could name a different process after a reboot. */
+function find({ program: wanted, argument }: OwnProgram): number | undefined {
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue
+    const [program, ...args] = commandLine(entry)
+    if (program !== undefined && basename(program) === wanted && args.includes(argument)) return Number(entry)
+  }
+  return undefined
+}
+
+/** Returns the command line of a process; empty for kernel threads, zombies and processes that have just ended. */
+export function commandLine(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1)
+  } catch {
+    return []
+  }
+}
