@@ -1,6 +1,6 @@
 /**
- * Admission policies from outside. After test/e2e/apimachinery/{validating,mutating}admissionpolicy.go upstream, which
- * assert the same.
+ * Admission policies, as a client uses them. Source of the assertions:
+ * test/e2e/apimachinery/{validating,mutating}admissionpolicy.go.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
@@ -22,7 +22,7 @@ const workload = (name: string, replicas: number) => ({
   spec: { replicas, selector: { matchLabels: labels }, template },
 })
 
-/** A namespace with its own label, and a policy that is in force in it alone. */
+/** Creates a namespace with its own label, and a policy that is enforced in this namespace only. */
 async function inForce(name: string, plural: "validating" | "mutating", spec: object, binding: object = {}) {
   const unique = { matchLabels: { [name]: "true" } }
   await cluster.post("/api/v1/namespaces", { metadata: { name, labels: unique.matchLabels } })
@@ -41,7 +41,7 @@ async function inForce(name: string, plural: "validating" | "mutating", spec: ob
 }
 
 describe("a ValidatingAdmissionPolicy", () => {
-  test("is held against a Deployment, and not against a ReplicaSet", async () => {
+  test("judges Deployments, and not ReplicaSets", async () => {
     const { create } = await inForce(
       "against",
       "validating",
@@ -61,7 +61,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect((await create("replicasets", workload("non-replicated", 1))).code).toBe(201)
   })
 
-  test("lets its expressions refer to its variables", async () => {
+  test("gives its variables to its expressions", async () => {
     const { create } = await inForce(
       "variables",
       "validating",
@@ -80,7 +80,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     expect((await create("replicasets", workload("non-replicated", 1))).code).toBe(201)
   })
 
-  /** The warnings of a policy with these validations, once its types are checked. */
+  /** Resolves to the type warnings of a policy with these validations, once they are checked. */
   async function warningsOf(name: string, rule: object, validations: readonly object[]) {
     const path = `${GROUP}/validatingadmissionpolicies/${name}`
     await cluster.post(`${GROUP}/validatingadmissionpolicies`, {
@@ -95,7 +95,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     return expressionWarnings
   }
 
-  test("tells in its status of types that do not fit", async () => {
+  test("reports type errors in its status", async () => {
     expect(await warningsOf("correct", DEPLOYMENTS, [{ expression: "object.spec.replicas > 1" }])).toEqual([])
     const confused = await warningsOf("confused", DEPLOYMENTS, [
       {
@@ -115,7 +115,7 @@ describe("a ValidatingAdmissionPolicy", () => {
     ])
   })
 
-  test("tells in its status of types that do not fit a custom resource", async () => {
+  test("reports type errors about a custom resource in its status", async () => {
     const spec = { type: "object", properties: { replicas: { type: "integer" } } }
     const openAPIV3Schema = { type: "object", properties: { spec } }
     await cluster.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
@@ -222,10 +222,10 @@ const KINDS = [
   },
 ] as const
 
-test.each([...KINDS])("the API of $plural is whole", async ({ plural, spec, field, values, ...rest }) => {
+test.each([...KINDS])("the API of $plural supports every verb", async ({ plural, spec, field, values, ...rest }) => {
   const [patchedTo, updatedTo] = values
   const path = `${GROUP}/${plural}`
-  // given discovery tells of it
+  // given that discovery lists it
   const { groups } = (await cluster.get("/apis")) as unknown as {
     groups: { name: string; versions: { version: string }[] }[]
   }
@@ -248,7 +248,7 @@ test.each([...KINDS])("the API of $plural is whole", async ({ plural, spec, fiel
   const created = await cluster.post(path, body)
   const own = `${path}/${created.metadata.name}`
   const selected = `${path}?labelSelector=${encodeURIComponent(label)}`
-  // then one is read, and all are listed
+  // then one can be read, and all are listed
   const read = await cluster.get(own)
   expect(read.metadata.uid).toBe(created.metadata.uid)
   expect(Number(read.metadata.resourceVersion)).toBeGreaterThan(0)
@@ -261,11 +261,12 @@ test.each([...KINDS])("the API of $plural is whole", async ({ plural, spec, fiel
     metadata: { annotations: { patched: "true" } },
     spec: { [field]: patchedTo },
   })
-  // then the answers and the watch show it
+  // then the answers and the watch show the change
   expect(patched.metadata.annotations).toMatchObject({ patched: "true" })
   expect(patched.spec[field]).toBe(patchedTo)
   expect(Number(patched.metadata.resourceVersion)).toBeGreaterThan(Number(read.metadata.resourceVersion))
-  // Its types are checked after each change: what is read here must still be the newest when it is sent.
+  // A controller writes the result of the type check after each change, so the update is retried until its revision is
+  // the newest.
   const settled = (): Promise<Loose> =>
     "hasStatus" in rest
       ? cluster.until(own, (object) => object?.status.observedGeneration === object?.metadata.generation)
@@ -286,16 +287,16 @@ test.each([...KINDS])("the API of $plural is whole", async ({ plural, spec, fiel
   await settled()
   if ("hasStatus" in rest) await statusIsWhole(own, created)
 
-  // when it is deleted, and then all are
+  // when one is deleted, and then all of them
   await cluster.delete(own)
-  // then none is left of them
+  // then none is left
   expect((await cluster.send("GET", own)).code).toBe(404)
   expect((await cluster.get(selected)).items).toHaveLength(2)
   await cluster.delete(selected)
   expect((await cluster.get(selected)).items).toEqual([])
 })
 
-/** The status is read, patched and updated by itself. */
+/** Reads, patches and updates the status subresource. */
 async function statusIsWhole(path: string, created: Loose): Promise<void> {
   const status = await cluster.get(`${path}/status`)
   expect(status).toMatchObject({

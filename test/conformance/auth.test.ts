@@ -1,4 +1,4 @@
-/** Service accounts, tokens, and who may do what. After test/e2e/auth upstream. */
+/** Service accounts, tokens and authorization. Source of the assertions: test/e2e/auth. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
 
@@ -21,7 +21,7 @@ const mounts = (made: Loose) =>
   )
 
 describe("service accounts", () => {
-  test("mount their token unless the account, or else the pod, says no", async () => {
+  test("mount their token unless the pod, or else the account, turns that off", async () => {
     for (const [name, automount] of [
       ["mount", true],
       ["nomount", false],
@@ -64,7 +64,7 @@ describe("service accounts", () => {
     ])
   })
 
-  test("go through a life, and are updated", async () => {
+  test("are created, read, patched, updated, listed and deleted", async () => {
     const watch = await cluster.watch(`${NS}/serviceaccounts?labelSelector=test-serviceaccount-static%3Dtrue`)
     await cluster.post(`${NS}/serviceaccounts`, {
       metadata: { name: "testserviceaccount", labels: { "test-serviceaccount-static": "true" } },
@@ -86,7 +86,7 @@ describe("service accounts", () => {
     watch.close()
   })
 
-  test("get tokens that a review takes for theirs", async () => {
+  test("get tokens that a TokenReview accepts as theirs", async () => {
     const made = await cluster.post(`${NS}/serviceaccounts`, { metadata: { name: "e2e" } })
     const answer = await cluster.send("POST", `${NS}/serviceaccounts/e2e/token`, {
       body: { spec: { expirationSeconds: 600 } },
@@ -131,7 +131,7 @@ describe("service accounts", () => {
     ])
   })
 
-  test("get tokens bound to a pod, as long as it is there", async () => {
+  test("get tokens bound to a pod, which are valid as long as the pod exists", async () => {
     const made = await cluster.post(`${NS}/pods`, pod("bound", { serviceAccountName: "default" }))
     const request = (uid: string) =>
       cluster.send("POST", `${NS}/serviceaccounts/default/token`, {
@@ -155,7 +155,7 @@ describe("service accounts", () => {
   })
 })
 
-test("kube-root-ca.crt is in every namespace, whatever is done to it", async () => {
+test("kube-root-ca.crt is in every namespace, even after it is deleted or changed", async () => {
   const path = `${NS}/configmaps/kube-root-ca.crt`
   const first = await cluster.until(path, (map) => map?.data?.["ca.crt"] !== undefined)
   await cluster.delete(path)
@@ -168,7 +168,7 @@ test("kube-root-ca.crt is in every namespace, whatever is done to it", async () 
 })
 
 describe("access reviews", () => {
-  test("say what a request as that user meets", async () => {
+  test("give the same answer as a request of that user gets", async () => {
     const account = await cluster.post(`${NS}/serviceaccounts`, { metadata: { name: "reviewed" } })
     const user = "system:serviceaccount:svcaccounts:reviewed"
     const groups = ["system:authenticated", "system:serviceaccounts", "system:serviceaccounts:svcaccounts"]
@@ -236,7 +236,7 @@ describe("access reviews", () => {
         rule.apiGroups?.includes(group) === true &&
         rule.resources?.includes(resource) === true,
     )
-  // What upstream's bootstrappolicy/policy.go gives to view, edit and admin.
+  // The rights that upstream's bootstrappolicy/policy.go gives to view, edit and admin.
   const TABLE: [verb: string, group: string, resource: string, view: boolean, edit: boolean, admin: boolean][] = [
     ["get", "", "pods", true, true, true],
     ["get", "", "pods/log", true, true, true],
@@ -291,7 +291,7 @@ describe("access reviews", () => {
     ["get", "autoscaling", "horizontalpodautoscalers", true, true, true],
     ["create", "autoscaling", "horizontalpodautoscalers", false, true, true],
   ]
-  test("find in view, edit and admin what upstream puts there", async () => {
+  test("find upstream's rights in view, edit and admin", async () => {
     const [view, edit, admin] = [await roles("view"), await roles("edit"), await roles("admin")]
     const found = TABLE.map(([verb, group, resource]) => [
       verb,

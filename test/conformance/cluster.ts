@@ -6,10 +6,10 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly bytes: Buffer
   readonly text: string
-  /** The body as JSON; an empty object when it is none. */
+  /** The body as JSON; an empty object if it is no JSON. */
   readonly body: Loose
 }
-/** An object, list, review or Status as it came over the wire: what tests look into; the rest they match as a whole. */
+/** An object, list, review or Status as it came over the wire, with the fields that tests read one by one. */
 export interface Loose {
   readonly apiVersion: string
   readonly kind: string
@@ -76,7 +76,7 @@ export interface WatchedEvent {
 }
 export interface OpenWatch {
   readonly events: readonly WatchedEvent[]
-  /** The events when `enough` holds of them; fails after five seconds, or what the host says. */
+  /** Resolves to the events once `enough` holds for them. Fails after five seconds, or after the host's limit. */
   until(enough: (events: readonly WatchedEvent[]) => boolean): Promise<readonly WatchedEvent[]>
   close(): void
 }
@@ -87,21 +87,21 @@ const PATCHES = {
   json: "application/json-patch+json",
   apply: "application/apply-patch+yaml",
 } as const
-/** Stands for an object that is not there. */
+/** Represents an object that does not exist. */
 const ABSENT = {} as Loose
-/** Far more than any change takes in memory; only a failing test waits so long. */
+/** Far longer than any change takes in memory; only a failing test waits this long. */
 const PATIENCE_MS = 5_000
 
-/** What runs the cluster that is spoken to. */
+/** What runs the cluster under test. */
 export interface Host {
   stop(): Promise<void>
-  /** Forgets all history. Not there where the cluster is a process of its own. */
+  /** Makes the store forget all history. Undefined when the cluster is a process of its own. */
   forgetHistory?(): void
   /** How long a test waits for a change, in milliseconds. */
   readonly patienceMs?: number
 }
 
-/** A cluster that listens on loopback, in this process or as one of its own, spoken to over HTTP as clients do. */
+/** A cluster that listens on loopback, in this process or in one of its own. Tests use it over HTTP, as clients do. */
 export class ConformanceCluster {
   readonly kubeconfig: string
   readonly port: number
@@ -121,7 +121,7 @@ export class ConformanceCluster {
     await this.#host.stop()
   }
 
-  /** Forgets all history, as time would. */
+  /** Makes the store forget all history, as compaction does after some time. */
   compact(): void {
     this.#host.forgetHistory?.()
   }
@@ -174,7 +174,7 @@ export class ConformanceCluster {
     })
   }
 
-  /** Sends and expects success. */
+  /** Sends a request and expects success. */
   async ok(method: string, path: string, options: Send = {}): Promise<Loose> {
     const answer = await this.send(method, path, options)
     if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${answer.text}`)
@@ -196,7 +196,7 @@ export class ConformanceCluster {
     return this.ok("PATCH", path, { body, type: PATCHES[kind] })
   }
 
-  /** Resolves when the server has begun to answer: what happens from then on is seen. */
+  /** Resolves when the server has begun to answer, so that no later change is missed. */
   async watch(path: string): Promise<OpenWatch> {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>()
     const events: WatchedEvent[] = []
@@ -252,7 +252,10 @@ export class ConformanceCluster {
     }
   }
 
-  /** The object at `path` once `wanted` holds of it; undefined stands for one that is not there. */
+  /**
+   * Resolves to the object at `path` once `wanted` holds for it. `wanted` gets undefined while the object does not
+   * exist.
+   */
   async until(path: string, wanted: (object: Loose | undefined) => boolean): Promise<Loose> {
     const [collection, name] = [path.slice(0, path.lastIndexOf("/")), path.slice(path.lastIndexOf("/") + 1)]
     const watch = await this.watch(`${collection}?fieldSelector=metadata.name%3D${name}`)
@@ -269,7 +272,7 @@ export class ConformanceCluster {
     }
   }
 
-  /** The items of a list once `wanted` holds of them. */
+  /** Resolves to the items of a list once `wanted` holds for them. */
   async untilList(path: string, wanted: (items: readonly Loose[]) => boolean): Promise<readonly Loose[]> {
     const list = await this.get(path)
     const items = new Map<string, Loose>(list.items.map((item) => [item.metadata.uid, item]))
@@ -295,7 +298,7 @@ export class ConformanceCluster {
 }
 
 export interface ConformanceOptions {
-  /** Whether controllers and the scheduler run; without them there is a service account for pods nevertheless. */
+  /** Whether controllers and the scheduler run. Without them the service account that pods need is created anyway. */
   readonly controllers?: boolean
   readonly nodes?: number
 }

@@ -1,6 +1,7 @@
 /**
- * Definitions and their objects over HTTP, and the aggregated form of discovery. After aggregated_discovery.go,
- * crd_watch.go, custom_resource_definition.go and field_validation.go of test/e2e/apimachinery.
+ * CustomResourceDefinitions and their objects over HTTP, and aggregated discovery. Source of the assertions:
+ * aggregated_discovery.go, crd_watch.go, custom_resource_definition.go and field_validation.go in
+ * test/e2e/apimachinery.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
@@ -18,7 +19,7 @@ const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 const ANYTHING = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
 let number = 0
 
-/** Creates a definition of a kind of its own; resolves when it is served. */
+/** Creates a definition of a new kind; resolves when the kind is served. */
 async function define(schema: object = ANYTHING, more: object = {}) {
   const group = `group-${number++}.example.com`
   const name = `noxus.${group}`
@@ -45,7 +46,7 @@ describe("discovery in one document", () => {
       readonly resources: readonly { readonly resource: string }[]
     }[]
   }
-  /** All that is served under a path, as `group/version/resource`; the type of the answer with it. */
+  /** Returns all resources under a path, as `group/version/resource`, and the content type of the answer. */
   async function discovered(path: string, accept = ACCEPT) {
     const answer = await cluster.send("GET", path, { accept })
     expect(answer.code).toBe(200)
@@ -66,14 +67,14 @@ describe("discovery in one document", () => {
   })
 
   test("AggregatedDiscovery should support aggregated discovery interface", async () => {
-    // what client-go asks for: the newest form that the server has, and the old form where it has none
+    // the Accept header of client-go: the newest aggregated form, or the old form if the server has none
     const accept = `${ACCEPT},${ACCEPT.replace("v2", "v2beta1")},application/json`
     const { names } = await discovered("/apis", accept)
     expect(names).toEqual(expect.arrayContaining(WANTED.map((parts) => parts.join("/"))))
     expect((await discovered("/api", accept)).names).toEqual(
       expect.arrayContaining(LEGACY.map((resource) => `/v1/${resource}`)),
     )
-    // every group that the old form knows
+    // it has every group of the old form
     const { groups } = (await cluster.get("/apis")) as unknown as { groups: { name: string }[] }
     expect(new Set(names.map((name) => name.split("/")[0]!))).toEqual(new Set(groups.map(({ name }) => name)))
   })

@@ -37,7 +37,7 @@ const levelOf = (name: string, metadata: object = {}) => ({
 const danglingOf = async (name: string) =>
   (await cluster.get(FlowSchema, name)).status.conditions?.find(({ type }) => type === "Dangling")
 
-/** The rejection's reason, or undefined. */
+/** The reason of the rejection, or undefined. */
 const refusal = (call: Promise<unknown>): Promise<string | undefined> =>
   call.then(
     () => undefined,
@@ -45,7 +45,7 @@ const refusal = (call: Promise<unknown>): Promise<string | undefined> =>
   )
 
 describe("a new cluster", () => {
-  test("has the FlowSchemas and levels that Kubernetes suggests, and tells that none is without its level", async () => {
+  test("has the FlowSchemas and priority levels that Kubernetes suggests, and no FlowSchema lacks its level", async () => {
     const schemas = await cluster.list(FlowSchema)
     const levels = await cluster.list(PriorityLevelConfiguration)
     expect(schemas.map(({ metadata }) => metadata.name)).toEqual([
@@ -77,8 +77,8 @@ describe("a new cluster", () => {
 })
 
 describe("a FlowSchema", () => {
-  test("tells whether its priority level is there", async () => {
-    // given one without
+  test("has a condition that says whether its priority level exists", async () => {
+    // given a FlowSchema whose level does not exist
     await cluster.client.create(FlowSchema, schemaOf("dangling", "later"))
     await cluster.settle()
     expect(await danglingOf("dangling")).toMatchObject({
@@ -87,7 +87,7 @@ describe("a FlowSchema", () => {
       message:
         'This FlowSchema references the PriorityLevelConfiguration object named "later" but there is no such object',
     })
-    // when the level comes, and goes
+    // when the level is created and deleted
     await cluster.client.create(PriorityLevelConfiguration, levelOf("later"))
     await cluster.settle()
     expect(await danglingOf("dangling")).toMatchObject({ status: "False", reason: "Found" })
@@ -99,7 +99,7 @@ describe("a FlowSchema", () => {
 })
 
 describe("within a minute", () => {
-  test("what was deleted is there again", async () => {
+  test("the server creates its own deleted objects again", async () => {
     await cluster.delete(PriorityLevelConfiguration, "workload-low")
     await cluster.delete(FlowSchema, "exempt")
     await cluster.advance("61s")
@@ -109,7 +109,7 @@ describe("within a minute", () => {
     expect((await cluster.get(FlowSchema, "exempt")).metadata.generation).toBe(1)
   })
 
-  test("what was changed is put right, but for what is to stay as it is", async () => {
+  test("the server corrects its own changed objects, except those whose annotation forbids it", async () => {
     const change = (name: string, annotation: string) =>
       cluster.client.patch(
         PriorityLevelConfiguration,
@@ -131,7 +131,7 @@ describe("within a minute", () => {
     expect(await sharesOf("node-high")).toBe(77)
   })
 
-  test("what was the server's, and is no more, is deleted", async () => {
+  test("the server deletes its own objects that it no longer needs", async () => {
     await cluster.client.create(PriorityLevelConfiguration, levelOf("old", { annotations: { [UPDATED]: "true" } }))
     await cluster.client.create(PriorityLevelConfiguration, levelOf("mine"))
     await cluster.advance("61s")
@@ -140,7 +140,7 @@ describe("within a minute", () => {
   })
 })
 
-test("mandatory objects cannot be changed, but for the seats of the exempt level", async () => {
+test("mandatory objects cannot be changed, except the seats of the exempt level", async () => {
   const patch = (name: string, spec: object) =>
     cluster.client.patch(PriorityLevelConfiguration, { name }, { type: "merge", body: { spec } })
   expect(await refusal(patch("catch-all", { limited: { nominalConcurrencyShares: 9 } }))).toContain(

@@ -3,10 +3,10 @@ import { startHttpServer } from "../../components/apiserver/serving/http-server.
 import { differences, verdictsOf, type Verdict } from "./judged-custom-resources/verdicts.ts"
 
 const SHOWN = 20
-/** Of all cases, those that must be judged as Kubernetes 1.36.2 judged them. */
+/** The number of all cases, and of those whose verdict must be that of Kubernetes 1.36.2. */
 const AGREEING = 0.995
 
-describe("on definitions and objects that a Kubernetes API server has judged", () => {
+describe("on definitions and objects for which the verdict of a Kubernetes API server is recorded", () => {
   let server: Awaited<ReturnType<typeof startHttpServer>>
   let verdicts: readonly Verdict[]
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe("on definitions and objects that a Kubernetes API server has judged", (
   }, 120_000)
   afterAll(() => server.stop())
 
-  test("nearly all verdicts are the same, with their words", () => {
+  test("nearly all verdicts are the same, messages included", () => {
     const found = differences(verdicts)
     if (found.length > verdicts.length * (1 - AGREEING))
       for (const { step, wants, found: own } of found.slice(0, SHOWN))
@@ -30,7 +30,7 @@ describe("on definitions and objects that a Kubernetes API server has judged", (
     expect(found.length / verdicts.length).toBeLessThanOrEqual(1 - AGREEING)
   })
 
-  test("none is answered with an internal error that Kubernetes does not give", () => {
+  test("no answer is an internal error, unless Kubernetes gives one too", () => {
     const broken = differences(verdicts).filter(
       ({ wants, found }) => found.startsWith("500") && !wants.startsWith("500"),
     )

@@ -1,4 +1,4 @@
-/** What test/e2e/kubectl does with the program itself, as far as no real container is needed. */
+/** The tests of test/e2e/kubectl that need no real container, with the real kubectl. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -40,7 +40,7 @@ describe.skipIf(newest === undefined)("kubectl", () => {
     return out
   }
 
-  test("lists API versions, prints versions, and tells where the control plane is", async () => {
+  test("lists API versions, prints versions, and shows the address of the control plane", async () => {
     expect((await run("api-versions")).split("\n")).toContain("v1")
     const version = await run("version")
     for (const word of ["Client Version", "Server Version"]) expect(version).toContain(word)

@@ -1,4 +1,4 @@
-/** Tokens that a Secret holds. After test/integration/serviceaccount upstream. */
+/** Tokens of service accounts in Secrets. Source of the assertions: test/integration/serviceaccount. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "./cluster.ts"
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-/** An account with a Secret, and the token in it. */
+/** Creates a service account with a Secret, and returns the token in it. */
 async function tokenOf(name: string): Promise<string> {
   await cluster.post(`${NS}/serviceaccounts`, { metadata: { name } })
   await cluster.post(`${NS}/secrets`, {
@@ -21,13 +21,13 @@ async function tokenOf(name: string): Promise<string> {
   return Buffer.from(secret.data?.["token"] ?? "", "base64").toString()
 }
 const whoIs = (token: string) => cluster.send("POST", REVIEWS, { body: {}, token })
-/** What a review says of a token that does not count. */
+/** The answer of a TokenReview for an invalid token. */
 const errorOf = async (token: string) => {
   const { status } = await cluster.post("/apis/authentication.k8s.io/v1/tokenreviews", { spec: { token } })
   return status["error"]
 }
 
-test("the token speaks for its account, and its use is written down", async () => {
+test("the token authenticates as its account, and its last use is recorded", async () => {
   // given
   const token = await tokenOf("speaker")
   const account = await cluster.get(`${NS}/serviceaccounts/speaker`)
@@ -47,7 +47,7 @@ test("the token speaks for its account, and its use is written down", async () =
   expect(used.metadata.managedFields?.map(({ manager }) => manager)).toContain("kube-apiserver")
 })
 
-test("a token whose account lists its Secret says that there are better ones", async () => {
+test("a token whose account lists its Secret causes a warning to use bound tokens", async () => {
   // given
   const token = await tokenOf("listed")
   await cluster.patch(`${NS}/serviceaccounts/listed`, "merge", { secrets: [{ name: "listed" }] })
@@ -63,7 +63,7 @@ test("a token whose account lists its Secret says that there are better ones", a
   ])
 })
 
-test("a token that is marked invalid is refused until the mark is taken away", async () => {
+test("a token that is marked invalid is refused until the mark is removed", async () => {
   // given
   const token = await tokenOf("marked")
   const mark = (day: string | null) =>
@@ -84,7 +84,7 @@ test("a token that is marked invalid is refused until the mark is taken away", a
   expect((await whoIs(token)).code).toBe(201)
 })
 
-test("a token ends with its Secret's copy, its Secret and its account", async () => {
+test("a token becomes invalid when its Secret has another one, and when its Secret or its account is deleted", async () => {
   // when the Secret holds another token, then
   const replaced = await tokenOf("replaced")
   await cluster.patch(`${NS}/secrets/replaced`, "merge", { data: { token: "eA==" } })
@@ -103,7 +103,7 @@ test("a token ends with its Secret's copy, its Secret and its account", async ()
   expect((await whoIs(orphaned)).code).toBe(401)
 })
 
-test("the cluster says since when it writes down the use of tokens", async () => {
+test("the cluster says since when it records the use of tokens", async () => {
   const { data } = await cluster.get(
     "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking",
   )

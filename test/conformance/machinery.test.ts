@@ -1,4 +1,6 @@
-/** The wire: discovery, tables, chunks, watches, field validation. After test/e2e/apimachinery upstream. */
+/**
+ * The HTTP API: discovery, tables, chunks, watches, field validation. Source of the assertions: test/e2e/apimachinery.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type Loose } from "./cluster.ts"
 import { WANTED } from "./kinds/kinds.ts"
@@ -14,8 +16,8 @@ afterAll(() => cluster.stop())
 
 const CONFIGMAPS = "/api/v1/namespaces/m/configmaps"
 
-test("a deleted collection is answered with its objects as they were, though each changes before it goes", async () => {
-  // given pods, which have a generation more when their deletion was asked for
+test("the answer to the deletion of a collection has the objects as they were, although each changes before it is removed", async () => {
+  // given pods, whose generation rises when their deletion begins
   const path = "/api/v1/namespaces/m/pods"
   const labels = { gone: "soon" }
   const spec = { automountServiceAccountToken: false, containers: [{ name: "c", image: "i" }] }
@@ -58,7 +60,7 @@ describe("discovery", () => {
     }
   })
 
-  test("comes as one document to those who ask for it", async () => {
+  test("comes as one document to clients that ask for it", async () => {
     const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     const { items } = (await cluster.ok("GET", "/apis", { accept })) as unknown as {
       items: { metadata: { name: string }; versions: { version: string; resources: { resource: string }[] }[] }[]
@@ -70,7 +72,7 @@ describe("discovery", () => {
     expect(JSON.stringify(await cluster.ok("GET", "/api", { accept }))).toContain('"resource":"namespaces"')
   })
 
-  test("tells a version of two integers", async () => {
+  test("has a version whose major and minor are integers", async () => {
     const { major, minor, gitVersion } = (await cluster.get("/version")) as unknown as Record<string, string>
     expect([major, minor]).toEqual(["1", "36"])
     expect(gitVersion).toStartWith("v1.36.0")
@@ -78,7 +80,7 @@ describe("discovery", () => {
 })
 
 describe("tables", () => {
-  test("are refused with 406 where a kind has none", async () => {
+  test("are refused with 406 for a kind that has none", async () => {
     const answer = await cluster.send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
       accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
       body: { spec: { nonResourceAttributes: { path: "/", verb: "get" } } },
@@ -122,7 +124,7 @@ describe("lists in chunks", () => {
     ),
   )
 
-  test("show one revision, and tell how much is left", async () => {
+  test("show one revision, and say how many items remain", async () => {
     let found = 0
     let token = ""
     let revision: string | undefined
@@ -139,8 +141,8 @@ describe("lists in chunks", () => {
     expect((await cluster.get(`${TEMPLATES}?limit=${TOTAL + 1}`)).items).toHaveLength(TOTAL)
   })
 
-  test("expire when history is forgotten, and go on inconsistently for who wants that", async () => {
-    // given a first chunk, and history forgotten since
+  test("expire when history is compacted, and can continue inconsistently", async () => {
+    // given a first chunk, and a compaction after it
     const short = await startConformanceCluster()
     try {
       for (const n of [0, 1, 2, 3])
@@ -150,7 +152,7 @@ describe("lists in chunks", () => {
       await short.post("/api/v1/namespaces/default/configmaps", { metadata: { name: "c-2b" } })
       short.compact()
 
-      // when the second is asked for, then it is gone, with a token that goes on
+      // when the second chunk is requested, then it has expired, with a token that continues
       const expired = await short.send("GET", `${path}&continue=${encodeURIComponent(first.metadata.continue!)}`)
       expect([expired.code, expired.body.reason]).toEqual([410, "Expired"])
       expect(expired.body.message).toContain(
@@ -166,7 +168,7 @@ describe("lists in chunks", () => {
         1,
       ])
 
-      // and a watch from the past is told so
+      // and a watch from that time has expired too
       const old = await short.send("GET", `/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=1`)
       expect([old.code, JSON.parse(old.text.split("\n")[0]!) as unknown]).toMatchObject([
         200,
@@ -182,7 +184,7 @@ describe("watches", () => {
   const labelled = (value: string) => `${CONFIGMAPS}?labelSelector=watch-this-configmap%3D${value}`
   const types = (events: readonly { type: string }[]) => events.map(({ type }) => type)
 
-  test("tell of each change to those whose selector matches", async () => {
+  test("send each change to watchers whose selector matches", async () => {
     const [a, b, both] = [
       await cluster.watch(labelled("A")),
       await cluster.watch(labelled("B")),
@@ -201,7 +203,7 @@ describe("watches", () => {
     for (const watch of [a, b, both]) watch.close()
   })
 
-  test("start at a revision, and go on from the last one seen", async () => {
+  test("start at a revision, and resume from the last one seen", async () => {
     const made = await cluster.post(CONFIGMAPS, { metadata: { name: "rv", labels: { "watch-this-configmap": "rv" } } })
     const once = await cluster.patch(`${CONFIGMAPS}/rv`, "merge", { data: { mutation: "1" } })
     await cluster.patch(`${CONFIGMAPS}/rv`, "merge", { data: { mutation: "2" } })
@@ -221,7 +223,7 @@ describe("watches", () => {
     again.close()
   })
 
-  test("tell a deletion when an object stops to match, and an addition when it does again", async () => {
+  test("send a deletion when an object stops matching, and an addition when it matches again", async () => {
     const watch = await cluster.watch(labelled("label-changed"))
     await cluster.post(CONFIGMAPS, { metadata: { name: "l", labels: { "watch-this-configmap": "label-changed" } } })
     await cluster.patch(`${CONFIGMAPS}/l`, "merge", { data: { mutation: "1" } })
@@ -238,7 +240,7 @@ describe("watches", () => {
     watch.close()
   })
 
-  test("tell the same in the same order to all", async () => {
+  test("send the same events in the same order to all watchers", async () => {
     const start = (await cluster.get(CONFIGMAPS)).metadata.resourceVersion
     const watches = [await cluster.watch(`${CONFIGMAPS}?resourceVersion=${start}`)]
     for (let n = 0; n < 30; n++) {
@@ -297,7 +299,7 @@ describe("field validation", () => {
     ).toContain('unknown field "spec.template.spec.containers[0].imagePullPolice"')
   })
 
-  test("warns or is silent if told so, in patches and applies as well", async () => {
+  test("warns or ignores on request, also for patches and applies", async () => {
     const warned = await post(deployment('"unknownField":"foo",'), "application/json", "Warn")
     expect([warned.code, warned.headers["warning"]]).toEqual([201, '299 - "unknown field \\"spec.unknownField\\""'])
     expect(
@@ -323,7 +325,7 @@ describe("field validation", () => {
 })
 
 describe("errors", () => {
-  test("come in protobuf to those who read nothing else", async () => {
+  test("come in protobuf to clients that accept nothing else", async () => {
     const answer = await cluster.send("GET", `${CONFIGMAPS}/none`, { accept: "application/vnd.kubernetes.protobuf" })
     expect([answer.code, answer.headers["content-type"]]).toEqual([404, "application/vnd.kubernetes.protobuf"])
     expect(openEnvelope(answer.bytes)).toMatchObject({ apiVersion: "v1", kind: "Status" })
@@ -332,7 +334,7 @@ describe("errors", () => {
     )
   })
 
-  test("of a list and a create are told in Kubernetes' words", async () => {
+  test("of a list and a create have Kubernetes' messages", async () => {
     expect<unknown>((await cluster.send("GET", `${CONFIGMAPS}/none`)).body).toEqual({
       kind: "Status",
       apiVersion: "v1",
@@ -383,7 +385,7 @@ describe("errors", () => {
 })
 
 describe("dry runs", () => {
-  test("answer as the real thing, and leave nothing", async () => {
+  test("answer like real writes, and store nothing", async () => {
     const made = await cluster.ok("POST", `${CONFIGMAPS}?dryRun=All`, {
       body: { metadata: { generateName: "dry-" }, data: { a: "1" } },
     })

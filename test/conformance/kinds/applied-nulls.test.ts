@@ -1,4 +1,4 @@
-/** What null means in an applied configuration. The facts are those of Kubernetes 1.36.2. */
+/** The meaning of null in an applied configuration, as recorded from Kubernetes 1.36.2. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster, type LooseFields } from "../cluster.ts"
 
@@ -63,28 +63,28 @@ describe("null in an applied configuration of a custom object", () => {
     `Lamp.nulls.example "lamp" is invalid: ${field}: Invalid value: "null": ${field} in body must be of type ${type}: "null"`
   const rows = [
     {
-      title: "is refused where the schema takes none",
+      title: "is refused if the schema is not nullable",
       given: { plain: null },
       conflict: ".spec.plain",
       forced: refused("spec.plain", "string"),
       created: refused("spec.plain", "string"),
     },
     {
-      title: "gives way to the default",
+      title: "is replaced by the default",
       given: { filled: null },
       conflict: ".spec.filled",
       forced: { ...LIVE, filled: 4 },
       created: { filled: 4 },
     },
     {
-      title: "is a value where the schema takes it",
+      title: "is a value if the schema is nullable",
       given: { nullable: null },
       conflict: ".spec.nullable",
       forced: { ...LIVE, nullable: null },
       created: { filled: 4, nullable: null },
     },
     {
-      title: "takes nothing from a map that has entries",
+      title: "removes no entries of a map",
       given: { map: null },
       forced: LIVE,
       created: refused("spec.map", "object"),
@@ -97,7 +97,7 @@ describe("null in an applied configuration of a custom object", () => {
       created: refused("spec.map.k", "string"),
     },
     {
-      title: "takes nothing from a list with keys that has items",
+      title: "removes no items of a list with keys",
       given: { list: null },
       forced: LIVE,
       created: refused("spec.list", "array"),
@@ -110,13 +110,13 @@ describe("null in an applied configuration of a custom object", () => {
       created: refused("spec.list[0].value", "string"),
     },
     {
-      title: "takes nothing from a struct that has fields",
+      title: "removes no fields of a struct",
       given: { struct: null },
       forced: LIVE,
       created: refused("spec.struct", "object"),
     },
     {
-      title: "stands for the whole of a list that is owned as one",
+      title: "replaces an atomic list as a whole",
       given: { atomic: null },
       conflict: ".spec.atomic",
       forced: refused("spec.atomic", "array"),
@@ -139,21 +139,21 @@ describe("null in an applied configuration of a custom object", () => {
     expect<unknown>(await outcome(true)).toEqual(forced)
   })
 
-  test("is given up with the field", async () => {
+  test("is removed when the applied configuration no longer has the field", async () => {
     await apply(`${LAMPS}/lamp`, { ...LAMP, spec: { nullable: null } })
     const { body } = await apply(`${LAMPS}/lamp`, { ...LAMP, spec: { plain: "x" } })
     expect<unknown>(body.spec).toEqual({ plain: "x", filled: 4 })
     expect(body.metadata.managedFields).toMatchObject([{ fieldsV1: { "f:spec": { "f:plain": {} } } }])
   })
 
-  test("is another value than none to an update", async () => {
+  test("differs from a missing field in an update", async () => {
     const made = await cluster.post(LAMPS, { ...LAMP, spec: { nullable: null } })
     const put = await cluster.put(`${LAMPS}/lamp`, { ...made, spec: {} })
     expect<unknown>([put.spec, put.metadata.generation]).toEqual([{ filled: 4 }, 2])
   })
 })
 
-test("null in what is applied to a Deployment is the zero or the default of a field, and owned", async () => {
+test("null in a configuration applied to a Deployment means the zero value or the default of the field, and the field is owned", async () => {
   // given
   const path = "/apis/apps/v1/namespaces/default/deployments"
   const container = { name: "c", image: "i", env: [{ name: "A", value: "1" }], command: ["x"] }
@@ -182,7 +182,7 @@ test("null in what is applied to a Deployment is the zero or the default of a fi
   // when
   const refused = await apply(`${path}/nulls`, config, false)
   const { body } = await apply(`${path}/nulls`, config)
-  // then members of a struct are named before what is below them
+  // then a struct's own entry comes before the entries of its fields
   expect(refused.body.message.split("\n").slice(1)).toEqual([
     "- .spec.minReadySeconds",
     "- .spec.paused",

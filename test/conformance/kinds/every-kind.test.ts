@@ -1,6 +1,6 @@
 /**
- * One walk for every kind that is stored, over HTTP: what the conformance tests "should support … API operations" do,
- * and the lifecycle tests.
+ * Every verb on every stored kind, over HTTP: the steps of the conformance tests "should support … API operations", and
+ * of the lifecycle tests.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf"
-// No two objects of these kinds can be made of one sample: they have tests of their own.
+// A sample of these kinds cannot make two objects, so these kinds have tests of their own.
 const stored = RESOURCES.filter(({ verbs, kind }) => verbs.includes("update") && !NAMED_BY_SPEC.includes(kind))
 const rows = stored.map((resource): [string, Resource] => [`${resource.apiVersion} ${resource.plural}`, resource])
 
@@ -53,7 +53,7 @@ describe("every kind", () => {
     expect(before).toMatchObject({ apiVersion: resource.apiVersion, kind: `${resource.kind}List`, items: [] })
     const watch = await cluster.watch(`${collection}?${selector}&resourceVersion=${before.metadata.resourceVersion}`)
 
-    // created, dry first
+    // create it, first as a dry run
     expect((await cluster.send("POST", `${collection}?dryRun=All`, { body: make(1) })).code).toBe(201)
     const posted = await cluster.send("POST", `${collection}?fieldManager=walker&fieldValidation=Strict`, {
       body: make(1),
@@ -73,7 +73,7 @@ describe("every kind", () => {
       reason: "AlreadyExists",
     })
 
-    // read, alone and in lists
+    // read it, alone and in lists
     const made = isTold ? await cluster.until(path, (object) => object?.status.conditions !== undefined) : posted.body
     expect(await cluster.get(path)).toEqual(made)
     for (const list of new Set([all, collection])) {
@@ -83,7 +83,7 @@ describe("every kind", () => {
     }
     expect((await cluster.get(`${collection}?fieldSelector=metadata.name%3D${name(1)}`)).items).toHaveLength(1)
 
-    // in every form
+    // read it in every encoding
     const binary = await cluster.send("GET", path, { accept: PROTOBUF })
     expect(binary.headers["content-type"]).toBe(PROTOBUF)
     const envelope = openEnvelope(binary.bytes)
@@ -112,7 +112,7 @@ describe("every kind", () => {
       ).body,
     ).toMatchObject({ kind: "PartialObjectMetadataList", items: [{ metadata: { name: name(1) } }] })
 
-    // updated: a stale revision conflicts
+    // update it; a stale revision conflicts
     const updated = await cluster.put(path, {
       ...made,
       metadata: { ...made.metadata, annotations: { updated: "true" } },
@@ -130,7 +130,7 @@ describe("every kind", () => {
         .code,
     ).toBe(400)
 
-    // patched in four ways
+    // patch it with all four types of patches
     await cluster.patch(path, "merge", { metadata: { annotations: { merged: "true" } } })
     await cluster.patch(path, "strategic", { metadata: { annotations: { strategic: "true" } } })
     await cluster.patch(path, "json", [{ op: "add", path: "/metadata/annotations/json", value: "true" }])
@@ -154,7 +154,7 @@ describe("every kind", () => {
     const { metadata: _theirs, ...original } = made
     expect(content).toEqual(original)
 
-    // status by itself
+    // write its status subresource
     if (status !== undefined) {
       const merged = await cluster.patch(`${path}/status`, "merge", {
         metadata: { annotations: { statusPatched: "true" } },
@@ -186,7 +186,7 @@ describe("every kind", () => {
       expect(again.spec).toEqual(made.spec)
     } else expect((await cluster.send("GET", `${path}/status`)).code).toBe(404)
 
-    // deleted, if it is the one that is meant
+    // delete it, if the preconditions name it
     expect((await cluster.send("DELETE", path, { body: { preconditions: { uid: "other" } } })).body).toMatchObject({
       code: 409,
       reason: "Conflict",
@@ -196,7 +196,7 @@ describe("every kind", () => {
     watch.close()
     expect([seen[0], new Set(seen.slice(1, -1)), seen.at(-1)]).toEqual(["ADDED", new Set(["MODIFIED"]), "DELETED"])
 
-    // made of YAML and protobuf, and deleted together
+    // create two from YAML and protobuf, and delete them as a collection
     expect(
       (await cluster.send("POST", collection, { type: "application/yaml", body: JSON.stringify(make(2)) })).code,
     ).toBe(201)
@@ -256,7 +256,7 @@ describe("every kind", () => {
     expect((await cluster.get(`${collection}?${selector}`)).items).toEqual([])
   })
 
-  /** Group, version and resource are in the documents of discovery, and its status where it has one. */
+  /** Checks that discovery lists its group, version and resource, and its status if it has one. */
   async function isDiscovered({ group, apiVersion, plural, kind, scope, verbs }: Resource, hasStatus: boolean) {
     if (group !== "") {
       const { groups } = (await cluster.get("/apis")) as unknown as { groups: { name: string }[] }
@@ -272,7 +272,7 @@ describe("every kind", () => {
     expect(resources.some(({ name }) => name === `${plural}/status`)).toBe(hasStatus)
   }
 
-  /** Deletes and, as no controllers run here, takes the last steps for them. */
+  /** Deletes an object, and does what controllers would do afterwards, since none run here. */
   async function remove(path: string): Promise<void> {
     await cluster.delete(path, { gracePeriodSeconds: 0 })
     const left = await cluster.send("GET", path)

@@ -25,7 +25,7 @@ describe("ConfigMaps and Secrets", () => {
       expect(answer.message).toContain("a valid config key must consist of alphanumeric characters")
     })
 
-    test(`stay as they are once immutable, and can be deleted: ${plural}`, async () => {
+    test(`cannot be changed once immutable, and can be deleted: ${plural}`, async () => {
       const path = `${NS}/${plural}/immutable`
       await cluster.post(`${NS}/${plural}`, { metadata: { name: "immutable" }, data: { "data-1": data } })
       const changed = await cluster.patch(path, "merge", { data: { "data-4": data } })
@@ -47,7 +47,7 @@ describe("ConfigMaps and Secrets", () => {
     })
   }
 
-  test("of Secrets are patched with stringData, and found by label in all namespaces", async () => {
+  test("Secrets are patched with stringData, and found by label in all namespaces", async () => {
     await cluster.post(`${NS}/secrets`, {
       metadata: { name: "patched", labels: { testsecret: "true" } },
       type: "Opaque",
@@ -71,7 +71,7 @@ describe("Services", () => {
     spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: 8080 }], ...spec },
   })
 
-  test("go through the life of their status", async () => {
+  test("have a status that can be read, patched and updated", async () => {
     await cluster.post(services, service("status", { type: "LoadBalancer" }))
     const patched = await cluster.patch(`${services}/status/status`, "merge", {
       metadata: { annotations: { patchedstatus: "true" } },
@@ -158,7 +158,7 @@ describe("Services", () => {
     await cluster.delete(`${services}/convert`)
   })
 
-  test("keep one port number for TCP and UDP, keep their address, and lose all together", async () => {
+  test("keep one port number for TCP and UDP, keep their address, and are deleted as a collection", async () => {
     const both = await cluster.post(
       services,
       service("both", {
@@ -182,7 +182,7 @@ describe("Services", () => {
     expect((await cluster.get(`${services}?labelSelector=test-service+in+(both,headless)`)).items).toEqual([])
   })
 
-  test("exist for the API server, with its address in Endpoints and EndpointSlice", async () => {
+  test("include one for the API server, with its address in Endpoints and EndpointSlice", async () => {
     expect((await cluster.get("/api/v1/namespaces/default/services/kubernetes")).spec).toMatchObject({
       ports: [{ name: "https", port: 443, protocol: "TCP" }],
     })
@@ -198,7 +198,7 @@ describe("Services", () => {
 })
 
 describe("Namespaces", () => {
-  test("are patched and updated, and take conditions in their status", async () => {
+  test("are patched and updated, and accept conditions in their status", async () => {
     await cluster.post("/api/v1/namespaces", { metadata: { name: "n1" } })
     expect(
       (await cluster.patch("/api/v1/namespaces/n1", "strategic", { metadata: { labels: { testLabel: "testValue" } } }))
@@ -259,7 +259,7 @@ describe("Namespaces", () => {
 })
 
 describe("Events", () => {
-  test("are one thing seen through two APIs", async () => {
+  test("are the same objects in both APIs", async () => {
     const v1 = "/apis/events.k8s.io/v1/namespaces/k/events"
     await cluster.post(v1, {
       metadata: { name: "event-test", labels: { "testevent-constant": "true" } },
@@ -294,7 +294,7 @@ describe("Events", () => {
     expect((await cluster.get(v1)).items).toEqual([])
   })
 
-  test("of core/v1 are patched and deleted together", async () => {
+  test("of core/v1 are patched, and deleted as a collection", async () => {
     for (const n of [1, 2, 3])
       await cluster.post(`${NS}/events`, {
         metadata: { name: `set-${n}`, labels: { "testevent-set": "true" } },
@@ -315,7 +315,7 @@ describe("Events", () => {
 })
 
 describe("LimitRanges", () => {
-  test("fill in what pods do not say, and refuse what is out of bounds", async () => {
+  test("set defaults for pods, and refuse pods outside of their bounds", async () => {
     await cluster.post("/api/v1/namespaces", { metadata: { name: "limits" } })
     const ns = "/api/v1/namespaces/limits"
     await cluster.post(`${ns}/serviceaccounts`, { metadata: { name: "default" } })
@@ -375,7 +375,7 @@ describe("LimitRanges", () => {
 
 describe("PriorityClasses", () => {
   const path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-  test("keep their value for good", async () => {
+  test("never change their value", async () => {
     await cluster.post(path, { metadata: { name: "p1" }, value: 1 })
     const changed = await refused("PATCH", `${path}/p1`, { value: 2 }, "application/merge-patch+json")
     expect([changed.code, changed.message]).toEqual([
@@ -403,7 +403,7 @@ describe("PriorityClasses", () => {
 })
 
 describe("RuntimeClasses", () => {
-  test("must be there for a pod, and say its overhead", async () => {
+  test("must exist for their pods, and set the overhead of these", async () => {
     const none = await refused("POST", `${NS}/pods`, podOf("rc", { runtimeClassName: "none" }))
     expect([none.code, none.reason, none.message]).toEqual([
       403,
@@ -439,7 +439,7 @@ describe("RuntimeClasses", () => {
 })
 
 describe("further kinds", () => {
-  test("Leases take micro times", async () => {
+  test("Leases accept times with microseconds", async () => {
     const path = "/apis/coordination.k8s.io/v1/namespaces/k/leases"
     const lease = await cluster.post(path, {
       metadata: { name: "l" },
@@ -481,7 +481,7 @@ describe("further kinds", () => {
     expect((await cluster.send("GET", `${path}/l`)).code).toBe(404)
   })
 
-  test("StorageClasses and ServiceCIDRs keep what may not change", async () => {
+  test("StorageClasses and ServiceCIDRs refuse changes of immutable fields", async () => {
     const sc = "/apis/storage.k8s.io/v1/storageclasses"
     expect(await cluster.post(sc, { metadata: { name: "fast" }, provisioner: "e2e.example.com/p" })).toMatchObject({
       reclaimPolicy: "Delete",
@@ -497,7 +497,7 @@ describe("further kinds", () => {
     })
   })
 
-  test("IPAddresses have addresses for names, of both families", async () => {
+  test("IPAddresses are named by addresses of both families", async () => {
     const path = "/apis/networking.k8s.io/v1/ipaddresses"
     for (const [name, type] of [
       ["255.255.255.255", "broadcast"],
@@ -521,7 +521,7 @@ describe("further kinds", () => {
     expect((await cluster.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status")).kind).toBe("ServiceCIDR")
   })
 
-  test("ControllerRevisions keep their data, and PodTemplates are replaced", async () => {
+  test("ControllerRevisions keep their data, and PodTemplates can be replaced", async () => {
     const path = "/apis/apps/v1/namespaces/k/controllerrevisions"
     await cluster.post(path, { metadata: { name: "r" }, revision: 1, data: { a: 1 } })
     expect((await cluster.patch(`${path}/r`, "merge", { revision: 3 }))["revision"]).toBe(3)

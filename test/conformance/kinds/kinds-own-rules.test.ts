@@ -1,4 +1,4 @@
-/** Defaults, admission and warnings that single kinds have for themselves. The facts are those of Kubernetes 1.36. */
+/** Defaults, admission and warnings of single kinds, as recorded from Kubernetes 1.36. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "../cluster.ts"
 
@@ -52,25 +52,25 @@ describe("a new object has the defaults of its kind", () => {
     },
     { title: "a Job", path: JOBS, spec: job({}), shown: { manualSelector: false, suspend: false } },
     {
-      title: "a claim made from another",
+      title: "a claim whose data source is another claim",
       path: CLAIMS,
       spec: { ...claim, dataSource: one },
       shown: { dataSource: { apiGroup: null, ...one }, dataSourceRef: { apiGroup: null, ...one } },
     },
     {
-      title: "a claim made from anything",
+      title: "a claim whose dataSourceRef is of any kind",
       path: CLAIMS,
       spec: { ...claim, dataSourceRef: other },
       shown: { dataSource: other, dataSourceRef: other },
     },
     {
-      title: "a claim that names anything in the older field",
+      title: "a claim whose dataSource is of another kind",
       path: CLAIMS,
       spec: { ...claim, dataSource: other },
       shown: { dataSource: undefined, dataSourceRef: undefined },
     },
     {
-      title: "a claim made from what is in another namespace",
+      title: "a claim whose data source is in another namespace",
       path: CLAIMS,
       spec: { ...claim, dataSourceRef: { ...other, namespace: "elsewhere" } },
       shown: { dataSource: undefined, dataSourceRef: undefined },
@@ -81,7 +81,7 @@ describe("a new object has the defaults of its kind", () => {
     expect(Object.fromEntries(Object.keys(shown).map((name) => [name, made.spec[name]]))).toEqual(shown)
   })
 
-  test("a Job without labels has those of its template, the generated ones too", async () => {
+  test("a Job without labels gets those of its template, including the generated ones", async () => {
     const { metadata } = await cluster.post(JOBS, { metadata: { name: "unlabelled" }, spec: job({ x: "y" }) })
     const labels = {
       x: "y",
@@ -100,7 +100,7 @@ describe("a new object has the defaults of its kind", () => {
     expect(cleared.metadata.labels).toMatchObject({ x: "y", "job-name": "labelled" })
   })
 
-  test("a DaemonSet counts the changes of its template, and nobody else does", async () => {
+  test("a DaemonSet counts the changes of its template, and clients cannot change that number", async () => {
     const path = `${APPS}/daemonsets/counted`
     const generation = (set: { metadata: { annotations?: Readonly<Record<string, string>> } }) =>
       set.metadata.annotations?.[GENERATION]
@@ -125,7 +125,7 @@ describe("a new object has the defaults of its kind", () => {
     })
   })
 
-  test("a Namespace has its name as a label, which a write of its status brings back too", async () => {
+  test("a Namespace has its name as a label, which even a write of its status restores", async () => {
     const path = "/api/v1/namespaces/labelled"
     const label = { "kubernetes.io/metadata.name": "labelled" }
     const made = await cluster.post("/api/v1/namespaces", { metadata: { name: "labelled" } })
@@ -137,7 +137,7 @@ describe("a new object has the defaults of its kind", () => {
     expect(put.metadata.labels).toEqual(label)
   })
 
-  test("a node that tells its capacity alone leaves all of it to pods", async () => {
+  test("a node that reports only its capacity offers all of it to pods", async () => {
     const capacity = { cpu: "4", "example.com/dongle": "5" }
     const made = await cluster.post("/api/v1/nodes", { metadata: { name: "whole" }, status: { capacity } })
     expect(made.status["allocatable"]).toEqual(capacity)
@@ -190,7 +190,7 @@ describe("a claim", () => {
         code: 403,
         message: `persistentvolumeclaims "${metadata.name}" is forbidden: ${refused}`,
       })
-    else expect(answer.code).toBe(422) // its spec may not change at all, which is found first
+    else expect(answer.code).toBe(422) // the rule that its spec is immutable is checked first
   })
 })
 
@@ -204,7 +204,7 @@ test("the priority classes of the system cannot be deleted", async () => {
     })
 })
 
-test("a write through a subresource warns of nothing in the parts it cannot change", async () => {
+test("a write through a subresource causes no warnings about parts that it cannot change", async () => {
   // given
   const spec = { type: "LoadBalancer", ports: [{ port: 80 }], externalIPs: ["192.0.2.1"] }
   const made = await cluster.send("POST", `${NS}/services`, { body: { metadata: { name: "outside" }, spec } })
@@ -222,7 +222,7 @@ test("a write through a subresource warns of nothing in the parts it cannot chan
   ])
 })
 
-test("whoever asks for a driver's tokens is told to have them passed as secrets", async () => {
+test("a CSIDriver with tokenRequests causes a warning to pass them as secrets", async () => {
   const path = "/apis/storage.k8s.io/v1/csidrivers"
   const warning =
     '299 - "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to ' +
@@ -240,7 +240,7 @@ test("whoever asks for a driver's tokens is told to have them passed as secrets"
   ])
 })
 
-test("whoever writes a Secret as text owns the keys of its data", async () => {
+test("the writer of a Secret's stringData owns the keys of its data", async () => {
   // given
   const secrets = `${NS}/secrets`
   const body = { metadata: { name: "text" }, stringData: { a: "x" } }
@@ -262,7 +262,7 @@ test("whoever writes a Secret as text owns the keys of its data", async () => {
   })
 })
 
-test("a time in a map may be null, in JSON, YAML and protobuf, in patches and in what a client applies", async () => {
+test("a time in a map may be null: in JSON, YAML and protobuf, in patches and in applied configurations", async () => {
   // given
   const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
   const type = { apiVersion: "policy/v1", kind: "PodDisruptionBudget" }
@@ -291,7 +291,7 @@ test("a time in a map may be null, in JSON, YAML and protobuf, in patches and in
   const yaml = await cluster.send("GET", `${budgets}/times`, { accept: "application/yaml" })
   expect(yaml.text).toContain("  disruptedPods:\n    x: null\n")
   const wire = await cluster.send("GET", `${budgets}/times`, { accept: "application/vnd.kubernetes.protobuf" })
-  // The entry of x: its key, and a time without seconds.
+  // The entry of x in protobuf: its key, and an empty time.
   expect(wire.bytes.includes(Buffer.from([0x0a, 1, 0x78, 0x12, 0]))).toBe(true)
   const put = await cluster.send("PUT", `${budgets}/times`, {
     body: wire.bytes,

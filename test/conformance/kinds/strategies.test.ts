@@ -1,4 +1,4 @@
-/** What each kind says of writes and deletions for itself, over HTTP. The table has the facts of Kubernetes 1.36. */
+/** The strategy of each kind for writes and deletions, over HTTP. The table is recorded from Kubernetes 1.36. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import { RESOURCES } from "../../../pkg/api/resources.ts"
@@ -6,14 +6,14 @@ import { startConformanceCluster, type ConformanceCluster, type Loose } from "..
 import { NAMED_BY_SPEC, SAMPLES } from "./kinds.ts"
 
 interface Strategy {
-  /** What a deletion answers with. */
+  /** What the answer of a deletion has: the object, or a Status. */
   readonly deleted: "object" | "status"
-  /** What becomes of dependents when the deletion does not say. */
+  /** What happens to dependents when the deletion has no propagation policy. */
   readonly dependents: "deleted" | "orphaned"
-  /** Whether an update without resourceVersion goes over what is there. */
+  /** Whether an update without resourceVersion is accepted. */
   readonly unconditional: boolean
   readonly createdByUpdate: boolean
-  /** metadata.generation of a new object, and after a change of its annotations; 0 where there is none. */
+  /** metadata.generation of a new object, and after a change of its annotations; 0 for kinds without generations. */
   readonly generation: { readonly first: number; readonly annotated: number }
 }
 
@@ -26,7 +26,7 @@ const USUAL: Strategy = {
 }
 const counted = { generation: { first: 1, annotated: 1 } }
 
-/** Kinds that differ from the usual, and in what. */
+/** The kinds that differ from the usual strategy, and how. */
 const STRATEGIES: Readonly<Record<string, Partial<Strategy>>> = {
   "v1 endpoints": { createdByUpdate: true },
   "v1 events": { createdByUpdate: true },
@@ -87,8 +87,8 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-// No two objects of some kinds can be made of one sample, since their names say what stands in them: they have tests of
-// their own.
+// A sample of some kinds cannot make two objects, since their names follow from their content. They have tests of their
+// own.
 const kinds = RESOURCES.filter(({ verbs, kind }) => verbs.includes("update") && !NAMED_BY_SPEC.includes(kind)).map(
   (resource): [string, Resource] => [`${resource.apiVersion} ${resource.plural}`, resource],
 )
@@ -102,7 +102,7 @@ test.each(kinds)(
     const sent = (n: number, more: object = {}) => ({ apiVersion, kind, metadata: { name: name(n), ...more }, ...body })
     const made = await cluster.post(path, sent(1))
 
-    // when it is changed without and with a resourceVersion, updated where there is none, and deleted
+    // when it is updated without and with a resourceVersion, updated where it does not exist, and deleted
     const { resourceVersion: _version, ...metadata } = made.metadata
     const changed = { ...made, metadata: { ...metadata, annotations: { a: "b" } } }
     const unconditional = await cluster.send("PUT", `${path}/${name(1)}`, { body: changed })
@@ -110,7 +110,7 @@ test.each(kinds)(
     const updated = await cluster.send("PUT", `${path}/${name(2)}`, { body: sent(2) })
     const deleted = await cluster.send("DELETE", `${path}/${name(1)}`, { body: { dryRun: ["All"] } })
 
-    // then all goes as the table has it
+    // then every answer is the one in the table
     const orphaned = deleted.body.metadata.finalizers?.includes("orphan") === true
     expect({
       deleted: orphaned || deleted.body.kind !== "Status" ? "object" : "status",
@@ -121,7 +121,7 @@ test.each(kinds)(
     }).toEqual({
       ...USUAL,
       ...STRATEGIES[id],
-      // What waits for its dependents is still there, and shown whatever the kind.
+      // An object that waits for its dependents still exists, and the answer has it, whatever the kind.
       ...(STRATEGIES[id]?.dependents === "orphaned" ? { deleted: "object" } : {}),
     })
     if (unconditional.code !== 200)
@@ -185,7 +185,7 @@ describe("generation", () => {
       counted: true,
     },
   ]
-  test.each(rows)("counts as Kubernetes has it: $title", async ({ kind: id, patch, counted }) => {
+  test.each(rows)("counts as in Kubernetes: $title", async ({ kind: id, patch, counted }) => {
     const [, { group, apiVersion, plural, scope }] = kinds.find(([name]) => name === id)!
     const path = `/${group === "" ? "api" : "apis"}/${apiVersion}${scope === "Namespaced" ? "/namespaces/walk" : ""}/${plural}`
     const { metadata } = await cluster.post(path, { metadata: { generateName: "g-" }, ...SAMPLES[id]!.body })
@@ -218,7 +218,7 @@ describe("a deletion", () => {
     },
   )
 
-  test("that lets the last finalizer's object go by an update answers with the updated object", async () => {
+  test("that happens because an update removes the last finalizer answers with the updated object", async () => {
     const { metadata } = await make({ finalizers: ["a.b/c"], labels: { a: "b" } })
     await cluster.delete(`${maps}/${metadata.name}`)
     const last = await cluster.patch(`${maps}/${metadata.name}`, "merge", { metadata: { finalizers: null } })
@@ -226,7 +226,7 @@ describe("a deletion", () => {
     expect((await cluster.send("GET", `${maps}/${metadata.name}`)).code).toBe(404)
   })
 
-  test("with a body goes by the body alone", async () => {
+  test("with a body ignores the options in the query", async () => {
     const { metadata } = await make({})
     const answer = await cluster.send("DELETE", `${maps}/${metadata.name}?dryRun=All&propagationPolicy=Orphan`, {
       body: {},
@@ -235,7 +235,7 @@ describe("a deletion", () => {
     expect((await cluster.send("GET", `${maps}/${metadata.name}`)).code).toBe(404)
   })
 
-  test("of a collection keeps what does not meet the preconditions", async () => {
+  test("of a collection keeps objects that do not meet the preconditions", async () => {
     const { metadata } = await make({ labels: { collected: "yes" } })
     const answer = await cluster.send("DELETE", `${maps}?labelSelector=collected%3Dyes`, {
       body: { preconditions: { uid: "another" } },
@@ -249,7 +249,7 @@ describe("a deletion", () => {
     })
   })
 
-  test("is begun by no update", async () => {
+  test("cannot be started by an update", async () => {
     const { metadata } = await make({})
     const answer = await cluster.send("PATCH", `${maps}/${metadata.name}`, {
       body: { metadata: { deletionTimestamp: "2030-01-01T00:00:00Z" } },
@@ -284,7 +284,7 @@ describe("a deletion", () => {
     }
   })
 
-  test("of a pod without grace shows it as ending, and watchers see that too", async () => {
+  test("of a pod without grace period shows the pod as terminating, also to watchers", async () => {
     const pods = "/api/v1/namespaces/walk/pods"
     const spec = { nodeName: "n", automountServiceAccountToken: false, containers: [{ name: "c", image: "i" }] }
     const { metadata } = await cluster.post(pods, { metadata: { name: "ending" }, spec })

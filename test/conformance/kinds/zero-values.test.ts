@@ -1,5 +1,5 @@
 /**
- * What an object shows where nothing was sent: nulls, zeros, and who owns them. The facts are those of Kubernetes 1.36.
+ * What an object shows for fields that were not sent: nulls, zeros, and their owners. Recorded from Kubernetes 1.36.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { startConformanceCluster, type ConformanceCluster } from "../cluster.ts"
@@ -21,7 +21,7 @@ interface Row {
   /** Written to /status after the object has been made. */
   readonly status?: object
   readonly shown: object
-  /** What managedFields say of the last writer. */
+  /** The fields that managedFields has for the last writer. */
   readonly owned?: object
 }
 
@@ -128,7 +128,7 @@ const rows: readonly Row[] = [
     shown: { status: { conditions: [{ type: "", status: "", lastTransitionTime: null, reason: "", message: "" }] } },
   },
   {
-    title: "data of a ControllerRevision, owned as one",
+    title: "data of a ControllerRevision, owned as a whole",
     path: `/apis/apps/v1/${NS}/controllerrevisions`,
     body: { revision: 1, data: { a: 1, b: 2 } },
     shown: { data: { a: 1, b: 2 } },
@@ -142,7 +142,7 @@ test.each(rows)("are shown as upstream does: $title", async ({ path, body, statu
   expect(found).toMatchObject(shown)
   expect(await cluster.get(`${path}/${found.metadata.name}`)).toEqual(found)
   if (owned !== undefined) expect(found.metadata.managedFields?.at(-1)).toMatchObject({ fieldsV1: owned })
-  // what is written back as it was is no change
+  // writing the shown object back changes nothing
   const { resourceVersion } = await cluster
     .put(`${path}/${found.metadata.name}`, found)
     .then(({ metadata }) => metadata)

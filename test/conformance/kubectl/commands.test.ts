@@ -1,6 +1,6 @@
 /**
- * Some three hundred commands of kubectl, and what they print with Kubernetes 1.36.2: output, errors and exit codes,
- * but for times, ids and addresses. `record.ts` says how `answers.json` was made.
+ * Compares some three hundred commands of kubectl with what they print with Kubernetes 1.36.2: output, errors and exit
+ * codes, without times, ids and addresses. `record.ts` says how `answers.json` was made.
  */
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { findKubectls } from "../../kubectls.ts"
 import { FILE, minorOf, type Recorded } from "./recorded.ts"
 import { COMMANDS, runCommands } from "./run.ts"
 
-/** What k3ts prints otherwise on purpose; docs/compatibility.md has the reasons. */
+/** The answers of k3ts that differ on purpose; docs/compatibility.md has the reasons. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   "kubectl get cs": "the parts of one program are not asked over the network",
   "kubectl auth whoami": "the administrator has another name",
@@ -27,8 +27,7 @@ if (newest === undefined)
 test.skipIf(newest === undefined)(
   "commands print what they print with Kubernetes, and end with the same code",
   async () => {
-    // given a server without what is not of Kubernetes itself, whose Services have the addresses of the one that was
-    // recorded
+    // given a server without the parts that Kubernetes itself lacks, with the Service range of the recorded one
     await using server = await startServer({
       flags: [
         "--disable",

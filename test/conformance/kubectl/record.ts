@@ -1,6 +1,7 @@
 /**
- * By hand: `bun test/conformance/kubectl/record.ts KUBECTL KUBECONFIG` runs the commands against a server, upstream's
- * to record what is to be expected. Writes `answers.json` of that folder, where answers of other kubectls stay.
+ * Run by hand: `bun test/conformance/kubectl/record.ts KUBECTL KUBECONFIG` runs the commands against a server of
+ * Kubernetes and records the expected answers. It writes `answers.json` in this folder, and keeps the answers of other
+ * versions of kubectl.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { answersOf, FILE, minorOf, type Recorded } from "./recorded.ts"

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import type { Printed } from "./run.ts"
 
-/** What kubectl prints with Kubernetes 1.36.2, by the kubectls (`1.<minor>`) that print the same. */
+/** What kubectl prints with Kubernetes 1.36.2, by the versions of kubectl (`1.<minor>`) that print the same. */
 export interface Recorded {
   readonly command: string
   readonly answers: readonly (Printed & { readonly kubectl: readonly string[] })[]

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { run } from "../../harness/kubectl.ts"
 import { inOwnWords } from "./same.ts"
 
-/** What a command printed, without what differs from run to run. */
+/** The output of a command, without the parts that differ from run to run. */
 export interface Printed {
   readonly code: number
   readonly out: string
@@ -17,12 +17,12 @@ export interface Answer {
   readonly printed: Printed
 }
 
-/** The commands, in their order: most look at what those before them did. */
+/** The commands, in order: most depend on the ones before. */
 export const COMMANDS: readonly string[] = readFileSync(join(import.meta.dirname, "commands.txt"), "utf8")
   .split("\n")
   .filter((line) => line !== "")
 
-/** Commands that change nothing, so that those in a row can run at a time. */
+/** Commands that change nothing. Consecutive ones can run at the same time. */
 const LOOKS =
   /^kubectl (-n kc )?(get|describe|explain|api-|version|auth (can-i|whoami)|cluster-info|config|rollout (history|status))/
 const AT_A_TIME = 4

@@ -1,4 +1,4 @@
-/** What differs from run to run and from server to server, and what stands for it. */
+/** Patterns for text that differs from run to run and from server to server, and their replacements. */
 const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UID"],
   [/20\d\d-\d\d-\d\dT[\d:.]+Z?/g, "TIME"],
@@ -16,20 +16,20 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/tmp\/[\w./-]+/g, "TMP"],
   [/(LIVE|MERGED)-\d+/g, "$1"],
   [/^[EW]\d{4} [\d:.]+ +\d+ /gm, "LOG "],
-  // Where kubectl itself breaks down, as in `auth reconcile`, that it does is enough.
+  // If kubectl itself panics, as in `auth reconcile`, only the panic is compared.
   [/^\[signal [^]*/gm, ""],
   // Widths of columns follow from ages and names.
   [/[ \t]+/g, " "],
   [/-{3,}/g, "---"],
 ]
 
-/** Lines of `explain` that say how a schema is built; what it says beside them each server says in its own words. */
+/** The lines of `explain` that show fields and types. Its descriptions differ from server to server. */
 const SCHEMA_LINE = /^ *(GROUP:|KIND:|VERSION:|FIELDS?:|ENUM:|error|Error|[\w$.]+ <[^>]*>)/
 
 /** The text that is compared: without times, ids and ports, and of `explain` the fields and types. */
 export function inOwnWords(command: string, text: string): string {
   const plain = REPLACED.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text)
-  // kubectl before 1.34 describes data in any order.
+  // kubectl before 1.34 prints data in random order.
   if (command.startsWith("kubectl -n kc describe cm")) return plain.split("\n").sort().join("\n")
   if (!command.startsWith("kubectl explain")) return plain
   return plain

@@ -7,7 +7,7 @@ import { outcomesOf } from "./report.ts"
 const TESTS = join(import.meta.dirname, "../..")
 const entries = readLedger()
 
-/** Does the text of a test file hold this title, or a pattern of `test.each` that it comes from? */
+/** Whether the text of a test file has this title, or a `test.each` pattern that makes it. */
 function hasTitle(text: string, title: string): boolean {
   const quoted = [`"${title.replaceAll('"', String.raw`\"`)}"`, `'${title}'`, `\`${title}\``]
   const patterns = [...text.matchAll(/"([^"\n]+)%s"|`([^`$\n]+)\$\{[^}]*\}`/g)].map(([, of, or]) => of ?? or ?? "")
@@ -15,7 +15,7 @@ function hasTitle(text: string, title: string): boolean {
 }
 
 describe("the ledger", () => {
-  test("has the 446 entries of Kubernetes 1.36 and the 3 that 1.37 adds, each once", () => {
+  test("has each of the 446 entries of Kubernetes 1.36 and of the 3 that 1.37 adds once", () => {
     expect(entries).toHaveLength(449)
     expect(new Set(entries.map(({ codename }) => codename)).size).toBe(449)
     expect(entries.filter(({ release }) => release.includes("v1.37"))).toHaveLength(3)
@@ -40,7 +40,7 @@ describe("the ledger", () => {
   })
 })
 
-test("results of a run are read from what bun test reports", () => {
+test("the results of a run are read from the report of bun test", () => {
   const report = `<testsuites><testsuite>
     <testcase name="a &quot;quoted&quot; title" file="test/a.test.ts" time="1" />
     <testcase name="fails" file="test/a.test.ts"><failure message="no" /></testcase>

@@ -1,12 +1,12 @@
 /**
- * The ledger: each entry of Kubernetes 1.36's conformance list with the test of ours that stands for it. It is kept in
- * one table a SIG, beside this file: a line an entry, its columns parted by tabs.
+ * The ledger: each entry of Kubernetes 1.36's conformance list, with our test that replaces it. There is one table for
+ * each SIG beside this file, with one line for each entry and columns separated by tabs.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 export interface Entry {
-  /** The name of the entry, by which results of conformance runs are told. */
+  /** The name of the entry, as conformance reports use it. */
   readonly codename: string
   readonly testname: string
   /** The release of Kubernetes that it came with; several where it was changed. */
@@ -14,9 +14,9 @@ export interface Entry {
   /** Upstream's test, below test/e2e there. */
   readonly upstream: string
   readonly sig: string
-  /** What stands for it: a test file below test/, and the title of a test in it. Undefined where there is none. */
+  /** Our test: a file below test/, and the title of a test in it. Undefined if there is none. */
   readonly standIn?: { readonly file: string; readonly title: string }
-  /** Why nothing stands for it. */
+  /** Why we have no such test. */
   readonly missing?: string
 }
 
@@ -44,6 +44,6 @@ function entryOf(line: string, place: string): Entry {
   return file === "-" ? { ...facts, missing: title } : { ...facts, standIn: { file, title } }
 }
 
-/** What the README says of the ledger. */
+/** Returns the sentence of the README about the ledger. */
 export const countOf = (entries: readonly Entry[]): string =>
   `${entries.filter(({ standIn }) => standIn !== undefined).length} of ${entries.length}`

@@ -1,6 +1,6 @@
 /**
- * `npm run conformance`: runs the tests that stand for the entries of the conformance list, and prints which passed.
- * Words name the part that is to run: `npm run conformance -- sig-storage`, or `-- EmptyDir`.
+ * `npm run conformance`: runs our tests for the entries of the conformance list, and prints which passed. Arguments
+ * select entries: `npm run conformance -- sig-storage`, or `-- EmptyDir`.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"

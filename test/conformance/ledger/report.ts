@@ -6,8 +6,8 @@ const UNESCAPED: Record<string, string> = { "&quot;": '"', "&apos;": "'", "&lt;"
 const unescape = (text: string): string => text.replaceAll(/&(quot|apos|lt|gt|amp);/g, (entity) => UNESCAPED[entity]!)
 
 /**
- * Reads the JUnit report of `bun test`. The keys are a file below test/ and a title, parted by a tab; a title that
- * several tests of a file have has passed where all of them have.
+ * Reads the JUnit report of `bun test`. A key is a file below test/ and a title, separated by a tab. If several tests
+ * of a file have the same title, it has passed when all of them have.
  */
 export function outcomesOf(junit: string): Map<string, Outcome> {
   const outcomes = new Map<string, Outcome>()
@@ -30,7 +30,7 @@ export function outcomesOf(junit: string): Map<string, Outcome> {
   return outcomes
 }
 
-/** The table of a run: what did not pass by name, and a line a SIG with how many did. */
+/** Returns the table of a run: the names of failed entries, and for each SIG how many passed. */
 export function tableOf(entries: readonly Entry[], outcomes: ReadonlyMap<string, Outcome>): string {
   const results = entries.map((entry) => ({ entry, ...resultOf(entry, outcomes) }))
   const lines: string[] = []
