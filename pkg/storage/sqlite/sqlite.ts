@@ -3,7 +3,6 @@
  * except that history older than `recent` is read from it. format.ts describes the file and how damage is found;
  * acknowledged.ts, how a loss of acknowledged writes is found.
  */
-import type { Timer } from "../../clock/clock.ts"
 import type { SqliteDatabase, SqliteStatement } from "../../runtime/sqlite.ts"
 import { AcknowledgedFile } from "./acknowledged.ts"
 import { LogStorage, type LogStorageOptions, type StagedWrite } from "../log-storage.ts"
@@ -28,17 +27,12 @@ import { LiveList } from "./live.ts"
 import { checkChain } from "./load.ts"
 import { openStore, type OpenOptions } from "./open.ts"
 import type { StorageError, StorageEvent, StoreImage } from "../storage.ts"
+import { RecentLimits } from "./recent-limits.ts"
 import { reencryptRows, type Reencryption } from "./reencrypt.ts"
 import { type Elsewhere, type ParseObject, StoredObject } from "../stored-object.ts"
 import { SqliteValues } from "./values.ts"
 import { isSealed, type ValueTransformer } from "../value-transformer.ts"
 
-/** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
-const RECENT = 2048
-/** Most JSON of the events in memory, so that a large object that changes often does not fill it with old states. */
-const RECENT_BYTES = 16 * 1024 * 1024
-/** Events leave memory after this time, and at most twice of it, in milliseconds. */
-const RECENT_MS = 30_000
 /** A commit waits for the disk, so under load it gathers the writes of a few turns of the event loop. */
 const TURNS_TO_GATHER = 4
 /** Size of a trial write: that of a few large objects, so that one free page does not count as enough free space. */
@@ -75,9 +69,7 @@ export class SqliteStorage extends LogStorage {
   /** The number of objects, and the sum of their revisions. Each row records both. */
   #objects: number
   #revisions: number
-  /** Bytes of JSON of the events in `recent`. */
-  #recentBytes = 0
-  #trimTimer: Timer | undefined
+  readonly #recentLimits: RecentLimits
   /** Set once the file was found damaged: from then on nothing is written to it. */
   #damage: StorageError | undefined
 
@@ -86,6 +78,8 @@ export class SqliteStorage extends LogStorage {
     super(options)
     const { file, historyBytes = DEFAULT_HISTORY_BYTES } = options
     this.#elsewhere = { read: (revision) => this.#jsonOf(revision), parse: options.parse }
+    const { clock, recent, live } = this
+    this.#recentLimits = new RecentLimits({ clock, recent, live, elsewhere: this.#elsewhere })
     const { db, state } = openStore(options)
     this.#file = file
     this.#db = db
@@ -235,10 +229,7 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected override afterCommit(writes: readonly StagedWrite[]): void {
-    for (const { event } of writes) this.#recentBytes += event.stored.json.length
-    // Trimmed only when half as much again is there, so that trimming costs next to nothing per write.
-    if (this.recent.all.length > 1.5 * RECENT || this.#recentBytes > 1.5 * RECENT_BYTES) this.#trimRecent()
-    this.#trimLater()
+    this.#recentLimits.added(writes)
   }
 
   protected tryMedium(): void {
@@ -282,42 +273,11 @@ export class SqliteStorage extends LogStorage {
   }
 
   protected closeMedium(): void {
-    this.#trimTimer?.cancel()
+    this.#recentLimits.stop()
     this.#history.stop()
     this.#db.close()
     this.#acknowledged.close()
     forgetHolder(this.#file)
-  }
-
-  /** Keeps the recent events after revision `after`, newest first, up to the limits of their number and size. */
-  #trimRecent(after = 0): void {
-    let [bytes, kept] = [0, 0]
-    for (const { stored, revision } of this.recent.all.toReversed()) {
-      if (kept === RECENT || bytes + stored.json.length > RECENT_BYTES || revision <= after) break
-      bytes += stored.json.length
-      kept++
-    }
-    const dropped = this.recent.keepNewest(kept)
-    const seldomRead = dropped.flatMap(({ key, stored }) => {
-      const live = this.live.get(key)
-      return live === stored && live.seldomRead ? [live] : []
-    })
-    this.live.shelve(seldomRead, this.#elsewhere)
-    this.#recentBytes = bytes
-  }
-
-  /** Drops recent events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
-  #trimLater(): void {
-    const newest = this.revision
-    this.#trimTimer ??= this.clock.setTimeout(
-      () => {
-        this.#trimTimer = undefined
-        this.#trimRecent(newest)
-        if (this.recent.all.length > 0) this.#trimLater()
-      },
-      RECENT_MS,
-      "upkeep",
-    )
   }
 
   #fold(): number {

@@ -1,0 +1,77 @@
+import type { Clock, Timer } from "../../clock/clock.ts"
+import type { LiveObjects } from "../live-objects.ts"
+import type { RecentEvents } from "../recent-events.ts"
+import type { StorageEvent } from "../storage.ts"
+import type { Elsewhere } from "../stored-object.ts"
+
+/** Events kept in memory for watches that resume from a recent revision. Older events are read from the file. */
+const MOST = 2048
+/** Most JSON of the events in memory, so that a large object that changes often does not fill it with old states. */
+const MOST_BYTES = 16 * 1024 * 1024
+/** Events leave memory after this time, and at most twice of it, in milliseconds. */
+const LONGEST_MS = 30_000
+
+export interface RecentLimitsOptions {
+  readonly clock: Clock
+  readonly recent: RecentEvents
+  readonly live: LiveObjects
+  /** Where the JSON of seldom-read objects is read again once no event in memory has it. */
+  readonly elsewhere: Elsewhere
+}
+
+/** Drops events from memory when they are too many, too large or too old; the file still has them. */
+export class RecentLimits {
+  readonly #options: RecentLimitsOptions
+  /** Bytes of JSON of the events in memory. */
+  #bytes = 0
+  #timer: Timer | undefined
+
+  constructor(options: RecentLimitsOptions) {
+    this.#options = options
+  }
+
+  /** Called when the events of a commit were added to `recent`. */
+  added(writes: readonly { readonly event: StorageEvent }[]): void {
+    for (const { event } of writes) this.#bytes += event.stored.json.length
+    // Trims only when a limit is exceeded by half, so that the cost for each write is small.
+    if (this.#options.recent.all.length > 1.5 * MOST || this.#bytes > 1.5 * MOST_BYTES) this.#trim()
+    this.#trimLater()
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+  }
+
+  /** Keeps the events after revision `after`, newest first, up to the limits of their number and size. */
+  #trim(after = 0): void {
+    const { recent, live, elsewhere } = this.#options
+    let [bytes, kept] = [0, 0]
+    for (const { stored, revision } of recent.all.toReversed()) {
+      if (kept === MOST || bytes + stored.json.length > MOST_BYTES || revision <= after) break
+      bytes += stored.json.length
+      kept++
+    }
+    const dropped = recent.keepNewest(kept)
+    const seldomRead = dropped.flatMap(({ key, stored }) => {
+      const now = live.get(key)
+      return now === stored && now.seldomRead ? [now] : []
+    })
+    live.shelve(seldomRead, elsewhere)
+    this.#bytes = bytes
+  }
+
+  /** Drops events once they are old, so that the writes of a busy time do not stay in memory afterwards. */
+  #trimLater(): void {
+    const { clock, recent } = this.#options
+    const newest = recent.all.at(-1)?.revision ?? 0
+    this.#timer ??= clock.setTimeout(
+      () => {
+        this.#timer = undefined
+        this.#trim(newest)
+        if (recent.all.length > 0) this.#trimLater()
+      },
+      LONGEST_MS,
+      "upkeep",
+    )
+  }
+}
