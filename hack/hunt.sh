@@ -11,6 +11,10 @@ case " $* " in
     hack/build.sh
     exec "$bun" test/hunt/server/main.ts "$@"
     ;;
+  *" --consistency --etcd "*)
+    hack/build.sh
+    exec "$bun" test/hunt/consistency/main.ts "$@"
+    ;;
   *" --consistency "*) exec "$bun" test/hunt/consistency/main.ts "$@" ;;
 esac
 exec "$bun" test/hunt/main.ts "$@"

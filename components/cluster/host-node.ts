@@ -57,7 +57,10 @@ export interface HostNodeConfig {
   /** How Services are served; absent where nobody serves them here. */
   readonly kubeProxy?: Pick<KubeProxyConfig, "mode" | "nodePortCidrs">
   /** How Ingresses and Gateways are served; absent where neither is. */
-  readonly ingress?: Pick<IngressConfig, "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway">
+  readonly ingress?: Pick<
+    IngressConfig,
+    "apiPort" | "httpPort" | "httpsPort" | "accessLog" | "ingresses" | "gateway" | "candidate"
+  >
   /** Whether NetworkPolicies are enforced. */
   readonly networkPolicy: boolean
   /** Whether pods are held to their own addresses. */

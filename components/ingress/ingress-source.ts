@@ -8,10 +8,11 @@ import { startController, type RunningController } from "../../pkg/controller/st
 import type { Certificates } from "./certificates.ts"
 import type { Problem } from "./routing/compile.ts"
 import type { PortsState, Source, Wanted } from "./source.ts"
+import type { StatusTurn } from "./status-turn.ts"
 import { statusController, type Told } from "./status.ts"
 
 export interface IngressSourceConfig {
-  readonly nodeIps: readonly string[]
+  readonly turn: Pick<StatusTurn, "isOurs" | "addresses">
   readonly httpPort: number
   readonly httpsPort: number
 }
@@ -38,7 +39,8 @@ export class IngressSource implements Source {
     const handlers = { added: changed, updated: changed, deleted: changed }
     this.#unsubscribe = [informers.of(Ingress).on(handlers), informers.of(IngressClass).on(handlers)]
     await Promise.all([informers.of(Ingress).whenSynced(), informers.of(IngressClass).whenSynced()])
-    this.#status = await startController(statusController({ told: (key) => this.#told.get(key) }), this.#context)
+    const controller = statusController({ told: (key) => this.#told.get(key), turn: this.#config.turn })
+    this.#status = await startController(controller, this.#context)
   }
 
   async stop(): Promise<void> {
@@ -79,7 +81,7 @@ export class IngressSource implements Source {
   }
 
   #tell({ errors, faults, portOf }: PortsState): readonly (readonly [Key, Told])[] {
-    const { httpPort, httpsPort, nodeIps } = this.#config
+    const { httpPort, httpsPort, turn } = this.#config
     const open = [portOf("http", httpPort), portOf("tls", httpsPort)]
     const problems = [
       ...[httpPort, httpsPort].flatMap((port) => {
@@ -90,7 +92,7 @@ export class IngressSource implements Source {
       }),
       ...faults.filter(({ port }) => open.includes(port)).map(({ message }) => ({ reason: "PortConflict", message })),
     ]
-    const addresses = open.some((port) => port !== undefined) ? nodeIps : []
+    const addresses = open.some((port) => port !== undefined) ? turn.addresses : []
     const byKey = Map.groupBy(this.#problems, ({ ingress }) => keyFrom(ingress.metadata))
     return this.#ingresses().map(({ metadata }) => {
       const key = keyFrom(metadata)

@@ -5,6 +5,7 @@ import type { DataPlane, DataPlaneConfig } from "./data-plane.ts"
 import { GatewaySource, type GatewayConfig } from "./gateway/source.ts"
 import { IngressSource } from "./ingress-source.ts"
 import type { Source } from "./source.ts"
+import { StatusTurn } from "./status-turn.ts"
 
 export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "accessLog"> {
   /** The program's metrics. */
@@ -13,6 +14,11 @@ export interface IngressConfig extends Omit<DataPlaneConfig, "metrics" | "access
   readonly accessLog?: string
   /** Whether Ingresses are served; true by default. */
   readonly ingresses?: boolean
+  /**
+   * The name of this server, where several share a store: one of them at a time writes statuses. It always does unless
+   * given.
+   */
+  readonly candidate?: string | undefined
   /** How Gateways are served; without it they are not. */
   readonly gateway?: GatewayConfig
 }
@@ -48,10 +54,11 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
           [httpsPort, "tls"],
         ],
   )
+  const { nodeIps, candidate } = config
+  const turn = new StatusTurn(context, { nodeIps, candidate, changed: () => request() })
   const sources: Source[] = []
-  if (config.ingresses !== false) sources.push(new IngressSource(context, config))
-  if (config.gateway !== undefined)
-    sources.push(new GatewaySource(context, { ...config, ...config.gateway, ingressPorts }))
+  if (config.ingresses !== false) sources.push(new IngressSource(context, { ...config, turn }))
+  if (config.gateway !== undefined) sources.push(new GatewaySource(context, { ...config.gateway, turn, ingressPorts }))
   let plane: DataPlane | undefined
   let portErrors: readonly string[] = []
   let retryMs = FIRST_RETRY_MS
@@ -139,12 +146,14 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
     },
     async start() {
       for (const source of sources) await source.start(request)
+      turn.start()
       idle = undefined
       runner.request()
       void runner.start()
     },
     async stop() {
       idle = "stopped"
+      await turn.stop()
       await runner.stop()
       for (const source of sources) await source.stop()
       await close()

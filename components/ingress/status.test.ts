@@ -3,9 +3,10 @@ import type { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { VirtualClock } from "../../pkg/clock/virtual.ts"
 import { statusController } from "./status.ts"
 
-/** A server that serves the Ingress of `stored` at an address. */
+/** A controller that serves the Ingress of `stored` at an address. */
 function serverAt(address: string, stored: { ingress: Ingress }, clock: VirtualClock) {
-  const { reconcile } = statusController({ told: () => ({ addresses: [address], problems: [] }) })
+  const told = () => ({ addresses: [address], problems: [] })
+  const { reconcile } = statusController({ told, turn: { isOurs: true } })
   const context = {
     clock,
     informers: { of: () => ({ get: () => stored.ingress }) },
@@ -19,8 +20,8 @@ function serverAt(address: string, stored: { ingress: Ingress }, clock: VirtualC
   return () => reconcile("default/web", context as never)
 }
 
-test("servers that serve one Ingress overwrite each other's addresses once a minute, and not without end", async () => {
-  // given an Ingress that two servers serve
+test("addresses that somebody overwrites are written again a minute later, and not without end", async () => {
+  // given an Ingress that two controllers serve
   const stored = { ingress: { metadata: { name: "web", uid: "1" }, status: { loadBalancer: {} } } as Ingress }
   const addresses = () => stored.ingress.status.loadBalancer.ingress?.map(({ ip }) => ip)
   const clock = new VirtualClock(0)
@@ -30,7 +31,7 @@ test("servers that serve one Ingress overwrite each other's addresses once a min
   await two()
   expect(await one()).toEqual({ requeueAfter: 60_000 })
   expect(addresses()).toEqual(["192.0.2.2"])
-  // and then writes it again, as where the other server is gone
+  // and then writes it again, as where the other controller is gone
   await clock.advance(60_000)
   await one()
   expect(addresses()).toEqual(["192.0.2.1"])

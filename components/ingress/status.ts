@@ -4,6 +4,7 @@ import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import type { Key } from "../../pkg/client/informer.ts"
 import { defineController, type Controller } from "../../pkg/controller/controller.ts"
 import type { Problem } from "./routing/compile.ts"
+import type { StatusTurn } from "./status-turn.ts"
 
 /** What is reported about an Ingress. */
 export interface Told {
@@ -15,16 +16,14 @@ export interface Told {
 export interface StatusParts {
   /** Returns undefined for an Ingress that is not served here. */
   readonly told: (key: Key) => Told | undefined
+  readonly turn: Pick<StatusTurn, "isOurs">
 }
 
-/**
- * How soon addresses are written again that somebody has overwritten, in milliseconds. Several servers over one store
- * each write their own, and would otherwise answer each other without end.
- */
+/** How soon addresses are written again that somebody has overwritten, in milliseconds: they would answer without end. */
 const OVERWRITTEN_MS = 60_000
 
 /** Writes the addresses of Ingresses into their status, and their problems as Events, each once. */
-export function statusController({ told }: StatusParts): Controller<Ingress> {
+export function statusController({ told, turn }: StatusParts): Controller<Ingress> {
   /** The problems that were reported, by Ingress. */
   const known = new Map<Key, ReadonlySet<string>>()
   /** What was written here last, by Ingress, and when. */
@@ -39,6 +38,7 @@ export function statusController({ told }: StatusParts): Controller<Ingress> {
         written.delete(key)
         return undefined
       }
+      if (!turn.isOurs) return undefined
       const now = told(key)
       const problems = new Map(
         (now?.problems ?? []).map(({ reason, message }) => [`${reason}\0${message}`, reason] as const),

@@ -240,6 +240,7 @@ function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"
     httpPort: flags["ingress-http-port"],
     httpsPort: flags["ingress-https-port"],
     ingresses: servesIngresses(flags),
+    ...(datastoreOf(flags) === undefined ? {} : { candidate: nodeNameOf(flags) }),
     ...(serves("gateway", flags)
       ? { gateway: { addresses: flags["gateway-address"], reserved: (port) => reservedFor(port, flags) } }
       : {}),

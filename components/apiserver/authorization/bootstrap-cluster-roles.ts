@@ -226,6 +226,8 @@ export const CLUSTER_ROLES: readonly BootstrapClusterRole[] = [
       on("list watch", "discovery.k8s.io", "endpointslices"),
       on("list watch", "networking.k8s.io", "ingresses ingressclasses"),
       on("update", "networking.k8s.io", "ingresses/status"),
+      // The addresses of all servers stand in the statuses.
+      on("list watch", "core", "nodes"),
       EVENTS,
     ],
   },

@@ -37,6 +37,15 @@ export const ROLES: readonly BootstrapRole[] = [
     name: "system:k3ts-supervisor",
     rules: [on("get list create delete", "core", "secrets")],
   },
+  {
+    // Not in upstream: of several servers one writes the statuses of Ingresses and Gateways.
+    namespace: "kube-system",
+    name: "system:k3ts-ingress",
+    rules: [
+      on("create", "coordination.k8s.io", "leases"),
+      on("get update", "coordination.k8s.io", "leases", "k3ts-ingress"),
+    ],
+  },
   { namespace: "kube-system", name: "system::leader-locking-kube-controller-manager", rules: [LEADER_LOCKING] },
   { namespace: "kube-system", name: "system::leader-locking-kube-scheduler", rules: [LEADER_LOCKING] },
   {
@@ -72,5 +81,6 @@ export const ROLE_BINDINGS: readonly (BootstrapBinding & {
   { namespace: "kube-system", role: "system:controller:cloud-provider", accounts: ["kube-system/cloud-provider"] },
   { namespace: "kube-system", role: "system:controller:token-cleaner", accounts: ["kube-system/token-cleaner"] },
   { namespace: "kube-system", role: "system:k3ts-supervisor", users: ["system:k3ts-supervisor"] },
+  { namespace: "kube-system", role: "system:k3ts-ingress", accounts: ["kube-system/k3ts-ingress"] },
   { namespace: "kube-public", role: "system:controller:bootstrap-signer", accounts: ["kube-system/bootstrap-signer"] },
 ]

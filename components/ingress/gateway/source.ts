@@ -3,6 +3,7 @@ import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/cust
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Certificates } from "../certificates.ts"
 import type { PortsState, Source, Wanted } from "../source.ts"
+import type { StatusTurn } from "../status-turn.ts"
 import type { Following } from "./watching/following.ts"
 import { servesGateways } from "./watching/served-kinds.ts"
 
@@ -14,7 +15,7 @@ export interface GatewayConfig {
 }
 
 export interface GatewaySourceConfig extends GatewayConfig {
-  readonly nodeIps: readonly string[]
+  readonly turn: Pick<StatusTurn, "isOurs" | "addresses">
   readonly ingressPorts: ReadonlyMap<number, "http" | "tls">
 }
 
@@ -60,7 +61,7 @@ export class GatewaySource implements Source {
     const isServed = servesGateways(definitions)
     if (isServed && this.#following === undefined) {
       const { Following } = await import("./watching/following.ts")
-      this.#following = await Following.start(this.#context, this.#changed)
+      this.#following = await Following.start(this.#context, this.#changed, this.#config.turn)
     } else if (!isServed) await this.#unfollow()
     await this.#following?.followRoutes()
   }
@@ -70,10 +71,10 @@ export class GatewaySource implements Source {
   }
 
   async wanted(certificates: Certificates): Promise<Wanted> {
-    const { nodeIps, addresses, reserved, ingressPorts } = this.#config
+    const { turn, addresses, reserved, ingressPorts } = this.#config
     return (
       this.#following?.wanted(certificates, {
-        nodeIps,
+        nodeIps: turn.addresses,
         pool: addresses,
         isOwnAddress: (address) => ownAddresses().has(address),
         reserved,

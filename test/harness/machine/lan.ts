@@ -64,6 +64,8 @@ export class Lan {
   /** Connects the namespace of a process by an interface `eth0`. */
   async connect(index: number, pid: number): Promise<void> {
     const { address, address6 } = this.place(index)
+    // The kernel removes the interface of a machine that was switched off a while after its last process.
+    await run("ip", ["-n", this.#name, "link", "delete", portOf(index)])
     await this.ip("link", "add", portOf(index), "type", "veth", "peer", "name", "eth0", "netns", String(pid))
     await this.ip("link", "set", portOf(index), "master", "lan", "up")
     const inside = (...args: readonly string[]) => must("nsenter", "--net", "--target", String(pid), "ip", ...args)

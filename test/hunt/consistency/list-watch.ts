@@ -2,6 +2,9 @@
 import type { HistoryEntry } from "../../../components/cluster/testing/testing.ts"
 import type { Value } from "./linearizable.ts"
 
+/** A change of an object that the servers have agreed on. */
+export type Change = Pick<HistoryEntry, "type" | "revision" | "object">
+
 export interface SeenEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED"
   readonly name: string
@@ -35,7 +38,7 @@ export const valueOf = (object: object): Value =>
 /** Returns what is wrong with an informer's list and events, given all changes of the kind. */
 export function informerFaults(
   { by, listedAt, listed, events, isOpen }: SeenByInformer,
-  changes: readonly HistoryEntry[],
+  changes: readonly Change[],
 ): readonly string[] {
   const state = new Map<string, Value>()
   for (const change of changes) {
@@ -57,7 +60,7 @@ export function informerFaults(
 }
 
 /** Returns which acknowledged writes were lost, or have revisions in another order than they happened. */
-export function writeFaults(writes: readonly AcknowledgedWrite[], changes: readonly HistoryEntry[]): readonly string[] {
+export function writeFaults(writes: readonly AcknowledgedWrite[], changes: readonly Change[]): readonly string[] {
   const byRevision = new Map(changes.map((change) => [change.revision, change]))
   const lost = writes.filter(({ name, value, revision }) => {
     const change = byRevision.get(revision)
@@ -79,11 +82,11 @@ export function writeFaults(writes: readonly AcknowledgedWrite[], changes: reado
   ]
 }
 
-const nameOf = ({ object }: HistoryEntry): string => object.metadata.name ?? ""
+const nameOf = ({ object }: Change): string => object.metadata.name ?? ""
 
 const TYPES = { create: "ADDED", update: "MODIFIED", delete: "DELETED" } as const
 
-const eventOf = (change: HistoryEntry): string =>
+const eventOf = (change: Change): string =>
   line({
     type: TYPES[change.type],
     name: nameOf(change),

@@ -17,6 +17,11 @@ export class Recording {
   readonly surprises: string[] = []
   #sequence = 0
 
+  /** How many operations have been recorded. */
+  get count(): number {
+    return [...this.operations.values()].reduce((sum, { length }) => sum + length, 0)
+  }
+
   tick(): number {
     return ++this.#sequence
   }
@@ -29,6 +34,8 @@ export interface RecordingClientOptions {
   readonly recording: Recording
   readonly random: Random
   readonly clock: Clock
+  /** The longest pause between two operations, in milliseconds; 1500 unless given. */
+  readonly pauseMs?: number
 }
 
 /** A client that reads and writes objects at random, and records what it was told. */
@@ -44,10 +51,10 @@ export class RecordingClient {
 
   /** Works until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { random, clock } = this.#options
+    const { random, clock, pauseMs = 1500 } = this.#options
     while (!signal.aborted) {
       await this.#operate(pick(random, NAMES))
-      await sleep(clock, between(random, 20, 1500), signal).catch(() => undefined)
+      await sleep(clock, between(random, 20, pauseMs), signal).catch(() => undefined)
     }
   }
 

@@ -10,7 +10,10 @@ import type { HTTPRoute } from "../../../../pkg/gateway-api/httproute.ts"
 import { GATEWAY_CONTROLLER } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import { conditionsOf, fails, holds, type Condition } from "./conditions.ts"
 import { SUPPORTED_FEATURES } from "./features.ts"
+import type { StatusTurn } from "../../status-turn.ts"
 import { kindText, type GatewayTold, type Generation, type RouteTold } from "./tell.ts"
+
+type Turn = Pick<StatusTurn, "isOurs">
 
 /** An object whose status this controller writes. */
 interface WithStatus extends KubeObject {
@@ -18,11 +21,12 @@ interface WithStatus extends KubeObject {
 }
 
 /**
- * Returns a controller that writes the status that `wanted` returns, if it differs from the stored one. Undefined
- * leaves the status unchanged.
+ * Returns a controller that writes the status that `wanted` returns, if it differs from the stored one, while it is
+ * this server's turn. Undefined leaves the status unchanged.
  */
 function statusWriter<T extends WithStatus>(
   resource: Resource<T>,
+  turn: Turn,
   wanted: (object: T, key: Key, now: string) => unknown,
 ): Controller<T> {
   return defineController<T>({
@@ -30,7 +34,7 @@ function statusWriter<T extends WithStatus>(
     reconciles: resource,
     async reconcile(key, { informers, client, clock }) {
       const object = informers.of(resource).get(key)
-      if (object === undefined || object.metadata.deletionTimestamp !== undefined) return
+      if (!turn.isOurs || object === undefined || object.metadata.deletionTimestamp !== undefined) return
       const status = wanted(object, key, timestamp(clock))
       if (status === undefined || deepEqual(status, object.status ?? {})) return
       try {
@@ -44,8 +48,8 @@ function statusWriter<T extends WithStatus>(
 }
 
 /** Writes the condition Accepted and the supported features of this controller's GatewayClasses. */
-export const classStatus = (): Controller<GatewayClass> =>
-  statusWriter<GatewayClass>(GatewayClass, ({ metadata, spec, status }, _key, now) => {
+export const classStatus = (turn: Turn): Controller<GatewayClass> =>
+  statusWriter<GatewayClass>(GatewayClass, turn, ({ metadata, spec, status }, _key, now) => {
     if (spec.controllerName !== GATEWAY_CONTROLLER) return undefined
     const accepted =
       spec.parametersRef === undefined
@@ -58,8 +62,11 @@ export const classStatus = (): Controller<GatewayClass> =>
     }
   })
 
-export const gatewayStatus = (told: (key: Key) => Generation<GatewayTold> | undefined): Controller<Gateway> =>
-  statusWriter<Gateway>(Gateway, ({ metadata, status }, key, now) => {
+export const gatewayStatus = (
+  turn: Turn,
+  told: (key: Key) => Generation<GatewayTold> | undefined,
+): Controller<Gateway> =>
+  statusWriter<Gateway>(Gateway, turn, ({ metadata, status }, key, now) => {
     const known = told(key)
     // The proxy has not yet translated this generation; the status is written after it has.
     if (known === undefined || known.generation !== metadata.generation) return undefined
@@ -84,9 +91,10 @@ type Route = KubeObject & Pick<HTTPRoute, "status">
 /** Writes the parents of this controller into `status.parents`, and keeps the entries of other controllers. */
 export const routeStatus = <T extends Route>(
   resource: Resource<T>,
+  turn: Turn,
   told: (key: Key) => Generation<RouteTold> | undefined,
 ): Controller<T> =>
-  statusWriter<T>(resource, ({ metadata, status }, key, now) => {
+  statusWriter<T>(resource, turn, ({ metadata, status }, key, now) => {
     const present = status?.parents ?? []
     const known = told(key)
     if (known !== undefined && known.generation !== metadata.generation) return undefined

@@ -17,6 +17,7 @@ import { Grants } from "../listeners/grants.ts"
 import type { AnyRoute, Objects, RouteKind } from "./objects.ts"
 import { ofSpecs } from "./of-specs.ts"
 import { serves, whileServed, type Plural } from "./served-kinds.ts"
+import type { StatusTurn } from "../../status-turn.ts"
 import { routeStatus } from "../status/status.ts"
 import { tellRoutes, type Generation, type RouteTold } from "../status/tell.ts"
 import type { Translation } from "../translate.ts"
@@ -39,7 +40,10 @@ export class FollowedRoutes {
   readonly #controllers = new Map<RoutePlural, RunningController>()
   readonly #told = new Map<RoutePlural, ReadonlyMap<Key, Generation<RouteTold>>>()
 
-  private constructor(context: ComponentContext, kinds: readonly Plural[]) {
+  readonly #turn: Pick<StatusTurn, "isOurs">
+
+  private constructor(context: ComponentContext, kinds: readonly Plural[], turn: Pick<StatusTurn, "isOurs">) {
+    this.#turn = turn
     this.#context = context
     this.kinds = kinds
     const definitions = context.informers.of(CustomResourceDefinition)
@@ -51,8 +55,9 @@ export class FollowedRoutes {
     context: ComponentContext,
     kinds: readonly Plural[],
     changed: () => void,
+    turn: Pick<StatusTurn, "isOurs">,
   ): Promise<FollowedRoutes> {
-    const routes = new FollowedRoutes(context, kinds)
+    const routes = new FollowedRoutes(context, kinds, turn)
     try {
       await routes.#start(changed)
     } catch (err) {
@@ -85,7 +90,8 @@ export class FollowedRoutes {
     const isServed = () => this.kinds.every((kind) => servedKinds(this.#context).includes(kind))
     await whileServed(informers.of(CustomResourceDefinition), isServed, all)
     for (const plural of this.#plurals()) {
-      const controller = routeStatus(ROUTES[plural] as Resource<HTTPRoute>, (key) => this.#told.get(plural)?.get(key))
+      const told = (key: Key) => this.#told.get(plural)?.get(key)
+      const controller = routeStatus(ROUTES[plural] as Resource<HTTPRoute>, this.#turn, told)
       this.#controllers.set(plural, await startController(controller, this.#context))
     }
   }

@@ -38,8 +38,10 @@ function failingAt(failure: number, informers: Informers) {
   return { informers: failing, handlers: () => handlers }
 }
 
-const GATEWAYS = (context: ComponentContext) => Following.start(context, () => undefined)
-const ROUTES = async (context: ComponentContext) => FollowedRoutes.start(context, servedKinds(context), () => undefined)
+const TURN = { isOurs: true }
+const GATEWAYS = (context: ComponentContext) => Following.start(context, () => undefined, TURN)
+const ROUTES = async (context: ComponentContext) =>
+  FollowedRoutes.start(context, servedKinds(context), () => undefined, TURN)
 
 /** Starts a cluster that serves Gateway API. Returns the context of a component, too. */
 async function serving() {

@@ -10,6 +10,7 @@ import { GATEWAY_CONTROLLER } from "../../../../pkg/gateway-api/k3ts-class.ts"
 import type { Certificates } from "../../certificates.ts"
 import { byAge } from "../../routing/compile.ts"
 import type { PortsState, Wanted } from "../../source.ts"
+import type { StatusTurn } from "../../status-turn.ts"
 import { FollowedRoutes, servedKinds } from "./followed-routes.ts"
 import type { Ground } from "../listeners/ground.ts"
 import { installClass } from "./install.ts"
@@ -26,20 +27,26 @@ import { translate, type Translation } from "../translate.ts"
 export class Following {
   readonly #context: ComponentContext
   readonly #changed: () => void
+  readonly #turn: Pick<StatusTurn, "isOurs">
   readonly #off: (() => void)[] = []
   readonly #controllers: RunningController[] = []
   #routes: FollowedRoutes | undefined
   #translation: Translation | undefined
   #told: ReadonlyMap<Key, Generation<GatewayTold>> = new Map()
 
-  private constructor(context: ComponentContext, changed: () => void) {
+  private constructor(context: ComponentContext, changed: () => void, turn: Pick<StatusTurn, "isOurs">) {
     this.#context = context
     this.#changed = changed
+    this.#turn = turn
   }
 
   /** Resolves when GatewayClasses and Gateways are known. When it fails, nothing of it stays behind. */
-  static async start(context: ComponentContext, changed: () => void): Promise<Following> {
-    const following = new Following(context, changed)
+  static async start(
+    context: ComponentContext,
+    changed: () => void,
+    turn: Pick<StatusTurn, "isOurs">,
+  ): Promise<Following> {
+    const following = new Following(context, changed, turn)
     try {
       await following.#start()
     } catch (err) {
@@ -57,8 +64,8 @@ export class Following {
     const synced = Promise.all([informers.of(GatewayClass).whenSynced(), informers.of(Gateway).whenSynced()])
     await whileServed(definitions, () => servesGateways(definitions), synced)
     await installClass(client, informers.of(GatewayClass).list())
-    const told = gatewayStatus((key) => this.#told.get(key))
-    this.#controllers.push(await startController(classStatus(), this.#context))
+    const told = gatewayStatus(this.#turn, (key) => this.#told.get(key))
+    this.#controllers.push(await startController(classStatus(this.#turn), this.#context))
     this.#controllers.push(await startController(told, this.#context))
   }
 
@@ -89,7 +96,7 @@ export class Following {
       this.#routes = undefined
       await stopping.stop()
     }
-    if (wanted.length > 0) this.#routes ??= await FollowedRoutes.start(this.#context, wanted, this.#changed)
+    if (wanted.length > 0) this.#routes ??= await FollowedRoutes.start(this.#context, wanted, this.#changed, this.#turn)
   }
 
   async wanted(certificates: Certificates, ground: Ground): Promise<Wanted> {
@@ -109,6 +116,9 @@ export class Following {
     this.#told = translation === undefined || ports === undefined ? new Map() : tellGateways(translation, ports)
     for (const key of new Set([...before.keys(), ...this.#told.keys()]))
       for (const controller of this.#controllers) controller.enqueue(key)
+    // The class of a Gateway has no state here; its turn may have come.
+    for (const { metadata } of this.#context.informers.of(GatewayClass).list())
+      this.#controllers[0]?.enqueue(keyFrom(metadata))
     this.#routes?.tell(translation)
   }
 
