@@ -13,7 +13,7 @@ import { DraManager } from "./dra/dra-manager.ts"
 import { nodeDrivers } from "./dra/node-drivers.ts"
 import { parseResolvConf, type Resolver } from "./sandbox/dns.ts"
 import { createEnvironment } from "./env/environment.ts"
-import { relieve } from "./node/eviction.ts"
+import { EvictionManager } from "./node/eviction.ts"
 import { enforceStorageLimits } from "./node/storage-limits.ts"
 import { VolumeUsages } from "./stats/volume-usage.ts"
 import { ImageManager } from "./images/image-manager.ts"
@@ -234,10 +234,9 @@ function assemble(context: KubeletContext, stopping: AbortController) {
   const environment = createEnvironment(context)
   const probes = new ProbeManager(context, (uid) => workers.get(uid)?.wake())
   const volumeUsages = new VolumeUsages(context, volumes)
-  const node: NodeReporter = new NodeReporter(context, [config.root], (pressure) => {
+  const node: NodeReporter = new NodeReporter(context, (observations) => {
     context.spawn("storage limits", () => enforceStorageLimits({ context, cache, workers, volumeUsages }))
-    if (!pressure.memory && !pressure.disk && !pressure.pid) return
-    context.spawn("eviction", () => relieve({ context, cache, workers, lastUsedImages: images.lastUsed }, pressure))
+    context.spawn("eviction", () => eviction.relieve(observations))
   })
   const lease = new NodeLease(
     context,
@@ -277,6 +276,7 @@ function assemble(context: KubeletContext, stopping: AbortController) {
     admit: (pod, taken, signal) => gate.admit(pod, taken, signal),
     resizeProblem: (pod) => resizeProblem(pod, workers.othersThan(pod), node.nodeAnyWay?.status.allocatable ?? {}),
   })
+  const eviction = new EvictionManager({ context, cache, workers, lastUsedImages: images.lastUsed })
   const staticPods = new StaticPods(context, workers, () => node.node?.metadata.uid)
   cache.onRelist(() => node.wake())
   volumes.onUpdate((uid) => workers.get(uid)?.wake())

@@ -1,3 +1,20 @@
+import { DEFAULT_HARD, type SoftThresholds, type Thresholds } from "./node/thresholds.ts"
+
+/** When pods are evicted. */
+export interface EvictionTuning {
+  readonly hard: Thresholds
+  readonly soft: SoftThresholds
+  /** Longest grace of a pod that a soft threshold evicts. Source: evictionMaxPodGracePeriod. */
+  readonly mostGraceSeconds: number
+}
+
+/** What pods may not have of the node. */
+export interface Reserved {
+  readonly cpuMilli: number
+  readonly memoryBytes: number
+  readonly diskBytes: number
+}
+
 /** Settings of a kubelet that few clusters change. Source: k8s.io/kubelet config/v1beta1/types.go. */
 export interface KubeletTuning {
   /**
@@ -9,6 +26,12 @@ export interface KubeletTuning {
   readonly containerLogMaxBytes: number
   /** How many files of one container's log there are at most, at least 2. */
   readonly containerLogMaxFiles: number
+  readonly eviction: EvictionTuning
+  readonly reserved: Reserved
+  /** From which use of the disk unused images are removed, and until which, in percent; undefined: for pods only. */
+  readonly imageGc: { readonly highPercent: number; readonly lowPercent: number } | undefined
+  /** How many images are pulled at once. */
+  readonly mostPulls: number
 }
 
 /** Source: pkg/kubelet/apis/config/v1beta1/defaults.go. */
@@ -16,6 +39,10 @@ export const DEFAULT_TUNING: KubeletTuning = {
   measureMs: 10_000,
   containerLogMaxBytes: 10 * 2 ** 20,
   containerLogMaxFiles: 5,
+  eviction: { hard: DEFAULT_HARD, soft: {}, mostGraceSeconds: 0 },
+  reserved: { cpuMilli: 0, memoryBytes: 0, diskBytes: 0 },
+  imageGc: undefined,
+  mostPulls: Infinity,
 }
 
 /** Returns the settings of a kubelet, each by default where none is given. */

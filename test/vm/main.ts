@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { copyFile, cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
@@ -103,21 +103,24 @@ async function baseOf(suite: Piece["suite"], images: Awaited<ReturnType<typeof d
     .digest("hex")
     .slice(0, 12)
   return withFolder(async (folder) => {
-    await copyFile(join(release, name), join(folder, "k3ts.deb"))
-    await makeNewer(join(folder, "k3ts.deb"), join(folder, "newer.deb"))
+    await repack(join(release, name), join(folder, "k3ts.deb"), "")
+    await repack(join(release, name), join(folder, "newer.deb"), "+newer")
     return firstApplication(images, join(cache, suite, `first-application-${digest}`), folder)
   })
 }
 
-/** Makes a package with the same content and a higher version. */
-async function makeNewer(from: string, to: string): Promise<void> {
+/**
+ * Makes a package with the same content and `suffix` at the end of its version, and without compression: an emulated
+ * processor takes minutes to decompress the executable.
+ */
+async function repack(from: string, to: string, suffix: string): Promise<void> {
   await withFolder(async (scratch) => {
     await run("dpkg-deb", ["--raw-extract", from, scratch])
     const control = join(scratch, "DEBIAN/control")
     const text = await readFile(control, "utf8")
     await writeFile(
       control,
-      text.replace(/^Version: .*$/m, (line) => `${line}+newer`),
+      text.replace(/^Version: .*$/m, (line) => `${line}${suffix}`),
     )
     await run("dpkg-deb", ["--root-owner-group", "-Znone", "--build", scratch, to])
   })

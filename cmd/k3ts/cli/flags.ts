@@ -18,6 +18,8 @@ export interface FlagNote {
   readonly short?: string
   /** The allowed values, if they are few. */
   readonly choices?: readonly string[]
+  /** Takes a text apart into the values of a list; at each comma unless given. */
+  readonly split?: (text: string) => readonly string[]
   /** Whether the value is a path, for completion. */
   readonly path?: boolean
   /** Further variables that set it, for users of k3s. */

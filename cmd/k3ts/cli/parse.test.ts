@@ -7,6 +7,7 @@ import { agentFlags } from "../config/agent-flags.ts"
 import { serverFlags, type ServerFlags } from "../config/server-flags.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { serverVocabulary } from "../config/server-vocabulary.ts"
+import { DEFAULT_TUNING } from "../../../components/kubelet/tuning.ts"
 import { resolveFlags, splitArguments } from "./parse.ts"
 import { UsageError } from "./usage-error.ts"
 
@@ -105,12 +106,17 @@ describe("kinds of values", () => {
     expect(kubeletSettings(flags["kubelet-arg"], 4)).toEqual({
       maxPods: 250,
       syncFrequencyMs: 90_000,
-      tuning: { measureMs: 30_000, containerLogMaxBytes: 50 * 2 ** 20, containerLogMaxFiles: 10 },
+      tuning: {
+        ...DEFAULT_TUNING,
+        measureMs: 30_000,
+        containerLogMaxBytes: 50 * 2 ** 20,
+        containerLogMaxFiles: 10,
+      },
     })
     expect(kubeletSettings([], 4)).toEqual({
       maxPods: 110,
       syncFrequencyMs: 60_000,
-      tuning: { measureMs: 10_000, containerLogMaxBytes: 10 * 2 ** 20, containerLogMaxFiles: 5 },
+      tuning: DEFAULT_TUNING,
     })
     expect([1, 4, 100].map((cpus) => kubeletSettings([{ podsPerCore: 20 }], cpus).maxPods)).toEqual([20, 80, 110])
     expect(flags["service-node-port-range"]).toEqual({ first: 31000, last: 31999 })
@@ -120,6 +126,48 @@ describe("kinds of values", () => {
       "/k.yaml",
       "/run/x.sock",
     ])
+  })
+
+  test("settings of the kubelet may have commas, and are joined", () => {
+    const settings = (...given: readonly string[]) =>
+      kubeletSettings(read(given.flatMap((one) => ["--kubelet-arg", one]))["kubelet-arg"], 4).tuning
+    expect(
+      settings(
+        "eviction-hard=memory.available<1Gi,nodefs.available<10%,max-pods=20",
+        "eviction-soft=memory.available<2Gi,eviction-soft-grace-period=memory.available=1m30s",
+        "kube-reserved=cpu=100m,memory=1Gi,system-reserved=cpu=1,ephemeral-storage=1k",
+        "image-gc-high-threshold=90,serialize-image-pulls=true",
+      ),
+    ).toEqual({
+      ...DEFAULT_TUNING,
+      eviction: {
+        hard: { "memory.available": { count: 2 ** 30 }, "nodefs.available": { fraction: 0.1 } },
+        soft: { "memory.available": { amount: { count: 2 ** 31 }, graceMs: 90_000 } },
+        mostGraceSeconds: 0,
+      },
+      reserved: { cpuMilli: 1100, memoryBytes: 2 ** 30, diskBytes: 1000 },
+      imageGc: { highPercent: 90, lowPercent: 80 },
+      mostPulls: 1,
+    })
+    expect(settings("max-parallel-image-pulls=3").mostPulls).toBe(3)
+  })
+
+  test.each([
+    {
+      given: ["eviction-soft=memory.available<2Gi"],
+      wants: "eviction-soft=memory.available: needs a grace, as in --kubelet-arg eviction-soft-grace-period=",
+    },
+    {
+      given: ["image-gc-low-threshold=90"],
+      wants: "image-gc-low-threshold=90: must be less than image-gc-high-threshold, which is 85",
+    },
+    {
+      given: ["serialize-image-pulls=true", "max-parallel-image-pulls=2"],
+      wants: "max-parallel-image-pulls=2: must be 1 with serialize-image-pulls=true; leave that out",
+    },
+  ])("settings of the kubelet that do not fit each other are refused: $wants", ({ given, wants }) => {
+    const flags = read(given.flatMap((one) => ["--kubelet-arg", one]))
+    expect(() => kubeletSettings(flags["kubelet-arg"], 4)).toThrow(wants)
   })
 
   test("defaults are read like values", () => {
@@ -194,13 +242,26 @@ describe("a wrong command line is named with its mend", () => {
     [
       ["--kubelet-arg", "constructor=1"],
       'invalid value "constructor=1" for --kubelet-arg: must be one of max-pods, pods-per-core, sync-frequency, ' +
-        "node-status-update-frequency, container-log-max-size, container-log-max-files; other settings of a kubelet are " +
-        "not known",
+        "node-status-update-frequency, container-log-max-size, container-log-max-files, eviction-hard, eviction-soft, " +
+        "eviction-soft-grace-period, eviction-max-pod-grace-period, kube-reserved, system-reserved, " +
+        "image-gc-high-threshold, image-gc-low-threshold, serialize-image-pulls, max-parallel-image-pulls; other " +
+        "settings of a kubelet are not known",
     ],
     [
-      ["--kubelet-arg", "system-reserved=memory=1Gi"],
-      'invalid value "system-reserved=memory=1Gi" for --kubelet-arg: k3ts has no such setting: nothing is reserved ' +
-        "beyond what eviction keeps free: leave memory to the system by limits on pods",
+      ["--kubelet-arg", "eviction-minimum-reclaim=memory.available=1Gi"],
+      'invalid value "eviction-minimum-reclaim=memory.available=1Gi" for --kubelet-arg: k3ts has no such setting: 5% of ' +
+        "the disk more than the threshold is freed, and of other resources what the next pod had",
+    ],
+    [
+      ["--kubelet-arg", "eviction-hard=memory<1Gi"],
+      'invalid value "eviction-hard=memory<1Gi" for --kubelet-arg: must be eviction-hard=SIGNAL<AMOUNT,…, as in ' +
+        "eviction-hard=memory.available<500Mi,nodefs.available<10%; signals are memory.available, nodefs.available, " +
+        "nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available",
+    ],
+    [
+      ["--kubelet-arg", "kube-reserved=pid=100"],
+      'invalid value "kube-reserved=pid=100" for --kubelet-arg: must be kube-reserved=RESOURCE=AMOUNT,… of cpu, ' +
+        "memory, ephemeral-storage, as in kube-reserved=cpu=200m,memory=500Mi",
     ],
     [
       ["--kubelet-arg", "node-labels=disk=ssd"],

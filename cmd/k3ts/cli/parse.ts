@@ -90,14 +90,14 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
   const resolved: Record<string, unknown> = {}
   const resolve = (name: string, file: ConfigEntries | undefined) => {
     const schema = shape[name]!
-    const { kind } = noteOf(schema)
+    const { kind, split = (text: string) => text.split(",") } = noteOf(schema)
     const [given, source] = find(name, schema, written, env, file)
     const raw =
       given === undefined
         ? undefined
         : kind === "list"
           ? given
-              .flatMap((text) => text.split(","))
+              .flatMap(split)
               .map((text) => text.trim())
               .filter((text) => text !== "")
           : given.at(-1)

@@ -1,7 +1,9 @@
+import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/context.ts"
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/tuning.ts"
-import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
-import { duration, reading } from "../cli/values.ts"
+import { reading } from "../cli/values.ts"
+import { counted, timed, type Setting } from "./kubelet-setting.ts"
+import { EVICTION_SETTINGS, IMAGE_SETTINGS, joinedTuning, type GivenTuning } from "./kubelet-tuning.ts"
 
 /** The settings of the kubelet that can be chosen. */
 export interface KubeletSettings {
@@ -11,21 +13,15 @@ export interface KubeletSettings {
 }
 
 /** A setting as it was given. */
-export interface GivenSetting extends Partial<KubeletTuning> {
+export interface GivenSetting
+  extends Partial<Pick<KubeletTuning, "measureMs" | "containerLogMaxBytes" | "containerLogMaxFiles">>, GivenTuning {
   readonly maxPods?: number
   readonly podsPerCore?: number
   readonly syncFrequencyMs?: number
 }
 
-interface Setting {
-  /** What the value must be, with an example. */
-  readonly form: string
-  /** Returns undefined for a value that is none. */
-  readonly read: (given: string) => GivenSetting | undefined
-}
-
 /** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
-const SETTINGS: Readonly<Record<string, Setting>> = {
+const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
   "max-pods": { form: "COUNT, as in max-pods=250", read: (given) => counted(given, (maxPods) => ({ maxPods })) },
   "pods-per-core": {
     form: "COUNT, as in pods-per-core=20",
@@ -51,6 +47,8 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
     read: (given) =>
       counted(given, (containerLogMaxFiles) => (containerLogMaxFiles < 2 ? undefined : { containerLogMaxFiles })),
   },
+  ...EVICTION_SETTINGS,
+  ...IMAGE_SETTINGS,
 }
 
 /** Settings of an upstream kubelet for which k3ts has a flag of its own. */
@@ -69,28 +67,24 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["v", "v"],
 ])
 
-const EVICTION =
-  "pods are evicted below fixed thresholds, memory.available<100Mi, nodefs.available<5%, nodefs.inodesFree<5% and " +
-  "pid.available<10%"
-const RESERVED = "nothing is reserved beyond what eviction keeps free: leave memory to the system by limits on pods"
-const IMAGES = "unused images are removed when less than 5% of the disk is free, until 10% is"
-
 /** What k3ts does where an upstream kubelet has a setting and k3ts has none. */
 const ANSWERS: ReadonlyMap<string, string> = new Map([
   ["cgroup-driver", "it is that of containerd, or of systemd where that runs"],
   ["config", "there is no file of settings: give each as --kubelet-arg"],
-  ["enforce-node-allocatable", RESERVED],
-  ["eviction-hard", EVICTION],
-  ["eviction-soft", EVICTION],
-  ["eviction-minimum-reclaim", EVICTION],
+  [
+    "enforce-node-allocatable",
+    "what is reserved is kept from the scheduler, not enforced by a cgroup: bound pods by their limits",
+  ],
+  [
+    "eviction-minimum-reclaim",
+    "5% of the disk more than the threshold is freed, and of other resources what the next pod had",
+  ],
+  ["eviction-pressure-transition-period", "a condition of the node ends with the pressure"],
   ["fail-swap-on", "a node with swap is taken; leave it out"],
-  ["image-gc-high-threshold", IMAGES],
-  ["image-gc-low-threshold", IMAGES],
-  ["kube-reserved", RESERVED],
+  ["image-gc-max-age", "images are removed when the disk is used as far as image-gc-high-threshold says"],
+  ["image-minimum-gc-age", "images are kept for two minutes after their last use"],
   ["rotate-certificates", "certificates are renewed by themselves; leave it out"],
   ["rotate-server-certificates", "certificates are renewed by themselves; leave it out"],
-  ["serialize-image-pulls", "images are always pulled side by side"],
-  ["system-reserved", RESERVED],
 ])
 
 const nameIn = (text: string): string => /^(?:--)?([^=]*)/.exec(text)![1]!
@@ -113,31 +107,37 @@ export const kubeletArg = reading(
   },
 )
 
-const settingOf = (name: string): Setting | undefined => (Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined)
+/** Where the value of a setting ends: at a comma before the name of another one. */
+export const splitKubeletArgs = (text: string): readonly string[] =>
+  text.split(",").reduce<string[]>((parts, part) => {
+    const name = nameIn(part.trim())
+    const isOther = settingOf(name) !== undefined || FLAGS.has(name) || ANSWERS.has(name)
+    const before = parts.pop()
+    return before === undefined || isOther
+      ? [...parts, ...(before === undefined ? [] : [before]), part]
+      : [...parts, `${before},${part}`]
+  }, [])
+
+const settingOf = (name: string): Setting<GivenSetting> | undefined =>
+  Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined
 
 /**
  * Joins the settings given, for a node with so many processors; of two values the later counts. Of pods, the smaller
- * number counts. Source: pkg/kubelet/nodestatus/setters.go MachineInfo.
+ * number counts. Source: pkg/kubelet/nodestatus/setters.go MachineInfo. @throws UsageError for settings that do not fit
+ * each other
  */
 export function kubeletSettings(given: readonly GivenSetting[], cpus: number): KubeletSettings {
   const {
     maxPods = MAX_PODS,
     podsPerCore = Infinity,
     syncFrequencyMs = SYNC_FREQUENCY_MS,
-    ...tuning
+    measureMs = DEFAULT_TUNING.measureMs,
+    containerLogMaxBytes = DEFAULT_TUNING.containerLogMaxBytes,
+    containerLogMaxFiles = DEFAULT_TUNING.containerLogMaxFiles,
   } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   return {
     maxPods: Math.min(maxPods, podsPerCore * cpus),
     syncFrequencyMs,
-    tuning: { ...DEFAULT_TUNING, ...tuning },
+    tuning: { measureMs, containerLogMaxBytes, containerLogMaxFiles, ...joinedTuning(given) },
   }
-}
-
-function counted<T>(given: string, made: (count: number) => T): T | undefined {
-  return /^[1-9]\d{0,3}$/.test(given) ? made(Number(given)) : undefined
-}
-
-function timed<T>(given: string, made: (ms: number) => T): T | undefined {
-  const seconds = duration.safeParse(given)
-  return seconds.success ? made(seconds.data * 1000) : undefined
 }

@@ -12,7 +12,7 @@ import { etcdFlags } from "../etcd/flags.ts"
 import { snapshotFlags } from "../snapshot/flags.ts"
 import { BACKENDS } from "../../../components/containerd/network/backend/backend-names.ts"
 import { PROXY_MODES } from "../../../components/kube-proxy/rule-writer.ts"
-import { kubeletArg } from "./kubelet-args.ts"
+import { kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
 import { agentTokenFlags, joinTokenFlags } from "../token/flags.ts"
 
@@ -280,8 +280,9 @@ export const serverFlags = {
   "kubelet-arg": list(
     kubeletArg,
     "Setting of the kubelet: max-pods; pods-per-core; sync-frequency, how long volumes may lag behind their ConfigMaps " +
-      "(0s for not at all)",
-    { placeholder: "NAME=VALUE", defaultText: "max-pods=110,sync-frequency=1m" },
+      "(0s for not at all); eviction-hard and eviction-soft, as in eviction-hard=memory.available<500Mi; kube-reserved " +
+      "and system-reserved; image-gc-high-threshold; max-parallel-image-pulls; and others that an error lists",
+    { placeholder: "NAME=VALUE", defaultText: "max-pods=110,sync-frequency=1m", split: splitKubeletArgs },
   ),
   "container-runtime-endpoint": serverRuntimeFlag(),
   "default-local-storage-path": value(v.filePath.optional(), "Folder of the volumes of the class local-path", {

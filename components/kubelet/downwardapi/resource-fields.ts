@@ -4,6 +4,7 @@ import { quantity } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { containersOf, type AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "../node/capacity.ts"
+import { tuningOf } from "../tuning.ts"
 
 /** What a container without limits may use of the node, by the name of the resource. */
 export type NodeAmounts = Readonly<Record<string, string>>
@@ -14,7 +15,8 @@ export async function nodeAmounts({
   config,
 }: Pick<KubeletContext, "runtime" | "config">): Promise<NodeAmounts> {
   const disk = await runtime.machine.space(config.root)
-  return nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, before: {} }).allocatable
+  const { maxPods } = config
+  return nodeResources({ machine: runtime.machine, disk, maxPods, tuning: tuningOf(config), before: {} }).allocatable
 }
 
 /**

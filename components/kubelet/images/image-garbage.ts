@@ -1,12 +1,6 @@
 import type { Image } from "../../../pkg/cri/image.ts"
 import type { KubeletContext } from "../context.ts"
-import type { FilesystemSpace } from "../runtime/runtime.ts"
 
-/**
- * How much more than the pressure threshold is freed, as a fraction of the disk, so that the pressure does not return
- * at once.
- */
-const MARGIN = 0.05
 /**
  * An image is kept for this time after it was last requested, because its container may not exist yet. Source:
  * imageMinimumGCAge.
@@ -42,17 +36,15 @@ export function imagesToRemove(
 }
 
 /**
- * Removes unused images when the disk is short. `used`: ids and names of the images of all containers. Returns the
- * bytes that this should have freed.
+ * Removes unused images until `wanted` bytes more are free. `used`: ids and names of the images of all containers.
+ * Returns the bytes that this should have freed.
  */
 export async function removeUnusedImages(
   { runtime, clock, log }: KubeletContext,
-  space: FilesystemSpace,
-  threshold: number,
+  wanted: number,
   used: ReadonlySet<string>,
   lastUsed: ReadonlyMap<string, number>,
 ): Promise<number> {
-  const wanted = space.capacityBytes * (threshold + MARGIN) - space.availableBytes
   let freed = 0
   for (const image of imagesToRemove(await runtime.images.listImages(), wanted, used, lastUsed, clock.now())) {
     log.info("Removing an image to free space on the disk", { image: image.repoTags[0] ?? image.id, bytes: image.size })

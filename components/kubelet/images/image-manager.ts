@@ -4,6 +4,8 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { Secret } from "../../../pkg/api/core/v1/secret/secret.ts"
 import type { AuthConfig, Image } from "../../../pkg/cri/image.ts"
 import type { PodSandboxConfig } from "../../../pkg/cri/sandbox.ts"
+import { Slots } from "../pod/slots.ts"
+import { tuningOf } from "../tuning.ts"
 import { Backoff } from "../pod/backoff.ts"
 import type { AnyContainer } from "../container/containers.ts"
 import type { KubeletContext } from "../context.ts"
@@ -25,6 +27,7 @@ export class ImageManager {
   readonly #context: KubeletContext
   readonly #onPulled: () => void
   readonly #backoff: Backoff
+  readonly #pulls: Slots
   readonly #failures = new Map<string, { readonly at: number; readonly message: string }>()
   /** When each image was last requested, by its id, in milliseconds since the epoch, for garbage collection. */
   readonly lastUsed = new Map<string, number>()
@@ -33,6 +36,7 @@ export class ImageManager {
   constructor(context: KubeletContext, onPulled: () => void = () => {}) {
     this.#context = context
     this.#onPulled = onPulled
+    this.#pulls = new Slots(tuningOf(context.config).mostPulls)
     this.#backoff = new Backoff(() => context.clock.monotonic())
   }
 
@@ -103,13 +107,19 @@ export class ImageManager {
     events.event(pod, "Normal", "Pulling", `Pulling image "${text}"`, fieldPath)
     const began = clock.monotonic()
     try {
-      const image = await this.#pull(name, request)
-      const took = formatDuration(Math.round(clock.monotonic() - began))
+      let pulling = began
+      const image = await this.#pulls.run(() => {
+        signal.throwIfAborted() // the pod may have ended in the queue
+        pulling = clock.monotonic()
+        return this.#pull(name, request)
+      })
+      const ended = clock.monotonic()
+      const [took, waited] = [pulling, began].map((since) => formatDuration(Math.round(ended - since)))
       events.event(
         pod,
         "Normal",
         "Pulled",
-        `Successfully pulled image "${text}" in ${took} (${took} including waiting). Image size: ${image.size} bytes.`,
+        `Successfully pulled image "${text}" in ${took} (${waited} including waiting). Image size: ${image.size} bytes.`,
         fieldPath,
       )
       this.#failures.delete(key)

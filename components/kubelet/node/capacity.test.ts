@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { simulatedKubelet } from "../testing/simulated-kubelet.fixtures.ts"
+import { DEFAULT_TUNING } from "../tuning.ts"
 import { nodeResources } from "./capacity.ts"
 
 const Mi = 2 ** 20
@@ -20,9 +21,29 @@ describe("the capacity of a node", () => {
     { title: "less than the reserved amount", bytes: 50 * Mi, memory: "50Mi", allocatable: "0" },
   ]
   test.each(rows)("is formatted as by Kubernetes: $title", ({ bytes, memory, allocatable }) => {
-    const found = nodeResources({ machine: { ...machine, memoryBytes: bytes }, disk, maxPods: 110, before: {} })
+    const found = nodeResources({
+      machine: { ...machine, memoryBytes: bytes },
+      disk,
+      maxPods: 110,
+      tuning: DEFAULT_TUNING,
+      before: {},
+    })
     expect(found.capacity).toEqual({ cpu: "2", pods: "110", memory, "ephemeral-storage": "10000" })
     expect(found.allocatable).toEqual({ cpu: "2", pods: "110", memory: allocatable, "ephemeral-storage": "9500" })
+  })
+
+  test("has what is reserved subtracted, and what is kept free for hard thresholds that were chosen", () => {
+    const tuning = {
+      eviction: {
+        hard: { "memory.available": { fraction: 0.25 }, "nodefs.available": { count: 1000 } },
+        soft: { "memory.available": { amount: { fraction: 0.5 }, graceMs: 1000 } },
+        mostGraceSeconds: 0,
+      },
+      reserved: { cpuMilli: 150, memoryBytes: 68 * Mi, diskBytes: 500 },
+    }
+    const found = nodeResources({ machine, disk, maxPods: 110, tuning, before: {} })
+    expect(found.allocatable).toEqual({ cpu: "1850m", pods: "110", memory: "700Mi", "ephemeral-storage": "8500" })
+    expect(found.capacity).toEqual({ cpu: "2", pods: "110", memory: "1Gi", "ephemeral-storage": "10000" })
   })
 
   test("has huge pages subtracted from allocatable memory", () => {
@@ -30,6 +51,7 @@ describe("the capacity of a node", () => {
       machine: { ...machine, hugepages: { "2Mi": 100 * Mi } },
       disk,
       maxPods: 110,
+      tuning: DEFAULT_TUNING,
       before: {},
     })
     expect(found.capacity).toMatchObject({ memory: "1Gi", "hugepages-2Mi": "100Mi" })
@@ -63,8 +85,10 @@ describe("the capacity of a node", () => {
     },
   ]
   test.each(others)("respects changes of others: $title", ({ capacity, allocatable, expected }) => {
-    const own = nodeResources({ machine, disk, maxPods: 110, before: {} })
-    expect(nodeResources({ machine, disk, maxPods: 110, before: { capacity, allocatable } })).toEqual({
+    const own = nodeResources({ machine, disk, maxPods: 110, tuning: DEFAULT_TUNING, before: {} })
+    expect(
+      nodeResources({ machine, disk, maxPods: 110, tuning: DEFAULT_TUNING, before: { capacity, allocatable } }),
+    ).toEqual({
       capacity: { ...own.capacity, ...expected.capacity },
       allocatable: { ...own.allocatable, ...expected.allocatable },
     })

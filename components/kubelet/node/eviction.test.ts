@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import type { Image } from "../../../pkg/cri/image.ts"
-import { evictionOrder } from "./eviction.ts"
+import { VirtualClock } from "../../../pkg/clock/virtual.ts"
+import { silent } from "../../../pkg/log/log.ts"
+import { DEFAULT_TUNING, type KubeletTuning } from "../tuning.ts"
+import { EvictionManager, evictionOrder } from "./eviction.ts"
 import { remains } from "../pod/ending/garbage.ts"
 import { imagesToRemove } from "../images/image-garbage.ts"
 import { podOf, runOf, runtimeOf, sandboxOf } from "../testing/pod.ts"
@@ -56,5 +59,76 @@ describe("under pressure the kubelet", () => {
       ),
     )
     expect([left.containers.map(({ id }) => id), left.sandboxes.map(({ id }) => id)]).toEqual([["1", "0"], ["s0"]])
+  })
+})
+
+/** A node with one pod and one unused image, and what was done to them. */
+function nodeWith(tuning: Partial<KubeletTuning>) {
+  const clock = new VirtualClock(0)
+  const done: string[] = []
+  const running = podOf({ terminationGracePeriodSeconds: 30 }, { metadata: { name: "web" } })
+  const image: Image = { id: "old", repoTags: [], repoDigests: [], size: 5, username: "", pinned: false }
+  const context = {
+    clock,
+    log: silent,
+    config: { tuning: { ...DEFAULT_TUNING, ...tuning } },
+    metrics: { evicted: (signal: string) => done.push(`evicted for ${signal}`) },
+    events: { event: () => undefined },
+    runtime: {
+      containers: { listContainerStats: () => Promise.resolve([]) },
+      images: {
+        listImages: () => Promise.resolve([image]),
+        removeImage: (id: string) => Promise.resolve(void done.push(`removed ${id}`)),
+      },
+    },
+  }
+  const manager = new EvictionManager({
+    context: context as never,
+    cache: { all: () => [] } as never,
+    workers: {
+      all: () => [{ stage: "running", pod: running }],
+      get: () => ({ fail: (_: object, graceSeconds: number) => done.push(`grace ${graceSeconds}`) }),
+    } as never,
+    lastUsedImages: new Map(),
+  })
+  const disk = (available: number) => manager.relieve({ "imagefs.available": { available, capacity: 100 } })
+  const memory = (available: number) => manager.relieve({ "memory.available": { available, capacity: 100 } })
+  return { clock, done, disk, memory }
+}
+
+describe("thresholds that were chosen", () => {
+  test("evict a pod gently once a soft one was crossed for its grace, and at once below a hard one", async () => {
+    // given
+    const { clock, done, memory } = nodeWith({
+      eviction: {
+        hard: { "memory.available": { count: 10 } },
+        soft: { "memory.available": { amount: { count: 50 }, graceMs: 60_000 } },
+        mostGraceSeconds: 20,
+      },
+    })
+    // when memory becomes short, recovers, and stays short
+    await memory(40)
+    await clock.advance(50_000)
+    await memory(60)
+    await clock.advance(20_000)
+    await memory(40)
+    await clock.advance(59_000)
+    await memory(40)
+    expect(done).toEqual([])
+    await clock.advance(1000)
+    await memory(40)
+    // then
+    expect(done.splice(0)).toEqual(["evicted for memory.available", "grace 20"])
+    await memory(9)
+    expect(done).toEqual(["evicted for memory.available", "grace 0"])
+  })
+
+  test("remove unused images from the high one on, until the low one", async () => {
+    const { clock, done, disk } = nodeWith({ imageGc: { highPercent: 85, lowPercent: 80 } })
+    await clock.advance(600_000) // the image was not used for as long
+    await disk(16)
+    expect(done).toEqual([])
+    await disk(15)
+    expect(done).toEqual(["removed old"])
   })
 })

@@ -1,9 +1,12 @@
+import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { PodSandboxStats, ContainerStats } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
 import { POD_UID } from "../pod/labels.ts"
 import { removeUnusedImages } from "../images/image-garbage.ts"
-import { THRESHOLDS, type Pressure } from "./pressure.ts"
+import { tuningOf } from "../tuning.ts"
+import { isBelow, type Observations } from "./pressure.ts"
+import { limitOf, SIGNALS, type Amount, type Signal } from "./thresholds.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
 import { isCritical, podSums } from "../pod/resources/qos.ts"
 import type { RuntimeCache } from "../pod/runtime-cache.ts"
@@ -31,7 +34,8 @@ export const evictionOrder = (usages: readonly Usage[]): readonly Usage[] =>
         b.used - b.requested - (a.used - a.requested),
     )
 
-type Signal = "memory" | "ephemeral-storage" | "pids"
+/** A name of what is scarce, as messages and ranks have it. */
+type Resource = "memory" | "ephemeral-storage" | "pids"
 
 export interface EvictionParts {
   readonly context: KubeletContext
@@ -40,60 +44,114 @@ export interface EvictionParts {
   readonly lastUsedImages: ReadonlyMap<string, number>
 }
 
-/**
- * Frees the scarce resource: under disk pressure removes unused images; if that frees nothing, or under other pressure,
- * evicts one pod. Called while the pressure lasts. Source: pkg/kubelet/eviction/eviction_manager.go synchronize.
- */
-export async function relieve(parts: EvictionParts, pressure: Pressure): Promise<void> {
-  try {
-    await tryRelieve(parts, pressure)
-  } catch (err) {
-    parts.context.log.warn("Failed to free a resource that is under pressure", { err })
-  }
+/** A threshold that evicts pods now. */
+interface Due {
+  readonly signal: Signal
+  readonly amount: Amount
+  readonly graceSeconds: number
 }
 
-async function tryRelieve(parts: EvictionParts, pressure: Pressure): Promise<void> {
-  const { context, cache, workers, lastUsedImages } = parts
-  const signal: Signal = pressure.memory ? "memory" : pressure.disk ? "ephemeral-storage" : "pids"
-  if (signal === "ephemeral-storage") {
+/** How much more than its threshold is freed of the disk, so that the pressure does not return at once. */
+const MARGIN = 0.05
+
+/** Frees what is scarce on the node. Source: pkg/kubelet/eviction/eviction_manager.go synchronize. */
+export class EvictionManager {
+  readonly #parts: EvictionParts
+  /** Since when soft thresholds are crossed, on the monotonic clock. */
+  readonly #crossedSince = new Map<Signal, number>()
+
+  constructor(parts: EvictionParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Frees the scarce resource: when the disk is short, removes unused images; if that frees nothing, or another
+   * resource is short, evicts one pod. Called after each measurement. Never rejects.
+   */
+  async relieve(observations: Observations): Promise<void> {
+    try {
+      const due = this.#due(observations)
+      if (due !== undefined) await this.#evictFor(due, observations)
+      else await this.#collectImages(observations)
+    } catch (err) {
+      this.#parts.context.log.warn("Failed to free a resource that is under pressure", { err })
+    }
+  }
+
+  #due(observations: Observations): Due | undefined {
+    const { clock, config } = this.#parts.context
+    const { hard, soft, mostGraceSeconds } = tuningOf(config).eviction
+    const now = clock.monotonic()
+    for (const signal of SIGNALS)
+      if (!isBelow(observations, signal, soft[signal]?.amount)) this.#crossedSince.delete(signal)
+      else if (!this.#crossedSince.has(signal)) this.#crossedSince.set(signal, now)
+    for (const signal of SIGNALS) {
+      const [amount, gentle] = [hard[signal], soft[signal]]
+      if (amount !== undefined && isBelow(observations, signal, amount)) return { signal, amount, graceSeconds: 0 }
+      const since = this.#crossedSince.get(signal)
+      if (gentle !== undefined && since !== undefined && now - since >= gentle.graceMs)
+        return { signal, amount: gentle.amount, graceSeconds: mostGraceSeconds }
+    }
+    return undefined
+  }
+
+  async #evictFor(due: Due, observations: Observations): Promise<void> {
+    const { context, workers } = this.#parts
+    const resource = resourceOf(due.signal)
+    const { available, capacity } = observations[due.signal]!
+    const threshold = limitOf(due.amount, capacity)
+    if (due.signal === "nodefs.available" || due.signal === "imagefs.available")
+      if ((await this.#removeImages(threshold + MARGIN * capacity - available)) > 0) return
+    const running = workers
+      .all()
+      .filter(({ stage }) => stage === "running")
+      .map(({ pod }) => pod)
+    const [first] = evictionOrder(await usages(context, running, resource))
+    if (first === undefined) {
+      context.log.warn("A resource of the node is under pressure, and no pod can be evicted", { resource })
+      return
+    }
+    const verdict = verdictFor(resource, threshold, available, first)
+    const { metadata, spec } = first.pod
+    context.log.info("Evicting a pod", { pod: `${metadata.namespace}/${metadata.name}`, resource })
+    context.metrics.evicted(due.signal)
+    context.events.event(first.pod, "Warning", "Evicted", verdict.message)
+    const grace = Math.min(due.graceSeconds, spec.terminationGracePeriodSeconds ?? Infinity)
+    workers.get(metadata.uid!)?.fail(verdict, grace)
+  }
+
+  /** Source: pkg/kubelet/images/image_gc_manager.go GarbageCollect. */
+  async #collectImages(observations: Observations): Promise<void> {
+    const { imageGc } = tuningOf(this.#parts.context.config)
+    const disk = observations["imagefs.available"]
+    if (imageGc === undefined || disk === undefined || disk.capacity === 0) return
+    const { available, capacity } = disk
+    const usedPercent = 100 - Math.floor((available * 100) / capacity)
+    if (usedPercent >= imageGc.highPercent)
+      await this.#removeImages((capacity * (100 - imageGc.lowPercent)) / 100 - available)
+  }
+
+  #removeImages(wanted: number): Promise<number> {
+    const { context, cache, lastUsedImages } = this.#parts
     const used = new Set(
       cache.all().flatMap(({ containers }) => containers.flatMap(({ image, imageRef }) => [image, imageRef])),
     )
-    const space = await context.runtime.machine.space(context.config.root)
-    if ((await removeUnusedImages(context, space, THRESHOLDS.diskFraction, used, lastUsedImages)) > 0) return
+    return removeUnusedImages(context, wanted, used, lastUsedImages)
   }
-  const running = workers
-    .all()
-    .filter(({ stage }) => stage === "running")
-    .map(({ pod }) => pod)
-  const [first] = evictionOrder(await usages(context, running, signal))
-  if (first === undefined) {
-    context.log.warn("A resource of the node is under pressure, and no pod can be evicted", { resource: signal })
-    return
-  }
-  const verdict = verdictFor(signal, first)
-  context.log.info("Evicting a pod", {
-    pod: `${first.pod.metadata.namespace}/${first.pod.metadata.name}`,
-    resource: signal,
-  })
-  context.metrics.evicted(SIGNAL_NAME[signal])
-  context.events.event(first.pod, "Warning", "Evicted", verdict.message)
-  workers.get(first.pod.metadata.uid!)?.fail(verdict, 0)
 }
 
-/** Source: pkg/kubelet/eviction/api/types.go. */
-const SIGNAL_NAME: Readonly<Record<Signal, string>> = {
-  memory: "memory.available",
-  "ephemeral-storage": "nodefs.available",
-  pids: "pid.available",
-}
+/** Source: pkg/kubelet/eviction/helpers.go signalToResource. */
+const resourceOf = (signal: Signal): Resource =>
+  signal === "memory.available" ? "memory" : signal === "pid.available" ? "pids" : "ephemeral-storage"
 
-const THRESHOLD_TEXT: Readonly<Record<Signal, string>> = { memory: "100Mi", "ephemeral-storage": "5%", pids: "10%" }
-
-function verdictFor(signal: Signal, { used, requested }: Usage): Verdict {
+function verdictFor(resource: Resource, threshold: number, available: number, { used, requested }: Usage): Verdict {
+  const [limit, left] = [threshold, available].map((count) => formatQuantity(fromUnits(Math.round(count), "BinarySI")))
   const detail =
-    used > requested ? ` Container(s) used ${used}, request is ${requested}, has larger consumption of ${signal}.` : ""
-  const message = `The node was low on resource: ${signal}. Threshold quantity: ${THRESHOLD_TEXT[signal]}.${detail} `
+    used > requested
+      ? ` Container(s) used ${used}, request is ${requested}, has larger consumption of ${resource}.`
+      : ""
+  const message =
+    `The node was low on resource: ${resource}. ` + `Threshold quantity: ${limit}, available: ${left}.${detail} `
   return {
     phase: "Failed",
     reason: "Evicted",
@@ -102,14 +160,18 @@ function verdictFor(signal: Signal, { used, requested }: Usage): Verdict {
   }
 }
 
-async function usages({ runtime }: KubeletContext, pods: readonly Pod[], signal: Signal): Promise<readonly Usage[]> {
+async function usages(
+  { runtime }: KubeletContext,
+  pods: readonly Pod[],
+  resource: Resource,
+): Promise<readonly Usage[]> {
   const [containers, sandboxes] = await Promise.all([
     runtime.containers.listContainerStats(),
-    signal === "pids" ? processStats(runtime.containers.listPodSandboxStats()) : [],
+    resource === "pids" ? processStats(runtime.containers.listPodSandboxStats()) : [],
   ])
   return pods.map((pod) => {
     const uid = pod.metadata.uid!
-    if (signal === "pids")
+    if (resource === "pids")
       return {
         pod,
         requested: 0,
@@ -119,11 +181,11 @@ async function usages({ runtime }: KubeletContext, pods: readonly Pod[], signal:
       }
     const own = containers.filter(({ attributes }) => attributes?.labels[POD_UID] === uid)
     const of = ({ memory, writableLayer }: ContainerStats) =>
-      (signal === "memory" ? memory?.workingSetBytes?.value : writableLayer?.usedBytes?.value) ?? 0
+      (resource === "memory" ? memory?.workingSetBytes?.value : writableLayer?.usedBytes?.value) ?? 0
     return {
       pod,
       used: own.reduce((sum, stats) => sum + of(stats), 0),
-      requested: signal === "memory" ? podSums(pod).memoryRequest : 0,
+      requested: resource === "memory" ? podSums(pod).memoryRequest : 0,
     }
   })
 }

@@ -3,6 +3,7 @@ import { GIT_VERSION } from "../../../pkg/version/version.ts"
 import type { KubeletContext } from "../context.ts"
 import { nodeResources } from "./capacity.ts"
 import { nodeConditions } from "./conditions.ts"
+import { tuningOf } from "../tuning.ts"
 import type { Pressure } from "./pressure.ts"
 
 const MAX_IMAGES = 50
@@ -43,7 +44,7 @@ export async function readNodeStatus(
       ...config.externalIps.map((address) => ({ type: "ExternalIP", address })),
       { type: "Hostname", address: config.nodeName },
     ],
-    ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, before }),
+    ...nodeResources({ machine: runtime.machine, disk, maxPods: config.maxPods, tuning: tuningOf(config), before }),
     conditions: nodeConditions({ pressure, problems, before: before.conditions ?? [], now: clock.now() }),
     daemonEndpoints: { kubeletEndpoint: { Port: context.port() } },
     nodeInfo: {

@@ -8,7 +8,7 @@ import { SyncRunner } from "../../../pkg/component/sync-runner.ts"
 import type { KubeletContext } from "../context.ts"
 import { CONDITION_EVENTS } from "./conditions.ts"
 import { comparable, EMPTY_INFO, readNodeStatus, withRemovals } from "./node-status.ts"
-import { measurePressure, NO_PRESSURE, type Pressure } from "./pressure.ts"
+import { NO_PRESSURE, observe, pressureOf, type Observations, type Pressure } from "./pressure.ts"
 import { DEFAULT_TUNING, tuningOf } from "../tuning.ts"
 
 /**
@@ -35,9 +35,7 @@ const NOT_READY_MS = 100
 export class NodeReporter {
   readonly #context: KubeletContext
   readonly #stopping = new AbortController()
-  /** Folders on the measured file systems. */
-  readonly #folders: readonly string[]
-  readonly #onMeasured: (pressure: Pressure) => void
+  readonly #onMeasured: (observations: Observations) => void
   readonly #informer: Informer<Node>
   /** The Node as the kubelet would create it, for pod admission before the API has it. */
   #initial: Node | undefined
@@ -52,9 +50,8 @@ export class NodeReporter {
   #reported = -Infinity
 
   /** `onMeasured` is called after each measurement of the node. */
-  constructor(context: KubeletContext, folders: readonly string[], onMeasured: (pressure: Pressure) => void) {
+  constructor(context: KubeletContext, onMeasured: (observations: Observations) => void) {
     this.#context = context
-    this.#folders = folders
     this.#onMeasured = onMeasured
     // The informer starts early, so that the Node is known when the first pod is checked.
     this.#informer = context.informers.of(Node)
@@ -270,16 +267,15 @@ export class NodeReporter {
   #measureLater(): void {
     const measure = async () => {
       try {
-        const [pressure, answers] = await Promise.all([
-          measurePressure(this.#context.runtime, this.#folders),
-          this.#runtimeAnswers(),
-        ])
+        const { runtime, config } = this.#context
+        const [observations, answers] = await Promise.all([observe(runtime, config.root), this.#runtimeAnswers()])
+        const pressure = pressureOf(observations, tuningOf(config).eviction)
         const changed = !deepEqual(pressure, this.#pressure) || answers !== this.#answered
         this.#answered = answers
         this.#pressure = pressure
         // Other programs may have changed the Node or its status. Upstream's syncNodeStatus checks every 10 s too.
         if (changed || this.node !== this.#node) this.wake()
-        this.#onMeasured(pressure)
+        this.#onMeasured(observations)
       } catch (err) {
         this.#context.log.warn("Failed to measure the node's free resources", { err })
       }

@@ -307,7 +307,9 @@ describe("a pod's worker", () => {
     expect(node.status("greedy")).toMatchObject({
       phase: "Failed",
       reason: "Evicted",
-      message: expect.stringContaining("The node was low on resource: memory. Threshold quantity: 100Mi."),
+      message: expect.stringContaining(
+        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0.",
+      ),
     })
     expect(node.status("greedy").conditions).toContainEqual(
       expect.objectContaining({ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" }),

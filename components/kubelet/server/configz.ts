@@ -1,9 +1,9 @@
 import { formatQuantity, fromUnits } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import type { KubeletConfig } from "../context.ts"
-import { tuningOf } from "../tuning.ts"
+import { tuningOf, type KubeletTuning } from "../tuning.ts"
 import { DURATION_SECONDS } from "../node/lease.ts"
 import { REPORT_MS } from "../node/node.ts"
-import { THRESHOLDS } from "../node/pressure.ts"
+import { formatAmount, type Thresholds } from "../node/thresholds.ts"
 
 /** What holds here of what a KubeletConfiguration can say. Source: k8s.io/kubelet config/v1beta1/types.go. */
 export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({
@@ -28,21 +28,37 @@ export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({
   nodeLeaseDurationSeconds: DURATION_SECONDS,
   containerLogMaxSize: formatQuantity(fromUnits(tuningOf(config).containerLogMaxBytes, "BinarySI")),
   containerLogMaxFiles: tuningOf(config).containerLogMaxFiles,
-  serializeImagePulls: false,
+  serializeImagePulls: tuningOf(config).mostPulls === 1,
+  ...(Number.isFinite(tuningOf(config).mostPulls) ? { maxParallelImagePulls: tuningOf(config).mostPulls } : {}),
   enableServer: port > 0,
   enableDebuggingHandlers: true,
   enableSystemLogHandler: true,
-  evictionHard: {
-    "memory.available": `${THRESHOLDS.memoryBytes / 2 ** 20}Mi`,
-    "nodefs.available": percent(THRESHOLDS.diskFraction),
-    "nodefs.inodesFree": percent(THRESHOLDS.inodesFraction),
-    "pid.available": percent(THRESHOLDS.pidFraction),
-  },
+  ...evictionSettings(tuningOf(config)),
 })
+
+/** Without what is neither configured nor a default of upstream's. */
+function evictionSettings({ eviction, imageGc }: KubeletTuning) {
+  const soft = Object.entries(eviction.soft)
+  return {
+    evictionHard: formatted(eviction.hard),
+    ...(soft.length === 0
+      ? {}
+      : {
+          evictionSoft: formatted(Object.fromEntries(soft.map(([signal, { amount }]) => [signal, amount]))),
+          evictionSoftGracePeriod: Object.fromEntries(soft.map(([signal, { graceMs }]) => [signal, duration(graceMs)])),
+          evictionMaxPodGracePeriod: eviction.mostGraceSeconds,
+        }),
+    ...(imageGc === undefined
+      ? {}
+      : { imageGCHighThresholdPercent: imageGc.highPercent, imageGCLowThresholdPercent: imageGc.lowPercent }),
+  }
+}
+
+const formatted = (thresholds: Thresholds): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(thresholds).map(([signal, amount]) => [signal, formatAmount(amount)]))
 
 const seconds = (ms: number): string => `${ms / 1000}s`
 /** As Go prints it: `1m0s`. */
 const duration = (ms: number): string =>
   ms < 60_000 ? seconds(ms) : `${Math.floor(ms / 60_000)}m${seconds(ms % 60_000)}`
 const minutes = (ms: number): string => `${ms / 60_000}m0s`
-const percent = (fraction: number): string => `${fraction * 100}%`

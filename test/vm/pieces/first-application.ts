@@ -21,7 +21,15 @@ export async function firstApplication(images: MachineImages, cache: string, fil
   await mkdir(making, { recursive: true })
   await makeDisks(making, images.root, files)
   await using steps = await Steps.begin(images, making)
-  await steps.step("Noting what is there before", 120, "systemctl disable --now containerd\nstate >/folder/before")
+  await steps.step(
+    "Noting what is there before",
+    120,
+    `
+# Where the processor is emulated, so must be all code that a compiler makes at run time: an interpreter takes half.
+echo BUN_JSC_useJIT=0 >/etc/default/k3ts
+systemctl disable --now containerd
+state >/folder/before`,
+  )
   await steps.step(
     "Installing the package with apt",
     900,
