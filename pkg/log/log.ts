@@ -28,13 +28,9 @@ export function createLogger(options: LoggerOptions, inherited: LogFields = {}):
     (level: Level) =>
     (message: string, fields: LogFields = {}) => {
       if (RANK[level] < lowest) return
-      const time = new Date(options.clock.now()).toISOString()
+      const now = options.clock.now()
       const all = { ...inherited, ...fields }
-      options.write(
-        options.format === "json"
-          ? JSON.stringify({ time, level, message, ...plain(all) })
-          : line(time, level, message, all),
-      )
+      options.write(options.format === "json" ? json(now, level, message, all) : line(now, level, message, all))
     }
   return {
     debug: at("debug"),
@@ -48,9 +44,21 @@ export function createLogger(options: LoggerOptions, inherited: LogFields = {}):
 /** A logger that says nothing. */
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
-const line = (time: string, level: Level, message: string, fields: LogFields) =>
+/** The verbosity (`-v`) from which Kubernetes writes such a line; it has none for errors. */
+const VERBOSITY: Record<Level, number | undefined> = { debug: 4, info: 0, warn: 0, error: undefined }
+
+/**
+ * An object with upstream's keys: `ts` in milliseconds, `msg`, `v` unless it is an error, `err`; and `level`, which
+ * upstream leaves out. A field cannot replace them. Source: component-base logs/json/json.go.
+ */
+function json(now: number, level: Level, message: string, { error: err, ...fields }: LogFields): string {
+  const own = { ts: now, level, msg: message, v: VERBOSITY[level] }
+  return JSON.stringify({ ...own, ...plain({ err, ...fields }), ...own })
+}
+
+const line = (now: number, level: Level, message: string, fields: LogFields) =>
   [
-    time,
+    new Date(now).toISOString(),
     level.toUpperCase().padEnd(5),
     message,
     ...Object.entries(plain(fields)).map(([key, value]) => `${key}=${quoted(value)}`),

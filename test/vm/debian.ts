@@ -83,7 +83,8 @@ async function makeRoot(folder: string, content: RootContent, { kernel, root }: 
   await rm(tree, { recursive: true, force: true })
   await run("debootstrap", ["--variant=minbase", `--include=${packages.join(",")}`, suite, tree])
   await copyFile("/etc/resolv.conf", join(tree, "etc/resolv.conf"))
-  await run("chroot", [tree, "apt-get", "update"])
+  // sid has a list for each few hours; a mirror may be behind, and so may be the clock of the host.
+  await run("chroot", [tree, "apt-get", "-o", "Acquire::Check-Valid-Until=false", "update"])
   // Not extracted into the root: the package's folder /lib would replace Debian's link from /lib to /usr/lib.
   const unpacked = join(folder, "kernel")
   await run("dpkg-deb", ["--extract", await kernelPackage(tree), unpacked])
