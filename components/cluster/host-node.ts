@@ -32,6 +32,7 @@ import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts
 import type { OrderedComponent } from "./lifecycle.ts"
 import type { NodePlace } from "./node-place.ts"
 import { Part } from "./part.ts"
+import { runtimeCgroups } from "./runtime-cgroups.ts"
 
 export interface HostNodeConfig {
   readonly nodeName: string
@@ -88,7 +89,7 @@ export function hostNode(
   const { clock, log, tracing } = tools
   const { nodeName, clusterCidrs, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
   const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
-  const cgroupDriver = detectCgroupDriver()
+  const detected = detectCgroupDriver()
   const paths = containerdPaths(config.dataDir)
   const containerd =
     endpoint === undefined
@@ -97,7 +98,7 @@ export function hostNode(
           clock,
           log,
           tracing,
-          cgroupDriver,
+          cgroupDriver: detected,
           guardsSources: config.sourceGuard,
           registries: new RegistryHosts({
             folder: paths.registries,
@@ -112,7 +113,9 @@ export function hostNode(
   const parts: OrderedComponent[] = [...more]
   const add = (component: Component, ...needed: readonly string[]) => parts.push({ component, after: needed })
 
-  if (containerd !== undefined) {
+  const cgroups = runtimeCgroups(cri.runtime, detected, log)
+  if (containerd === undefined) add(cgroups)
+  else {
     mkdirSync(paths.cniConfig, { recursive: true })
     installPlugins(paths, findCniBinDir())
     if (config.firstNodeRanges.length > 0) presumeNetwork(paths, config.firstNodeRanges)
@@ -166,12 +169,12 @@ export function hostNode(
           clusterDomain: config.clusterDomain,
           resolvConf: config.resolvConf,
           maxPods: config.maxPods,
-          cgroupDriver,
+          cgroupDriver: cgroups.driver,
           labels: config.labels,
           taints: config.taints,
           syncFrequencyMs: config.syncFrequencyMs,
           tuning: config.tuning,
-          runtime: criRuntime(cri, cgroupDriver, clock, () => containerd?.moreImages()),
+          runtime: criRuntime(cri, cgroups.driver, clock, () => containerd?.moreImages()),
           nodes: connectors,
           serving: serving ?? "nowhere",
           metrics,
@@ -180,7 +183,7 @@ export function hostNode(
     }),
     ...after,
     ...(config.networkPolicy ? [policies.name] : []),
-    ...(containerd === undefined ? [] : [containerd.name]),
+    containerd?.name ?? cgroups.name,
   )
   const { localStoragePath: root } = config
   if (root !== undefined)

@@ -1,11 +1,12 @@
 import { field, map, message, repeated, type InitOf } from "../protobuf/message.ts"
-import type { Channel } from "./channel.ts"
+import { configuredCgroupDriver, type CgroupDriver } from "./cgroup-driver.ts"
+import type { CallOptions, Channel } from "./channel.ts"
 import { Empty, service } from "../grpc/rpc.ts"
 import { Container, ContainerConfig, ContainerFilter, ContainerStatus } from "./container.ts"
 import type { ContainerEvent } from "./container-event.ts"
-import { orUndefined } from "./errors.ts"
+import { CriError, orUndefined } from "./errors.ts"
 import { LinuxContainerResources } from "./resources.ts"
-import { StatusResponse, VersionResponse } from "./runtime.ts"
+import { RuntimeConfigResponse, StatusResponse, VersionResponse } from "./runtime.ts"
 import { PodSandbox, PodSandboxConfig, PodSandboxFilter, PodSandboxStatus } from "./sandbox.ts"
 import type { RuntimeService } from "./service.ts"
 import { ContainerStats, ContainerStatsFilter, PodSandboxStats, PodSandboxStatsFilter } from "./stats.ts"
@@ -28,6 +29,7 @@ const rpc = service("runtime.v1.RuntimeService")
 const RPC = {
   version: rpc("Version", message({ version: field(1, "string") }), VersionResponse),
   status: rpc("Status", message({ verbose: field(1, "bool") }), StatusResponse),
+  runtimeConfig: rpc("RuntimeConfig", Empty, RuntimeConfigResponse),
   updateRuntimeConfig: rpc(
     "UpdateRuntimeConfig",
     message({
@@ -125,6 +127,7 @@ export function runtimeService(
   return {
     version: (options) => channel.call(RPC.version, { version: "v1" }, options),
     status: (verbose = false, options) => channel.call(RPC.status, { verbose }, options),
+    cgroupDriver: (options) => askCgroupDriver(channel, options),
     updateRuntimeConfig: (podCidr, options) =>
       done(channel.call(RPC.updateRuntimeConfig, { runtimeConfig: { networkConfig: { podCidr } } }, options)),
 
@@ -190,3 +193,18 @@ export function runtimeService(
     subscribeContainerEvents,
   }
 }
+
+/** containerd knows RuntimeConfig since 2.0; an older one has its configuration in the verbose status. */
+async function askCgroupDriver(channel: Channel, options?: CallOptions): Promise<CgroupDriver | undefined> {
+  try {
+    const { linux } = await channel.call(RPC.runtimeConfig, {}, options)
+    return linux === undefined ? undefined : linux.cgroupDriver === CGROUPFS ? "cgroupfs" : "systemd"
+  } catch (err) {
+    if (!(err instanceof CriError && err.code === "Unimplemented")) throw err
+    const { info } = await channel.call(RPC.status, { verbose: true }, options)
+    return configuredCgroupDriver(info["config"])
+  }
+}
+
+/** CgroupDriver of the CRI. */
+const CGROUPFS = 1

@@ -17,6 +17,10 @@ export const RuntimeCondition = message({
   message: field(4, "string"),
 })
 
+export const RuntimeConfigResponse = message({
+  linux: field(1, message({ cgroupDriver: field(1, "int32") })),
+})
+
 const RuntimeHandler = message({
   /** Empty for the default handler. */
   name: field(1, "string"),

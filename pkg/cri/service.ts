@@ -3,6 +3,7 @@ import type { Container, ContainerConfig, ContainerFilter, ContainerStatus } fro
 import type { ContainerEvent } from "./container-event.ts"
 import type { AuthConfig, Image, ImageSpec } from "./image.ts"
 import type { LinuxContainerResources } from "./resources.ts"
+import type { CgroupDriver } from "./cgroup-driver.ts"
 import type { StatusResponse, VersionResponse } from "./runtime.ts"
 import type { PodSandbox, PodSandboxConfig, PodSandboxFilter, PodSandboxStatus } from "./sandbox.ts"
 import type {
@@ -22,6 +23,8 @@ export interface RuntimeService {
   version(options?: CallOptions): Promise<VersionResponse>
   /** @param verbose also fills `info` */
   status(verbose?: boolean, options?: CallOptions): Promise<StatusResponse>
+  /** Returns who makes the cgroups of pods; undefined when the runtime does not tell. */
+  cgroupDriver(options?: CallOptions): Promise<CgroupDriver | undefined>
   /** Tells the runtime the node's pod CIDR. containerd uses it only with a `conf_template`. */
   updateRuntimeConfig(podCidr: string, options?: CallOptions): Promise<void>
 

@@ -237,7 +237,11 @@ describe("k3ts server", () => {
     const { code, stderr } = await server.ended
     expect(code).toBe(0)
     for (const line of stderr.trim().split("\n"))
-      expect(JSON.parse(line)).toMatchObject({ ts: expect.any(Number), level: expect.any(String), msg: expect.any(String) })
+      expect(JSON.parse(line)).toMatchObject({
+        ts: expect.any(Number),
+        level: expect.any(String),
+        msg: expect.any(String),
+      })
     rmSync(folder, { recursive: true })
     rmSync(server.dataDir, { recursive: true })
   })

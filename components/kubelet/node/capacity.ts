@@ -23,10 +23,10 @@ export interface NodeResourcesRequest {
 }
 
 /**
- * Returns the capacity of the node, and the allocatable part: all but what is reserved and what eviction keeps free. A resource that another
- * program has added to the capacity stays there, and all of it is allocatable; an extended resource that is removed
- * from the capacity is no longer allocatable. Source: pkg/kubelet/nodestatus/setters.go MachineInfo,
- * reconcileHugePageResource in pkg/kubelet/kubelet_node_status.go.
+ * Returns the capacity of the node, and the allocatable part: all but what is reserved and what eviction keeps free. A
+ * resource that another program has added to the capacity stays there, and all of it is allocatable; an extended
+ * resource that is removed from the capacity is no longer allocatable. Source: pkg/kubelet/nodestatus/setters.go
+ * MachineInfo, reconcileHugePageResource in pkg/kubelet/kubelet_node_status.go.
  */
 export function nodeResources({ machine, disk, maxPods, tuning, before }: NodeResourcesRequest): NodeResources {
   const hugepages = Object.fromEntries(

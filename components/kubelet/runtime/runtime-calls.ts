@@ -19,6 +19,7 @@ type Calls<T> = { readonly [K in keyof T]?: readonly [method: string, operation:
 const RUNTIME_CALLS: Calls<RuntimeService> = {
   version: ["Version", "version"],
   status: ["Status", "status"],
+  cgroupDriver: ["RuntimeConfig", "runtime_config"],
   updateRuntimeConfig: ["UpdateRuntimeConfig", "update_runtime_config"],
   runPodSandbox: ["RunPodSandbox", "run_podsandbox"],
   stopPodSandbox: ["StopPodSandbox", "stop_podsandbox"],

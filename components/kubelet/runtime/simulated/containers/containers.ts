@@ -103,6 +103,10 @@ export class SimulatedContainers implements RuntimeService {
     }
   }
 
+  async cgroupDriver() {
+    return "cgroupfs" as const
+  }
+
   async updateRuntimeConfig(): Promise<void> {}
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ""): Promise<string> {
