@@ -104,6 +104,11 @@ export class DraManager {
     })
   }
 
+  /** Returns whether the pod has devices that were not released yet. */
+  holds(podUid: string): boolean {
+    return this.#claims.of(podUid).length > 0
+  }
+
   /** Unprepares the claims of a pod that no other pod uses. @throws Error with a message for users */
   async unprepare(podUid: string): Promise<void> {
     const claims = this.#claims.of(podUid)

@@ -111,6 +111,24 @@ describe("a pod with a claim", () => {
     expect(node.status("job").phase).toBe("Succeeded")
   })
 
+  test("has not ended as long as its device cannot be unprepared", async () => {
+    // given a driver that cannot let go
+    await using node = await nodeWith(new FakePlugins())
+    let isStuck = true
+    node.plugin({ unprepare: () => (isStuck ? { error: "device is busy" } : {}) })
+    await node.claim("gpu")
+    await node.use("gpu", "job", "work")
+    // when the pod's container has ended
+    await node.cluster.advance("20s")
+    // then nobody is told, who could give its device to another pod
+    expect(node.status("job").containerStatuses![0]!.state!.terminated!.exitCode).toBe(0)
+    expect(node.status("job").phase).toBe("Running")
+    // and when the driver can
+    isStuck = false
+    await node.cluster.advance("1m")
+    expect(node.status("job").phase).toBe("Succeeded")
+  })
+
   test("is not deleted until its device is unprepared", async () => {
     // given a driver that cannot let go
     await using node = await nodeWith(new FakePlugins())

@@ -67,6 +67,8 @@ export class PodWorker implements Waker {
   #admitted = false
   #adopted = false
   #verdict: Verdict | undefined
+  /** Whether its containers have ended for good, though this may not be reported yet. */
+  #hasEnded = false
   #graceOverride: number | undefined
   #interrupt: AbortController | undefined
   #working = false
@@ -230,13 +232,13 @@ export class PodWorker implements Waker {
       this.#removed ||
       this.#pod.metadata.deletionTimestamp !== undefined ||
       this.#verdict !== undefined ||
+      this.#hasEnded ||
       this.#isReportedEnded()
     )
   }
 
   #isReportedEnded(): boolean {
-    const { phase } = this.#parts.status.status(this.#pod)
-    return phase === "Succeeded" || phase === "Failed"
+    return hasEnded(this.#parts.status.status(this.#pod))
   }
 
   /** Reports the pod's status. */
@@ -258,8 +260,13 @@ export class PodWorker implements Waker {
       nodeIps: context.config.nodeIps,
       now: context.clock.now(),
     })
-    if (!this.#removed) status.set(this.#pod, computed)
-    return computed
+    this.#hasEnded ||= hasEnded(computed)
+    // Its devices are released first: who sees that the pod has ended could give them to the next one. Source:
+    // status_manager.go mergePodStatus, PodMightNeedToUnprepareResources.
+    const isHeld = !terminal && hasEnded(computed) && dra.holds(this.identity.uid)
+    const told = isHeld ? { ...computed, phase: status.status(this.#pod).phase } : computed
+    if (!this.#removed) status.set(this.#pod, told)
+    return told
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -391,3 +398,5 @@ export class PodWorker implements Waker {
     this.#parts.finished(this)
   }
 }
+
+const hasEnded = ({ phase }: Pick<PodStatus, "phase">): boolean => phase === "Succeeded" || phase === "Failed"
