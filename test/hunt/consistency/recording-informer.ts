@@ -86,6 +86,7 @@ export class RecordingInformer {
       },
     )
     signal.addEventListener("abort", close, { once: true })
+    if (signal.aborted) close()
     return promise
   }
 }

@@ -8,6 +8,8 @@ import { NAMESPACE } from "../recording-client.ts"
 
 const PREFIX = `${ConfigMap.prefix}${NAMESPACE}/`
 const RETRY_MS = 200
+/** The longest wait for the watch, in milliseconds. */
+const UP_TO_DATE_MS = 30_000
 
 /** Follows the log in etcd, through whichever members can be reached, and keeps every change of the objects. */
 export class ChangeRecorder {
@@ -23,11 +25,13 @@ export class ChangeRecorder {
     this.#follow()
   }
 
-  /** Resolves when every change up to now has been recorded. */
-  async upToDate(): Promise<number> {
-    const latest = await this.#log.latest()
-    while (this.#seen < latest && !this.#closed) await Bun.sleep(20)
-    return latest
+  /** Resolves when every change up to now has been recorded. @throws Error when that takes too long */
+  async upToDate(): Promise<void> {
+    const until = performance.now() + UP_TO_DATE_MS
+    while (this.#seen < (await this.#log.latest())) {
+      if (performance.now() > until) throw new Error(`The watch of the log has not come to its end: ${this.#seen}`)
+      await Bun.sleep(200)
+    }
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import type { Random } from "../../../../pkg/clock/random.ts"
 import { pick } from "../../chance.ts"
-import type { Place, ThreeMachines } from "./three-machines.ts"
+import type { Place, ThreeServers } from "../../../harness/three-servers.ts"
 
 /** Something that is wrong until `end`. */
 export interface LastingFault {
@@ -10,7 +10,7 @@ export interface LastingFault {
 
 /** Begins faults at random: one between the machines at a time, and one in each of them. */
 export class Faults {
-  readonly #cluster: ThreeMachines
+  readonly #cluster: ThreeServers
   readonly #random: Random
   readonly #troubled = new Set<Place>()
   #isCut = false
@@ -18,7 +18,7 @@ export class Faults {
   /** What has happened, in order. */
   readonly told: string[] = []
 
-  constructor(cluster: ThreeMachines, random: Random) {
+  constructor(cluster: ThreeServers, random: Random) {
     this.#cluster = cluster
     this.#random = random
   }

@@ -1,6 +1,7 @@
 import { newClient } from "../../../../pkg/client/new-client.ts"
 import { seededRandom } from "../../../../pkg/clock/random.ts"
 import { realClock } from "../../../../pkg/clock/real.ts"
+import { startThreeServers } from "../../../harness/three-servers.ts"
 import { between, chance } from "../../chance.ts"
 import { faultsOf } from "../faults-of.ts"
 import { NAMES, Recording, RecordingClient } from "../recording-client.ts"
@@ -9,7 +10,6 @@ import type { ConsistencyVerdict } from "../run.ts"
 import { ChangeRecorder } from "./change-recorder.ts"
 import { Faults } from "./faults.ts"
 import { honestTransport } from "./honest-transport.ts"
-import { startThreeMachines } from "./three-machines.ts"
 
 const ROUNDS = 8
 /** The longest pause of a client: many operations are refused while faults last. */
@@ -25,7 +25,7 @@ const CALM_MS = 60_000
  */
 export async function runOnEtcd(seed: number): Promise<ConsistencyVerdict & { readonly told: readonly string[] }> {
   const random = seededRandom(seed)
-  await using cluster = await startThreeMachines()
+  await using cluster = await startThreeServers(["controller-manager", "scheduler", "metrics-server", "manifests"])
   const recorder = new ChangeRecorder(cluster.places.map(({ etcdUrl }) => etcdUrl))
   const recording = new Recording()
   const addresses = cluster.places.map(({ machine }) => machine.address)

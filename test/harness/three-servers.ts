@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs"
 import { Agent } from "node:https"
 import { join } from "node:path"
-import { startMachines, type Machine, type Machines } from "../../../harness/machine.ts"
-import { EXECUTABLE, send } from "../../../harness/server.ts"
-import { Supervised } from "./supervised.ts"
+import { startMachines, type Machine, type Machines } from "./machine.ts"
+import { EXECUTABLE, send } from "./server.ts"
+import { Supervised } from "./machine/supervised.ts"
 
 const PLACES = [0, 1, 2]
 const TOKEN = "hunted-by-seeds"
@@ -17,8 +17,8 @@ export interface Place {
   readonly etcdUrl: string
 }
 
-/** Three machines that are a cluster without nodes. Disposing it ends and removes all. */
-export interface ThreeMachines extends AsyncDisposable {
+/** Three machines that are the servers of a cluster. Disposing it ends and removes all. */
+export interface ThreeServers extends AsyncDisposable {
   readonly machines: Machines
   readonly places: readonly Place[]
   /** The administrator's token. */
@@ -27,7 +27,8 @@ export interface ThreeMachines extends AsyncDisposable {
   untilReady(): Promise<void>
 }
 
-export async function startThreeMachines(): Promise<ThreeMachines> {
+/** @param disabled the parts that do not run, as `--disable` names them */
+export async function startThreeServers(disabled: readonly string[] = []): Promise<ThreeServers> {
   const machines = await startMachines()
   const places: Place[] = []
   const untilReady = async () => {
@@ -57,8 +58,8 @@ export async function startThreeMachines(): Promise<ThreeMachines> {
         EXECUTABLE,
         ...["server", "--config", "/dev/null", "--data-dir", machine.dataDir, "--disable-agent", "--token", TOKEN],
         ...["--write-kubeconfig", join(machine.dataDir, "k3ts.yaml"), "--advertise-address", machine.address],
-        ...["--datastore-endpoint", endpoints.join(","), "--disable", "controller-manager", "--disable", "scheduler"],
-        ...["--disable", "metrics-server", "--disable", "manifests"],
+        ...["--datastore-endpoint", endpoints.join(",")],
+        ...disabled.flatMap((part) => ["--disable", part]),
       )
       places.push({ machine, etcd, server, etcdUrl: client })
     }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { childOf, type Machine } from "../../../harness/machine.ts"
+import { childOf, type Machine } from "../machine.ts"
 
 /** The pause before a program is started again that has ended by itself, in milliseconds. */
 const RESTART_MS = 500
