@@ -147,7 +147,7 @@ async function run(
       : (await import("../../../components/cluster/host-node.ts")).hostNode(
           context,
           place,
-          serverNodeConfig(flags, network),
+          serverNodeConfig(flags, network, config.candidate),
         )
   apiServer.health.add("informer-sync", () => notSynced(clients.pendingInformers()), ["readyz"])
   signal.addEventListener("abort", () => (apiServer.health.shuttingDown = true), { once: true })

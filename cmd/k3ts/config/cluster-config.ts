@@ -121,10 +121,17 @@ const sharedStore = (
   beforeFiles: async () => (await import("../datastore/share-files.ts")).shareServerFiles(flags, datastore),
 })
 
-/** Returns the configuration of the node beside a control plane. */
-export const serverNodeConfig = (flags: ServerFlags, network: ClusterNetwork): HostNodeConfig => ({
+/**
+ * Returns the configuration of the node beside a control plane. `candidate` is the server's name in elections, where
+ * several servers share the store.
+ */
+export const serverNodeConfig = (
+  flags: ServerFlags,
+  network: ClusterNetwork,
+  candidate: string | undefined,
+): HostNodeConfig => ({
   ...hostNodeConfig(flags, network),
-  ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: ingressConfig(flags) } : {}),
+  ...(serves("ingress", flags) || serves("gateway", flags) ? { ingress: { ...ingressConfig(flags), candidate } } : {}),
 })
 
 /** The flags of a node, and those that hold for its whole cluster. */
@@ -240,7 +247,6 @@ function ingressConfig(flags: ServerFlags): NonNullable<HostNodeConfig["ingress"
     httpPort: flags["ingress-http-port"],
     httpsPort: flags["ingress-https-port"],
     ingresses: servesIngresses(flags),
-    ...(datastoreOf(flags) === undefined ? {} : { candidate: nodeNameOf(flags) }),
     ...(serves("gateway", flags)
       ? { gateway: { addresses: flags["gateway-address"], reserved: (port) => reservedFor(port, flags) } }
       : {}),
