@@ -15,9 +15,17 @@ const { values } = parseArgs({
   },
 })
 const [count, from] = [Number(values.seeds), Number(values.from)]
-const run: (seed: number) => Promise<ConsistencyVerdict> = values.etcd
-  ? (await import("./etcd/run.ts")).runOnEtcd
-  : runConsistency
+/** A seed on machines takes about a minute. One that does not end is ended with its machines, and this process. */
+const LONGEST_MS = 300_000
+const onEtcd = async (seed: number): Promise<ConsistencyVerdict> => {
+  const { runOnEtcd } = await import("./etcd/run.ts")
+  const timer = setTimeout(() => {
+    process.stdout.write(`seed ${seed} does not end\n`)
+    process.kill(process.pid, "SIGTERM")
+  }, LONGEST_MS)
+  return runOnEtcd(seed).finally(() => clearTimeout(timer))
+}
+const run = values.etcd ? onEtcd : runConsistency
 const totals = { operations: 0, faults: 0, elections: 0, failed: 0 }
 for (let seed = from; seed < from + count; seed++) {
   const { problems, operations, faults, elections } = await run(seed)
