@@ -21,6 +21,7 @@ import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { createAuditLog } from "./audit/audit-log.ts"
 import { createAuthenticator } from "./authentication/authenticator.ts"
+import { nodeMembers, onMembershipEnd } from "./authentication/node-members.ts"
 import { certificateMeaning } from "./authentication/certificate-meaning.ts"
 import { keepLastUsed } from "./authentication/last-used.ts"
 import { remoteKubelets } from "./kubelet-client/remote-kubelets.ts"
@@ -165,6 +166,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const authenticator = createAuthenticator({
       expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
       meaningOf: certificateMeaning(opened, () => clock.now()),
+      isMember: nodeMembers({ objects, now: () => clock.now() }),
       now: () => clock.now(),
       tokens: [
         createStaticTokens({ [opened.adminToken]: { name: "system:admin", groups: ["system:masters"] } }),
@@ -285,6 +287,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
                 writeKubeconfig(config.kubeconfig, fresh, localUrl(config.listen?.host, port))
             },
           })
+    const endCuts = onMembershipEnd(storage, () => listener?.cutPeers((peer) => authenticator.isExpelled(peer)))
     opening = undefined
     health.shuttingDown = false
     running = {
@@ -296,6 +299,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       },
       async stop() {
         endRenewal?.()
+        endCuts()
         await stopServing({ clock, listener, plane, beside: config.beside, delayMs: config.shutdownDelayMs })
         listener = undefined
         audit?.close()

@@ -50,10 +50,12 @@ export const serverList = (given: string, clock: Clock): ServerList =>
 export function besideServers(tools: Tools, { membership, servers, isUninformed, names }: AgentOptions): NodePlace {
   const { clock } = tools
   const transports = new Map<string, FailoverTransport>()
+  let refused = (): void => undefined
   const transportOf = (kind: string, userAgent: string): FailoverTransport =>
     createFailoverTransport({
       servers,
       clock,
+      unauthorized: () => refused(),
       connect(server) {
         const { certPem: cert, keyPem: key } = membership.certificate(kind)
         const { serverCa: ca } = membership.remembered!
@@ -105,7 +107,11 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
         servers,
         isUninformed,
         tunnels: new TunnelAgents(startTunnel),
-        renewed: () => transports.forEach((transport) => transport.reconnect()),
+        renewed() {
+          transports.forEach((transport) => transport.reconnect())
+          clients.retryNow()
+        },
+        onRefused: (listener) => (refused = listener),
         stopped() {
           stopListening()
           transports.forEach((transport) => transport.close())
@@ -145,21 +151,32 @@ interface Staying extends Pick<AgentOptions, "membership" | "servers" | "isUninf
   readonly tunnels: TunnelAgents
   /** Called when certificates are new. */
   renewed(): void
+  /** Has `listener` called whenever a server does not take the certificates. */
+  onRefused(listener: () => void): void
   stopped(): void
 }
 
-/** Returns the component that follows the addresses of the servers and renews certificates. */
+/** Follows where the servers are, renews certificates, and joins again where the Node has been deleted. */
 function staying(
   { informers, clock, log, spawn }: ComponentContext,
-  { membership, servers, tunnels, isUninformed, renewed, stopped }: Staying,
+  { membership, servers, tunnels, isUninformed, renewed, onRefused, stopped }: Staying,
 ): Component {
   let unsubscribe = (): void => undefined
   let timer: Timer | undefined
   let isStopped = false
+  let refreshing = false
+  /** Before this time on the monotonic clock no server is asked again, however often the certificates are refused. */
+  let notBefore = -Infinity
   const refreshAfter = (ms: number): void => {
+    timer?.cancel()
     timer = clock.setTimeout(() => spawn("membership", refresh), ms, "upkeep")
   }
+  const soon = (): void => {
+    if (!refreshing && !isStopped) refreshAfter(Math.max(0, notBefore - clock.monotonic()))
+  }
   async function refresh(): Promise<void> {
+    refreshing = true
+    notBefore = clock.monotonic() + RETRY_MS
     const before = membership.shape
     let wait = LOOK_MS
     try {
@@ -170,6 +187,7 @@ function staying(
       wait = RETRY_MS
       log.warn("Cannot refresh the certificates and the configuration of this node; will retry", { err, waitMs: wait })
     }
+    refreshing = false
     if (!isStopped) refreshAfter(wait)
   }
   const follow = (slice: EndpointSlice): void => {
@@ -187,6 +205,7 @@ function staying(
       unsubscribe = informers.of(EndpointSlice).on({ added: follow, updated: follow })
       tunnels.follow(membership.remembered!.config.servers.map((server) => `https://${server}`))
       refreshAfter(isUninformed ? RETRY_MS : LOOK_MS)
+      onRefused(soon)
       return Promise.resolve()
     },
     stop() {

@@ -1,8 +1,7 @@
 import { basename, dirname } from "node:path"
 import { parseQuantity } from "../../pkg/apimachinery/scalars/quantity.ts"
 import type { PersistentVolume } from "../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
-import { LOCAL_PATH } from "../../pkg/api/storage/v1/local-path.ts"
-import { MADE_ON } from "../../pkg/provisioner/reclaimer.ts"
+import { LOCAL_PATH, MADE_ON } from "../../pkg/api/storage/v1/local-path.ts"
 import {
   reachedFrom,
   type MadeVolume,

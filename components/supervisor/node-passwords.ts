@@ -6,22 +6,24 @@
  * machine that was set up again can join after `kubectl delete node`.
  */
 import { createHash } from "node:crypto"
+import {
+  isJoining,
+  lasts,
+  NODE_PASSWORD_NAMESPACE,
+  NODE_PASSWORD_TYPE,
+  nodePasswordSecret,
+} from "../../pkg/api/core/v1/secret/node-password.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { ApiError, isNotFound, isReason } from "../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
+import type { NodeMembership } from "../../pkg/pki/node-membership.ts"
 import { sameSecret } from "../../pkg/pki/same-secret.ts"
 
-const NAMESPACE = "kube-system"
-export const NODE_PASSWORD_TYPE = "k3ts.io/node-password"
 /** The most nodes that can join, so that nobody who has a token can fill the store. Upstream supports 5,000. */
 const MOST_NODES = 10_000
-/** How long a machine that has joined may take to register its Node. */
-const JOINING_MS = 60_000
-
-export const nodePasswordSecret = (node: string): string => `${node}.node-password.k3ts`
 
 export interface NodePasswordsOptions {
   readonly client: Client
@@ -37,21 +39,32 @@ export class NodePasswords {
   }
 
   /**
-   * Stores the password of a node that has none yet; compares it with the stored one otherwise. @throws ApiError
-   * Forbidden, with what to do about it
+   * Stores the password of a node that has none yet; compares it with the stored one otherwise. Returns the membership,
+   * which is another one after the Node has been deleted.
+   * @throws ApiError Forbidden, with what to do about it
    */
-  async verify(node: string, password: string): Promise<void> {
-    const { client } = this.#options
-    const kept = await orUndefined(client.get(Secret, { namespace: NAMESPACE, name: nodePasswordSecret(node) }))
-    if (kept !== undefined && matches(kept, password)) return
-    const isThere = (await orUndefined(client.get(Node, { name: node }))) !== undefined
+  async verify(node: string, password: string): Promise<NodeMembership> {
+    const { kept, isThere } = await this.#find(node)
     if (kept === undefined) {
       if (isThere) throw taken(node)
       return this.#create(node, password)
     }
-    if (isThere || this.#isJoining(kept)) throw taken(node)
+    if (isThere || isJoining(kept, this.#options.clock.now())) {
+      if (matches(kept, password)) return membershipOf(node, kept)
+      throw taken(node)
+    }
     await this.#forget(kept, node)
-    await this.#create(node, password)
+    return this.#create(node, password)
+  }
+
+  async #find(node: string): Promise<{ readonly kept: Secret | undefined; readonly isThere: boolean }> {
+    const { client } = this.#options
+    const secret = { namespace: NODE_PASSWORD_NAMESPACE, name: nodePasswordSecret(node) }
+    const [kept, there] = await Promise.all([
+      orUndefined(client.get(Secret, secret)),
+      orUndefined(client.get(Node, { name: node })),
+    ])
+    return { kept, isThere: there !== undefined }
   }
 
   /** Deletes a password whose node is gone, unless another machine has taken the name meanwhile. */
@@ -65,40 +78,45 @@ export class NodePasswords {
     }
   }
 
-  /** Throws Unauthorized when a Node has been deleted, so that its certificates cannot be renewed any more. */
-  async verifyExists(node: string): Promise<void> {
-    if ((await orUndefined(this.#options.client.get(Node, { name: node }))) === undefined)
+  /** Throws Unauthorized when a membership has ended, so that its certificates do not live on without it. */
+  async verifyLasts(membership: NodeMembership): Promise<void> {
+    const { node } = membership
+    const { kept, isThere } = await this.#find(node)
+    if (!lasts(membership, kept, { isThere, now: this.#options.clock.now() }))
       throw new ApiError("Unauthorized", `the node ${node} is gone: it must join again, with a token`)
   }
 
-  #isJoining({ metadata }: Secret): boolean {
-    return this.#options.clock.now() - Date.parse(metadata.creationTimestamp!) < JOINING_MS
-  }
-
-  async #create(node: string, password: string): Promise<void> {
+  async #create(node: string, password: string): Promise<NodeMembership> {
     const { client, random } = this.#options
-    const { items } = await client.list(Secret, { namespace: NAMESPACE, fieldSelector: `type=${NODE_PASSWORD_TYPE}` })
+    const { items } = await client.list(Secret, {
+      namespace: NODE_PASSWORD_NAMESPACE,
+      fieldSelector: `type=${NODE_PASSWORD_TYPE}`,
+    })
     if (items.length >= MOST_NODES)
       throw new ApiError(
         "Forbidden",
         `cannot take the node ${node}: ${items.length} have joined, which is the limit; delete Secrets of the type ` +
-          `${NODE_PASSWORD_TYPE} in ${NAMESPACE} whose nodes are gone`,
+          `${NODE_PASSWORD_TYPE} in ${NODE_PASSWORD_NAMESPACE} whose nodes are gone`,
       )
     try {
-      await client.create(Secret, {
-        metadata: { namespace: NAMESPACE, name: nodePasswordSecret(node) },
+      const made = await client.create(Secret, {
+        metadata: { namespace: NODE_PASSWORD_NAMESPACE, name: nodePasswordSecret(node) },
         type: NODE_PASSWORD_TYPE,
         immutable: true,
         data: { hash: Buffer.from(hashOf(password, Buffer.from(random.bytes(16)).toString("hex"))).toString("base64") },
       })
+      return membershipOf(node, made)
     } catch (err) {
       if (!isReason(err, "AlreadyExists")) throw err
       // Another request has created it meanwhile, of this machine or of another one.
-      const kept = await client.get(Secret, { namespace: NAMESPACE, name: nodePasswordSecret(node) })
-      if (!matches(kept, password)) throw taken(node)
+      const { kept } = await this.#find(node)
+      if (kept === undefined || !matches(kept, password)) throw taken(node)
+      return membershipOf(node, kept)
     }
   }
 }
+
+const membershipOf = (node: string, { metadata }: Secret): NodeMembership => ({ node, uid: metadata.uid! })
 
 const taken = (node: string): ApiError =>
   new ApiError(

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { startCluster, type Cluster } from "../cluster/testing/testing.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
+import { nodePasswordSecret } from "../../pkg/api/core/v1/secret/node-password.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { systemRandom } from "../../pkg/clock/random.ts"
@@ -23,7 +24,7 @@ import { askSupervisor, SupervisorRefused } from "./agent/ask-supervisor.ts"
 import { Membership } from "./agent/membership.ts"
 import { createSupervisor } from "./supervisor.ts"
 import { authorizationOf, formatJoinToken } from "./join-token.ts"
-import { NodePasswords, nodePasswordSecret } from "./node-passwords.ts"
+import { NodePasswords } from "./node-passwords.ts"
 import { Tunnels } from "./tunnel/tunnels.ts"
 
 const PASSWORD = "0123456789abcdef0123456789abcdef"
@@ -182,6 +183,30 @@ describe("a machine that joins", () => {
     expect(await refusal(machine("c", { nodeName: "server" }).refresh(server))).toContain("the name server belongs to")
   })
 
+  test("gets all its certificates anew, by its token, when its Node has been deleted", async () => {
+    // given
+    const membership = machine("a")
+    await membership.refresh(server)
+    await register("web")
+    const kinds = ["kubelet", "kube-proxy", SERVING]
+    const certificates = () => kinds.map((kind) => membership.certificate(kind).certPem)
+    const before = certificates()
+    expect(await membership.refresh(server)).toBe(false)
+    // when
+    await cluster.client.delete(Node, { name: "web" })
+    ahead = 120_000
+    expect(await refusal(machine("a", { token: undefined }).refresh(server))).toContain("the node web is gone")
+    ahead = 0
+    await cluster.client.delete(Secret, { namespace: "kube-system", name: nodePasswordSecret("web") })
+    expect(await membership.refresh(server)).toBe(true)
+    // then
+    expect(certificates().filter((pem) => before.includes(pem))).toEqual([])
+    // and these belong to the new membership
+    await register("web")
+    expect(await membership.refresh(server)).toBe(false)
+    expect(await machine("a", { token: undefined }).refresh(server)).toBe(false)
+  })
+
   test("does not get the name of a deleted Node that another machine takes at the same moment", async () => {
     // given the password of a machine whose Node is gone, and two machines whose requests have read that password
     const { client } = cluster.contextFor("system:k3ts-supervisor", [])
@@ -255,7 +280,7 @@ describe("a request for a certificate", () => {
         method: "POST",
         path: `${SUPERVISOR_PATHS.certificates}${kind}`,
         headers: {
-          authorization: authorizationOf({ user: "node", password: PASSWORD }),
+          authorization: options["authorization"] ?? authorizationOf({ user: "node", password: PASSWORD }),
           [NODE_HEADERS.name]: node,
           [NODE_HEADERS.password]: options["password"] ?? PASSWORD,
           [NODE_HEADERS.addresses]: ips,
@@ -293,14 +318,21 @@ describe("a request for a certificate", () => {
     expect(secrets.items.map(({ metadata }) => metadata.name)).not.toContain(nodePasswordSecret("web"))
   })
 
-  test("of a node is signed for that node only", async () => {
-    const { certPem: cert, keyPem: key } = pki.issue({
+  test("of a node is signed for that node only, and for one that has joined", async () => {
+    // given
+    const membership = machine("a")
+    await membership.refresh(server)
+    const { certPem: cert, keyPem: key } = membership.certificate("kubelet")
+    // then
+    expect(await ask("kubelet", { node: "other" }, { cert, key })).toStartWith("403")
+    expect(await ask("kubelet", {}, { cert, key })).toBe("nothing was refused")
+    // and a certificate of its user that belongs to no membership is none, whoever signed it
+    const signed = pki.issue({
       name: "node",
       authority: "client-ca",
       subject: { commonName: "system:node:web", organizations: ["system:nodes"] },
     })
-    await register("web")
-    expect(await ask("kubelet", { node: "other" }, { cert, key })).toStartWith("403")
-    expect(await ask("kubelet", {}, { cert, key })).toBe("nothing was refused")
+    const asked = await ask("kubelet", { authorization: "" }, { cert: signed.certPem, key: signed.keyPem })
+    expect(asked).toStartWith("401")
   })
 })

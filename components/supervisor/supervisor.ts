@@ -24,6 +24,7 @@ import type { Logger } from "../../pkg/log/log.ts"
 import { CertificateRequestError, readCertificateRequest } from "../../pkg/pki/certificate-request.ts"
 import type { CertificatePair } from "../../pkg/pki/certificate.ts"
 import type { ClusterPki } from "../../pkg/pki/cluster-pki.ts"
+import { membershipIn, membershipUri, type NodeMembership } from "../../pkg/pki/node-membership.ts"
 import type { Subject } from "../../pkg/pki/subject.ts"
 import { verifyCertificate } from "../../pkg/pki/verify.ts"
 import { answer, peerCertificate, remoteAddress, stopReceiving } from "../../pkg/runtime/http/listen.ts"
@@ -64,7 +65,7 @@ export interface Supervisor {
 }
 
 /** The sender of a request: a machine that has shown a token, or a node that has joined. */
-type Asker = "joining" | { readonly node: string }
+type Asker = "joining" | NodeMembership
 
 const MOST_BODY_BYTES = 64 * 1024
 const MOST_PASSWORD = 256
@@ -86,7 +87,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (joinerOf(req) !== "server") throw new ApiError("Forbidden", "this token joins agents and no servers")
       return answer(res, 200, JSON_TYPE, await invite(req))
     }
-    const asker = authenticate(req)
+    const asker = await authenticate(req)
     if (path === SUPERVISOR_PATHS.config) {
       expectMethod(req, "GET")
       const whole: AgentConfig = {
@@ -112,9 +113,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return options.invite()
   }
 
-  function authenticate(req: ServerRequest): Asker {
-    const node = nodeOf(req)
-    if (node !== undefined) return { node }
+  async function authenticate(req: ServerRequest): Promise<Asker> {
+    const member = memberOf(req)
+    if (member !== undefined) {
+      await passwords.verifyLasts(member)
+      return member
+    }
     joinerOf(req)
     return "joining"
   }
@@ -133,15 +137,15 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     throw new ApiError("Unauthorized", "the token is not valid: it is wrong, has expired or has been rotated")
   }
 
-  /** The node of a kubelet's client certificate. */
-  function nodeOf(req: ServerRequest): string | undefined {
+  /** The membership of a kubelet's client certificate. */
+  function memberOf(req: ServerRequest): NodeMembership | undefined {
     const peer = peerCertificate(req)
     if (peer === undefined || !peer.commonName.startsWith(NODE_USER)) return undefined
     const { raw, intermediates, commonName } = peer
     const ca = files().pki.authorities["client-ca"].certPem
-    return verifyCertificate(raw, ca, { now: clock.now(), intermediates }).ok
-      ? commonName.slice(NODE_USER.length)
-      : undefined
+    if (!verifyCertificate(raw, ca, { now: clock.now(), intermediates }).ok) return undefined
+    const membership = membershipIn(raw)
+    return membership?.node === commonName.slice(NODE_USER.length) ? membership : undefined
   }
 
   async function certify(req: ServerRequest, asker: Asker, kind: string): Promise<string> {
@@ -152,17 +156,16 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (subject === undefined) throw new ApiError("NotFound", `there is no certificate ${quoted(kind)}`)
     const addresses = kind === SERVING ? await addressesOf(req, node) : []
     const { publicKey } = requestOf(await readText(req, MOST_BODY_BYTES))
-    if (asker === "joining") await passwords.verify(node, passwordOf(req))
-    else if (asker.node !== node)
+    if (asker !== "joining" && asker.node !== node)
       throw new ApiError("Forbidden", `the node ${asker.node} gets no certificate of the node ${node}`)
-    else await passwords.verifyExists(node)
+    const membership = asker === "joining" ? await passwords.verify(node, passwordOf(req)) : asker
     const told = { node, kind, address: remoteAddress(req) }
     if (kind === "kubelet") log.info("Let a machine join", told)
     else log.debug("Signed a certificate", told)
     return files().pki.certify(
       kind === SERVING
         ? { authority: "server-ca", subject, dnsNames: [node], ipAddresses: addresses }
-        : { authority: "client-ca", subject },
+        : { authority: "client-ca", subject, uris: [membershipUri(membership)] },
       publicKey,
     )
   }
@@ -202,12 +205,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function tunnel(req: ServerRequest, socket: Duplex, head: Buffer): Promise<void> {
-    const node = nodeOf(req)
-    if (node === undefined) return refuseUpgrade(socket, 401, "only a node that has joined opens a tunnel")
+    const member = memberOf(req)
+    if (member === undefined) return refuseUpgrade(socket, 401, "only a node that has joined opens a tunnel")
     if (req.headers.upgrade !== TUNNEL_PROTOCOL)
       return refuseUpgrade(socket, 400, `a tunnel needs the header Upgrade: ${TUNNEL_PROTOCOL}`)
     const path = req.url ?? ""
-    if (path === SUPERVISOR_PATHS.tunnel) await passwords.verifyExists(node)
+    const { node } = member
+    if (path === SUPERVISOR_PATHS.tunnel) await passwords.verifyLasts(member)
     else if (!options.tunnels.awaits(node, idOf(path)))
       return refuseUpgrade(socket, 404, "nobody waits for this connection")
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL_PROTOCOL}\r\n\r\n`)

@@ -10,6 +10,8 @@ export interface FailoverOptions {
   readonly clock: Clock
   /** Opens connections to one server. */
   readonly connect: (server: string) => HttpsSender
+  /** Called when a server does not take the credentials. */
+  readonly unauthorized?: () => void
 }
 
 export interface FailoverTransport extends HttpsTransport {
@@ -38,7 +40,7 @@ const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
  * refuses with 503 and Retry-After, as one that starts or has lost its store does, has done nothing, so the next one is
  * asked. Source: client-go rest/with_retry.go, which sends such a request again whatever its verb.
  */
-export function createFailoverTransport({ servers, clock, connect }: FailoverOptions): FailoverTransport {
+export function createFailoverTransport({ servers, clock, connect, unauthorized }: FailoverOptions): FailoverTransport {
   const senders = new Map<string, HttpsSender>()
   const drop = (server: string) => {
     const sender = senders.get(server)
@@ -62,6 +64,7 @@ export function createFailoverTransport({ servers, clock, connect }: FailoverOpt
       try {
         const answer = await sent.answer
         if (answer.code < 500) servers.answered()
+        if (answer.code === 401) unauthorized?.()
         if (answer.code !== 503 || answer.retryAfterSeconds === undefined) return answer
         servers.refused(server)
         if (triesLeft <= 1 || servers.current === server) return answer

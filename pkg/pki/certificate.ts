@@ -48,6 +48,7 @@ export interface LeafOptions {
   readonly usages: readonly ("server" | "client")[]
   readonly dnsNames?: readonly string[]
   readonly ipAddresses?: readonly string[]
+  readonly uris?: readonly string[]
   readonly validity: Validity
   /** PEM of the key to certify; a fresh one when left out. */
   readonly keyPem?: string
@@ -144,7 +145,7 @@ export function issueCertificate(ca: CertificatePair, options: LeafOptions): Cer
 export function certifyKey(
   ca: CertificatePair,
   spki: Buffer,
-  { subject, usages, dnsNames = [], ipAddresses = [], validity }: Omit<LeafOptions, "keyPem">,
+  { subject, usages, dnsNames = [], ipAddresses = [], uris = [], validity }: Omit<LeafOptions, "keyPem">,
 ): string {
   const authority = new X509Certificate(ca.certPem)
   const authorityEnd = new Date(authority.validTo)
@@ -159,6 +160,7 @@ export function certifyKey(
   const names = [
     ...dnsNames.map((dns) => implicit(2, Buffer.from(dns, "ascii"))),
     ...ipAddresses.map((ip) => implicit(7, addressBytes(ip))),
+    ...uris.map((uri) => implicit(6, Buffer.from(uri, "ascii"))),
   ]
   if (names.length > 0) extensions.push(extension(EXTENSION.subjectAltName, sequence(...names)))
   return encodeCertificate({

@@ -43,6 +43,7 @@ export interface LeafRequest {
   readonly subject: Subject
   readonly dnsNames?: readonly string[]
   readonly ipAddresses?: readonly string[]
+  readonly uris?: readonly string[]
   /** What it is for; by default `server` under server-ca and `client` under the others. */
   readonly usages?: readonly ("server" | "client")[]
 }
@@ -87,6 +88,7 @@ export function openClusterPki({ dir, now, seeded }: ClusterPkiOptions): Cluster
     usages: usagesOf(request),
     dnsNames: request.dnsNames ?? [],
     ipAddresses: request.ipAddresses ?? [],
+    uris: request.uris ?? [],
     validity: validity(now(), LEAF_LIFE),
   })
   const issue = (request: LeafRequest): CertificatePair =>

@@ -1,8 +1,8 @@
 import type { X509Certificate } from "node:crypto"
-import { oid, readAll } from "./der.ts"
+import { readAll } from "./der.ts"
+import { extensionOf } from "./extension-of.ts"
 
-const SUBJECT_KEY_ID = oid("2.5.29.14").subarray(2)
-const EXTENSIONS = 0xa3
+const SUBJECT_KEY_ID = "2.5.29.14"
 
 /**
  * The identifier that an authority's certificate has for its key; undefined where it has none. Certificates that the
@@ -10,13 +10,6 @@ const EXTENSIONS = 0xa3
  * the one to the other otherwise.
  */
 export function subjectKeyOf(certificate: X509Certificate): Buffer | undefined {
-  const [whole] = readAll(certificate.raw)
-  const [toBeSigned] = readAll(whole!.content)
-  const extensions = readAll(toBeSigned!.content).find(({ tag }) => tag === EXTENSIONS)
-  const [list] = extensions === undefined ? [] : readAll(extensions.content)
-  for (const { content } of list === undefined ? [] : readAll(list.content)) {
-    const parts = readAll(content)
-    if (parts[0]?.content.equals(SUBJECT_KEY_ID) === true) return readAll(parts.at(-1)!.content)[0]?.content
-  }
-  return undefined
+  const value = extensionOf(certificate, SUBJECT_KEY_ID)
+  return value === undefined ? undefined : readAll(value)[0]?.content
 }

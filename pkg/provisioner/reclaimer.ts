@@ -1,12 +1,10 @@
 import { isNotFound } from "../apimachinery/errors.ts"
 import { PersistentVolume } from "../api/core/v1/persistentvolume/persistentvolume.ts"
 import { PROVISIONED_BY } from "../api/core/v1/persistentvolume/volume-matching.ts"
+import { MADE_ON } from "../api/storage/v1/local-path.ts"
 import { defineController, type Controller } from "../controller/controller.ts"
 import { STORAGE_FINALIZER } from "./provisioner.ts"
 import type { VolumeMaker } from "./volume-maker.ts"
-
-/** The node whose maker made a volume, where there is one for each node. */
-export const MADE_ON = "local.path.provisioner/selected-node"
 
 /**
  * Removes the storage of volumes whose claim is gone, and of those that are deleted while nobody has them, then lets

@@ -10,9 +10,9 @@ import {
   resizeStateOf,
 } from "../api/core/v1/persistentvolume/resize-status.ts"
 import { isReservedFor, PROVISIONED_BY, requestedSize } from "../api/core/v1/persistentvolume/volume-matching.ts"
+import { MADE_ON } from "../api/storage/v1/local-path.ts"
 import { timestamp } from "../clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../controller/controller.ts"
-import { MADE_ON } from "./reclaimer.ts"
 import type { VolumeMaker } from "./volume-maker.ts"
 
 /**

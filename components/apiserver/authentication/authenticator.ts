@@ -1,4 +1,5 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { MEMBERSHIP_EXTRA, membershipUri, type NodeMembership } from "../../../pkg/pki/node-membership.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
 import type { UserInfo } from "../request.ts"
 import { tokenOfProtocols } from "../../../pkg/streaming/websocket-token.ts"
@@ -55,6 +56,8 @@ export interface AuthenticatorOptions {
    * certificates do not count. Called once for each connection.
    */
   readonly meaningOf: (certificate: PeerCertificate) => CertificateMeaning | "ignored" | undefined
+  /** Returns whether the certificates of a membership count; they do unless given. */
+  readonly isMember?: (membership: NodeMembership) => boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Is told for each request by a client certificate in how many seconds that expires. */
@@ -70,11 +73,15 @@ export interface CertificateMeaning {
   /** The time in which the certificate and its intermediates are valid: ms since the epoch, both ends included. */
   readonly from: number
   readonly until: number
+  /** The machine that has joined with it, as long as the certificate counts. */
+  readonly membership?: NodeMembership
 }
 
 export interface Authenticator {
   /** Returns the user of a request. Throws Unauthorized when there is none. */
   authenticate(credentials: Credentials): UserInfo
+  /** Whether a certificate belongs to a machine that is no member any more. */
+  isExpelled(certificate: PeerCertificate): boolean
   /** Runs the token authenticators alone, for a TokenReview. */
   token(token: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined
 }
@@ -104,17 +111,29 @@ const isAnonymousPath = (path: string): boolean =>
  * Creates the chain of authenticators: front proxy, client certificate, bearer token, anonymous. The first that finds a
  * user decides; a refused token ends the chain with 401. Source: pkg/kubeapiserver/authenticator/config.go.
  */
-export function createAuthenticator({ tokens, meaningOf, now, expiresIn }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({
+  tokens,
+  meaningOf,
+  isMember = () => true,
+  now,
+  expiresIn,
+}: AuthenticatorOptions): Authenticator {
   // Connections live long, so the meaning of a certificate is cached. Whether it is still valid is checked for each
   // request.
   const byCertificate = new WeakMap<PeerCertificate, KnownCertificate | NoUser>()
 
-  function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | NoUser {
+  function knownOf(certificate: PeerCertificate): KnownCertificate | NoUser {
     let known = byCertificate.get(certificate)
     if (known === undefined) byCertificate.set(certificate, (known = readCertificate(certificate)))
+    return known
+  }
+
+  function ofCertificate(certificate: PeerCertificate): UserInfo | "front-proxy" | NoUser {
+    const known = knownOf(certificate)
     if (known === "nothing" || known === "bad") return known
     const time = now()
     if (time < known.from || known.until < time) return "bad"
+    if (known.membership !== undefined && !isMember(known.membership)) return "bad"
     expiresIn?.((known.until - time) / 1000)
     return known.user
   }
@@ -127,7 +146,7 @@ export function createAuthenticator({ tokens, meaningOf, now, expiresIn }: Authe
     if (meaning.is === "front-proxy") return { ...meaning, user: "front-proxy" }
     return commonName === ""
       ? "nothing"
-      : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED] } }
+      : { ...meaning, user: { name: commonName, groups: [...organizations, AUTHENTICATED], ...extraOf(meaning) } }
   }
 
   function token(text: string, audiences?: readonly string[]): TokenUser | TokenRefused | undefined {
@@ -143,6 +162,10 @@ export function createAuthenticator({ tokens, meaningOf, now, expiresIn }: Authe
 
   return {
     token,
+    isExpelled(certificate) {
+      const known = knownOf(certificate)
+      return typeof known === "object" && known.membership !== undefined && !isMember(known.membership)
+    },
     authenticate(credentials) {
       const { certificate, authorization } = credentials
       let isBad = false
@@ -177,6 +200,9 @@ export function createAuthenticator({ tokens, meaningOf, now, expiresIn }: Authe
     },
   }
 }
+
+const extraOf = ({ membership }: CertificateMeaning): Pick<UserInfo, "extra"> =>
+  membership === undefined ? {} : { extra: { [MEMBERSHIP_EXTRA]: [membershipUri(membership)] } }
 
 /** Returns the token of `Bearer <token>`; the scheme may be in upper or lower case. */
 function bearerOf(authorization: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { AuthorityName } from "../../../pkg/pki/cluster-pki.ts"
+import { membershipIn } from "../../../pkg/pki/node-membership.ts"
 import { verifyCertificate } from "../../../pkg/pki/verify.ts"
 import type { PeerCertificate } from "../../../pkg/runtime/http/peer-certificate.ts"
 import { FRONT_PROXY, type ServingFiles } from "../serving/serving.ts"
@@ -15,7 +16,11 @@ export function certificateMeaning({ pki, clientCertificates = true }: ServingFi
     const verified = (authority: AuthorityName) =>
       verifyCertificate(raw, pki.authorities[authority].certPem, { now: now(), intermediates })
     const user = verified("client-ca")
-    if (user.ok) return { is: "user", from: user.from, until: user.until }
+    if (user.ok) {
+      const membership = membershipIn(raw)
+      const ends = membership === undefined ? {} : { membership }
+      return { is: "user", from: user.from, until: user.until, ...ends }
+    }
     const proxy = commonName === FRONT_PROXY ? verified("request-header-ca") : user
     return proxy.ok ? { is: "front-proxy", from: proxy.from, until: proxy.until } : undefined
   }

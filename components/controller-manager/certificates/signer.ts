@@ -1,10 +1,14 @@
 import { Buffer } from "node:buffer"
-import { CertificateSigningRequest } from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
+import {
+  CertificateSigningRequest,
+  KUBELET_CLIENT_SIGNER,
+} from "../../../pkg/api/certificates/v1/certificatesigningrequest.ts"
 import { isConflict, isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import { defineController, type Controller, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import type { Validity } from "../../../pkg/pki/certificate.ts"
 import type { CertificateRequest } from "../../../pkg/pki/certificate-request.ts"
+import { MEMBERSHIP_EXTRA } from "../../../pkg/pki/node-membership.ts"
 import { certificateRequestOf, hasFailed, isApproved, signerOf } from "./request-rules.ts"
 
 /** Signs a request with one of the cluster's authorities; returns the certificate as PEM. */
@@ -45,11 +49,20 @@ export const certificateSigner = (certify: Certify): Controller<CertificateSigni
         notBefore: new Date(now - BACKDATE),
         notAfter: new Date(now + (ttl < SHORT ? ttl : ttl - BACKDATE)),
       }
-      const pem = certify(signer.authority, wanted, { usages, validity })
+      const pem = certify(signer.authority, withMembership(wanted, request), { usages, validity })
       const certificate = Buffer.from(pem).toString("base64")
       return writeStatus(context, { ...request, status: { ...request.status, certificate } })
     },
   })
+
+/**
+ * A kubelet's further certificate ends with the membership of its machine, as the one did by which it asked. Differs
+ * from upstream, which knows no membership.
+ */
+function withMembership(wanted: CertificateRequest, { spec }: CertificateSigningRequest): CertificateRequest {
+  const memberships = spec.signerName === KUBELET_CLIENT_SIGNER ? (spec.extra?.[MEMBERSHIP_EXTRA] ?? []) : []
+  return { ...wanted, uris: [...wanted.uris, ...memberships] }
+}
 
 function lifeOf({ spec: { expirationSeconds } }: CertificateSigningRequest): number {
   if (expirationSeconds === undefined) return LONGEST

@@ -37,6 +37,8 @@ export class Membership {
   readonly #token: JoinToken | undefined
   readonly #certificates = new Map<string, CertificatePair>()
   #remembered: Remembered | undefined
+  /** Whether a server has refused the certificates since they were made: then only the token helps. */
+  #isForgotten = false
 
   /** @throws Error when the token is malformed */
   constructor(options: MembershipOptions) {
@@ -96,10 +98,11 @@ export class Membership {
     this.#keep({ serverCa, config })
     // The first request proves with the password that the node name belongs to this machine; the server keeps the
     // password. So it must end before the others start.
-    const [first, ...others] = config.certificates.filter((kind) => !this.#serves(kind, true))
+    const [first, ...others] = config.certificates.filter((kind) => this.#isForgotten || !this.#serves(kind, true))
     if (first === undefined) return false
     await this.#request(server, serverCa, first)
     await Promise.all(others.map((kind) => this.#request(server, serverCa, kind)))
+    this.#isForgotten = false
     return true
   }
 
@@ -165,12 +168,13 @@ export class Membership {
    * no longer knows the node.
    */
   async #asMember<T>(call: SupervisorCall, read: (text: string) => T): Promise<T> {
-    if (this.#remembered !== undefined && this.#serves("kubelet")) {
+    if (this.#remembered !== undefined && !this.#isForgotten && this.#serves("kubelet")) {
       const { certPem: cert, keyPem: key } = this.certificate("kubelet")
       try {
         return read(await askSupervisor({ ...call, certificate: { cert, key } }))
       } catch (err) {
         if (!(err instanceof SupervisorRefused) || err.status !== 401 || this.#token === undefined) throw err
+        this.#isForgotten = true
       }
     }
     const token = this.#token

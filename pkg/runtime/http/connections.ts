@@ -198,6 +198,12 @@ export class Connections {
     for (const connection of this.#open) connection.cut()
   }
 
+  /** Ends the connections of the client certificates that `isOut` names, with what is under way on them. */
+  cutPeers(isOut: (peer: PeerCertificate) => boolean): void {
+    for (const connection of [...this.#open])
+      if (connection.peer !== undefined && connection.peer !== null && isOut(connection.peer)) this.#cut(connection)
+  }
+
   #closed(connection: Connection): void {
     if (!this.#open.delete(connection)) return
     if (connection.owner === undefined) this.#strangers--

@@ -45,6 +45,8 @@ export interface Listener {
   readonly port: number
   /** New connections get these; open ones go on with what they have. */
   setCertificates(certificates: Certificates): void
+  /** Ends the connections of the client certificates that `isOut` names, with what is under way on them. */
+  cutPeers(isOut: (peer: PeerCertificate) => boolean): void
   /**
    * Tells the clients of HTTP/1.1 with each answer that the connection closes behind it, and takes new connections all
    * the same. So most connections are closed at a moment when nothing is under way on them.
@@ -155,6 +157,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
   return {
     port: (server.address() as AddressInfo).port,
     setCertificates: (certificates) => server.setSecureContext(secure(certificates)),
+    cutPeers: (isOut) => connections.cutPeers(isOut),
     announceEnd() {
       ending = true
     },

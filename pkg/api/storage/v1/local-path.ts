@@ -5,6 +5,8 @@ import { StorageClass } from "./storageclass.ts"
  * are those of k3s (manifests/local-storage.yaml), so that what was written for it applies here.
  */
 export const LOCAL_PATH = "rancher.io/local-path"
+/** On a volume: the node whose provisioner has made it. */
+export const MADE_ON = "local.path.provisioner/selected-node"
 
 export const localPathClass: StorageClass = {
   apiVersion: StorageClass.apiVersion,

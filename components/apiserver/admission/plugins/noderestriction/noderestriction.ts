@@ -1,6 +1,8 @@
 /**
- * Lets a kubelet write its own Node and the pods on it, and nothing else. Source: plugin/pkg/admission/noderestriction.
+ * Lets a kubelet write its own Node and the pods on it, and nothing else. Lets the other components of a machine that
+ * has joined write local volumes of that machine only. Source: plugin/pkg/admission/noderestriction.
  */
+import { PersistentVolume } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolume.ts"
 import { PersistentVolumeClaim } from "../../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { ResourceSlice } from "../../../../../pkg/api/resource/v1/resourceslice.ts"
 import { deepEqual } from "../../../../../pkg/apimachinery/json/equal.ts"
@@ -11,6 +13,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from "../../admission.ts"
 import type { AdmissionContext } from "../../context.ts"
 import { checkAnnouncedKey } from "./announced-key.ts"
 import { checkCertificateRequest } from "./certificate.ts"
+import { checkLocalVolumes, machineOf } from "./local-volumes.ts"
 import { checkNode } from "./node.ts"
 import { checkPod } from "./pod.ts"
 import { checkToken } from "./token.ts"
@@ -23,6 +26,7 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
   kinds: [
     "pods",
     "nodes",
+    "persistentvolumes",
     "persistentvolumeclaims",
     "serviceaccounts",
     "leases.coordination.k8s.io",
@@ -32,7 +36,10 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
   ],
   validate(attributes) {
     const node = nodeOf(attributes.user)
-    if (node === undefined) return
+    if (node === undefined) {
+      const machine = isOfVolumes(attributes) ? machineOf(attributes.user) : undefined
+      return machine === undefined ? undefined : checkLocalVolumes(attributes, machine, context)
+    }
     const { resource, operation, subresource, namespace, name, user } = attributes
     if (node === "") throw forbidden(resource, name, `could not determine node from user ${JSON.stringify(user.name)}`)
     switch (qualified(resource)) {
@@ -62,6 +69,9 @@ export const nodeRestriction = (context: AdmissionContext): AdmissionPlugin => (
     }
   },
 })
+
+const isOfVolumes = ({ resource }: AdmissionAttributes): boolean =>
+  resource === PersistentVolume || resource === PersistentVolumeClaim
 
 function namedAs({ resource, name }: AdmissionAttributes, node: string, what: string): void {
   if (name !== node)
