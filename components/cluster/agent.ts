@@ -7,8 +7,7 @@ import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { createFailoverTransport, type FailoverTransport } from "../../pkg/client/failover.ts"
 import { createHttpsSender } from "../../pkg/client/https.ts"
 import { ServerList } from "../../pkg/client/server-list.ts"
-import type { Clock, Timer } from "../../pkg/clock/clock.ts"
-import type { Component, ComponentContext } from "../../pkg/component/component.ts"
+import type { Clock } from "../../pkg/clock/clock.ts"
 import { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { registerProcessMetrics } from "../../pkg/metrics/process.ts"
@@ -17,12 +16,13 @@ import { askSupervisor, SERVER_NAME, upgradeAtSupervisor } from "../supervisor/a
 import type { Membership } from "../supervisor/agent/membership.ts"
 import { TUNNEL_PROTOCOL } from "../supervisor/tunnel/protocol.ts"
 import { TunnelAgent, TunnelAgents } from "../supervisor/tunnel/tunnel-agent.ts"
-import { serversIn } from "../supervisor/servers-in.ts"
 import { AGENT_IDENTITIES, kindOf } from "./agent-identities.ts"
 import { Clients, type Tools } from "./clients.ts"
 import { listenHost, type KubeletNames } from "./kubelet-serving.ts"
 import type { NodePlace } from "./node-place.ts"
+import type { OwnAddresses } from "./own-addresses.ts"
 import { Part } from "./part.ts"
+import { staying } from "./staying.ts"
 
 export interface AgentOptions {
   readonly membership: Membership
@@ -30,13 +30,12 @@ export interface AgentOptions {
   /** Whether no server answered at the start, so that the agent's configuration and certificates may be out of date. */
   readonly isUninformed: boolean
   readonly names: KubeletNames
+  /** Follows the addresses of the machine; absent where they are given. */
+  readonly addresses?: OwnAddresses
 }
 
 /** How long a connection is silent before the kernel sends a keep-alive probe, in milliseconds. */
 const KEEP_ALIVE_MS = 1000
-/** How often the certificates are checked, and how long to wait after a failed refresh, in milliseconds. */
-const LOOK_MS = 12 * 3_600_000
-const RETRY_MS = 30_000
 
 /** Returns a list of the cluster's servers, which at first has only the address of --server. */
 export const serverList = (given: string, clock: Clock): ServerList =>
@@ -47,10 +46,18 @@ export const serverList = (given: string, clock: Clock): ServerList =>
   )
 
 /** Returns the place of a node on a machine without a control plane. */
-export function besideServers(tools: Tools, { membership, servers, isUninformed, names }: AgentOptions): NodePlace {
+export function besideServers(
+  tools: Tools,
+  { membership, servers, isUninformed, names, addresses }: AgentOptions,
+): NodePlace {
   const { clock } = tools
   const transports = new Map<string, FailoverTransport>()
   let refused = (): void => undefined
+  const servingListeners = new Set<() => void>()
+  const reconnect = (): void => {
+    transports.forEach((transport) => transport.reconnect())
+    clients.retryNow()
+  }
   const transportOf = (kind: string, userAgent: string): FailoverTransport =>
     createFailoverTransport({
       servers,
@@ -107,10 +114,12 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
         servers,
         isUninformed,
         tunnels: new TunnelAgents(startTunnel),
+        reconnect,
         renewed() {
-          transports.forEach((transport) => transport.reconnect())
-          clients.retryNow()
+          reconnect()
+          servingListeners.forEach((listener) => listener())
         },
+        ...(addresses === undefined ? {} : { addresses }),
         onRefused: (listener) => (refused = listener),
         stopped() {
           stopListening()
@@ -133,7 +142,12 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
         return { cert, key, clientCa: membership.remembered!.config.clientCa }
       },
       onPort: (port) => (kubeletPort = port),
+      onRenewed(listener) {
+        servingListeners.add(listener)
+        return () => void servingListeners.delete(listener)
+      },
     },
+    ...(addresses === undefined ? {} : { addresses }),
     // The kubelet and the other components do not wait for a server, so that the pods of this node keep running.
     after: [],
     more: [{ component: agent, after: [] }],
@@ -146,75 +160,3 @@ export function besideServers(tools: Tools, { membership, servers, isUninformed,
  */
 const userAgentOf = (user: string): string =>
   user.startsWith("system:node:") ? "kubelet" : user.replace(/^system:(serviceaccount:[^:]+:)?/, "")
-
-interface Staying extends Pick<AgentOptions, "membership" | "servers" | "isUninformed"> {
-  readonly tunnels: TunnelAgents
-  /** Called when certificates are new. */
-  renewed(): void
-  /** Has `listener` called whenever a server does not take the certificates. */
-  onRefused(listener: () => void): void
-  stopped(): void
-}
-
-/** Follows where the servers are, renews certificates, and joins again where the Node has been deleted. */
-function staying(
-  { informers, clock, log, spawn }: ComponentContext,
-  { membership, servers, tunnels, isUninformed, renewed, onRefused, stopped }: Staying,
-): Component {
-  let unsubscribe = (): void => undefined
-  let timer: Timer | undefined
-  let isStopped = false
-  let refreshing = false
-  /** Before this time on the monotonic clock no server is asked again, however often the certificates are refused. */
-  let notBefore = -Infinity
-  const refreshAfter = (ms: number): void => {
-    timer?.cancel()
-    timer = clock.setTimeout(() => spawn("membership", refresh), ms, "upkeep")
-  }
-  const soon = (): void => {
-    if (!refreshing && !isStopped) refreshAfter(Math.max(0, notBefore - clock.monotonic()))
-  }
-  async function refresh(): Promise<void> {
-    refreshing = true
-    notBefore = clock.monotonic() + RETRY_MS
-    const before = membership.shape
-    let wait = LOOK_MS
-    try {
-      if (await membership.refresh(servers.current)) renewed()
-      if (membership.shape !== before)
-        log.warn("The configuration of the cluster has changed: restart this agent to follow it")
-    } catch (err) {
-      wait = RETRY_MS
-      log.warn("Cannot refresh the certificates and the configuration of this node; will retry", { err, waitMs: wait })
-    }
-    refreshing = false
-    if (!isStopped) refreshAfter(wait)
-  }
-  const follow = (slice: EndpointSlice): void => {
-    if (slice.metadata.namespace !== "default") return
-    const found = serversIn(slice)
-    if (found.length === 0) return
-    const known = found.map((server) => `https://${server}`)
-    servers.set(known)
-    tunnels.follow(known)
-    membership.rememberServers(found)
-  }
-  return {
-    name: "agent",
-    start() {
-      unsubscribe = informers.of(EndpointSlice).on({ added: follow, updated: follow })
-      tunnels.follow(membership.remembered!.config.servers.map((server) => `https://${server}`))
-      refreshAfter(isUninformed ? RETRY_MS : LOOK_MS)
-      onRefused(soon)
-      return Promise.resolve()
-    },
-    stop() {
-      isStopped = true
-      unsubscribe()
-      timer?.cancel()
-      tunnels.stop()
-      stopped()
-      return Promise.resolve()
-    },
-  }
-}

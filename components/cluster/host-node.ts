@@ -83,7 +83,7 @@ export interface HostNodeConfig {
  */
 export function hostNode(
   tools: Tools,
-  { clients, connectors, metrics, serving, after, more }: NodePlace,
+  { clients, connectors, metrics, serving, addresses, after, more }: NodePlace,
   config: HostNodeConfig,
 ): readonly OrderedComponent[] {
   const { clock, log, tracing } = tools
@@ -162,6 +162,7 @@ export function hostNode(
         createKubelet(context, {
           nodeName,
           nodeIps: config.nodeIps,
+          ...(addresses === undefined ? {} : { addresses }),
           externalIps: config.externalIps,
           ...kubeletFolders(config.dataDir),
           podLogs: "/var/log/pods",

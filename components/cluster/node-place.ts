@@ -5,6 +5,7 @@ import type { AssembledCluster } from "./assemble.ts"
 import type { Clients } from "./clients.ts"
 import { kubeletServing, type KubeletNames } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
+import type { OwnAddresses } from "./own-addresses.ts"
 import { controlPlaneRole } from "./node-role.ts"
 
 /** What a node gets from the program that runs it, which is a server or an agent. */
@@ -15,6 +16,8 @@ export interface NodePlace {
   readonly metrics: Registry
   /** Where the kubelet's API is served; without it no port is opened. */
   readonly serving?: KubeletServing
+  /** Follows the addresses of the machine; absent where they stay as they are. */
+  readonly addresses?: OwnAddresses
   /** The components of the program that must be ready before those that need the API. */
   readonly after: readonly string[]
   /** Further components, which only a node of this program has. */

@@ -65,8 +65,16 @@ export interface KubeletOptions extends KubeletConfig {
    * although its Node shows the usual one.
    */
   readonly serving: KubeletServing | "nowhere" | "in memory"
+  /** The node's addresses where they can change, in place of `nodeIps`. */
+  readonly addresses?: FollowedAddresses
   /** See KubeletContext; without it a pod does not wait. */
   readonly networkReady?: KubeletContext["networkReady"] | undefined
+}
+
+export interface FollowedAddresses {
+  readonly current: readonly string[]
+  /** Calls `listener` after each change, until the function that it returns is called. */
+  onChange(listener: () => void): () => void
 }
 
 class RunningKubelet implements Component {
@@ -78,20 +86,31 @@ class RunningKubelet implements Component {
   readonly #metrics: Registry | undefined
   readonly #serving: KubeletOptions["serving"]
   readonly #networkReady: KubeletContext["networkReady"]
+  readonly #addresses: FollowedAddresses | undefined
+  #unfollow: () => void = () => {}
   #port: KubeletPort | undefined
   #unregister: () => void = () => {}
   #running: Running | undefined
 
   constructor(
     component: ComponentContext,
-    { runtime, nodes, metrics, serving, networkReady, ...config }: KubeletOptions,
+    { runtime, nodes, metrics, serving, networkReady, addresses, ...config }: KubeletOptions,
   ) {
     this.#serving = serving
     this.#networkReady = networkReady ?? (() => Promise.resolve())
     this.#component = component
     this.#metrics = metrics
     this.#nodes = nodes
-    this.#config = config
+    this.#addresses = addresses
+    this.#config =
+      addresses === undefined
+        ? config
+        : {
+            ...config,
+            get nodeIps() {
+              return addresses.current
+            },
+          }
     this.#runtime = runtime
   }
 
@@ -133,6 +152,7 @@ class RunningKubelet implements Component {
     this.#component.spawn("runtime events", () => running.cache.run(running.stopping.signal))
     this.#component.spawn("arriving images", () => tellArrivals(running))
     running.lease.start()
+    this.#unfollow = this.#addresses?.onChange(() => running.node.wake()) ?? this.#unfollow
     const connector = nodeConnector({ ...running, problem: () => this.problem() })
     this.#unregister = this.#nodes.register(config.nodeName, connector)
     await this.#listen(running, connector)
@@ -156,6 +176,7 @@ class RunningKubelet implements Component {
     if (running === undefined) return
     this.#running = undefined
     this.#unregister()
+    this.#unfollow()
     const port = this.#port
     this.#port = undefined
     const { stopping, node, lease, workers, probes, volumes, status, context, logs, staticPods, dra, devices } = running

@@ -21,6 +21,9 @@ import type { Reply } from "./message.ts"
 /** The protocol of the sockets. */
 export const NETLINK_ROUTE = 0
 
+/** The multicast groups in which the kernel tells of addresses that come and go. Source: linux/rtnetlink.h RTMGRP_…. */
+export const ADDRESS_GROUPS = 0x10 | 0x100
+
 export const NEWLINK = 16
 const DELLINK = 17
 const GETLINK = 18

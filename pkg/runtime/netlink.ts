@@ -1,11 +1,12 @@
 import { dlopen, FFIType, read, type Pointer } from "bun:ffi"
 import { closeSync, openSync } from "node:fs"
+import { NETLINK_ROUTE } from "../netlink/links.ts"
 import { kernelError, type NetlinkFile } from "../netlink/socket.ts"
 
 /** Sources: bits/socket.h, linux/sched.h, linux/netlink.h, asm-generic/errno.h. */
 const [AF_NETLINK, SOCK_RAW_CLOEXEC, MSG_DONTWAIT, CLONE_NEWNET] = [16, 3 | 0o2000000, 0x40, 0x4000_0000]
 const [SOL_NETLINK, NETLINK_CAP_ACK] = [270, 10]
-const EAGAIN = 11
+const [EAGAIN, SOCK_NONBLOCK] = [11, 0o4000]
 /** The kernel puts at most 32 KiB of a list into one datagram. */
 const DATAGRAM = 64 * 1024
 
@@ -16,6 +17,7 @@ const openLibc = () =>
       args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.u32],
       returns: FFIType.i32,
     },
+    bind: { args: [FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i32 },
     send: { args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i64 },
     recv: { args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32], returns: FFIType.i64 },
     setns: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
@@ -56,8 +58,8 @@ export function openNetlink(protocol: number, netns?: string): NetlinkFile & { c
   }
 }
 
-function socketOf(libc: Libc, protocol: number): number {
-  const socket = libc.symbols.socket(AF_NETLINK, SOCK_RAW_CLOEXEC, protocol)
+function socketOf(libc: Libc, protocol: number, flags = 0): number {
+  const socket = libc.symbols.socket(AF_NETLINK, SOCK_RAW_CLOEXEC | flags, protocol)
   if (socket < 0) throw lastError(libc, "socket")
   // Errors need not repeat the message that they are about.
   libc.symbols.setsockopt(socket, SOL_NETLINK, NETLINK_CAP_ACK, Buffer.from([1, 0, 0, 0]), 4)
@@ -80,6 +82,54 @@ function within<T>(libc: Libc, netns: string, action: () => T): T {
   } finally {
     closeSync(own)
     closeSync(other)
+  }
+}
+
+/**
+ * Calls `heard` when the kernel tells the multicast groups of NETLINK_ROUTE in `groups`, a bit for each, of something,
+ * and when it has told more than could be kept. Nothing runs in between. Returns what ends the calls.
+ * @throws KernelError when the machine does not allow it
+ */
+export function hearNetlink(groups: number, heard: () => void, netns?: string): () => void {
+  const libc = openLibc()
+  try {
+    const open = () => socketOf(libc, NETLINK_ROUTE, SOCK_NONBLOCK)
+    const socket = netns === undefined ? open() : within(libc, netns, open)
+    // `struct sockaddr_nl`: family, padding, a port of the kernel's choice, groups.
+    const address = Buffer.alloc(12)
+    address.writeUInt16LE(AF_NETLINK, 0)
+    address.writeUInt32LE(groups, 8)
+    if (libc.symbols.bind(socket, address, address.length) < 0) throw lastError(libc, "bind")
+    let isOver = false
+    let reader: ReadableStreamDefaultReader<Uint8Array>
+    // Bun waits in its event loop for sockets that it is given as files.
+    const read = () => (reader = Bun.file(socket).stream().getReader())
+    const follow = async (): Promise<void> => {
+      read()
+      // ENOBUFS says that the kernel has dropped something; a socket that fails twice in a row has no more to say.
+      for (let failures = 0; !isOver && failures < 2;) {
+        const isGood = await reader.read().then(
+          ({ done }) => !done,
+          () => false,
+        )
+        if (isOver) return
+        failures = isGood ? 0 : failures + 1
+        if (!isGood) read()
+        heard()
+      }
+    }
+    void follow()
+    return () => {
+      if (isOver) return
+      isOver = true
+      void reader.cancel().finally(() => {
+        libc.symbols.close(socket)
+        libc.close()
+      })
+    }
+  } catch (err) {
+    libc.close()
+    throw err
   }
 }
 

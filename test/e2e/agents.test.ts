@@ -1,11 +1,22 @@
 /** Nodes on machines of their own: how they join, and how they work without a server. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { connect } from "node:tls"
 import { Deployment } from "../../pkg/api/apps/v1/deployment.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { agentToken, startAgent, type TestAgent } from "../harness/agent.ts"
 import { BUSYBOX, describeOnMachines, startCluster, stay, type Cluster } from "../harness/cluster.ts"
 import { startMachines, type Machine, type Machines } from "../harness/machine.ts"
+
+/** The names and addresses in the certificate of the kubelet at an address. */
+const alternativeNames = (host: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host, port: 10250, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().subjectaltname ?? "")
+      socket.destroy()
+    })
+    socket.once("error", reject)
+  })
 
 describeOnMachines("an agent", () => {
   let machines: Machines
@@ -128,5 +139,29 @@ describeOnMachines("an agent", () => {
     expect(metadata.uid).toBe(before.metadata.uid)
     expect(status.containerStatuses?.[0]?.containerID).toBe(before.status.containerStatuses![0]!.containerID!)
     expect(await processes()).toContain(running.trim().split("\n")[0]!)
+  }, 90_000)
+
+  test("whose machine gets another address is followed without a restart", async () => {
+    // when
+    const [before, after] = [b.address, b.address.replace(/\d+$/, "77")]
+    const readdress = `ip addr del ${before}/24 dev eth0 && ip addr add ${after}/24 dev eth0`
+    await b.sh(`${readdress} && ip route add default via ${machines.lan.gateway.address}`)
+    // then its Node has it, and the other nodes send there what is for its pods
+    await cluster.until(
+      Node,
+      "agent",
+      ({ metadata, status }) =>
+        metadata.annotations?.["flannel.alpha.coreos.com/public-ip"] === after &&
+        status.addresses?.some(({ type, address }) => type === "InternalIP" && address === after) === true,
+    )
+    const forwarding = () => a.sh("bridge fdb show dev k3ts-vxlan")
+    while (!(await forwarding()).includes(`dst ${after} `)) await Bun.sleep(50)
+    expect(await forwarding()).not.toContain(`dst ${before} `)
+    // and its kubelet has a certificate for it
+    while (!(await alternativeNames(after)).includes(after)) await Bun.sleep(50)
+    // and its pods are reached
+    await onAgent("moved")
+    expect((await cluster.kubectl.run(["exec", "moved", "--", "echo", "here"])).out).toBe("here\n")
+    expect((await cluster.pod("moved")).status.hostIP).toBe(after)
   }, 90_000)
 })

@@ -1,13 +1,17 @@
 import { besideServers, serverList } from "../../../components/cluster/agent.ts"
+import { OwnAddresses } from "../../../components/cluster/own-addresses.ts"
 import { runComponents } from "../../../components/cluster/lifecycle.ts"
 import { AgentFiles } from "../../../components/supervisor/agent/agent-files.ts"
 import { joinCluster } from "../../../components/supervisor/agent/join.ts"
 import { Membership } from "../../../components/supervisor/agent/membership.ts"
 import type { AgentConfig } from "../../../components/supervisor/agent-config.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
+import { ADDRESS_GROUPS } from "../../../pkg/netlink/links.ts"
 import { giveMemoryBackWhenIdle } from "../../../pkg/runtime/idle-memory.ts"
+import { hearNetlink } from "../../../pkg/runtime/netlink.ts"
 import { gitCommit, GIT_VERSION, version } from "../../../pkg/version/version.ts"
 import { agentNodeConfig, agentSimulatedNodeConfig } from "../config/agent-config.ts"
+import { isOwnAddress } from "../config/host.ts"
 import { agentFlags, type AgentFlags } from "../config/agent-flags.ts"
 import { preflightNode } from "../checks/checks.ts"
 import { refuseLacking } from "../checks/finding.ts"
@@ -88,7 +92,22 @@ async function run(
   if (isInformed === undefined) return
   const { config } = membership.remembered!
   log.info("The machine is a member of the cluster", { node: nodeName, server: servers.current, ms: sinceStart() })
-  const place = besideServers(context, { membership, servers, isUninformed: !isInformed, names: namesIn(config) })
+  const addresses = follows(flags)
+    ? new OwnAddresses({
+        read: () => namesIn(config).nodeIps.filter((address) => !isLoopback(address)),
+        isHeld: isOwnAddress,
+        watch: (changed) => hearNetlink(ADDRESS_GROUPS, changed),
+        clock,
+        log,
+      })
+    : undefined
+  const place = besideServers(context, {
+    membership,
+    servers,
+    isUninformed: !isInformed,
+    names: namesIn(config),
+    ...(addresses === undefined ? {} : { addresses }),
+  })
   const node = !ownsNode(flags)
     ? (await import("../../../components/cluster/simulated-node.ts")).loneSimulatedNode(
         context,
@@ -115,5 +134,10 @@ async function run(
     },
   })
 }
+
+/** Whether the node's addresses are those that the machine happens to have. */
+const follows = (flags: AgentFlags): boolean => ownsNode(flags) && flags["node-ip"].length === 0
+
+const isLoopback = (address: string): boolean => address === "::1" || address.startsWith("127.")
 
 const ownsNode = (flags: AgentFlags): boolean => flags["container-runtime-endpoint"] !== SIMULATED

@@ -23,6 +23,10 @@ export function defaultNodeIps([primary = "IPv4", secondary]: readonly Family[])
   return second === undefined ? [first] : [first, second]
 }
 
+/** Whether an interface of this machine has an address. */
+export const isOwnAddress = (address: string): boolean =>
+  Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address))
+
 /**
  * Returns the address of the device with the default route, else the first that other machines can reach; undefined
  * when there is none.

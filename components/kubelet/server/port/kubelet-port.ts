@@ -29,6 +29,8 @@ export interface KubeletServing {
   readonly port: number
   /** The certificate that is to be shown now, made anew where the last one ends before long, and whose are taken. */
   certificates(): Certificates
+  /** Calls `listener` when there is another certificate, until the function that it returns is called. */
+  readonly onRenewed?: (listener: () => void) => () => void
   /** Is told the port when it is open: with `port` 0 it is one that was free. */
   readonly onPort?: (port: number) => void
 }
@@ -150,15 +152,18 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
   log.info("The kubelet listens", { address: serving.host, port: listener.port })
 
   let timer: Timer
+  const look = (): void => {
+    try {
+      const fresh = serving.certificates()
+      if (fresh.cert !== certificates.cert) listener.setCertificates((certificates = fresh))
+    } catch (err) {
+      log.error("Failed to renew the certificate of the kubelet; will retry", { err, waitMs: LOOK_MS })
+    }
+  }
   const lookLater = (): void => {
     timer = clock.setTimeout(
       () => {
-        try {
-          const fresh = serving.certificates()
-          if (fresh.cert !== certificates.cert) listener.setCertificates((certificates = fresh))
-        } catch (err) {
-          log.error("Failed to renew the certificate of the kubelet; will retry", { err, waitMs: LOOK_MS })
-        }
+        look()
         lookLater()
       },
       LOOK_MS,
@@ -166,10 +171,12 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
     )
   }
   lookLater()
+  const unsubscribe = serving.onRenewed?.(look)
   return {
     port: listener.port,
     stop() {
       timer.cancel()
+      unsubscribe?.()
       return listener.stop({ graceMs: STOP_GRACE_MS })
     },
   }
