@@ -24,11 +24,15 @@ import { sameSecret } from "../../pkg/pki/same-secret.ts"
 
 /** The most nodes that can join, so that nobody who has a token can fill the store. Upstream supports 5,000. */
 const MOST_NODES = 10_000
+/** How many passwords are looked at for one whose node is gone, when there are as many as there can be. */
+const MOST_LOOKED_AT = 50
 
 export interface NodePasswordsOptions {
   readonly client: Client
   readonly clock: Clock
   readonly random: Random
+  /** How many nodes can have joined; `MOST_NODES` unless given. */
+  readonly most?: number
 }
 
 export class NodePasswords {
@@ -40,13 +44,14 @@ export class NodePasswords {
 
   /**
    * Stores the password of a node that has none yet; compares it with the stored one otherwise. Returns the membership,
-   * which is another one after the Node has been deleted.
+   * which is another one after the Node has been deleted. Calls `taking` before a name is taken, which may throw.
    * @throws ApiError Forbidden, with what to do about it
    */
-  async verify(node: string, password: string): Promise<NodeMembership> {
+  async verify(node: string, password: string, taking: () => void = () => undefined): Promise<NodeMembership> {
     const { kept, isThere } = await this.#find(node)
     if (kept === undefined) {
       if (isThere) throw taken(node)
+      taking()
       return this.#create(node, password)
     }
     if (isThere || isJoining(kept, this.#options.clock.now())) {
@@ -86,13 +91,27 @@ export class NodePasswords {
       throw new ApiError("Unauthorized", `the node ${node} is gone: it must join again, with a token`)
   }
 
+  /** Deletes passwords of nodes that are gone, of some that are chosen by chance. Returns whether it found any. */
+  async #makeRoom(passwords: readonly Secret[]): Promise<boolean> {
+    const { clock, random } = this.#options
+    const first = Math.floor(random.next() * passwords.length)
+    const some = [...passwords.slice(first), ...passwords.slice(0, first)].slice(0, MOST_LOOKED_AT)
+    let found = false
+    for (const one of some) {
+      if (isJoining(one, clock.now()) || (await this.#find(nodeOf(one))).isThere) continue
+      await this.#forget(one, nodeOf(one))
+      found = true
+    }
+    return found
+  }
+
   async #create(node: string, password: string): Promise<NodeMembership> {
     const { client, random } = this.#options
     const { items } = await client.list(Secret, {
       namespace: NODE_PASSWORD_NAMESPACE,
       fieldSelector: `type=${NODE_PASSWORD_TYPE}`,
     })
-    if (items.length >= MOST_NODES)
+    if (items.length >= (this.#options.most ?? MOST_NODES) && !(await this.#makeRoom(items)))
       throw new ApiError(
         "Forbidden",
         `cannot take the node ${node}: ${items.length} have joined, which is the limit; delete Secrets of the type ` +
@@ -115,6 +134,8 @@ export class NodePasswords {
     }
   }
 }
+
+const nodeOf = ({ metadata }: Secret): string => metadata.name!.slice(0, -nodePasswordSecret("").length)
 
 const membershipOf = (node: string, { metadata }: Secret): NodeMembership => ({ node, uid: metadata.uid! })
 

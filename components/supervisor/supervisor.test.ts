@@ -265,6 +265,56 @@ describe("a machine that joins", () => {
   })
 })
 
+describe("names of nodes", () => {
+  const passwords = (most: number) =>
+    new NodePasswords({
+      client: cluster.contextFor("system:k3ts-supervisor", []).client,
+      clock,
+      random: systemRandom,
+      most,
+    })
+  const PASSWORDS = ["a", "b", "c"].map((letter) => letter.repeat(32))
+
+  test("of machines that never came, or are gone, make room when there are as many as there can be", async () => {
+    // given two names, of which one has a Node
+    await passwords(2).verify("one", PASSWORDS[0]!)
+    await passwords(2).verify("two", PASSWORDS[1]!)
+    await register("one")
+    const third = () => passwords(2).verify("three", PASSWORDS[2]!)
+    await expect(third()).rejects.toThrow("2 have joined, which is the limit")
+    // when the other has not come for as long as it may take
+    ahead = 120_000
+    await third()
+    // then
+    const secrets = await cluster.client.list(Secret, { namespace: "kube-system" })
+    const names = secrets.items.map(({ metadata }) => metadata.name)
+    expect(names).toEqual([nodePasswordSecret("one"), nodePasswordSecret("three")])
+  })
+
+  test("are taken by one address a hundred times in a minute, and those that it has are given all the same", async () => {
+    const request = makeCertificateRequest(newPrivateKey())
+    const join = (node: string) =>
+      refusal(
+        askSupervisor({
+          clock,
+          server,
+          ca: pki.authorities["server-ca"].certPem,
+          method: "POST",
+          path: `${SUPERVISOR_PATHS.certificates}kubelet`,
+          headers: {
+            authorization: authorizationOf({ user: "node", password: PASSWORD }),
+            [NODE_HEADERS.name]: node,
+            [NODE_HEADERS.password]: PASSWORD,
+          },
+          body: request,
+        }),
+      )
+    for (let i = 0; i < 100; i++) expect(await join(`n${i}`)).toBe("nothing was refused")
+    expect(await join("n100")).toStartWith("429")
+    expect(await join("n0")).toBe("nothing was refused")
+  }, 30_000)
+})
+
 describe("a request for a certificate", () => {
   const request = makeCertificateRequest(newPrivateKey())
   const ask = (

@@ -30,7 +30,7 @@ import { verifyCertificate } from "../../pkg/pki/verify.ts"
 import { answer, peerCertificate, remoteAddress, stopReceiving } from "../../pkg/runtime/http/listen.ts"
 import type { ServerAnswer, ServerRequest } from "../../pkg/runtime/http/server-request.ts"
 import { SUPERVISOR_PATHS, NODE_HEADERS, SERVING, type AgentConfig } from "./agent-config.ts"
-import { FailedAttempts } from "./failed-attempts.ts"
+import { Attempts } from "./attempts.ts"
 import { credentialOfHeader } from "./join-token.ts"
 import type { JoinsAs, JoinTokens } from "./join-tokens.ts"
 import { NodePasswords } from "./node-passwords.ts"
@@ -69,11 +69,15 @@ type Asker = "joining" | NodeMembership
 
 const MOST_BODY_BYTES = 64 * 1024
 const MOST_PASSWORD = 256
+/** Of an address in a minute: wrong tokens, and names of nodes that nobody has joined with before. */
+const MOST_WRONG_TOKENS = 10
+const MOST_NEW_NAMES = 100
 const NODE_USER = "system:node:"
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { clock, log, client, tokens, files, config } = options
-  const failed = new FailedAttempts(clock)
+  const failed = new Attempts(clock, MOST_WRONG_TOKENS)
+  const newNames = new Attempts(clock, MOST_NEW_NAMES)
   const passwords = new NodePasswords(options)
 
   async function serve(req: ServerRequest, res: ServerAnswer, path: string): Promise<void> {
@@ -126,15 +130,20 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   /** Returns as what the token of a request joins. @throws ApiError where it shows none that is valid */
   function joinerOf(req: ServerRequest): JoinsAs {
     const address = remoteAddress(req) ?? ""
-    const wait = failed.waitOf(address)
-    if (wait > 0)
-      throw new ApiError("TooManyRequests", "too many wrong tokens from this address", { retryAfterSeconds: wait })
+    refuseWhileWaiting(failed, address, "too many wrong tokens from this address")
     const credential = credentialOfHeader(req.headers.authorization)
     const joinsAs = credential === undefined ? undefined : tokens.verify(credential)
     if (joinsAs !== undefined) return joinsAs
     failed.add(address)
     log.warn("Refused a machine that showed no valid token", { address })
     throw new ApiError("Unauthorized", "the token is not valid: it is wrong, has expired or has been rotated")
+  }
+
+  /** Counts a name that is taken. @throws ApiError where its address has taken as many as it may */
+  function takeName(req: ServerRequest): void {
+    const address = remoteAddress(req) ?? ""
+    refuseWhileWaiting(newNames, address, "too many new nodes from this address")
+    newNames.add(address)
   }
 
   /** The membership of a kubelet's client certificate. */
@@ -158,7 +167,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const { publicKey } = requestOf(await readText(req, MOST_BODY_BYTES))
     if (asker !== "joining" && asker.node !== node)
       throw new ApiError("Forbidden", `the node ${asker.node} gets no certificate of the node ${node}`)
-    const membership = asker === "joining" ? await passwords.verify(node, passwordOf(req)) : asker
+    const membership = asker === "joining" ? await passwords.verify(node, passwordOf(req), () => takeName(req)) : asker
     const told = { node, kind, address: remoteAddress(req) }
     if (kind === "kubelet") log.info("Let a machine join", told)
     else log.debug("Signed a certificate", told)
@@ -255,6 +264,11 @@ const JSON_TYPE = { "Content-Type": "application/json" }
 const kubelet = (node: string): Subject => ({ commonName: `${NODE_USER}${node}`, organizations: ["system:nodes"] })
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100))
+
+function refuseWhileWaiting(attempts: Attempts, address: string, why: string): void {
+  const wait = attempts.waitOf(address)
+  if (wait > 0) throw new ApiError("TooManyRequests", why, { retryAfterSeconds: wait })
+}
 
 function expectMethod({ method }: ServerRequest, expected: string): void {
   if (method !== expected) throw new ApiError("MethodNotAllowed", `the method must be ${expected}`)

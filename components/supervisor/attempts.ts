@@ -1,24 +1,27 @@
 import type { Clock } from "../../pkg/clock/clock.ts"
 
-/** An address that has sent this many wrong tokens within the period must wait until the period ends. */
-const MOST = 10
 const WINDOW_MS = 60_000
-/** The most addresses that are remembered; the one that failed first is forgotten first. */
+/** The most addresses that are remembered; the one whose first attempt is oldest is forgotten first. */
 const MOST_ADDRESSES = 4096
 
-/** Counts wrong credentials by the client's address. */
-export class FailedAttempts {
+/**
+ * Counts attempts of one kind by the client's address: one that has made `most` within a minute must wait until the
+ * minute ends.
+ */
+export class Attempts {
+  readonly #most: number
   readonly #clock: Pick<Clock, "monotonic">
   readonly #byAddress = new Map<string, { readonly since: number; count: number }>()
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic">, most: number) {
     this.#clock = clock
+    this.#most = most
   }
 
   /** Returns how many seconds an address must wait before its next attempt; 0 when it need not wait. */
   waitOf(address: string): number {
     const known = this.#known(address)
-    if (known === undefined || known.count < MOST) return 0
+    if (known === undefined || known.count < this.#most) return 0
     return Math.max(1, Math.ceil((known.since + WINDOW_MS - this.#clock.monotonic()) / 1000))
   }
 
