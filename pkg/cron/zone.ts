@@ -1,6 +1,8 @@
 /** Wall clocks of time zones, by the platform's own zone data (Intl). */
 
+/** Caches formats by the name of the zone. Emptied when full, since clients can write a name in thousands of ways. */
 const formats = new Map<string, Intl.DateTimeFormat>()
+const MOST_FORMATS = 500
 
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone)
@@ -16,6 +18,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     minute: "numeric",
     second: "numeric",
   })
+  if (formats.size >= MOST_FORMATS) formats.clear()
   formats.set(zone, made)
   return made
 }

@@ -24,14 +24,11 @@ export interface CompiledMutations {
 
 /** Compiles the expressions of a policy. Source: policy/mutating/compilation.go compilePolicy. */
 export function compileMutations({ spec }: MutatingAdmissionPolicy): CompiledMutations {
-  const { paramKind, variables = [], mutations = [] } = spec
-  const plain: ExpressionScope = { hasParams: paramKind !== undefined, hasAuthorizer: true }
-  const composed = compileVariables(variables, plain)
-  const scope: ExpressionScope = { ...plain, variables: composed.types }
+  const { scope, variables } = compileVariables(spec)
   return {
     scope,
-    variables: composed,
-    mutations: mutations.map(({ patchType, applyConfiguration, jsonPatch }) => {
+    variables,
+    mutations: (spec.mutations ?? []).map(({ patchType, applyConfiguration, jsonPatch }) => {
       const { expression = "" } = (patchType === "JSONPatch" ? jsonPatch : applyConfiguration) ?? {}
       const compiled = compileExpression(expression, { ...scope, makesPatches: true }, [MUTATION_RESULTS[patchType]!])
       return { patchType, expression, compiled }

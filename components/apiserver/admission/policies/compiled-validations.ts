@@ -26,13 +26,11 @@ export interface CompiledValidations {
 }
 
 export function compileValidations(policy: ValidatingAdmissionPolicy): CompiledValidations {
-  const { paramKind, variables = [], validations = [], auditAnnotations = [] } = policy.spec
-  const plain: ExpressionScope = { hasParams: paramKind !== undefined, hasAuthorizer: true }
-  const composed = compileVariables(variables, plain)
-  const scope: ExpressionScope = { ...plain, variables: composed.types }
+  const { validations = [], auditAnnotations = [] } = policy.spec
+  const { scope, variables } = compileVariables(policy.spec)
   return {
     scope,
-    variables: composed,
+    variables,
     validations: validations.map((validation) => ({
       validation,
       condition: compileExpression(validation.expression, scope, [BOOL]),

@@ -24,19 +24,29 @@ export interface CompiledVariables {
   readonly byName: ReadonlyMap<string, CompiledExpression | string>
 }
 
-/** Compiles variables in their order. Each can use those before it. */
-export function compileVariables(
-  variables: readonly Variable[],
-  scope: ExpressionScope,
-): CompiledVariables & { readonly types: VariableTypes } {
+/**
+ * Compiles the variables of a policy in order, since each can use the ones before it. Returns also the scope of the
+ * policy's expressions.
+ */
+export function compileVariables({ paramKind, variables = [] }: PolicySpec): {
+  readonly scope: ExpressionScope
+  readonly variables: CompiledVariables
+} {
+  const plain: ExpressionScope = { hasParams: paramKind !== undefined, hasAuthorizer: true }
   const types = new VariableTypes()
   const byName = new Map<string, CompiledExpression | string>()
   for (const { name, expression } of variables) {
-    const compiled = compileExpression(expression, { ...scope, variables: types })
+    const compiled = compileExpression(expression, { ...plain, variables: types })
     byName.set(name, compiled)
     types.add(name, typeof compiled === "string" ? DYN : compiled.resultType)
   }
-  return { type: types.type, byName, types }
+  return { scope: { ...plain, variables: types }, variables: { type: types.type, byName } }
+}
+
+/** The fields that both kinds of policies have. */
+interface PolicySpec {
+  readonly paramKind?: object | undefined
+  readonly variables?: readonly Variable[] | undefined
 }
 
 export const compileSet = (

@@ -7,7 +7,6 @@ import {
   duplicate,
   forbiddenField,
   invalidValue,
-  NO_CAUSES,
   notSupported,
   required,
 } from "../../../apimachinery/validation/field-errors.ts"
@@ -36,15 +35,8 @@ interface RequestView {
   readonly status: CertificateSigningRequestStatus
 }
 
-/** Rules of a request; of a changed one those that its spec, which cannot change, has passed before are left out. */
-export function requestFaults(request: RequestView, old: RequestView | undefined): readonly Cause[] {
-  return [
-    ...(request.spec === old?.spec ? NO_CAUSES : specFaults(request)),
-    ...(request.status === old?.status ? NO_CAUSES : statusFaults(request)),
-  ]
-}
-
-function specFaults({ spec }: RequestView): readonly Cause[] {
+/** Returns the faults of the spec, which cannot change. */
+export function specFaults({ spec }: RequestView): readonly Cause[] {
   const { request = "", usages = [], signerName, expirationSeconds } = spec
   const causes: Cause[] = []
   const problem = requestProblem(request)
@@ -79,7 +71,7 @@ function requestProblem(request: string): string | undefined {
   }
 }
 
-function statusFaults({ status: { conditions = [], certificate = "" } }: RequestView): readonly Cause[] {
+export function statusFaults({ status: { conditions = [], certificate = "" } }: RequestView): readonly Cause[] {
   const causes: Cause[] = []
   const again = repeated(conditions, ({ type }) => type)
   for (const [i, { type, status }] of conditions.entries()) {

@@ -2,7 +2,7 @@ import { f } from "../../../apimachinery/fields.ts"
 import { isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor, type StrategyContext } from "../../../apimachinery/resource.ts"
 import { ageOf, humanDuration } from "../../../apimachinery/scalars/time.ts"
-import { changeFaults, requestFaults } from "./certificatesigningrequest-validation.ts"
+import { changeFaults, specFaults, statusFaults } from "./certificatesigningrequest-validation.ts"
 import { CertificateSigningRequestSpec, CertificateSigningRequestStatus } from "./certificatesigningrequestspec.ts"
 
 /**
@@ -89,7 +89,8 @@ export const CertificateSigningRequest = defineResource(
       return { ...request, spec: { ...spec, ...identityOf(user) }, status: {} }
     },
     prepareForUpdate: (request, old) => ({ ...request, spec: old.spec, status: old.status }),
-    validate: (request, old) => requestFaults(request, old),
+    validateSpec: specFaults,
+    validate: (request, old) => (request.status === old?.status ? [] : statusFaults(request)),
     validateUpdate: (request, old) => changeFaults(request, old, undefined),
   },
   fields,
