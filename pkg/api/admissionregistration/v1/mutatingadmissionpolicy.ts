@@ -20,7 +20,7 @@ export const MutatingAdmissionPolicy = defineResource(
     plural: "mutatingadmissionpolicies",
     categories: ["api-extensions"],
     scope: "Cluster",
-    doc: "Changes in CEL that are made to objects before they are stored, where a binding says so.",
+    doc: "Changes to objects before they are stored, as CEL expressions. A binding puts the policy into effect.",
     generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
     allowUnconditionalUpdate: false,
     columns: [

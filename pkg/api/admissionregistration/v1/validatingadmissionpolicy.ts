@@ -51,7 +51,7 @@ export const ValidatingAdmissionPolicy = defineResource(
     plural: "validatingadmissionpolicies",
     categories: ["api-extensions"],
     scope: "Cluster",
-    doc: "Conditions in CEL that requests must meet, where a binding says so.",
+    doc: "Conditions that requests must meet, as CEL expressions. A binding puts the policy into effect.",
     generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
     allowUnconditionalUpdate: false,
     subresources: {

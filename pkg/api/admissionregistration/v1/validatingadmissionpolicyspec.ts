@@ -7,7 +7,7 @@ export const Variable = message(
   "A value that the other expressions of the policy can use as variables.<name>.",
   {
     name: f.string(1, "Name of the variable.").required().ownRule(),
-    expression: f.string(2, "The expression, which may use the variables before it.").required().ownRule(),
+    expression: f.string(2, "The expression; it can use the variables before it.").required().ownRule(),
   },
   { mapType: "atomic" },
 )
@@ -15,7 +15,7 @@ export interface Variable extends ObjectOf<typeof Variable> {}
 
 export const Validation = message("admissionregistration.v1.Validation", "A condition that requests must meet.", {
   expression: f.string(1, "The condition, which gives a bool; false refuses the request.").required().ownRule(),
-  message: f.string(2, "What is told of a refusal."),
+  message: f.string(2, "Message of a refusal."),
   reason: f.string(3, "Reason in the answer to a refused request; Invalid unless given.").pointer(),
   messageExpression: f.string(4, "An expression that makes the message."),
 })
@@ -36,7 +36,7 @@ export const ValidatingAdmissionPolicySpec = message(
   "What a policy demands of which requests.",
   {
     paramKind: f.message(1, ParamKind, "The kind of the objects with its parameters."),
-    matchConstraints: f.message(2, MatchResources, "Requests that it is for."),
+    matchConstraints: f.message(2, MatchResources, "Requests to which the policy applies."),
     validations: f.list(3, Validation, "Conditions that requests must meet.").atomic(),
     failurePolicy: f
       .string(4, "What becomes of a request when the policy cannot be evaluated: Fail or Ignore.")

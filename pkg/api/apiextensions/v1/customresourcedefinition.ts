@@ -9,8 +9,10 @@ import { CustomResourceDefinitionSpec } from "./customresourcedefinitionspec.ts"
 import { CustomResourceDefinitionStatus } from "./customresourcedefinitionstatus.ts"
 
 const fields = {
-  spec: f.message(2, CustomResourceDefinitionSpec, "What the resource is.").always(),
-  status: f.message(3, CustomResourceDefinitionStatus, "What the server has made of it.").always(),
+  spec: f.message(2, CustomResourceDefinitionSpec, "The definition of the resource.").always(),
+  status: f
+    .message(3, CustomResourceDefinitionStatus, "The state of the definition as the server reports it.")
+    .always(),
 }
 export interface CustomResourceDefinition extends ObjectFor<typeof fields> {}
 

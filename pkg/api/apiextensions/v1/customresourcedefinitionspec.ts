@@ -10,7 +10,7 @@ export const CustomResourceDefinitionNames = message(
     singular: f.string(2, "Name in the singular; the kind in lower case unless given."),
     shortNames: f.list(3, e.string, "Abbreviations for command lines.").atomic(),
     kind: f.string(4, "Kind of the objects, in CamelCase.").printZero(),
-    listKind: f.string(5, "Kind of lists; the kind with List behind it unless given."),
+    listKind: f.string(5, "Kind of lists; by default the kind followed by List."),
     categories: f.list(6, e.string, "Groups of resources that are asked for together, such as all.").atomic(),
   },
 )
@@ -25,17 +25,17 @@ const ServiceReference = message(named("ServiceReference"), "A Service that is c
 
 export const WebhookClientConfig = message(
   named("WebhookClientConfig"),
-  "Where a webhook is and whom it is trusted by.",
+  "The address of a webhook, and the CA of its certificate.",
   {
     service: f.message(1, ServiceReference, "A Service in the cluster."),
     caBundle: f.bytes(2, "Certificates (PEM) that sign the webhook's own."),
-    url: f.string(3, "Address where it is no Service.").pointer(),
+    url: f.string(3, "URL of the webhook; used instead of a Service.").pointer(),
   },
 )
 export interface WebhookClientConfig extends ObjectOf<typeof WebhookClientConfig> {}
 
 const WebhookConversion = message(named("WebhookConversion"), "How a conversion webhook is called.", {
-  clientConfig: f.message(2, WebhookClientConfig, "Where it is."),
+  clientConfig: f.message(2, WebhookClientConfig, "How to call the webhook."),
   conversionReviewVersions: f
     .list(3, e.string, "Versions of ConversionReview that it understands, most wanted first.")
     .atomic()
@@ -44,7 +44,7 @@ const WebhookConversion = message(named("WebhookConversion"), "How a conversion 
 
 export const CustomResourceConversion = message(
   named("CustomResourceConversion"),
-  "How objects are turned from one version into another.",
+  "How objects are converted between versions.",
   {
     strategy: f.string(1, "None (only apiVersion changes) or Webhook.").printZero(),
     webhook: f.message(2, WebhookConversion, "Of the strategy Webhook."),
@@ -53,10 +53,10 @@ export const CustomResourceConversion = message(
 export interface CustomResourceConversion extends ObjectOf<typeof CustomResourceConversion> {}
 
 export const CustomResourceColumnDefinition = message(named("CustomResourceColumnDefinition"), "A column of tables.", {
-  name: f.string(1, "What stands over it.").printZero(),
-  type: f.string(2, "Type of the cells, as OpenAPI has it, or date.").printZero(),
+  name: f.string(1, "Header of the column.").printZero(),
+  type: f.string(2, "OpenAPI type of the cells, or date.").printZero(),
   format: f.string(3, "Format of the type."),
-  description: f.string(4, "What is in it."),
+  description: f.string(4, "Description of the column."),
   priority: f.int32(5, "0 is always shown, others only in wide tables."),
   jsonPath: f.string(6, "Path of the cell in an object.").printZero(),
 })
@@ -87,9 +87,9 @@ export const CustomResourceDefinitionVersion = message(
   "One version of a custom resource.",
   {
     name: f.string(1, "Name of the version, such as v1beta1.").printZero(),
-    served: f.bool(2, "Objects can be had in this version.").printZero(),
-    storage: f.bool(3, "Objects are stored in this version; true for exactly one.").printZero(),
-    schema: f.message(4, CustomResourceValidation, "What objects of this version look like."),
+    served: f.bool(2, "Whether the version is served.").printZero(),
+    storage: f.bool(3, "Whether objects are stored in this version; true for exactly one version.").printZero(),
+    schema: f.message(4, CustomResourceValidation, "Schema of the objects in this version."),
     subresources: f.message(5, CustomResourceSubresources, "Subresources of this version."),
     additionalPrinterColumns: f
       .list(6, CustomResourceColumnDefinition, "Columns of tables; the age unless given.")
@@ -111,13 +111,13 @@ export interface CustomResourceDefinitionVersion extends ObjectOf<typeof CustomR
 
 export const CustomResourceDefinitionSpec = message(
   named("CustomResourceDefinitionSpec"),
-  "What a custom resource is.",
+  "The definition of a custom resource.",
   {
     group: f.string(1, "API group.").printZero(),
     names: f.message(3, CustomResourceDefinitionNames, "Names of the resource.").always(),
     scope: f.string(4, "Cluster or Namespaced.").printZero(),
     versions: f.list(7, CustomResourceDefinitionVersion, "Versions of the resource.").atomic().printZero(),
-    conversion: f.message(9, CustomResourceConversion, "How versions are turned into each other."),
+    conversion: f.message(9, CustomResourceConversion, "How objects are converted between versions."),
     preserveUnknownFields: f.bool(10, "Must be false: unknown fields are kept by the schema's own keyword."),
   },
   {

@@ -18,7 +18,7 @@ export interface CustomResourceDefinitionCondition extends ObjectOf<typeof Custo
 
 export const CustomResourceDefinitionStatus = message(
   named("CustomResourceDefinitionStatus"),
-  "What the server has made of a definition.",
+  "The state of a definition.",
   {
     conditions: f.list(1, CustomResourceDefinitionCondition, "Aspects of its state.").listMap("type").orNull(),
     acceptedNames: f.message(2, CustomResourceDefinitionNames, "Names under which objects are served.").always(),

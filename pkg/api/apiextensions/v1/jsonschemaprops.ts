@@ -32,16 +32,20 @@ const orStringArray = orElse("JSONSchemaPropsOrStringArray", "A schema, or names
 const itself = (): Message => JSONSchemaProps
 
 export const ValidationRule = message(named("ValidationRule"), "A rule in CEL.", {
-  rule: f.string(1, "Expression that must be true; self is the value, oldSelf the one it replaces.").printZero(),
-  message: f.string(2, "What is said where the rule does not hold."),
+  rule: f
+    .string(1, "CEL expression that must be true; self is the value, oldSelf the value that it replaces.")
+    .printZero(),
+  message: f.string(2, "Message when the rule is violated."),
   messageExpression: f.string(3, "Expression that gives the message."),
   reason: f.string(4, "Machine-readable reason of the refusal: FieldValueInvalid unless given.").pointer(),
-  fieldPath: f.string(5, "Path of the field that is told of, from the value on."),
-  optionalOldSelf: f.bool(6, "The rule runs also where nothing is replaced; oldSelf is then an optional.").pointer(),
+  fieldPath: f.string(5, "Path of the field that the error names, relative to the value."),
+  optionalOldSelf: f
+    .bool(6, "Whether a rule with oldSelf also runs when no value is replaced; oldSelf is then an optional.")
+    .pointer(),
 })
 
 const ExternalDocumentation = message(named("ExternalDocumentation"), "Documentation elsewhere.", {
-  description: f.string(1, "What is found there."),
+  description: f.string(1, "Description of the external documentation."),
   url: f.string(2, "Where it is."),
 })
 
@@ -52,11 +56,11 @@ const FIELDS: Fields = {
   id: f.string(1, "Not supported."),
   $schema: f.string(2, "Version of JSON schema that is meant."),
   $ref: f.string(3, "Not supported.").pointer(),
-  description: f.string(4, "What the value is for."),
+  description: f.string(4, "Description of the value."),
   type: f.string(5, "string, integer, number, boolean, array or object."),
   format: f.string(6, "Format of a text or size of a number; unknown ones are not checked."),
   title: f.string(7, "Short name of the schema."),
-  default: f.json(8, "What is set where nothing was sent."),
+  default: f.json(8, "Default of the value."),
   maximum: f.double(9, "Largest number.").pointer(),
   exclusiveMaximum: f.bool(10, "The maximum itself is not allowed."),
   minimum: f.double(11, "Smallest number.").pointer(),
@@ -67,11 +71,11 @@ const FIELDS: Fields = {
   maxItems: f.int64(16, "Most items of a list.").pointer(),
   minItems: f.int64(17, "Fewest items of a list.").pointer(),
   uniqueItems: f.bool(18, "Not supported."),
-  multipleOf: f.double(19, "A number is a multiple of it.").pointer(),
+  multipleOf: f.double(19, "The number must be a multiple of this.").pointer(),
   enum: f.list(20, e.json, "The only values that are allowed.").atomic(),
   maxProperties: f.int64(21, "Most members of an object.").pointer(),
   minProperties: f.int64(22, "Fewest members of an object.").pointer(),
-  required: f.list(23, e.string, "Members that must be there.").atomic(),
+  required: f.list(23, e.string, "Required properties.").atomic(),
   items: f.recursive<JsonSchema>(24, orArray, "Of the items of a list."),
   allOf: schemas(25, "All of these hold."),
   oneOf: schemas(26, "Exactly one of these holds."),
@@ -89,7 +93,7 @@ const FIELDS: Fields = {
   "x-kubernetes-preserve-unknown-fields": f.bool(38, "Members that the schema does not know are kept.").pointer(),
   "x-kubernetes-embedded-resource": f.bool(39, "The value is a Kubernetes object."),
   "x-kubernetes-int-or-string": f.bool(40, "The value is an integer or a text."),
-  "x-kubernetes-list-map-keys": f.list(41, e.string, "Members that tell the items of a list apart.").atomic(),
+  "x-kubernetes-list-map-keys": f.list(41, e.string, "Keys of the list's items.").atomic(),
   "x-kubernetes-list-type": f.string(42, "How lists are merged: atomic, set or map.").pointer(),
   "x-kubernetes-map-type": f.string(43, "How objects are merged: granular or atomic.").pointer(),
   "x-kubernetes-validations": f.list(44, ValidationRule, "Rules in CEL.").listMap("rule").merge("rule"),

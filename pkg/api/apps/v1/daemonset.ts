@@ -17,7 +17,7 @@ export const DaemonSetCondition = message("apps.v1.DaemonSetCondition", "One asp
 })
 export interface DaemonSetCondition extends ObjectOf<typeof DaemonSetCondition> {}
 
-export const DaemonSetStatus = message("apps.v1.DaemonSetStatus", "What the controller has seen.", {
+export const DaemonSetStatus = message("apps.v1.DaemonSetStatus", "The state that the controller has observed.", {
   currentNumberScheduled: f.int32(1, "Nodes that run the pod and should.").min(0).default(0).printZero(),
   numberMisscheduled: f.int32(2, "Nodes that run the pod and should not.").min(0).default(0).printZero(),
   desiredNumberScheduled: f.int32(3, "Nodes that should run the pod.").min(0).default(0).printZero(),
@@ -103,7 +103,7 @@ export const DaemonSet = defineResource(
   },
   {
     spec: f.message(2, DaemonSetSpec, "Which pod is wanted.").always(),
-    status: f.message(3, DaemonSetStatus, "What the controller has seen.").always(),
+    status: f.message(3, DaemonSetStatus, "The state that the controller has observed.").always(),
   },
 )
 export type DaemonSet = ObjectOfResource<typeof DaemonSet>

@@ -9,7 +9,7 @@ export const DaemonSetSpec = message("apps.v1.DaemonSetSpec", "Which pod is want
     .required()
     .pointer()
     .ownRule(),
-  template: f.message(2, PodTemplateSpec, "What the pods look like.").required().ownRule(),
+  template: f.message(2, PodTemplateSpec, "Template of the pods.").required().ownRule(),
   updateStrategy: f.message(3, DaemonSetUpdateStrategy, "How old pods are replaced.").always(),
   minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
   revisionHistoryLimit: f.int32(6, "How many old revisions are kept.").min(0).default(10).pointer(),

@@ -22,7 +22,7 @@ export const DeploymentCondition = message(
 )
 export interface DeploymentCondition extends ObjectOf<typeof DeploymentCondition> {}
 
-export const DeploymentStatus = message("apps.v1.DeploymentStatus", "What the controller has seen.", {
+export const DeploymentStatus = message("apps.v1.DeploymentStatus", "The state that the controller has observed.", {
   observedGeneration: f.int64(1, "Generation that the controller has acted on.").min(0),
   replicas: f.int32(2, "Number of pods, old and new.").min(0),
   updatedReplicas: f.int32(3, "Number of pods of the present template.").min(0),
@@ -103,7 +103,7 @@ export const Deployment = defineResource(
   },
   {
     spec: f.message(2, DeploymentSpec, "Which pods are wanted.").always(),
-    status: f.message(3, DeploymentStatus, "What the controller has seen.").always(),
+    status: f.message(3, DeploymentStatus, "The state that the controller has observed.").always(),
   },
 )
 export type Deployment = ObjectOfResource<typeof Deployment>

@@ -5,7 +5,7 @@ import { PodTemplateSpec } from "../../core/v1/podtemplate/podtemplatespec.ts"
 
 export const DeploymentSpec = message(
   "apps.v1.DeploymentSpec",
-  "Which pods are wanted, and how to get from one version to the next.",
+  "The pods of a Deployment, and how one version replaces another.",
   {
     replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
     selector: f

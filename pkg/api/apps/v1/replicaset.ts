@@ -20,7 +20,7 @@ export const ReplicaSetCondition = message(
 )
 export interface ReplicaSetCondition extends ObjectOf<typeof ReplicaSetCondition> {}
 
-export const ReplicaSetStatus = message("apps.v1.ReplicaSetStatus", "What the controller has seen.", {
+export const ReplicaSetStatus = message("apps.v1.ReplicaSetStatus", "The state that the controller has observed.", {
   replicas: f.int32(1, "Number of pods.").min(0).default(0).printZero(),
   fullyLabeledReplicas: f.int32(2, "Number of pods with all labels of the template.").min(0),
   readyReplicas: f.int32(4, "Number of ready pods.").min(0),
@@ -71,8 +71,8 @@ export const ReplicaSet = defineResource(
     validateSpecUpdate: ({ spec }, old) => selectorIsFixed(spec, old.spec),
   },
   {
-    spec: f.message(2, ReplicaSetSpec, "How many pods of what kind to keep.").always(),
-    status: f.message(3, ReplicaSetStatus, "What the controller has seen.").always(),
+    spec: f.message(2, ReplicaSetSpec, "Number of pods, and their template.").always(),
+    status: f.message(3, ReplicaSetStatus, "The state that the controller has observed.").always(),
   },
 )
 export type ReplicaSet = ObjectOfResource<typeof ReplicaSet>

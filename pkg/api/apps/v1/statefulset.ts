@@ -21,7 +21,7 @@ export const StatefulSetCondition = message(
 )
 export interface StatefulSetCondition extends ObjectOf<typeof StatefulSetCondition> {}
 
-export const StatefulSetStatus = message("apps.v1.StatefulSetStatus", "What the controller has seen.", {
+export const StatefulSetStatus = message("apps.v1.StatefulSetStatus", "The state that the controller has observed.", {
   observedGeneration: f.int64(1, "Generation that the controller has acted on.").min(0),
   replicas: f.int32(2, "Number of pods.").min(0).default(0).printZero(),
   readyReplicas: f.int32(3, "Number of ready pods.").min(0),
@@ -83,7 +83,7 @@ export const StatefulSet = defineResource(
   },
   {
     spec: f.message(2, StatefulSetSpec, "Which pods are wanted.").always(),
-    status: f.message(3, StatefulSetStatus, "What the controller has seen.").always(),
+    status: f.message(3, StatefulSetStatus, "The state that the controller has observed.").always(),
   },
 )
 export type StatefulSet = ObjectOfResource<typeof StatefulSet>

@@ -6,10 +6,18 @@ import { VolumeClaimTemplate } from "../../core/v1/persistentvolume/volumeclaim.
 
 export const StatefulSetPersistentVolumeClaimRetentionPolicy = message(
   "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
-  "What becomes of claims whose pod is gone.",
+  "What happens to claims of pods that are gone.",
   {
-    whenDeleted: f.string(1, "When the stateful set is deleted.").enum("Retain", "Delete").inOrder().default("Retain"),
-    whenScaled: f.string(2, "When it is scaled down.").enum("Retain", "Delete").inOrder().default("Retain"),
+    whenDeleted: f
+      .string(1, "What happens to the claims when the StatefulSet is deleted.")
+      .enum("Retain", "Delete")
+      .inOrder()
+      .default("Retain"),
+    whenScaled: f
+      .string(2, "What happens to the claims when the StatefulSet is scaled down.")
+      .enum("Retain", "Delete")
+      .inOrder()
+      .default("Retain"),
   },
 )
 export interface StatefulSetPersistentVolumeClaimRetentionPolicy extends ObjectOf<
@@ -31,7 +39,7 @@ export const StatefulSetSpec = message(
       .required()
       .pointer()
       .ownRule(),
-    template: f.message(3, PodTemplateSpec, "What the pods look like.").required().ownRule(),
+    template: f.message(3, PodTemplateSpec, "Template of the pods.").required().ownRule(),
     volumeClaimTemplates: f.list(4, VolumeClaimTemplate, "Claims made for each pod.").ownRule().atomic(),
     serviceName: f.string(5, "Headless Service that gives the pods their DNS names.").default(""),
     podManagementPolicy: f
@@ -43,7 +51,7 @@ export const StatefulSetSpec = message(
     revisionHistoryLimit: f.int32(8, "How many old revisions are kept.").default(10).pointer(),
     minReadySeconds: f.int32(9, "Seconds a pod must be ready to count as available.").min(0),
     persistentVolumeClaimRetentionPolicy: f
-      .message(10, StatefulSetPersistentVolumeClaimRetentionPolicy, "What becomes of claims whose pod is gone.")
+      .message(10, StatefulSetPersistentVolumeClaimRetentionPolicy, "What happens to claims of pods that are gone.")
       .always()
       .pointer(),
     ordinals: f.message(11, StatefulSetOrdinals, "How pods are numbered; from 0 unless given."),

@@ -42,7 +42,7 @@ export const RollingUpdateDaemonSet = message("apps.v1.RollingUpdateDaemonSet", 
   maxUnavailable: f.intOrString(1, "On how many nodes the pod may be missing: a number, or a percentage rounded up."),
   maxSurge: f.intOrString(
     2,
-    "On how many nodes a new pod may run beside the old: a number, or a percentage rounded up.",
+    "On how many nodes a new pod may run together with the old one: a number, or a percentage rounded up.",
   ),
 })
 export interface RollingUpdateDaemonSet extends ObjectOf<typeof RollingUpdateDaemonSet> {}

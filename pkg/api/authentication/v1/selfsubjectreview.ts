@@ -4,13 +4,17 @@ import { UserInfo } from "./userinfo.ts"
 
 /** Source: k8s.io/api authentication/v1/types.go, pkg/registry/authentication/selfsubjectreview. */
 
-export const SelfSubjectReviewStatus = message("authentication.v1.SelfSubjectReviewStatus", "Who asks.", {
-  userInfo: f.message(1, UserInfo, "The user who asks.").always(),
-})
+export const SelfSubjectReviewStatus = message(
+  "authentication.v1.SelfSubjectReviewStatus",
+  "The user who sends the request.",
+  {
+    userInfo: f.message(1, UserInfo, "The user who sends the request.").always(),
+  },
+)
 export interface SelfSubjectReviewStatus extends ObjectOf<typeof SelfSubjectReviewStatus> {}
 
 const fields = {
-  status: f.message(2, SelfSubjectReviewStatus, "Who asks.").always(),
+  status: f.message(2, SelfSubjectReviewStatus, "The user who sends the request.").always(),
 }
 export interface SelfSubjectReview extends ObjectFor<typeof fields> {}
 

@@ -6,16 +6,20 @@ import { UserInfo } from "./userinfo.ts"
 
 export const TokenReviewSpec = message("authentication.v1.TokenReviewSpec", "The token that is asked about.", {
   token: f.string(1, "The bearer token.").default("").printZero(),
-  audiences: f.list(2, e.string, "Who asks; the token must be meant for one of them.").atomic(),
+  audiences: f.list(2, e.string, "Audiences of the requester; the token must be intended for one of them.").atomic(),
 })
 export interface TokenReviewSpec extends ObjectOf<typeof TokenReviewSpec> {}
 
-export const TokenReviewStatus = message("authentication.v1.TokenReviewStatus", "What the token says.", {
-  authenticated: f.bool(1, "Whether the token is good."),
-  user: f.message(2, UserInfo, "Whose token it is.").always(),
-  audiences: f.list(4, e.string, "For whom, of those asked about, it is meant.").atomic(),
-  error: f.string(3, "Why it could not be checked."),
-})
+export const TokenReviewStatus = message(
+  "authentication.v1.TokenReviewStatus",
+  "The result of the authentication of a token.",
+  {
+    authenticated: f.bool(1, "Whether the token is good."),
+    user: f.message(2, UserInfo, "The user of the token.").always(),
+    audiences: f.list(4, e.string, "The requested audiences for which the token is intended.").atomic(),
+    error: f.string(3, "Why the token could not be checked."),
+  },
+)
 export interface TokenReviewStatus extends ObjectOf<typeof TokenReviewStatus> {}
 
 const fields = {
@@ -32,7 +36,7 @@ export const TokenReview = defineResource(
     plural: "tokenreviews",
     scope: "Cluster",
     verbs: ["create"],
-    doc: "Asks whose a bearer token is. Not stored.",
+    doc: "Asks which user a bearer token authenticates. Not stored.",
   },
   fields,
 )

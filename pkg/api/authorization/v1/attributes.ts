@@ -13,7 +13,7 @@ export const FieldSelectorRequirement = message(
   {
     key: f.string(1, "Path of the field.").required(),
     operator: f.string(2, "In, NotIn, Exists or DoesNotExist.").required(),
-    values: f.list(3, e.string, "Values for In and NotIn; empty for the others.").atomic(),
+    values: f.list(3, e.string, "Values for In and NotIn; empty for Exists and DoesNotExist.").atomic(),
   },
 )
 export interface FieldSelectorRequirement extends ObjectOf<typeof FieldSelectorRequirement> {}
@@ -22,7 +22,7 @@ export const FieldSelectorAttributes = message(
   "authorization.v1.FieldSelectorAttributes",
   "The field selector of a request.",
   {
-    rawSelector: f.string(1, "As it stands in the query; for webhooks only."),
+    rawSelector: f.string(1, "Text of the selector in the query; only for webhooks."),
     requirements: f.list(2, FieldSelectorRequirement, "Its conditions.").atomic(),
   },
 )
@@ -32,7 +32,7 @@ export const LabelSelectorAttributes = message(
   "authorization.v1.LabelSelectorAttributes",
   "The label selector of a request.",
   {
-    rawSelector: f.string(1, "As it stands in the query; for webhooks only."),
+    rawSelector: f.string(1, "Text of the selector in the query; only for webhooks."),
     requirements: f.list(2, LabelSelectorRequirement, "Its conditions.").atomic(),
   },
 )
@@ -68,7 +68,7 @@ export const SubjectAccessReviewStatus = message(
     allowed: f.bool(1, "Whether it is allowed.").default(false).printZero(),
     denied: f.bool(4, "Whether it is refused whatever other authorizers say."),
     reason: f.string(2, "Why."),
-    evaluationError: f.string(3, "What went wrong while it was judged."),
+    evaluationError: f.string(3, "Error while the request was evaluated."),
   },
 )
 export interface SubjectAccessReviewStatus extends ObjectOf<typeof SubjectAccessReviewStatus> {}

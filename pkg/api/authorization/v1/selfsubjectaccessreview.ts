@@ -10,16 +10,16 @@ import {
 
 export const SelfSubjectAccessReviewSpec = message(
   "authorization.v1.SelfSubjectAccessReviewSpec",
-  "What the caller wants to do.",
+  "The request to evaluate.",
   {
     resourceAttributes: f.message(1, ResourceAttributes, "The request, for a resource."),
-    nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for any other path."),
+    nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for a path that is no resource."),
   },
 )
 export interface SelfSubjectAccessReviewSpec extends ObjectOf<typeof SelfSubjectAccessReviewSpec> {}
 
 const fields = {
-  spec: f.message(2, SelfSubjectAccessReviewSpec, "What the caller wants to do.").always().printZero(),
+  spec: f.message(2, SelfSubjectAccessReviewSpec, "The request to evaluate.").always().printZero(),
   status: f.message(3, SubjectAccessReviewStatus, "The answer.").always(),
 }
 export interface SelfSubjectAccessReview extends ObjectFor<typeof fields> {}

@@ -1,7 +1,7 @@
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
-export const ResourceRule = message("authorization.v1.ResourceRule", "What is allowed on which resources.", {
+export const ResourceRule = message("authorization.v1.ResourceRule", "Permitted verbs on resources.", {
   verbs: f.list(1, e.string, "Verbs that are allowed.").required().atomic(),
   apiGroups: f.list(2, e.string, "Groups of the resources.").atomic(),
   resources: f.list(3, e.string, "The resources.").atomic(),
@@ -9,31 +9,35 @@ export const ResourceRule = message("authorization.v1.ResourceRule", "What is al
 })
 export interface ResourceRule extends ObjectOf<typeof ResourceRule> {}
 
-export const NonResourceRule = message("authorization.v1.NonResourceRule", "What is allowed on which other paths.", {
+export const NonResourceRule = message("authorization.v1.NonResourceRule", "Permitted verbs on other paths.", {
   verbs: f.list(1, e.string, "Verbs that are allowed.").required().atomic(),
   nonResourceURLs: f.list(2, e.string, "The paths.").atomic(),
 })
 export interface NonResourceRule extends ObjectOf<typeof NonResourceRule> {}
 
-export const SelfSubjectRulesReviewSpec = message("authorization.v1.SelfSubjectRulesReviewSpec", "Where to look.", {
-  namespace: f.string(1, "The namespace."),
-})
+export const SelfSubjectRulesReviewSpec = message(
+  "authorization.v1.SelfSubjectRulesReviewSpec",
+  "The namespace to evaluate.",
+  {
+    namespace: f.string(1, "The namespace."),
+  },
+)
 export interface SelfSubjectRulesReviewSpec extends ObjectOf<typeof SelfSubjectRulesReviewSpec> {}
 
 export const SubjectRulesReviewStatus = message(
   "authorization.v1.SubjectRulesReviewStatus",
-  "What the caller may do.",
+  "The permissions of the caller.",
   {
-    resourceRules: f.list(1, ResourceRule, "What is allowed on resources.").atomic().default([]).printZero(),
-    nonResourceRules: f.list(2, NonResourceRule, "What is allowed on other paths.").atomic().default([]).printZero(),
+    resourceRules: f.list(1, ResourceRule, "Permitted verbs on resources.").atomic().default([]).printZero(),
+    nonResourceRules: f.list(2, NonResourceRule, "Permitted verbs on other paths.").atomic().default([]).printZero(),
     incomplete: f.bool(3, "Whether some authorizer could not say all.").default(false).printZero(),
-    evaluationError: f.string(4, "What went wrong while the rules were gathered."),
+    evaluationError: f.string(4, "Error while the rules were collected."),
   },
 )
 export interface SubjectRulesReviewStatus extends ObjectOf<typeof SubjectRulesReviewStatus> {}
 
 const fields = {
-  spec: f.message(2, SelfSubjectRulesReviewSpec, "Where to look.").always().printZero(),
+  spec: f.message(2, SelfSubjectRulesReviewSpec, "The namespace to evaluate.").always().printZero(),
   status: f.message(3, SubjectRulesReviewStatus, "The answer.").always(),
 }
 export interface SelfSubjectRulesReview extends ObjectFor<typeof fields> {}

@@ -12,18 +12,22 @@ import {
 
 /** Source: k8s.io/api authorization/v1/types.go, pkg/apis/authorization/validation. */
 
-export const SubjectAccessReviewSpec = message("authorization.v1.SubjectAccessReviewSpec", "Whether who may do what.", {
-  resourceAttributes: f.message(1, ResourceAttributes, "The request, for a resource."),
-  nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for any other path."),
-  user: f.string(3, "Name of the user."),
-  groups: f.list(4, e.string, "Groups of the user.").atomic(),
-  extra: f.map(5, e.listOf(e.string), "More that an authenticator would know of the user."),
-  uid: f.string(6, "Tells users of the same name apart."),
-})
+export const SubjectAccessReviewSpec = message(
+  "authorization.v1.SubjectAccessReviewSpec",
+  "The user and the request to evaluate.",
+  {
+    resourceAttributes: f.message(1, ResourceAttributes, "The request, for a resource."),
+    nonResourceAttributes: f.message(2, NonResourceAttributes, "The request, for a path that is no resource."),
+    user: f.string(3, "Name of the user."),
+    groups: f.list(4, e.string, "Groups of the user.").atomic(),
+    extra: f.map(5, e.listOf(e.string), "More that an authenticator would know of the user."),
+    uid: f.string(6, "Uid of the user."),
+  },
+)
 export interface SubjectAccessReviewSpec extends ObjectOf<typeof SubjectAccessReviewSpec> {}
 
 const fields = {
-  spec: f.message(2, SubjectAccessReviewSpec, "Whether who may do what.").always().printZero(),
+  spec: f.message(2, SubjectAccessReviewSpec, "The user and the request to evaluate.").always().printZero(),
   status: f.message(3, SubjectAccessReviewStatus, "The answer.").always(),
 }
 export interface SubjectAccessReview extends ObjectFor<typeof fields> {}

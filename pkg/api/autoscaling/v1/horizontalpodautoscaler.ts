@@ -19,8 +19,8 @@ import { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./ho
 /** The older version of autoscalers, stored as those of v2. Source: k8s.io/api autoscaling/v1/types.go. */
 
 const fields = {
-  spec: f.message(2, HorizontalPodAutoscalerSpec, "What is scaled, and how.").required().ownRule(),
-  status: f.message(3, HorizontalPodAutoscalerStatus, "What the autoscaler saw and did last.").always(),
+  spec: f.message(2, HorizontalPodAutoscalerSpec, "The workload to scale, and the target.").required().ownRule(),
+  status: f.message(3, HorizontalPodAutoscalerStatus, "Last observed metrics and number of replicas.").always(),
 }
 export interface HorizontalPodAutoscaler extends ObjectFor<typeof fields> {}
 

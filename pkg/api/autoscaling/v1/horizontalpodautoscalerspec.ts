@@ -14,7 +14,7 @@ export interface CrossVersionObjectReference extends ObjectOf<typeof CrossVersio
 
 export const HorizontalPodAutoscalerSpec = message(
   "autoscaling.v1.HorizontalPodAutoscalerSpec",
-  "What is scaled, and within which bounds.",
+  "The workload to scale, the target and the bounds.",
   {
     scaleTargetRef: f
       .message(1, CrossVersionObjectReference, "The workload, which has a scale subresource.")
@@ -30,10 +30,10 @@ export interface HorizontalPodAutoscalerSpec extends ObjectOf<typeof HorizontalP
 
 export const HorizontalPodAutoscalerStatus = message(
   "autoscaling.v1.HorizontalPodAutoscalerStatus",
-  "What the autoscaler saw and did last.",
+  "Last observed metrics and number of replicas.",
   {
     observedGeneration: f.int64(1, "Generation that the controller has acted on.").pointer(),
-    lastScaleTime: f.time(2, "When it last changed the number of replicas."),
+    lastScaleTime: f.time(2, "Time of the last change of the number of replicas."),
     currentReplicas: f.int32(3, "Number of replicas that it saw last.").default(0).printZero(),
     desiredReplicas: f.int32(4, "Number of replicas that it wants.").default(0).printZero(),
     currentCPUUtilizationPercentage: f

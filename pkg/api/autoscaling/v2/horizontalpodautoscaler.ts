@@ -11,8 +11,8 @@ import { HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus } from "./ho
  */
 
 const fields = {
-  spec: f.message(2, HorizontalPodAutoscalerSpec, "What is scaled, and how.").required().ownRule(),
-  status: f.message(3, HorizontalPodAutoscalerStatus, "What the autoscaler saw and did last.").always(),
+  spec: f.message(2, HorizontalPodAutoscalerSpec, "The workload to scale, and the metrics.").required().ownRule(),
+  status: f.message(3, HorizontalPodAutoscalerStatus, "Last observed metrics and number of replicas.").always(),
 }
 export interface HorizontalPodAutoscaler extends ObjectFor<typeof fields> {}
 
@@ -48,7 +48,7 @@ export const HorizontalPodAutoscaler = defineResource(
     shortNames: ["hpa"],
     categories: ["all"],
     scope: "Namespaced",
-    doc: "Sets the number of a workload's replicas by what metrics say.",
+    doc: "Sets the number of a workload's replicas according to metrics.",
     columns: autoscalerColumns<HorizontalPodAutoscaler>((autoscaler) => autoscaler),
     subresources: {
       status: { resets: [["spec"]], validateUpdate: ({ status }) => autoscalerStatusFaults(status) },

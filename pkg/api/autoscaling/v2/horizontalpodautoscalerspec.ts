@@ -44,7 +44,7 @@ function withDefaults<S extends Pick<HorizontalPodAutoscalerSpec, "metrics" | "b
 
 export const HorizontalPodAutoscalerSpec = message(
   "autoscaling.v2.HorizontalPodAutoscalerSpec",
-  "What is scaled, by which metrics, and within which bounds.",
+  "The workload to scale, the metrics and the bounds.",
   {
     scaleTargetRef: f
       .message(1, CrossVersionObjectReference, "The workload, which has a scale subresource.")
@@ -54,7 +54,7 @@ export const HorizontalPodAutoscalerSpec = message(
     metrics: f
       .list(4, MetricSpec, "By what it is scaled; the metric that asks for most replicas wins. 80 % CPU unless given.")
       .atomic(),
-    behavior: f.message(5, HorizontalPodAutoscalerBehavior, "How fast it scales up and down."),
+    behavior: f.message(5, HorizontalPodAutoscalerBehavior, "Limits and windows for scaling up and down."),
   },
   { defaults: withDefaults },
 )
@@ -62,13 +62,13 @@ export interface HorizontalPodAutoscalerSpec extends ObjectOf<typeof HorizontalP
 
 export const HorizontalPodAutoscalerStatus = message(
   "autoscaling.v2.HorizontalPodAutoscalerStatus",
-  "What the autoscaler saw and did last.",
+  "Last observed metrics and number of replicas.",
   {
     observedGeneration: f.int64(1, "Generation that the controller has acted on.").pointer(),
-    lastScaleTime: f.time(2, "When it last changed the number of replicas."),
+    lastScaleTime: f.time(2, "Time of the last change of the number of replicas."),
     currentReplicas: f.int32(3, "Number of replicas that it saw last."),
     desiredReplicas: f.int32(4, "Number of replicas that it wants.").default(0).printZero(),
-    currentMetrics: f.list(5, MetricStatus, "What the metrics said last.").atomic().orNull(),
+    currentMetrics: f.list(5, MetricStatus, "Last values of the metrics.").atomic().orNull(),
     conditions: f
       .list(6, HorizontalPodAutoscalerCondition, "Whether it can scale, and does.")
       .listMap("type")

@@ -14,14 +14,18 @@ const CURRENT = "The present value."
 const METRIC = "The metric."
 const RESOURCE_NAME = "Name of the resource."
 
-export const ObjectMetricStatus = message("autoscaling.v2.ObjectMetricStatus", "What a metric of one object says.", {
-  metric: f.message(1, MetricIdentifier, METRIC).required(),
-  current: f.message(2, MetricValueStatus, CURRENT).required(),
-  describedObject: f.message(3, CrossVersionObjectReference, "The object.").required(),
-})
+export const ObjectMetricStatus = message(
+  "autoscaling.v2.ObjectMetricStatus",
+  "The last value of a metric of one object.",
+  {
+    metric: f.message(1, MetricIdentifier, METRIC).required(),
+    current: f.message(2, MetricValueStatus, CURRENT).required(),
+    describedObject: f.message(3, CrossVersionObjectReference, "The object.").required(),
+  },
+)
 export interface ObjectMetricStatus extends ObjectOf<typeof ObjectMetricStatus> {}
 
-export const PodsMetricStatus = message("autoscaling.v2.PodsMetricStatus", "What a metric of the pods says.", {
+export const PodsMetricStatus = message("autoscaling.v2.PodsMetricStatus", "The last value of a metric of the pods.", {
   metric: f.message(1, MetricIdentifier, METRIC).required(),
   current: f.message(2, MetricValueStatus, CURRENT).required(),
 })
@@ -39,7 +43,7 @@ export interface ResourceMetricStatus extends ObjectOf<typeof ResourceMetricStat
 
 export const ContainerResourceMetricStatus = message(
   "autoscaling.v2.ContainerResourceMetricStatus",
-  "How much of a resource one container in each pod uses.",
+  "The usage of a resource by one container in each pod.",
   {
     name: f.string(1, RESOURCE_NAME).printZero(),
     current: f.message(2, MetricValueStatus, CURRENT).required(),
@@ -50,7 +54,7 @@ export interface ContainerResourceMetricStatus extends ObjectOf<typeof Container
 
 export const ExternalMetricStatus = message(
   "autoscaling.v2.ExternalMetricStatus",
-  "What a metric from outside of the cluster says.",
+  "The last value of a metric from outside of the cluster.",
   {
     metric: f.message(1, MetricIdentifier, METRIC).required(),
     current: f.message(2, MetricValueStatus, CURRENT).required(),
@@ -58,7 +62,7 @@ export const ExternalMetricStatus = message(
 )
 export interface ExternalMetricStatus extends ObjectOf<typeof ExternalMetricStatus> {}
 
-export const MetricStatus = message("autoscaling.v2.MetricStatus", "What one of the metrics said last.", {
+export const MetricStatus = message("autoscaling.v2.MetricStatus", "The last value of one of the metrics.", {
   type: f.string(1, "Kind of the metric, as in the spec.").printZero(),
   object: f.message(2, ObjectMetricStatus, "A metric of one object."),
   pods: f.message(3, PodsMetricStatus, "A metric of each pod."),
@@ -75,7 +79,7 @@ export const HorizontalPodAutoscalerCondition = message(
     type: f.string(1, "Name of the aspect: ScalingActive, AbleToScale, ScalingLimited or ScaledToZero.").printZero(),
     status: f.string(2, "True, False or Unknown.").printZero(),
     lastTransitionTime: f.time(3, "When the status last changed.").orNull(),
-    reason: f.string(4, "Reason of the last change, one word."),
+    reason: f.string(4, "Reason of the last change, in one word."),
     message: f.string(5, "The reason in words."),
   },
 )

@@ -90,7 +90,7 @@ export interface ExternalMetricSource extends ObjectOf<typeof ExternalMetricSour
 
 export const MetricSpec = message(
   "autoscaling.v2.MetricSpec",
-  "One metric by which the number of replicas is worked out; exactly the field that `type` names is given.",
+  "One metric from which the number of replicas is computed; exactly the field that `type` names is set.",
   {
     type: f
       .string(1, "Kind of the metric: Object, Pods, Resource, ContainerResource or External.")
@@ -105,26 +105,33 @@ export const MetricSpec = message(
 )
 export interface MetricSpec extends ObjectOf<typeof MetricSpec> {}
 
-export const HPAScalingPolicy = message("autoscaling.v2.HPAScalingPolicy", "A limit for one change within a time.", {
+export const HPAScalingPolicy = message("autoscaling.v2.HPAScalingPolicy", "A limit on the change within a period.", {
   type: f.string(1, "Whether `value` counts pods or is a percentage: Pods or Percent.").required().ownRule(),
   value: f.int32(2, "How much may change.").required(),
   periodSeconds: f.int32(3, "Within how many seconds, at most 1800.").required(),
 })
 export interface HPAScalingPolicy extends ObjectOf<typeof HPAScalingPolicy> {}
 
-export const HPAScalingRules = message("autoscaling.v2.HPAScalingRules", "How fast it scales in one direction.", {
-  stabilizationWindowSeconds: f
-    .int32(3, "For how many seconds back earlier recommendations count, at most 3600.")
-    .pointer(),
-  selectPolicy: f.string(1, "Which of the policies holds: Max, Min, or Disabled for no scaling at all.").pointer(),
-  policies: f.list(2, HPAScalingPolicy, "The limits; at least one.").atomic().pointer(),
-  tolerance: f.quantity(4, "How far the metric may be from its target, as a part of it, before anything is scaled."),
-})
+export const HPAScalingRules = message(
+  "autoscaling.v2.HPAScalingRules",
+  "Limits and window for scaling in one direction.",
+  {
+    stabilizationWindowSeconds: f
+      .int32(3, "For how many seconds back earlier recommendations count, at most 3600.")
+      .pointer(),
+    selectPolicy: f.string(1, "Which of the policies holds: Max, Min, or Disabled for no scaling at all.").pointer(),
+    policies: f.list(2, HPAScalingPolicy, "The limits; at least one.").atomic().pointer(),
+    tolerance: f.quantity(
+      4,
+      "Tolerance: the deviation from the target, as a fraction of it, within which nothing is scaled.",
+    ),
+  },
+)
 export interface HPAScalingRules extends ObjectOf<typeof HPAScalingRules> {}
 
 export const HorizontalPodAutoscalerBehavior = message(
   "autoscaling.v2.HorizontalPodAutoscalerBehavior",
-  "How fast it scales up and down.",
+  "Limits and windows for scaling up and down.",
   {
     scaleUp: f.message(1, HPAScalingRules, "Rules for more replicas."),
     scaleDown: f.message(2, HPAScalingRules, "Rules for fewer replicas."),

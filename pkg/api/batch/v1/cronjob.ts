@@ -8,7 +8,7 @@ import { selectorText, templateColumns } from "../../core/v1/podtemplate/templat
 import { validateCronJob, validateNewCronJob } from "./cronjob-validation.ts"
 import { CronJobSpec } from "./cronjobspec.ts"
 
-export const CronJobStatus = message("batch.v1.CronJobStatus", "What the controller has seen.", {
+export const CronJobStatus = message("batch.v1.CronJobStatus", "The state that the controller has observed.", {
   active: f.list(1, ObjectReference, "Jobs that run.").atomic(),
   lastScheduleTime: f.time(4, "When a job was last started."),
   lastSuccessfulTime: f.time(5, "When a job last succeeded."),
@@ -65,7 +65,7 @@ export const CronJob = defineResource(
   },
   {
     spec: f.message(2, CronJobSpec, "Which job runs when.").always().printZero(),
-    status: f.message(3, CronJobStatus, "What the controller has seen.").always(),
+    status: f.message(3, CronJobStatus, "The state that the controller has observed.").always(),
   },
 )
 export type CronJob = ObjectOfResource<typeof CronJob>

@@ -2,7 +2,7 @@ import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { ObjectMeta } from "../../../apimachinery/meta.ts"
 import { JobSpec } from "./jobspec.ts"
 
-export const JobTemplateSpec = message("batch.v1.JobTemplateSpec", "What the jobs of a cron job look like.", {
+export const JobTemplateSpec = message("batch.v1.JobTemplateSpec", "The template of a CronJob's jobs.", {
   metadata: f.message(1, ObjectMeta, "Labels and annotations of the jobs.").always().ownRule(),
   spec: f.message(2, JobSpec, "The job.").always(),
 })

@@ -31,7 +31,7 @@ export interface PodFailurePolicyOnPodConditionsPattern extends ObjectOf<
 
 export const PodFailurePolicyRule = message(
   "batch.v1.PodFailurePolicyRule",
-  "What to do when a pod fails in a certain way.",
+  "The action when a pod fails in a certain way.",
   {
     action: f.string(1, "What to do.").required().enum("FailJob", "FailIndex", "Ignore", "Count"),
     onExitCodes: f.message(2, PodFailurePolicyOnExitCodesRequirement, "Exit codes that are meant."),
@@ -40,7 +40,7 @@ export const PodFailurePolicyRule = message(
 )
 export interface PodFailurePolicyRule extends ObjectOf<typeof PodFailurePolicyRule> {}
 
-export const PodFailurePolicy = message("batch.v1.PodFailurePolicy", "What failed pods mean for the job.", {
+export const PodFailurePolicy = message("batch.v1.PodFailurePolicy", "How failed pods count for the job.", {
   rules: f
     .list(1, PodFailurePolicyRule, "The rules; the first that matches counts.")
     .required()
@@ -69,7 +69,7 @@ export const JobSpec = message("batch.v1.JobSpec", "Pods to run to their end.", 
   parallelism: f.int32(1, "How many pods run at once at most.").min(0).pointer(),
   completions: f.int32(2, "How many pods must succeed.").min(0).pointer(),
   activeDeadlineSeconds: f.int64(3, "Seconds after which the job fails.").min(0).pointer(),
-  podFailurePolicy: f.message(11, PodFailurePolicy, "What failed pods mean for the job."),
+  podFailurePolicy: f.message(11, PodFailurePolicy, "How failed pods count for the job."),
   successPolicy: f.message(16, SuccessPolicy, "When an indexed job counts as done."),
   backoffLimit: f.int32(7, "How many failures the job survives.").min(0).pointer(),
   backoffLimitPerIndex: f.int32(12, "How many failures each index survives.").min(0).pointer(),
@@ -116,7 +116,7 @@ export const UncountedTerminatedPods = message(
 )
 export interface UncountedTerminatedPods extends ObjectOf<typeof UncountedTerminatedPods> {}
 
-export const JobStatus = message("batch.v1.JobStatus", "What the controller has seen.", {
+export const JobStatus = message("batch.v1.JobStatus", "The state that the controller has observed.", {
   conditions: f.list(1, JobCondition, "Present state, aspect by aspect.").atomic().merge("type"),
   startTime: f.time(2, "When the controller saw the job first, or when it was resumed."),
   completionTime: f.time(3, "When the job succeeded."),

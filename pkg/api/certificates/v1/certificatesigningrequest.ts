@@ -21,7 +21,10 @@ export const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubele
 export const KUBELET_SERVING_SIGNER = "kubernetes.io/kubelet-serving"
 
 const fields = {
-  spec: f.message(2, CertificateSigningRequestSpec, "What is to be certified.").required().ownRule(),
+  spec: f
+    .message(2, CertificateSigningRequestSpec, "The requested certificate, and who requests it.")
+    .required()
+    .ownRule(),
   status: f
     .message(3, CertificateSigningRequestStatus, "Whether it is approved, and the certificate.")
     .always()
@@ -37,7 +40,7 @@ export const CertificateSigningRequest = defineResource(
     plural: "certificatesigningrequests",
     shortNames: ["csr"],
     scope: "Cluster",
-    doc: "Asks a signer for a certificate, which somebody has to approve.",
+    doc: "A request to a signer for a certificate. It must be approved before the signer issues the certificate.",
     upstreamChecks: { wholeMetadata: 1 },
     validateName: isPathSegmentName,
     ageColumn: false,

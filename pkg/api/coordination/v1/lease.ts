@@ -5,19 +5,19 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 
 /** Source: k8s.io/api coordination/v1/types.go, pkg/apis/coordination/validation. */
 
-export const LeaseSpec = message("coordination.v1.LeaseSpec", "Who holds a lease, and for how long.", {
-  holderIdentity: f.string(1, "Who holds the lease.").pointer(),
+export const LeaseSpec = message("coordination.v1.LeaseSpec", "The holder of a lease, and its duration.", {
+  holderIdentity: f.string(1, "Identity of the holder.").pointer(),
   leaseDurationSeconds: f.int32(2, "Seconds after renewTime from which others may take it.").pointer(),
-  acquireTime: f.microTime(3, "When the holder got it."),
-  renewTime: f.microTime(4, "When the holder last renewed it."),
+  acquireTime: f.microTime(3, "Time at which the holder got the lease."),
+  renewTime: f.microTime(4, "Time at which the holder last renewed the lease."),
   leaseTransitions: f.int32(5, "How often the holder changed.").pointer(),
   strategy: f.string(6, "How the holder is chosen, in coordinated leader election.").pointer().disabled(),
-  preferredHolder: f.string(7, "Who should be the next holder.").pointer().disabled(),
+  preferredHolder: f.string(7, "Identity of the preferred next holder.").pointer().disabled(),
 })
 export interface LeaseSpec extends ObjectOf<typeof LeaseSpec> {}
 
 const fields = {
-  spec: f.message(2, LeaseSpec, "Who holds the lease.").always(),
+  spec: f.message(2, LeaseSpec, "Identity of the holder.").always(),
 }
 export interface Lease extends ObjectFor<typeof fields> {}
 
@@ -34,7 +34,12 @@ export const Lease = defineResource(
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: false,
     columns: [
-      { name: "Holder", type: "string", doc: "Who holds the lease.", value: ({ spec }) => spec.holderIdentity ?? "" },
+      {
+        name: "Holder",
+        type: "string",
+        doc: "Identity of the holder.",
+        value: ({ spec }) => spec.holderIdentity ?? "",
+      },
     ],
     validateSpec: ({ spec }) => leaseFaults(spec),
   },

@@ -10,7 +10,7 @@ export const Binding = defineResource(
     plural: "bindings",
     scope: "Namespaced",
     verbs: ["create"],
-    doc: "Ties a pod to a node; what the scheduler creates under the pod's binding subresource.",
+    doc: "Assigns a pod to a node. The scheduler creates it in the pod's subresource binding.",
   },
   {
     target: f.message(2, ObjectReference, "The node.").required(),

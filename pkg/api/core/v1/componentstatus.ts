@@ -6,8 +6,8 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 export const ComponentCondition = message("core.v1.ComponentCondition", "One aspect of a component's health.", {
   type: f.string(1, "Name of the aspect: Healthy.").required(),
   status: f.string(2, "True, False or Unknown.").required(),
-  message: f.string(3, "What the component says."),
-  error: f.string(4, "What went wrong when it was asked."),
+  message: f.string(3, "Message of the component."),
+  error: f.string(4, "Error of the health check."),
 })
 export interface ComponentCondition extends ObjectOf<typeof ComponentCondition> {}
 
@@ -42,13 +42,13 @@ export const ComponentStatus = defineResource(
       {
         name: "Message",
         type: "string",
-        doc: "What the component says.",
+        doc: "Message of the component.",
         value: ({ conditions }) => healthy(conditions)?.message ?? "",
       },
       {
         name: "Error",
         type: "string",
-        doc: "What went wrong when it was asked.",
+        doc: "Error of the health check.",
         value: ({ conditions }) => healthy(conditions)?.error ?? "",
       },
     ],

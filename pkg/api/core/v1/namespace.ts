@@ -15,7 +15,7 @@ export const FINALIZER_KUBERNETES = "kubernetes"
 /** The label with the namespace's name, so that selectors can match namespaces by name. */
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
-export const NamespaceSpec = message("core.v1.NamespaceSpec", "What is wanted of a namespace.", {
+export const NamespaceSpec = message("core.v1.NamespaceSpec", "The desired state of a namespace.", {
   finalizers: f.list(1, e.string, "Who must agree before the namespace is removed.").atomic(),
 })
 export interface NamespaceSpec extends ObjectOf<typeof NamespaceSpec> {}

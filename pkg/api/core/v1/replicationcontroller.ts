@@ -16,7 +16,7 @@ import { replicaFaults } from "../../apps/v1/status-validation.ts"
 
 export const ReplicationControllerSpec = message(
   "core.v1.ReplicationControllerSpec",
-  "How many pods of what kind to keep.",
+  "The number of pods, and their template.",
   {
     replicas: f.int32(1, "Number of desired pods.").min(0).default(1).pointer(),
     minReadySeconds: f.int32(4, "Seconds a pod must be ready to count as available.").min(0),
@@ -41,7 +41,7 @@ export interface ReplicationControllerCondition extends ObjectOf<typeof Replicat
 
 export const ReplicationControllerStatus = message(
   "core.v1.ReplicationControllerStatus",
-  "What the controller has seen.",
+  "The state that the controller has observed.",
   {
     replicas: f.int32(1, "Number of pods.").min(0).default(0).printZero(),
     fullyLabeledReplicas: f.int32(2, "Number of pods with all labels of the template.").min(0),
@@ -121,8 +121,8 @@ export const ReplicationController = defineResource(
     },
   },
   {
-    spec: f.message(2, ReplicationControllerSpec, "How many pods of what kind to keep.").always(),
-    status: f.message(3, ReplicationControllerStatus, "What the controller has seen.").always(),
+    spec: f.message(2, ReplicationControllerSpec, "The number of pods, and their template.").always(),
+    status: f.message(3, ReplicationControllerStatus, "The state that the controller has observed.").always(),
   },
 )
 export type ReplicationController = ObjectOfResource<typeof ReplicationController>

@@ -11,9 +11,9 @@ export const ForNode = message("discovery.v1.ForNode", "A node that an endpoint 
 })
 export interface ForNode extends ObjectOf<typeof ForNode> {}
 
-export const EndpointHints = message("discovery.v1.EndpointHints", "Who should use an endpoint.", {
-  forZones: f.list(1, ForZone, "Zones that should use it.").atomic(),
-  forNodes: f.list(2, ForNode, "Nodes that should use it.").atomic(),
+export const EndpointHints = message("discovery.v1.EndpointHints", "The clients that should use an endpoint.", {
+  forZones: f.list(1, ForZone, "Zones whose clients should use the endpoint.").atomic(),
+  forNodes: f.list(2, ForNode, "Nodes whose clients should use the endpoint.").atomic(),
 })
 export interface EndpointHints extends ObjectOf<typeof EndpointHints> {}
 
@@ -34,9 +34,9 @@ export const Endpoint = message("discovery.v1.Endpoint", "One backend of a Servi
   hostname: f.string(3, "Name of the backend in DNS.").pointer(),
   targetRef: f.message(4, ObjectReference, "The object that provides the backend."),
   deprecatedTopology: f.map(5, e.string, "Labels of its place, from older versions."),
-  nodeName: f.string(6, "Node that hosts it.").pointer(),
-  zone: f.string(7, "Zone it is in.").pointer(),
-  hints: f.message(8, EndpointHints, "Who should use it."),
+  nodeName: f.string(6, "Node of the endpoint.").pointer(),
+  zone: f.string(7, "Zone of the endpoint.").pointer(),
+  hints: f.message(8, EndpointHints, "Clients that should use the endpoint."),
 })
 export interface Endpoint extends ObjectOf<typeof Endpoint> {}
 
@@ -44,10 +44,10 @@ export const EndpointPort = message(
   "discovery.v1.EndpointPort",
   "A port of every endpoint of a slice.",
   {
-    name: f.string(1, "Name of the port, as the Service has it.").default("").pointer(),
+    name: f.string(1, "Name of the port, the same as in the Service.").default("").pointer(),
     protocol: f.string(2, "Transport protocol.").default("TCP").enum("TCP", "UDP", "SCTP").pointer(),
     port: f.int32(3, "Number of the port; absent means all ports.").pointer(),
-    appProtocol: f.string(4, "What is spoken over the port, as a hint.").pointer(),
+    appProtocol: f.string(4, "Application protocol of the port, as a hint.").pointer(),
   },
   { mapType: "atomic" },
 )

@@ -8,7 +8,7 @@ const fields = {
   type: f.string(1, "Which aspect of the state."),
   status: f.string(2, "Whether it holds: True, False or Unknown."),
   lastTransitionTime: f.time(3, "When the status last changed.").orNull(),
-  reason: f.string(4, "Why, in one word."),
+  reason: f.string(4, "Reason of the condition, in one word."),
   message: f.string(5, "Why, in a sentence."),
 }
 

@@ -30,7 +30,7 @@ export const FlowSchema = defineResource(
     plural: "flowschemas",
     scope: "Cluster",
     upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
-    doc: "Says of requests that have something in common at which priority level they are served.",
+    doc: "Assigns the requests that match its rules to a priority level.",
     generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
     ageColumn: false,
     rowOrder: byPrecedence,

@@ -13,14 +13,14 @@ export const GroupSubject = message("flowcontrol.v1.GroupSubject", "The users of
 })
 export const ServiceAccountSubject = message("flowcontrol.v1.ServiceAccountSubject", "A service account.", {
   namespace: named("Namespace of the account."),
-  name: f.string(2, "Name of the account; `*` for every one of the namespace.").required().ownRule(),
+  name: f.string(2, "Name of the service account; `*` for all of the namespace.").required().ownRule(),
 })
 
 export const Subject = message(
   "flowcontrol.v1.Subject",
-  "Who a request comes from.",
+  "The sender of a request.",
   {
-    kind: f.string(1, "Which of the other fields is given: User, Group or ServiceAccount.").required().ownRule(),
+    kind: f.string(1, "Which of the other fields is set: User, Group or ServiceAccount.").required().ownRule(),
     user: f.message(2, UserSubject, "The user.").pointer(),
     group: f.message(3, GroupSubject, "The group.").pointer(),
     serviceAccount: f.message(4, ServiceAccountSubject, "The service account.").pointer(),
@@ -33,7 +33,7 @@ const verbs = f.list(1, e.string, "Verbs of the requests; `*` alone for all.").r
 
 export const ResourcePolicyRule = message(
   "flowcontrol.v1.ResourcePolicyRule",
-  "Requests for resources. One matches when each of its parts is in the list.",
+  "Requests for resources. A request matches when each of its parts is in the list for it.",
   {
     verbs,
     apiGroups: f.list(2, e.string, "Groups of the resources; `*` alone for all.").required().ownRule().listSet(),
@@ -43,7 +43,7 @@ export const ResourcePolicyRule = message(
       .ownRule()
       .listSet(),
     clusterScope: f.bool(4, "Whether requests match that name no namespace."),
-    namespaces: f.list(5, e.string, "Namespaces; `*` alone for every one.").orNull().listSet(),
+    namespaces: f.list(5, e.string, "Namespaces; a single `*` means all.").orNull().listSet(),
   },
 )
 export interface ResourcePolicyRule extends ObjectOf<typeof ResourcePolicyRule> {}
@@ -64,18 +64,22 @@ export interface NonResourcePolicyRule extends ObjectOf<typeof NonResourcePolicy
 
 export const PolicyRulesWithSubjects = message(
   "flowcontrol.v1.PolicyRulesWithSubjects",
-  "Requests of some users. One matches when one of the subjects sends it and one of the rules describes it.",
+  "Requests of some users. A request matches when one of the subjects sends it and one of the rules describes it.",
   {
-    subjects: f.list(1, Subject, "Who sends the requests.").required().ownRule().atomic(),
+    subjects: f
+      .list(1, Subject, "Users, groups and service accounts that send the requests.")
+      .required()
+      .ownRule()
+      .atomic(),
     resourceRules: f.list(2, ResourcePolicyRule, "Requests for resources.").atomic(),
-    nonResourceRules: f.list(3, NonResourcePolicyRule, "Requests for other paths.").atomic(),
+    nonResourceRules: f.list(3, NonResourcePolicyRule, "Requests for paths that are no resources.").atomic(),
   },
 )
 export interface PolicyRulesWithSubjects extends ObjectOf<typeof PolicyRulesWithSubjects> {}
 
 export const FlowDistinguisherMethod = message(
   "flowcontrol.v1.FlowDistinguisherMethod",
-  "How the requests of a FlowSchema are told apart.",
+  "How the requests of a FlowSchema are divided into flows.",
   { type: f.string(1, "ByUser or ByNamespace.").required().ownRule() },
 )
 

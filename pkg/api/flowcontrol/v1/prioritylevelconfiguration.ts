@@ -22,7 +22,7 @@ export const PriorityLevelConfiguration = defineResource(
     plural: "prioritylevelconfigurations",
     scope: "Cluster",
     upstreamChecks: { metadataUpdate: 0, wholeMetadata: 1 },
-    doc: "A priority level: how many of its requests are served at once, and what happens to the others.",
+    doc: "A priority level: how many of its requests are served at once, and how the rest are handled.",
     generation: { counts: (obj, old) => !deepEqual(obj.spec, old.spec) },
     columns: [
       { name: "Type", type: "string", doc: "Exempt or Limited.", value: ({ spec }) => spec.type },

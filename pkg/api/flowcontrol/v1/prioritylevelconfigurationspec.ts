@@ -12,10 +12,10 @@ export interface QueuingConfiguration extends ObjectOf<typeof QueuingConfigurati
 
 export const LimitResponse = message(
   "flowcontrol.v1.LimitResponse",
-  "What happens to requests that cannot be served at once.",
+  "How requests are handled that cannot be served at once.",
   {
     type: f.string(1, "Queue or Reject.").required().ownRule(),
-    queuing: f.message(2, QueuingConfiguration, "The queues; only where they wait.").pointer(),
+    queuing: f.message(2, QueuingConfiguration, "The queues; only for type Queue.").pointer(),
   },
   { unions: [{ discriminator: "type", fields: ["queuing"] }] },
 )
@@ -23,13 +23,13 @@ export interface LimitResponse extends ObjectOf<typeof LimitResponse> {}
 
 export const LimitedPriorityLevelConfiguration = message(
   "flowcontrol.v1.LimitedPriorityLevelConfiguration",
-  "How many requests of a priority level are served at once, and what happens to the others.",
+  "How many requests of a priority level are served at once, and how the rest are handled.",
   {
     nominalConcurrencyShares: f
       .int32(1, "Share of the server's seats; 0 makes a level whose requests are never served.")
       .default(30)
       .pointer(),
-    limitResponse: f.message(2, LimitResponse, "What happens to requests that cannot be served at once.").always(),
+    limitResponse: f.message(2, LimitResponse, "How requests are handled that cannot be served at once.").always(),
     lendablePercent: f.int32(3, "How much of the seats other levels may borrow, in percent.").default(0).pointer(),
     borrowingLimitPercent: f
       .int32(4, "How many seats the level may borrow, in percent of its own; any number unless given.")
@@ -40,7 +40,7 @@ export interface LimitedPriorityLevelConfiguration extends ObjectOf<typeof Limit
 
 export const ExemptPriorityLevelConfiguration = message(
   "flowcontrol.v1.ExemptPriorityLevelConfiguration",
-  "What the exempt level takes from the others. It is never limited itself.",
+  "The seats that the exempt level takes from other levels. It is never limited itself.",
   {
     nominalConcurrencyShares: f.int32(1, "Share of the server's seats.").default(0).pointer(),
     lendablePercent: f.int32(2, "How much of the seats other levels may borrow, in percent.").default(0).pointer(),
@@ -54,7 +54,7 @@ export const PriorityLevelConfigurationSpec = message(
   {
     type: f.string(1, "Exempt or Limited.").required().ownRule(),
     limited: f.message(2, LimitedPriorityLevelConfiguration, "The limits of a Limited level.").pointer(),
-    exempt: f.message(3, ExemptPriorityLevelConfiguration, "What is known of the Exempt level.").pointer(),
+    exempt: f.message(3, ExemptPriorityLevelConfiguration, "Seats of the exempt level.").pointer(),
   },
   { unions: [{ discriminator: "type", fields: ["exempt", "limited"] }] },
 )

@@ -46,17 +46,13 @@ export const IngressServiceBackend = message("networking.v1.IngressServiceBacken
 })
 export interface IngressServiceBackend extends ObjectOf<typeof IngressServiceBackend> {}
 
-export const IngressBackend = message(
-  "networking.v1.IngressBackend",
-  "What takes requests: a Service, or another object.",
-  {
-    service: f.message(4, IngressServiceBackend, "The Service."),
-    resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace.").ownRule(),
-  },
-)
+export const IngressBackend = message("networking.v1.IngressBackend", "A backend: a Service, or another object.", {
+  service: f.message(4, IngressServiceBackend, "The Service."),
+  resource: f.message(3, TypedLocalObjectReference, "Another object in the namespace.").ownRule(),
+})
 export interface IngressBackend extends ObjectOf<typeof IngressBackend> {}
 
-export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path, and what takes its requests.", {
+export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path and the backend of its requests.", {
   path: f.string(1, "The path; starts with a slash."),
   pathType: f
     .string(3, "How the path is compared.")
@@ -64,7 +60,7 @@ export const HTTPIngressPath = message("networking.v1.HTTPIngressPath", "A path,
     .enum("Exact", "Prefix", "ImplementationSpecific")
     .pointer()
     .ownRule(),
-  backend: f.message(2, IngressBackend, "What takes the requests.").required(),
+  backend: f.message(2, IngressBackend, "The backend that gets the requests.").required(),
 })
 export interface HTTPIngressPath extends ObjectOf<typeof HTTPIngressPath> {}
 
@@ -73,7 +69,7 @@ export const HTTPIngressRuleValue = message("networking.v1.HTTPIngressRuleValue"
 })
 export interface HTTPIngressRuleValue extends ObjectOf<typeof HTTPIngressRuleValue> {}
 
-export const IngressRule = message("networking.v1.IngressRule", "What happens to requests for a host.", {
+export const IngressRule = message("networking.v1.IngressRule", "The rules for requests to a host.", {
   host: f.string(1, "Name of the host; `*.` at its start stands for one label; absent means every host."),
   http: f.message(1, HTTPIngressRuleValue, "Paths of the host.").embeddedIn(2),
 })
@@ -85,9 +81,9 @@ export const IngressTLS = message("networking.v1.IngressTLS", "A certificate for
 })
 export interface IngressTLS extends ObjectOf<typeof IngressTLS> {}
 
-export const IngressSpec = message("networking.v1.IngressSpec", "Which requests go where.", {
+export const IngressSpec = message("networking.v1.IngressSpec", "Rules that assign requests to backends.", {
   ingressClassName: f.string(4, "Class, and so the controller that is to act.").pointer(),
-  defaultBackend: f.message(1, IngressBackend, "What takes requests that no rule matches."),
+  defaultBackend: f.message(1, IngressBackend, "The backend for requests that no rule matches."),
   tls: f.list(2, IngressTLS, "Certificates.").atomic(),
   rules: f.list(3, IngressRule, "Hosts and their paths.").atomic(),
 })
@@ -96,13 +92,13 @@ export interface IngressSpec extends ObjectOf<typeof IngressSpec> {}
 export const IngressPortStatus = message("networking.v1.IngressPortStatus", "State of a port.", {
   port: f.int32(1, "Number of the port.").required(),
   protocol: f.string(2, "Transport protocol.").required().enum("TCP", "UDP", "SCTP").ownRule().printZero(),
-  error: f.string(3, "What is wrong with the port.").pointer(),
+  error: f.string(3, "Why the port cannot be used.").pointer(),
 })
 export interface IngressPortStatus extends ObjectOf<typeof IngressPortStatus> {}
 
 export const IngressLoadBalancerIngress = message(
   "networking.v1.IngressLoadBalancerIngress",
-  "Where requests are taken.",
+  "Addresses at which the Ingress is served.",
   {
     ip: f.string(1, "Address."),
     hostname: f.string(2, "DNS name."),
@@ -113,7 +109,7 @@ export interface IngressLoadBalancerIngress extends ObjectOf<typeof IngressLoadB
 
 export const IngressLoadBalancerStatus = message(
   "networking.v1.IngressLoadBalancerStatus",
-  "Where requests are taken.",
+  "Addresses at which the Ingress is served.",
   {
     ingress: f.list(1, IngressLoadBalancerIngress, "Each place.").atomic(),
   },
@@ -121,12 +117,12 @@ export const IngressLoadBalancerStatus = message(
 export interface IngressLoadBalancerStatus extends ObjectOf<typeof IngressLoadBalancerStatus> {}
 
 export const IngressStatus = message("networking.v1.IngressStatus", "The present state of an Ingress.", {
-  loadBalancer: f.message(1, IngressLoadBalancerStatus, "Where requests are taken.").always(),
+  loadBalancer: f.message(1, IngressLoadBalancerStatus, "Addresses at which the Ingress is served.").always(),
 })
 export interface IngressStatus extends ObjectOf<typeof IngressStatus> {}
 
 const fields = {
-  spec: f.message(2, IngressSpec, "Which requests go where.").always(),
+  spec: f.message(2, IngressSpec, "Rules that assign requests to backends.").always(),
   status: f.message(3, IngressStatus, "The present state.").always(),
 }
 export interface Ingress extends ObjectFor<typeof fields> {}
@@ -154,7 +150,7 @@ export const Ingress = defineResource(
       {
         name: "Address",
         type: "string",
-        doc: "Where requests are taken.",
+        doc: "Addresses at which the Ingress is served.",
         value: ({ status }) =>
           (status.loadBalancer.ingress ?? []).map(({ ip, hostname }) => ip || hostname || "").join(","),
       },

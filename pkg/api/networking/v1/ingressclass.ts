@@ -31,7 +31,7 @@ export interface IngressClassParametersReference extends ObjectOf<typeof Ingress
 
 export const IngressClassSpec = message("networking.v1.IngressClassSpec", "Which controller acts for a class.", {
   controller: f.string(1, "Name of the controller; cannot be changed.").immutable(),
-  parameters: f.message(2, IngressClassParametersReference, "An object with parameters for it."),
+  parameters: f.message(2, IngressClassParametersReference, "An object with parameters for the controller."),
 })
 export interface IngressClassSpec extends ObjectOf<typeof IngressClassSpec> {}
 

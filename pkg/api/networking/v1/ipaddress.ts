@@ -21,13 +21,13 @@ export const ParentReference = message("networking.v1.ParentReference", "The obj
 })
 export interface ParentReference extends ObjectOf<typeof ParentReference> {}
 
-export const IPAddressSpec = message("networking.v1.IPAddressSpec", "Whose an address is.", {
-  parentRef: f.message(1, ParentReference, "The object that it belongs to.").required().pointer(),
+export const IPAddressSpec = message("networking.v1.IPAddressSpec", "The owner of an address.", {
+  parentRef: f.message(1, ParentReference, "The object that uses the address.").required().pointer(),
 })
 export interface IPAddressSpec extends ObjectOf<typeof IPAddressSpec> {}
 
 const fields = {
-  spec: f.message(2, IPAddressSpec, "Whose the address is.").required(),
+  spec: f.message(2, IPAddressSpec, "The owner of the address.").required(),
 }
 export interface IPAddress extends ObjectFor<typeof fields> {}
 
@@ -46,7 +46,7 @@ export const IPAddress = defineResource(
       {
         name: "ParentRef",
         type: "string",
-        doc: "The object that it belongs to.",
+        doc: "The object that uses the address.",
         value: ({
           spec: {
             parentRef: { group, resource, namespace, name },

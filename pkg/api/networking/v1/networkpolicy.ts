@@ -24,7 +24,7 @@ const DIRECTIONS = ["Ingress", "Egress"] as const
 
 export const IPBlock = message("networking.v1.IPBlock", "A range of addresses.", {
   cidr: f.string(1, "The range.").required(),
-  except: f.list(2, e.string, "Ranges inside it that do not count.").atomic(),
+  except: f.list(2, e.string, "Ranges inside the CIDR that are excluded.").atomic(),
 })
 export interface IPBlock extends ObjectOf<typeof IPBlock> {}
 
@@ -44,13 +44,13 @@ export interface NetworkPolicyPort extends ObjectOf<typeof NetworkPolicyPort> {}
 
 export const NetworkPolicyIngressRule = message("networking.v1.NetworkPolicyIngressRule", "Traffic that may come in.", {
   ports: f.list(1, NetworkPolicyPort, "Ports of the pods; absent means all.").atomic(),
-  from: f.list(2, NetworkPolicyPeer, "Where it may come from; absent means anywhere.").atomic(),
+  from: f.list(2, NetworkPolicyPeer, "Permitted sources; absent means all sources.").atomic(),
 })
 export interface NetworkPolicyIngressRule extends ObjectOf<typeof NetworkPolicyIngressRule> {}
 
 export const NetworkPolicyEgressRule = message("networking.v1.NetworkPolicyEgressRule", "Traffic that may go out.", {
-  ports: f.list(1, NetworkPolicyPort, "Ports it may go to; absent means all.").atomic(),
-  to: f.list(2, NetworkPolicyPeer, "Where it may go; absent means anywhere.").atomic(),
+  ports: f.list(1, NetworkPolicyPort, "Permitted destination ports; absent means all ports.").atomic(),
+  to: f.list(2, NetworkPolicyPeer, "Permitted destinations; absent means all destinations.").atomic(),
 })
 export interface NetworkPolicyEgressRule extends ObjectOf<typeof NetworkPolicyEgressRule> {}
 
@@ -84,7 +84,7 @@ export const NetworkPolicy = defineResource(
     plural: "networkpolicies",
     shortNames: ["netpol"],
     scope: "Namespaced",
-    doc: "What traffic pods may have; pods that no policy selects may have all.",
+    doc: "The permitted traffic of the selected pods. All traffic is permitted for pods that no policy selects.",
     generation: true,
     columns: [
       {

@@ -11,7 +11,7 @@ import { withMetadataOf } from "../../status-metadata.ts"
 /** Source: k8s.io/api networking/v1/types.go, ValidateServiceCIDR in pkg/apis/networking/validation. */
 
 export const ServiceCIDRSpec = message("networking.v1.ServiceCIDRSpec", "The range.", {
-  cidrs: f.list(1, e.string, "One range, or one of each family.").atomic(),
+  cidrs: f.list(1, e.string, "One CIDR, or one of each IP family.").atomic(),
 })
 export interface ServiceCIDRSpec extends ObjectOf<typeof ServiceCIDRSpec> {}
 

@@ -12,20 +12,26 @@ import { Toleration } from "../../core/v1/pod/scheduling/tolerations.ts"
 
 /** Source: k8s.io/api node/v1/types.go, pkg/apis/node/validation. */
 
-export const Overhead = message("node.v1.Overhead", "What a pod of the class costs beside its containers.", {
-  podFixed: f.map(1, e.quantity, "Amount of each resource."),
-})
+export const Overhead = message(
+  "node.v1.Overhead",
+  "Resources that a pod of the class needs in addition to its containers.",
+  {
+    podFixed: f.map(1, e.quantity, "Amount of each resource."),
+  },
+)
 export interface Overhead extends ObjectOf<typeof Overhead> {}
 
 export const Scheduling = message("node.v1.Scheduling", "Which nodes support the class.", {
-  nodeSelector: f.map(1, e.string, "Labels of such nodes; added to those of the pod.").atomic(),
+  nodeSelector: f
+    .map(1, e.string, "Labels of the nodes that support the class; added to the pod's nodeSelector.")
+    .atomic(),
   tolerations: f.list(2, Toleration, "Taints of such nodes that pods of the class tolerate.").atomic(),
 })
 export interface Scheduling extends ObjectOf<typeof Scheduling> {}
 
 const fields = {
   handler: f.string(2, "Name of the configuration in the container runtime; cannot be changed.").required().immutable(),
-  overhead: f.message(3, Overhead, "What a pod of the class costs beside its containers."),
+  overhead: f.message(3, Overhead, "Resources that a pod of the class needs in addition to its containers."),
   scheduling: f.message(4, Scheduling, "Which nodes support the class."),
 }
 export interface RuntimeClass extends ObjectFor<typeof fields> {}

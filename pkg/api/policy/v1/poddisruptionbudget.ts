@@ -25,10 +25,14 @@ export interface PodDisruptionBudgetSpec extends ObjectOf<typeof PodDisruptionBu
 
 export const PodDisruptionBudgetStatus = message(
   "policy.v1.PodDisruptionBudgetStatus",
-  "What the controller has seen.",
+  "The state that the controller has observed.",
   {
     observedGeneration: f.int64(1, "Generation that the controller has acted on."),
-    disruptedPods: f.map(2, e.time, "Pods whose eviction was granted and is not yet seen, with the time it was."),
+    disruptedPods: f.map(
+      2,
+      e.time,
+      "Pods whose eviction was granted but not yet observed, with the time of the eviction.",
+    ),
     disruptionsAllowed: f.int32(3, "How many pods may be evicted now.").min(0).default(0).printZero(),
     currentHealthy: f.int32(4, "Number of healthy pods.").min(0).default(0).printZero(),
     desiredHealthy: f.int32(5, "Least number of healthy pods.").min(0).default(0).printZero(),
@@ -95,7 +99,7 @@ export const PodDisruptionBudget = defineResource(
   },
   {
     spec: f.message(2, PodDisruptionBudgetSpec, "How many pods must stay.").always(),
-    status: f.message(3, PodDisruptionBudgetStatus, "What the controller has seen.").always(),
+    status: f.message(3, PodDisruptionBudgetStatus, "The state that the controller has observed.").always(),
   },
 )
 export type PodDisruptionBudget = ObjectOfResource<typeof PodDisruptionBudget>

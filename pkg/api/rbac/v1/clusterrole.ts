@@ -7,13 +7,19 @@ import { isPathSegmentName } from "../../../apimachinery/validation/names.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 import { PolicyRule, RBAC_GROUP, ruleFaults } from "./rules.ts"
 
-export const AggregationRule = message("rbac.v1.AggregationRule", "Which other cluster roles make up the rules.", {
-  clusterRoleSelectors: f.list(1, LabelSelector, "Cluster roles that any of these selects give their rules.").atomic(),
-})
+export const AggregationRule = message(
+  "rbac.v1.AggregationRule",
+  "Selects the cluster roles whose rules are combined.",
+  {
+    clusterRoleSelectors: f
+      .list(1, LabelSelector, "Cluster roles that any of these selects give their rules.")
+      .atomic(),
+  },
+)
 export interface AggregationRule extends ObjectOf<typeof AggregationRule> {}
 
 const fields = {
-  rules: f.list(2, PolicyRule, "What is allowed, in every namespace and cluster-wide.").atomic().orNull(),
+  rules: f.list(2, PolicyRule, "Rules for every namespace and for cluster-wide objects.").atomic().orNull(),
   aggregationRule: f.message(3, AggregationRule, "When set, a controller fills the rules from other cluster roles."),
 }
 export interface ClusterRole extends ObjectFor<typeof fields> {}

@@ -5,7 +5,7 @@ import { bindingColumns } from "./bindingcolumns.ts"
 import { bindingFaults, RBAC_GROUP, RoleRef, roleRefChange, Subject } from "./rules.ts"
 
 const fields = {
-  subjects: f.list(2, Subject, "Who gets the role.").atomic(),
+  subjects: f.list(2, Subject, "Users, groups and service accounts that get the role.").atomic(),
   roleRef: f.message(3, RoleRef, "The role; cannot be changed.").required(),
 }
 export interface ClusterRoleBinding extends ObjectFor<typeof fields> {}

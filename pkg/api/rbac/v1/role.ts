@@ -4,7 +4,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 import { PolicyRule, RBAC_GROUP, ruleFaults } from "./rules.ts"
 
 const fields = {
-  rules: f.list(2, PolicyRule, "What is allowed in the namespace.").atomic().orNull(),
+  rules: f.list(2, PolicyRule, "Rules for the namespace.").atomic().orNull(),
 }
 export interface Role extends ObjectFor<typeof fields> {}
 

@@ -16,15 +16,19 @@ import { isDNS1123Subdomain, isPathSegmentName } from "../../../apimachinery/val
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io"
 
-export const PolicyRule = message("rbac.v1.PolicyRule", "What is allowed on what. A list that holds `*` means all.", {
-  verbs: f.list(1, e.string, "Verbs that are allowed.").atomic().default([]).printZero(),
-  apiGroups: f.list(2, e.string, 'Groups of the resources; "" is the core group.').atomic(),
-  resources: f.list(3, e.string, "Resources, with a subresource after a slash: pods, pods/log, */scale.").atomic(),
-  resourceNames: f.list(4, e.string, "Names of single objects; empty means every object.").atomic(),
-  nonResourceURLs: f
-    .list(5, e.string, "Paths that are no resources; a `*` at the end stands for any rest. Cluster roles only.")
-    .atomic(),
-})
+export const PolicyRule = message(
+  "rbac.v1.PolicyRule",
+  "Permitted verbs on resources or paths. A list that contains `*` means all.",
+  {
+    verbs: f.list(1, e.string, "Verbs that are allowed.").atomic().default([]).printZero(),
+    apiGroups: f.list(2, e.string, 'Groups of the resources; "" is the core group.').atomic(),
+    resources: f.list(3, e.string, "Resources, with a subresource after a slash: pods, pods/log, */scale.").atomic(),
+    resourceNames: f.list(4, e.string, "Names of single objects; empty means every object.").atomic(),
+    nonResourceURLs: f
+      .list(5, e.string, "Paths that are no resources; a `*` at the end stands for any rest. Cluster roles only.")
+      .atomic(),
+  },
+)
 export interface PolicyRule extends ObjectOf<typeof PolicyRule> {}
 
 export const Subject = message(

@@ -16,10 +16,10 @@ export interface CounterSet extends ObjectOf<typeof CounterSet> {}
 
 export const DeviceCounterConsumption = message(
   "resource.v1.DeviceCounterConsumption",
-  "How much of a set a device takes when it is given.",
+  "What a device consumes of a counter set when it is allocated.",
   {
     counterSet: f.string(1, "Name of the set.").required().ownRule(),
-    counters: f.map(2, Counter, "What it takes, by the names of the amounts.").required().ownRule(),
+    counters: f.map(2, Counter, "Consumed amounts, by counter name.").required().ownRule(),
   },
 )
 export interface DeviceCounterConsumption extends ObjectOf<typeof DeviceCounterConsumption> {}
@@ -42,30 +42,42 @@ export const CapacityRequestPolicyRange = message(
   {
     min: f.quantity(1, "The least.").required().ownRule(),
     max: f.quantity(2, "The most."),
-    step: f.quantity(3, "By how much they differ."),
+    step: f.quantity(3, "Step between valid values."),
   },
 )
 export interface CapacityRequestPolicyRange extends ObjectOf<typeof CapacityRequestPolicyRange> {}
 
-export const CapacityRequestPolicy = message("resource.v1.CapacityRequestPolicy", "Which amounts can be asked for.", {
-  default: f.quantity(1, "What is given to who does not say."),
-  validValues: f.list(3, e.quantity, "The amounts that there are.").atomic(),
-  validRange: f.message(4, CapacityRequestPolicyRange, "The amounts between two bounds."),
-})
+export const CapacityRequestPolicy = message(
+  "resource.v1.CapacityRequestPolicy",
+  "The amounts that requests may have.",
+  {
+    default: f.quantity(1, "Amount for requests that do not name one."),
+    validValues: f.list(3, e.quantity, "The valid amounts.").atomic(),
+    validRange: f.message(4, CapacityRequestPolicyRange, "The amounts between two bounds."),
+  },
+)
 export interface CapacityRequestPolicy extends ObjectOf<typeof CapacityRequestPolicy> {}
 
-export const DeviceCapacity = message("resource.v1.DeviceCapacity", "How much a device has of something.", {
+export const DeviceCapacity = message("resource.v1.DeviceCapacity", "An amount that a device has.", {
   value: f.quantity(1, "The amount.").required(),
-  requestPolicy: f.message(2, CapacityRequestPolicy, "Which parts of it can be asked for."),
+  requestPolicy: f.message(2, CapacityRequestPolicy, "Which amounts can be requested."),
 })
 export interface DeviceCapacity extends ObjectOf<typeof DeviceCapacity> {}
 
-export const DeviceTaint = message("resource.v1.DeviceTaint", "Keeps claims that do not tolerate it from a device.", {
-  key: f.string(1, "Key of the taint.").required().ownRule(),
-  value: f.string(2, "Value of the taint."),
-  effect: f.string(3, "What it does to others.").enum("NoExecute", "NoSchedule", "None").required().ownRule(),
-  timeAdded: f.time(4, "When it was added."),
-})
+export const DeviceTaint = message(
+  "resource.v1.DeviceTaint",
+  "Keeps claims that do not tolerate the taint from using a device.",
+  {
+    key: f.string(1, "Key of the taint.").required().ownRule(),
+    value: f.string(2, "Value of the taint."),
+    effect: f
+      .string(3, "Effect on claims that do not tolerate the taint.")
+      .enum("NoExecute", "NoSchedule", "None")
+      .required()
+      .ownRule(),
+    timeAdded: f.time(4, "Time at which the taint was added."),
+  },
+)
 export interface DeviceTaint extends ObjectOf<typeof DeviceTaint> {}
 
 export const NodeAllocatableResourceMapping = message(
@@ -73,22 +85,30 @@ export const NodeAllocatableResourceMapping = message(
   "How a device counts as a resource of its node.",
   {
     capacityKey: f.string(1, "The capacity that counts.").pointer(),
-    allocationMultiplier: f.quantity(2, "How often it counts."),
+    allocationMultiplier: f.quantity(2, "Factor by which the capacity is multiplied."),
   },
 )
 export interface NodeAllocatableResourceMapping extends ObjectOf<typeof NodeAllocatableResourceMapping> {}
 
-export const Device = message("resource.v1.Device", "A device that can be given.", {
+export const Device = message("resource.v1.Device", "A device that can be allocated.", {
   name: f.string(1, "Name of the device; unique in its pool.").required().ownRule(),
   attributes: f.map(2, DeviceAttribute, "Its properties."),
-  capacity: f.map(3, DeviceCapacity, "How much it has of what."),
-  consumesCounters: f.list(4, DeviceCounterConsumption, "What it takes of shared amounts.").atomic(),
-  nodeName: f.string(5, "The node that has it, where each device says so.").pointer(),
-  nodeSelector: f.message(6, NodeSelector, "The nodes that reach it, where each device says so."),
-  allNodes: f.bool(7, "Whether every node reaches it, where each device says so.").pointer(),
-  taints: f.list(8, DeviceTaint, "What keeps claims from it.").atomic(),
-  bindsToNode: f.bool(9, "Whether a claim for it holds only on the node that was chosen.").pointer(),
-  bindingConditions: f.list(10, e.string, "Conditions to wait for before a pod with it is bound.").atomic(),
+  capacity: f.map(3, DeviceCapacity, "Amounts that the device has, by name."),
+  consumesCounters: f.list(4, DeviceCounterConsumption, "What the device consumes of shared counters.").atomic(),
+  nodeName: f.string(5, "Node of the device; used when each device of the slice has its own.").pointer(),
+  nodeSelector: f.message(
+    6,
+    NodeSelector,
+    "Nodes that can use the device; used when each device of the slice has its own.",
+  ),
+  allNodes: f
+    .bool(7, "Whether all nodes can use the device; used when each device of the slice has its own.")
+    .pointer(),
+  taints: f.list(8, DeviceTaint, "Taints that keep claims from using the device.").atomic(),
+  bindsToNode: f.bool(9, "Whether the device is usable only on the node that was chosen for its claim.").pointer(),
+  bindingConditions: f
+    .list(10, e.string, "Conditions that must be true before a pod that uses the device is bound.")
+    .atomic(),
   bindingFailureConditions: f.list(11, e.string, "Conditions by which the wait has failed.").atomic(),
   allowMultipleAllocations: f.bool(12, "Whether several claims can have it.").pointer(),
   nodeAllocatableResourceMappings: f

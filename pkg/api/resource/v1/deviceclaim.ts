@@ -3,7 +3,10 @@ import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 /** The devices that a claim requests. Source: k8s.io/api resource/v1/types.go, pkg/apis/resource/v1/defaults.go. */
 
 export const CELDeviceSelector = message("resource.v1.CELDeviceSelector", "An expression in CEL about a device.", {
-  expression: f.string(1, "Must evaluate to true for the device to be taken; it sees `device`.").required().ownRule(),
+  expression: f
+    .string(1, "CEL expression that must be true for a device to be chosen; `device` is the device.")
+    .required()
+    .ownRule(),
 })
 export interface CELDeviceSelector extends ObjectOf<typeof CELDeviceSelector> {}
 
@@ -63,9 +66,9 @@ export interface ExactDeviceRequest extends ObjectOf<typeof ExactDeviceRequest> 
 
 export const DeviceSubRequest = message(
   "resource.v1.DeviceSubRequest",
-  "One of several requests of which the first that can be met is.",
+  "One of several alternative requests; the first that can be satisfied is used.",
   {
-    name: f.string(1, "Name of it; unique in the list.").required().ownRule(),
+    name: f.string(1, "Name of the subrequest; unique in the list.").required().ownRule(),
     deviceClassName: f.string(2, CLASS).required().ownRule(),
     selectors: f.list(3, DeviceSelector, SELECTORS).atomic(),
     allocationMode: f.string(4, MODE).enum("All", "ExactCount"),
@@ -78,52 +81,59 @@ export const DeviceSubRequest = message(
 export interface DeviceSubRequest extends ObjectOf<typeof DeviceSubRequest> {}
 
 export const DeviceRequest = message("resource.v1.DeviceRequest", "A request for devices, in one of two forms.", {
-  name: f.string(1, "Name by which containers, constraints and configurations refer to it.").required().ownRule(),
+  name: f
+    .string(1, "Name by which containers, constraints and configurations refer to the request.")
+    .required()
+    .ownRule(),
   exactly: f.message(2, ExactDeviceRequest, "Devices of one kind."),
   firstAvailable: f.list(3, DeviceSubRequest, "Alternatives, the most wanted first.").atomic(),
 })
 export interface DeviceRequest extends ObjectOf<typeof DeviceRequest> {}
 
-export const DeviceConstraint = message("resource.v1.DeviceConstraint", "What devices must have in common, or not.", {
-  requests: f.list(1, e.string, "Requests that it is for; all when empty.").atomic(),
-  matchAttribute: f.string(2, "An attribute that all the devices have with the same value.").pointer(),
-  distinctAttribute: f.string(3, "An attribute that all the devices have with different values.").pointer(),
-})
+export const DeviceConstraint = message(
+  "resource.v1.DeviceConstraint",
+  "A constraint on devices: attributes that they must share, or in which they must differ.",
+  {
+    requests: f.list(1, e.string, "Requests to which this applies; all when empty.").atomic(),
+    matchAttribute: f.string(2, "An attribute that all the devices have with the same value.").pointer(),
+    distinctAttribute: f.string(3, "An attribute that all the devices have with different values.").pointer(),
+  },
+)
 export interface DeviceConstraint extends ObjectOf<typeof DeviceConstraint> {}
 
 export const OpaqueDeviceConfiguration = message(
   "resource.v1.OpaqueDeviceConfiguration",
-  "What a driver is told; only the driver understands it.",
+  "Parameters that only the driver understands.",
   {
     driver: f.string(1, "Name of the driver.").required().ownRule(),
-    parameters: f.extension(2, "What it is told: a JSON object.").required().ownRule(),
+    parameters: f.extension(2, "Parameters for the driver: a JSON object.").required().ownRule(),
   },
 )
 export interface OpaqueDeviceConfiguration extends ObjectOf<typeof OpaqueDeviceConfiguration> {}
 
 /** Go embeds this struct in others; `number` is its number in protobuf there. */
 export const configurationFields = <N extends number>(number: N) => ({
-  opaque: f.message(1, OpaqueDeviceConfiguration, "What the driver is told.").embeddedIn(number),
+  opaque: f.message(1, OpaqueDeviceConfiguration, "Configuration for a driver.").embeddedIn(number),
 })
 
 export const DeviceClaimConfiguration = message(
   "resource.v1.DeviceClaimConfiguration",
-  "What drivers are told of the devices of a claim.",
+  "Configuration for the drivers of a claim's devices.",
   {
-    requests: f.list(1, e.string, "Requests that it is for; all when empty.").atomic(),
+    requests: f.list(1, e.string, "Requests to which this applies; all when empty.").atomic(),
     ...configurationFields(2),
   },
 )
 export interface DeviceClaimConfiguration extends ObjectOf<typeof DeviceClaimConfiguration> {}
 
 export const DeviceClaim = message("resource.v1.DeviceClaim", "The devices that are wanted.", {
-  requests: f.list(1, DeviceRequest, "What is wanted; all of it or nothing.").atomic().orNull(),
-  constraints: f.list(2, DeviceConstraint, "What has to hold of devices together.").atomic(),
-  config: f.list(3, DeviceClaimConfiguration, "What drivers are told.").atomic(),
+  requests: f.list(1, DeviceRequest, "The requests; all of them are satisfied, or none.").atomic().orNull(),
+  constraints: f.list(2, DeviceConstraint, "Constraints across the chosen devices.").atomic(),
+  config: f.list(3, DeviceClaimConfiguration, "Configuration for drivers.").atomic(),
 })
 export interface DeviceClaim extends ObjectOf<typeof DeviceClaim> {}
 
-export const ResourceClaimSpec = message("resource.v1.ResourceClaimSpec", "What is wanted. Cannot be changed.", {
+export const ResourceClaimSpec = message("resource.v1.ResourceClaimSpec", "The requested devices. Cannot be changed.", {
   devices: f.message(1, DeviceClaim, "The devices that are wanted.").always(),
 })
 export interface ResourceClaimSpec extends ObjectOf<typeof ResourceClaimSpec> {}

@@ -11,15 +11,15 @@ import { listFaults } from "./names.ts"
 
 export const DeviceClassConfiguration = message(
   "resource.v1.DeviceClassConfiguration",
-  "What drivers are told of every device of the class.",
+  "Configuration for drivers, for every device of the class.",
   configurationFields(1),
 )
 export interface DeviceClassConfiguration extends ObjectOf<typeof DeviceClassConfiguration> {}
 
 export const DeviceClassSpec = message("resource.v1.DeviceClassSpec", "Which devices belong to the class.", {
   selectors: f.list(1, DeviceSelector, "Conditions that a device has to meet.").atomic(),
-  config: f.list(2, DeviceClassConfiguration, "What drivers are told.").atomic(),
-  extendedResourceName: f.string(4, "An extended resource by which pods can ask for its devices.").pointer(),
+  config: f.list(2, DeviceClassConfiguration, "Configuration for drivers.").atomic(),
+  extendedResourceName: f.string(4, "Extended resource by which pods can request devices of the class.").pointer(),
 })
 export interface DeviceClassSpec extends ObjectOf<typeof DeviceClassSpec> {}
 
@@ -39,7 +39,7 @@ export const DeviceClass = defineResource(
     generation: true,
     returnsDeletedObject: true,
     columns: [],
-    doc: "A kind of devices that claims can ask for.",
+    doc: "A class of devices that claims can request.",
     validateSpec: ({ spec }) => classFaults(spec),
   },
   fields,

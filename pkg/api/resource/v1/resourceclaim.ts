@@ -13,8 +13,8 @@ import { deviceClaimFaults, requestNamesOf } from "./deviceclaim-validation.ts"
 /** Source: k8s.io/api resource/v1/types.go, pkg/registry/resource/resourceclaim/strategy.go. */
 
 const fields = {
-  spec: f.message(2, ResourceClaimSpec, "What is wanted. Cannot be changed.").required().ownRule(),
-  status: f.message(3, ResourceClaimStatus, "What was given, and who uses it.").always().ownRule(),
+  spec: f.message(2, ResourceClaimSpec, "The requested devices. Cannot be changed.").required().ownRule(),
+  status: f.message(3, ResourceClaimStatus, "The allocated devices, and their users.").always().ownRule(),
 }
 export interface ResourceClaim extends ObjectFor<typeof fields> {}
 
@@ -27,7 +27,7 @@ export const ResourceClaim = defineResource(
     scope: "Namespaced",
     upstreamChecks: { wholeMetadata: 1 },
     returnsDeletedObject: true,
-    doc: "Asks for devices that pods can use.",
+    doc: "A request for devices, which pods can use.",
     columns: [{ name: "State", type: "string", doc: "Whether it is allocated and reserved.", value: stateOf }],
     subresources: {
       status: {

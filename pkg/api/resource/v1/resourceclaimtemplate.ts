@@ -16,7 +16,7 @@ export const ResourceClaimTemplateSpec = message(
   "The claim that each pod gets.",
   {
     metadata: f.message(1, ObjectMeta, "Labels and annotations of the claim.").always(),
-    spec: f.message(2, ResourceClaimSpec, "What the claim asks for.").required(),
+    spec: f.message(2, ResourceClaimSpec, "The requests of the claim.").required(),
   },
 )
 export interface ResourceClaimTemplateSpec extends ObjectOf<typeof ResourceClaimTemplateSpec> {}
@@ -39,7 +39,7 @@ export const ResourceClaimTemplate = defineResource(
     upstreamChecks: { wholeMetadata: 1 },
     returnsDeletedObject: true,
     columns: [],
-    doc: "Makes a claim of its own for each pod that names it.",
+    doc: "A template from which each pod that names it gets its own claim.",
     validateSpec({ spec }) {
       const causes: Cause[] = []
       within(causes, templateMetadataFaults(spec.metadata), "spec.metadata")

@@ -6,7 +6,7 @@ import { sliceFaults } from "./device-validation.ts"
 /** Source: k8s.io/api resource/v1/types.go, pkg/registry/resource/resourceslice/strategy.go. */
 
 const fields = {
-  spec: f.message(2, ResourceSliceSpec, "The devices, and who can reach them.").required().ownRule(),
+  spec: f.message(2, ResourceSliceSpec, "The devices, and the nodes that can use them.").required().ownRule(),
 }
 export interface ResourceSlice extends ObjectFor<typeof fields> {}
 

@@ -19,7 +19,7 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 const fields = {
   value: f.int32(2, "Priority of pods of this class; higher goes first.").default(0).printZero(),
   globalDefault: f.bool(3, "Whether pods without a class get this one."),
-  description: f.string(4, "When to use it, for people."),
+  description: f.string(4, "Description of when to use the class."),
   preemptionPolicy: f
     .string(5, "Whether pods of this class may push out others.")
     .default("PreemptLowerPriority")

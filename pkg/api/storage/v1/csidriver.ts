@@ -9,13 +9,13 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
  * pkg/apis/storage/validation.
  */
 
-export const TokenRequest = message("storage.v1.TokenRequest", "A service account token that a driver wants.", {
-  audience: f.string(1, "For whom the token is.").default("").printZero(),
+export const TokenRequest = message("storage.v1.TokenRequest", "A service account token that a driver needs.", {
+  audience: f.string(1, "Audience of the token.").default("").printZero(),
   expirationSeconds: f.int64(2, "Seconds the token is wanted for.").pointer(),
 })
 export interface TokenRequest extends ObjectOf<typeof TokenRequest> {}
 
-export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "What a driver can do and wants.", {
+export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "The capabilities and requirements of a driver.", {
   attachRequired: f.bool(1, "Whether volumes are attached before they are mounted.").default(true).pointer(),
   podInfoOnMount: f.bool(2, "Whether the driver is told of the pod.").default(false).pointer(),
   volumeLifecycleModes: f
@@ -30,7 +30,7 @@ export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "What a driver 
     .default("ReadWriteOnceWithFSType")
     .enum("ReadWriteOnceWithFSType", "File", "None")
     .pointer(),
-  tokenRequests: f.list(6, TokenRequest, "Tokens that the driver wants.").atomic(),
+  tokenRequests: f.list(6, TokenRequest, "Tokens of the pod's service account that the driver needs.").atomic(),
   requiresRepublish: f
     .bool(7, "Whether the driver is called again and again, to renew what it mounted.")
     .default(false)
@@ -48,7 +48,7 @@ export const CSIDriverSpec = message("storage.v1.CSIDriverSpec", "What a driver 
 export interface CSIDriverSpec extends ObjectOf<typeof CSIDriverSpec> {}
 
 const fields = {
-  spec: f.message(2, CSIDriverSpec, "What the driver can do and wants.").required(),
+  spec: f.message(2, CSIDriverSpec, "Capabilities and requirements of the driver.").required(),
 }
 export interface CSIDriver extends ObjectFor<typeof fields> {}
 
@@ -83,7 +83,7 @@ export const CSIDriver = defineResource(
       {
         name: "TokenRequests",
         type: "string",
-        doc: "Tokens that the driver wants.",
+        doc: "Tokens of the pod's service account that the driver needs.",
         value: ({ spec }) => (spec.tokenRequests ?? []).map(({ audience }) => audience).join(",") || "<unset>",
       },
       {

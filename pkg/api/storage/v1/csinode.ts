@@ -25,7 +25,7 @@ export interface VolumeNodeResources extends ObjectOf<typeof VolumeNodeResources
 export const CSINodeDriver = message("storage.v1.CSINodeDriver", "A driver on a node.", {
   name: f.string(1, "Name of the driver.").required(),
   nodeID: f.string(2, "How the driver names the node.").required(),
-  topologyKeys: f.list(3, e.string, "Labels by which the driver tells places apart.").atomic().orNull(),
+  topologyKeys: f.list(3, e.string, "Label keys of the driver's topology.").atomic().orNull(),
   allocatable: f.message(4, VolumeNodeResources, "How many volumes the node can have."),
 })
 export interface CSINodeDriver extends ObjectOf<typeof CSINodeDriver> {}

@@ -11,9 +11,9 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 /** Source: k8s.io/api storage/v1/types.go, ValidateCSIStorageCapacity in pkg/apis/storage/validation. */
 
 const fields = {
-  nodeTopology: f.message(2, LabelSelector, "Labels of the nodes that can reach it; cannot be changed."),
-  storageClassName: f.string(3, "Class it is about; cannot be changed.").required().ownRule().immutable(),
-  capacity: f.quantity(4, "How much is free."),
+  nodeTopology: f.message(2, LabelSelector, "Labels of the nodes that can use the capacity; cannot be changed."),
+  storageClassName: f.string(3, "StorageClass of the capacity; cannot be changed.").required().ownRule().immutable(),
+  capacity: f.quantity(4, "Free capacity."),
   maximumVolumeSize: f.quantity(5, "How big a volume may be."),
 }
 export interface CSIStorageCapacity extends ObjectFor<typeof fields> {}

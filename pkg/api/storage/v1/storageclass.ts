@@ -46,7 +46,7 @@ export const TopologySelectorTerm = message(
 export interface TopologySelectorTerm extends ObjectOf<typeof TopologySelectorTerm> {}
 
 const fields = {
-  provisioner: f.string(2, "Who makes the volumes.").required(),
+  provisioner: f.string(2, "Provisioner that creates the volumes.").required(),
   parameters: f.map(3, e.string, "Parameters for the provisioner."),
   reclaimPolicy: f
     .string(4, "What becomes of a volume when its claim is gone.")
@@ -61,7 +61,7 @@ const fields = {
     .default("Immediate")
     .enum("Immediate", "WaitForFirstConsumer")
     .pointer(),
-  allowedTopologies: f.list(8, TopologySelectorTerm, "Where volumes may be made.").atomic(),
+  allowedTopologies: f.list(8, TopologySelectorTerm, "Topologies in which volumes may be created.").atomic(),
 }
 export interface StorageClass extends ObjectFor<typeof fields> {}
 
@@ -85,7 +85,12 @@ export const StorageClass = defineResource(
         value: ({ metadata: { name = "", annotations } }) =>
           annotations?.[DEFAULT_ANNOTATION] === "true" ? `${name} (default)` : name,
       },
-      { name: "Provisioner", type: "string", doc: "Who makes the volumes.", value: ({ provisioner }) => provisioner },
+      {
+        name: "Provisioner",
+        type: "string",
+        doc: "Provisioner that creates the volumes.",
+        value: ({ provisioner }) => provisioner,
+      },
       {
         name: "ReclaimPolicy",
         type: "string",

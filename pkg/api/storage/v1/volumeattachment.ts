@@ -28,7 +28,7 @@ export const VolumeAttachmentSource = message(
   "The volume that is to be attached.",
   {
     persistentVolumeName: f.string(1, "Name of the PersistentVolume.").pointer(),
-    inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for one that is in a pod.").ownRule(),
+    inlineVolumeSpec: f.message(2, PersistentVolumeSpec, "The volume itself, for an inline volume of a pod.").ownRule(),
   },
 )
 export interface VolumeAttachmentSource extends ObjectOf<typeof VolumeAttachmentSource> {}
@@ -37,31 +37,31 @@ export const VolumeAttachmentSpec = message(
   "storage.v1.VolumeAttachmentSpec",
   "Which volume is attached to which node.",
   {
-    attacher: f.string(1, "The driver that does it.").required(),
+    attacher: f.string(1, "The driver that attaches the volume.").required(),
     source: f.message(2, VolumeAttachmentSource, "The volume.").required(),
     nodeName: f.string(3, "The node.").required().ownRule(),
   },
 )
 export interface VolumeAttachmentSpec extends ObjectOf<typeof VolumeAttachmentSpec> {}
 
-export const VolumeError = message("storage.v1.VolumeError", "What went wrong.", {
+export const VolumeError = message("storage.v1.VolumeError", "An error while attaching or detaching.", {
   time: f.time(1, "When.").orNull(),
-  message: f.string(2, "What."),
+  message: f.string(2, "The volume to attach."),
   errorCode: f.int32(3, "Number of the gRPC error.").pointer(),
 })
 export interface VolumeError extends ObjectOf<typeof VolumeError> {}
 
-export const VolumeAttachmentStatus = message("storage.v1.VolumeAttachmentStatus", "How far it is.", {
+export const VolumeAttachmentStatus = message("storage.v1.VolumeAttachmentStatus", "State of the attachment.", {
   attached: f.bool(1, "Whether it is attached.").default(false).printZero(),
-  attachmentMetadata: f.map(2, e.string, "What the driver says for mounting."),
-  attachError: f.message(3, VolumeError, "What went wrong while attaching."),
-  detachError: f.message(4, VolumeError, "What went wrong while detaching."),
+  attachmentMetadata: f.map(2, e.string, "Data of the driver for mounting the volume."),
+  attachError: f.message(3, VolumeError, "The error of the last attempt to attach."),
+  detachError: f.message(4, VolumeError, "The error of the last attempt to detach."),
 })
 export interface VolumeAttachmentStatus extends ObjectOf<typeof VolumeAttachmentStatus> {}
 
 const fields = {
   spec: f.message(2, VolumeAttachmentSpec, "Which volume is attached to which node.").required(),
-  status: f.message(3, VolumeAttachmentStatus, "How far it is.").always(),
+  status: f.message(3, VolumeAttachmentStatus, "State of the attachment.").always(),
 }
 export interface VolumeAttachment extends ObjectFor<typeof fields> {}
 

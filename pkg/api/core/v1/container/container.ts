@@ -14,7 +14,7 @@ export const ContainerPort = message("core.v1.ContainerPort", "A port on which a
 })
 export interface ContainerPort extends ObjectOf<typeof ContainerPort> {}
 
-export const VolumeMount = message("core.v1.VolumeMount", "Where a volume of the pod appears in the container.", {
+export const VolumeMount = message("core.v1.VolumeMount", "A volume of the pod, and its path in the container.", {
   name: f.string(1, "Name of the volume.").required().ownRule(),
   readOnly: f.bool(2, "Whether the mount is read-only."),
   recursiveReadOnly: f
@@ -51,7 +51,7 @@ export interface ContainerRestartRuleOnExitCodes extends ObjectOf<typeof Contain
 
 export const ContainerRestartRule = message(
   "core.v1.ContainerRestartRule",
-  "What to do when a container ends in a certain way.",
+  "The action when a container ends in a certain way.",
   {
     action: f.string(1, "What to do.").required().enum("Restart", "RestartAllContainers").ownRule(),
     exitCodes: f.message(2, ContainerRestartRuleOnExitCodes, "The exit codes that are meant."),

@@ -61,17 +61,13 @@ export const FileKeySelector = message(
 )
 export interface FileKeySelector extends ObjectOf<typeof FileKeySelector> {}
 
-export const EnvVarSource = message(
-  "core.v1.EnvVarSource",
-  "Where the value of a variable comes from; exactly one is given.",
-  {
-    fieldRef: f.message(1, ObjectFieldSelector, "A field of the pod."),
-    resourceFieldRef: f.message(2, ResourceFieldSelector, "A request or limit of a container."),
-    configMapKeyRef: f.message(3, ConfigMapKeySelector, "A key of a ConfigMap."),
-    secretKeyRef: f.message(4, SecretKeySelector, "A key of a Secret."),
-    fileKeyRef: f.message(5, FileKeySelector, "A key of an env file in a volume."),
-  },
-)
+export const EnvVarSource = message("core.v1.EnvVarSource", "The source of a variable's value; exactly one is set.", {
+  fieldRef: f.message(1, ObjectFieldSelector, "A field of the pod."),
+  resourceFieldRef: f.message(2, ResourceFieldSelector, "A request or limit of a container."),
+  configMapKeyRef: f.message(3, ConfigMapKeySelector, "A key of a ConfigMap."),
+  secretKeyRef: f.message(4, SecretKeySelector, "A key of a Secret."),
+  fileKeyRef: f.message(5, FileKeySelector, "A key of an env file in a volume."),
+})
 export interface EnvVarSource extends ObjectOf<typeof EnvVarSource> {}
 
 export const EnvVar = message("core.v1.EnvVar", "An environment variable.", {

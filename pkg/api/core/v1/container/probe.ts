@@ -39,7 +39,7 @@ export interface SleepAction extends ObjectOf<typeof SleepAction> {}
 
 export const LifecycleHandler = message(
   "core.v1.LifecycleHandler",
-  "What to do at a point in a container's life; exactly one is given.",
+  "An action at a point in a container's life; exactly one is set.",
   {
     exec: f.message(1, ExecAction, "A command."),
     httpGet: f.message(2, HTTPGetAction, "An HTTP request."),
@@ -118,7 +118,7 @@ export const LINUX_SIGNALS: readonly string[] = [
   "SIGRTMAX",
 ]
 
-export const Lifecycle = message("core.v1.Lifecycle", "What to do after a container's start and before its end.", {
+export const Lifecycle = message("core.v1.Lifecycle", "Actions after a container's start and before its end.", {
   postStart: f.message(1, LifecycleHandler, "Done right after the start; a failure ends the container."),
   preStop: f.message(2, LifecycleHandler, "Done before the container is told to end."),
   stopSignal: f

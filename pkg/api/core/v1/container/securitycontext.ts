@@ -52,7 +52,7 @@ export interface WindowsSecurityContextOptions extends ObjectOf<typeof WindowsSe
 
 export const Capabilities = message(
   "core.v1.Capabilities",
-  "Linux capabilities to add to the usual set and to take from it.",
+  "Linux capabilities to add to the default set, and to remove from it.",
   {
     add: f.list(1, e.string, "Capabilities to add.").atomic(),
     drop: f.list(2, e.string, "Capabilities to take away.").atomic(),
@@ -62,7 +62,7 @@ export interface Capabilities extends ObjectOf<typeof Capabilities> {}
 
 export const SecurityContext = message(
   "core.v1.SecurityContext",
-  "What a container may do; stands before the same setting of the pod.",
+  "Security settings of a container; they override those of the pod.",
   {
     capabilities: f.message(1, Capabilities, "Linux capabilities to add and drop."),
     privileged: f.bool(2, "Whether the container is root on the host in all but name.").pointer(),

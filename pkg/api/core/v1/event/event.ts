@@ -6,7 +6,7 @@ import { ObjectReference } from "../reference.ts"
 
 /** Source: k8s.io/api core/v1/types.go, pkg/registry/core/event/strategy.go. */
 
-export const EventSource = message("core.v1.EventSource", "Who reported an event.", {
+export const EventSource = message("core.v1.EventSource", "The reporter of an event.", {
   component: f.string(1, "Name of the component."),
   host: f.string(2, "Node on which it runs."),
 })

@@ -2,7 +2,7 @@ import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts
 
 export const LimitRangeItem = message(
   "core.v1.LimitRangeItem",
-  "Bounds of the resources of one kind of thing.",
+  "Bounds for the resources of containers, pods or claims.",
   {
     type: f.string(1, "Pod, Container or PersistentVolumeClaim.").required().ownRule(),
     max: f.map(2, e.quantity, "Most that may be asked for."),
@@ -15,9 +15,13 @@ export const LimitRangeItem = message(
 )
 export interface LimitRangeItem extends ObjectOf<typeof LimitRangeItem> {}
 
-export const LimitRangeSpec = message("core.v1.LimitRangeSpec", "Bounds of what objects in a namespace may ask for.", {
-  limits: f.list(1, LimitRangeItem, "The bounds.").atomic().printZero().orNull(),
-})
+export const LimitRangeSpec = message(
+  "core.v1.LimitRangeSpec",
+  "Bounds for the requests and limits of objects in a namespace.",
+  {
+    limits: f.list(1, LimitRangeItem, "The bounds.").atomic().printZero().orNull(),
+  },
+)
 export interface LimitRangeSpec extends ObjectOf<typeof LimitRangeSpec> {}
 
 type Amounts = Readonly<Record<string, string>>

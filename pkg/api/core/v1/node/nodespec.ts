@@ -3,7 +3,7 @@ import { e, f, message, type ObjectOf } from "../../../../apimachinery/fields.ts
 
 /** Source: k8s.io/api core/v1/types.go. */
 
-export const Taint = message("core.v1.Taint", "Keeps pods away that do not tolerate it.", {
+export const Taint = message("core.v1.Taint", "Keeps pods that do not tolerate the taint away from the node.", {
   key: f.string(1, "Key of the taint.").required().ownRule(),
   value: f.string(2, "Value of the taint."),
   effect: f
@@ -30,7 +30,7 @@ export interface ConfigMapNodeConfigSource extends ObjectOf<typeof ConfigMapNode
 
 export const NodeConfigSource = message(
   "core.v1.NodeConfigSource",
-  "Deprecated: where a kubelet took its configuration from.",
+  "Deprecated: the source of a kubelet's configuration.",
   {
     configMap: f.message(2, ConfigMapNodeConfigSource, "A ConfigMap."),
   },
@@ -39,7 +39,7 @@ export interface NodeConfigSource extends ObjectOf<typeof NodeConfigSource> {}
 
 export const NodeSpec = message(
   "core.v1.NodeSpec",
-  "What is wanted of a node.",
+  "The desired state of a node.",
   {
     podCIDR: f.string(1, "Range from which the node's pods get addresses."),
     podCIDRs: f

@@ -34,12 +34,12 @@ export const NodeAddress = message(
 )
 export interface NodeAddress extends ObjectOf<typeof NodeAddress> {}
 
-export const DaemonEndpoint = message("core.v1.DaemonEndpoint", "Where a daemon listens.", {
+export const DaemonEndpoint = message("core.v1.DaemonEndpoint", "The port of a daemon.", {
   Port: f.int32(1, "Number of the port.").default(0).printZero(),
 })
 export interface DaemonEndpoint extends ObjectOf<typeof DaemonEndpoint> {}
 
-export const NodeDaemonEndpoints = message("core.v1.NodeDaemonEndpoints", "Where the daemons of a node listen.", {
+export const NodeDaemonEndpoints = message("core.v1.NodeDaemonEndpoints", "The ports of a node's daemons.", {
   kubeletEndpoint: f.message(1, DaemonEndpoint, "The kubelet's endpoint.").always(),
 })
 export interface NodeDaemonEndpoints extends ObjectOf<typeof NodeDaemonEndpoints> {}
@@ -49,7 +49,7 @@ export const NodeSwapStatus = message("core.v1.NodeSwapStatus", "Swap of a node.
 })
 export interface NodeSwapStatus extends ObjectOf<typeof NodeSwapStatus> {}
 
-export const NodeSystemInfo = message("core.v1.NodeSystemInfo", "Names and versions of what runs on a node.", {
+export const NodeSystemInfo = message("core.v1.NodeSystemInfo", "Names and versions of the software on a node.", {
   machineID: f.string(1, "Machine id of the node.").default("").printZero(),
   systemUUID: f.string(2, "UUID of the hardware.").default("").printZero(),
   bootID: f.string(3, "Changes with every boot.").default("").printZero(),
@@ -98,7 +98,7 @@ export interface NodeConfigStatus extends ObjectOf<typeof NodeConfigStatus> {}
 
 export const NodeRuntimeHandlerFeatures = message(
   "core.v1.NodeRuntimeHandlerFeatures",
-  "What a runtime handler can do.",
+  "The features of a runtime handler.",
   {
     recursiveReadOnlyMounts: f.bool(1, "Whether recursive read-only mounts work.").pointer(),
     userNamespaces: f.bool(2, "Whether user namespaces work.").pointer(),
@@ -116,7 +116,7 @@ export const NodeRuntimeHandler = message(
 )
 export interface NodeRuntimeHandler extends ObjectOf<typeof NodeRuntimeHandler> {}
 
-export const NodeFeatures = message("core.v1.NodeFeatures", "What the container runtime of a node can do.", {
+export const NodeFeatures = message("core.v1.NodeFeatures", "The features of a node's container runtime.", {
   supplementalGroupsPolicy: f.bool(1, "Whether supplementalGroupsPolicy is heeded.").pointer(),
 })
 export interface NodeFeatures extends ObjectOf<typeof NodeFeatures> {}

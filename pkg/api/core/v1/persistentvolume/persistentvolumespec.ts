@@ -66,7 +66,7 @@ export type PersistentVolumeSourceName = (typeof PERSISTENT_VOLUME_SOURCES)[numb
 
 export const PersistentVolumeSpec = message(
   "core.v1.PersistentVolumeSpec",
-  "What a volume is; exactly one source is given.",
+  "The properties of a volume; exactly one source is set.",
   {
     capacity: f.map(1, e.quantity, "Size of the volume."),
     gcePersistentDisk: f.message(1, GCEPersistentDiskVolumeSource, "A disk of Google Cloud.").embeddedIn(2),

@@ -5,7 +5,7 @@ import { VolumeResourceRequirements } from "../resources/resources.ts"
 
 export const PersistentVolumeClaimSpec = message(
   "core.v1.PersistentVolumeClaimSpec",
-  "What a claim asks of a volume.",
+  "The volume that a claim requests.",
   {
     accessModes: f
       .list(1, e.string, "How the volume is to be used.")
@@ -73,7 +73,7 @@ export interface ModifyVolumeStatus extends ObjectOf<typeof ModifyVolumeStatus> 
 
 export const PersistentVolumeClaimStatus = message(
   "core.v1.PersistentVolumeClaimStatus",
-  "What has become of a claim.",
+  "The state of a claim.",
   {
     phase: f.string(1, "Pending, Bound or Lost.").enum("Pending", "Bound", "Lost").default("Pending"),
     accessModes: f.list(2, e.string, "How the bound volume may be used.").atomic(),

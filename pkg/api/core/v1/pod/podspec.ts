@@ -20,7 +20,7 @@ export const PodDNSConfigOption = message("core.v1.PodDNSConfigOption", "An opti
 })
 export interface PodDNSConfigOption extends ObjectOf<typeof PodDNSConfigOption> {}
 
-export const PodDNSConfig = message("core.v1.PodDNSConfig", "Additions to what dnsPolicy makes.", {
+export const PodDNSConfig = message("core.v1.PodDNSConfig", "Additions to the settings of dnsPolicy.", {
   nameservers: f.list(1, e.string, "Addresses of name servers.").atomic(),
   searches: f.list(2, e.string, "Domains to search.").atomic(),
   options: f.list(3, PodDNSConfigOption, "Options of the resolver.").atomic(),
@@ -38,7 +38,7 @@ export interface PodReadinessGate extends ObjectOf<typeof PodReadinessGate> {}
 
 export const PodSchedulingGate = message(
   "core.v1.PodSchedulingGate",
-  "Holds a pod back from scheduling until it is removed.",
+  "Holds a pod back from scheduling until the gate is removed.",
   {
     name: f.string(1, "Name of the gate.").required().ownRule(),
   },
@@ -56,7 +56,7 @@ export const PodSchedulingGroup = message(
 export interface PodSchedulingGroup extends ObjectOf<typeof PodSchedulingGroup> {}
 
 export const PodResourceClaim = message("core.v1.PodResourceClaim", "A claim of devices for the pod's containers.", {
-  name: f.string(1, "Name by which containers refer to it.").required(),
+  name: f.string(1, "Name by which containers refer to the claim.").required(),
   resourceClaimName: f.string(3, "An existing claim.").pointer(),
   resourceClaimTemplateName: f.string(4, "A template from which a claim is made for this pod.").pointer(),
 })
@@ -69,7 +69,7 @@ export interface PodOS extends ObjectOf<typeof PodOS> {}
 
 export const PodSpec = message(
   "core.v1.PodSpec",
-  "What a pod runs, and how.",
+  "The desired state of a pod.",
   {
     volumes: f
       .list(1, Volume, "Volumes that containers can mount.")
@@ -117,8 +117,8 @@ export const PodSpec = message(
       .merge("name"),
     hostname: f.string(16, "Host name inside the pod; the pod's name unless given."),
     subdomain: f.string(17, "With a headless Service of this name the pod gets a DNS name of its own."),
-    affinity: f.message(18, Affinity, "Where the pod wants to run."),
-    schedulerName: f.string(19, "Who schedules the pod.").default("default-scheduler"),
+    affinity: f.message(18, Affinity, "Rules and preferences about the pod's node."),
+    schedulerName: f.string(19, "Name of the scheduler of the pod.").default("default-scheduler"),
     tolerations: f.list(22, Toleration, "Taints that the pod tolerates.").atomic(),
     hostAliases: f.list(23, HostAlias, "Further lines in /etc/hosts.").listMap("ip").merge("ip"),
     priorityClassName: f.string(24, "Class from which the priority comes."),
@@ -133,7 +133,7 @@ export const PodSpec = message(
       .inOrder()
       .pointer()
       .ownRule(),
-    overhead: f.map(32, e.quantity, "What the runtime itself needs; filled in from the RuntimeClass."),
+    overhead: f.map(32, e.quantity, "Resources that the runtime itself needs; set from the RuntimeClass."),
     topologySpreadConstraints: f
       .list(33, TopologySpreadConstraint, "How matching pods are spread over topologies.")
       .listMap("topologyKey", "whenUnsatisfiable")

@@ -94,7 +94,7 @@ export interface ContainerUser extends ObjectOf<typeof ContainerUser> {}
 
 export const ImageVolumeStatus = message(
   "core.v1.ImageVolumeStatus",
-  "What is mounted for an image volume.",
+  "The mounted content of an image volume.",
   {
     imageRef: f.string(1, "Digest of the image.").required(),
   },
@@ -232,7 +232,7 @@ export interface PodExtendedResourceClaimStatus extends ObjectOf<typeof PodExten
 
 export const NodeAllocatableResourceClaimStatus = message(
   "core.v1.NodeAllocatableResourceClaimStatus",
-  "What a claim takes from the node.",
+  "The node resources that a claim uses.",
   {
     resourceClaimName: f.string(1, "Name of the claim.").required(),
     containers: f.list(2, e.string, "Containers that use it.").listSet(),

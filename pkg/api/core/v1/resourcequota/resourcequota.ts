@@ -23,7 +23,7 @@ export const ResourceQuota = defineResource(
     plural: "resourcequotas",
     shortNames: ["quota"],
     scope: "Namespaced",
-    doc: "Limits of what all objects in a namespace may use together.",
+    doc: "Limits for the total usage of all objects in a namespace.",
     subresources: { status: { validateUpdate: ({ status }) => quotaStatusFaults(status) } },
     columns: [
       {

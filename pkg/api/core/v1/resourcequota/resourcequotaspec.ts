@@ -53,7 +53,7 @@ export const ResourceQuotaSpec = message("core.v1.ResourceQuotaSpec", "The limit
 })
 export interface ResourceQuotaSpec extends ObjectOf<typeof ResourceQuotaSpec> {}
 
-export const ResourceQuotaStatus = message("core.v1.ResourceQuotaStatus", "What of the limits is used.", {
+export const ResourceQuotaStatus = message("core.v1.ResourceQuotaStatus", "The limits, and the current usage.", {
   hard: f.map(1, e.quantity, "Most of each resource, as enforced."),
   used: f.map(2, e.quantity, "How much of each resource is in use."),
 })

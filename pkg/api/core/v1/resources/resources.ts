@@ -8,7 +8,7 @@ export interface ResourceClaim extends ObjectOf<typeof ResourceClaim> {}
 
 export const ResourceRequirements = message(
   "core.v1.ResourceRequirements",
-  "What a container needs at least and may use at most.",
+  "The resources that a container requests, and their limits.",
   {
     limits: f.map(1, e.quantity, "Upper bounds by resource."),
     requests: f.map(2, e.quantity, "What the scheduler sets aside by resource; the limits unless given."),
@@ -19,7 +19,7 @@ export interface ResourceRequirements extends ObjectOf<typeof ResourceRequiremen
 
 export const VolumeResourceRequirements = message(
   "core.v1.VolumeResourceRequirements",
-  "What a volume needs at least and may have at most.",
+  "The storage that a volume requests, and its limit.",
   {
     limits: f.map(1, e.quantity, "Upper bounds by resource."),
     requests: f.map(2, e.quantity, "Lower bounds by resource."),
@@ -27,16 +27,12 @@ export const VolumeResourceRequirements = message(
 )
 export interface VolumeResourceRequirements extends ObjectOf<typeof VolumeResourceRequirements> {}
 
-export const ContainerResizePolicy = message(
-  "core.v1.ContainerResizePolicy",
-  "What a change of a resource means for a running container.",
-  {
-    resourceName: f.string(1, "Resource that the rule is about.").required().enum("cpu", "memory").ownRule(),
-    restartPolicy: f
-      .string(2, "NotRequired unless the container must be restarted.")
-      .required()
-      .enum("NotRequired", "RestartContainer")
-      .ownRule(),
-  },
-)
+export const ContainerResizePolicy = message("core.v1.ContainerResizePolicy", "How a running container is resized.", {
+  resourceName: f.string(1, "Resource that the rule is about.").required().enum("cpu", "memory").ownRule(),
+  restartPolicy: f
+    .string(2, "NotRequired unless the container must be restarted.")
+    .required()
+    .enum("NotRequired", "RestartContainer")
+    .ownRule(),
+})
 export interface ContainerResizePolicy extends ObjectOf<typeof ContainerResizePolicy> {}

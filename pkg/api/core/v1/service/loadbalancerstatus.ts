@@ -14,7 +14,7 @@ export interface PortStatus extends ObjectOf<typeof PortStatus> {}
 
 export const LoadBalancerIngress = message(
   "core.v1.LoadBalancerIngress",
-  "Where a load balancer takes traffic.",
+  "The addresses of a load balancer.",
   {
     ip: f.string(1, "Address of the load balancer."),
     hostname: f.string(2, "DNS name of the load balancer."),

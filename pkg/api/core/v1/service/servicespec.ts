@@ -24,7 +24,7 @@ const DEFAULT_AFFINITY_SECONDS = 10800
 
 export const ServiceSpec = message(
   "core.v1.ServiceSpec",
-  "What is wanted of a Service.",
+  "The desired state of a Service.",
   {
     ports: f.list(1, ServicePort, "Ports of the Service.").listMap("port", "protocol").merge("port"),
     selector: f

@@ -152,7 +152,7 @@ export type VolumeSourceName = (typeof VOLUME_SOURCES)[number]
 
 export const Volume = message(
   "core.v1.Volume",
-  "A named folder or file that containers can mount; exactly one source is given, and none means emptyDir.",
+  "A named folder or file that containers can mount. At most one source is set; without a source it is an emptyDir.",
   {
     name: f.string(1, "Name, unique in the pod.").required().check(isDNS1123Label),
     hostPath: f.message(1, HostPathVolumeSource, "A path of the node.").embeddedIn(2),

@@ -18,7 +18,7 @@ export interface NodeSelectorRequirement extends ObjectOf<typeof NodeSelectorReq
 
 export const NodeSelectorTerm = message(
   "core.v1.NodeSelectorTerm",
-  "Conditions that must all hold; without any it matches no node.",
+  "Conditions that must all be true; a term without conditions matches no node.",
   {
     matchExpressions: f.list(1, NodeSelectorRequirement, "Conditions on labels.").atomic(),
     matchFields: f.list(2, NodeSelectorRequirement, "Conditions on fields; only metadata.name is known.").atomic(),
@@ -78,7 +78,7 @@ export const PodAffinityTerm = message(
 )
 export interface PodAffinityTerm extends ObjectOf<typeof PodAffinityTerm> {}
 
-export const WeightedPodAffinityTerm = message("core.v1.WeightedPodAffinityTerm", "A wish about other pods.", {
+export const WeightedPodAffinityTerm = message("core.v1.WeightedPodAffinityTerm", "A preference about other pods.", {
   weight: f.int32(1, "Weight of the wish, 1 to 100.").required(),
   podAffinityTerm: f.message(2, PodAffinityTerm, "The pods and the topology.").required(),
 })
@@ -96,9 +96,13 @@ export const PodAntiAffinity = message("core.v1.PodAntiAffinity", "Away from whi
 })
 export interface PodAntiAffinity extends ObjectOf<typeof PodAntiAffinity> {}
 
-export const Affinity = message("core.v1.Affinity", "Where a pod wants to run, in relation to nodes and other pods.", {
-  nodeAffinity: f.message(1, NodeAffinity, "Rules about nodes."),
-  podAffinity: f.message(2, PodAffinity, "Pods to be near."),
-  podAntiAffinity: f.message(3, PodAntiAffinity, "Pods to be away from."),
-})
+export const Affinity = message(
+  "core.v1.Affinity",
+  "Rules and preferences about the nodes of a pod, and about other pods near it.",
+  {
+    nodeAffinity: f.message(1, NodeAffinity, "Rules about nodes."),
+    podAffinity: f.message(2, PodAffinity, "Pods to be near."),
+    podAntiAffinity: f.message(3, PodAntiAffinity, "Pods to be away from."),
+  },
+)
 export interface Affinity extends ObjectOf<typeof Affinity> {}

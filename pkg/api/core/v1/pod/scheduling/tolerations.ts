@@ -1,19 +1,23 @@
 import { e, f, message, type ObjectOf } from "../../../../../apimachinery/fields.ts"
 import { LabelSelector } from "../../../../../apimachinery/meta.ts"
 
-export const Toleration = message("core.v1.Toleration", "Lets a pod run on nodes with the taints that it matches.", {
-  key: f.string(1, "Taint key; empty matches every key and needs the operator Exists."),
-  operator: f
-    .string(2, "Equal unless given; Exists matches every value, Lt and Gt compare numbers.")
-    .enum("Equal", "Exists", "Lt", "Gt")
-    .ownRule(),
-  value: f.string(3, "Taint value for Equal, Lt and Gt."),
-  effect: f
-    .string(4, "Effect of the taint; absent means any.")
-    .enum("NoSchedule", "PreferNoSchedule", "NoExecute")
-    .inOrder(),
-  tolerationSeconds: f.int64(5, "How long a NoExecute taint is tolerated; for ever unless given.").pointer(),
-})
+export const Toleration = message(
+  "core.v1.Toleration",
+  "Lets a pod run on nodes with the taints that the toleration matches.",
+  {
+    key: f.string(1, "Taint key; empty matches every key and needs the operator Exists."),
+    operator: f
+      .string(2, "Equal unless given; Exists matches every value, Lt and Gt compare numbers.")
+      .enum("Equal", "Exists", "Lt", "Gt")
+      .ownRule(),
+    value: f.string(3, "Taint value for Equal, Lt and Gt."),
+    effect: f
+      .string(4, "Effect of the taint; absent means any.")
+      .enum("NoSchedule", "PreferNoSchedule", "NoExecute")
+      .inOrder(),
+    tolerationSeconds: f.int64(5, "How long a NoExecute taint is tolerated; for ever unless given.").pointer(),
+  },
+)
 export interface Toleration extends ObjectOf<typeof Toleration> {}
 
 export const TopologySpreadConstraint = message(
