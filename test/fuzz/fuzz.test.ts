@@ -60,7 +60,7 @@ const ODD: readonly unknown[] = [
   "../../etc",
 ]
 
-/** A copy of a value with one or more places in it changed, dropped, repeated or added. */
+/** Returns a copy of a value in which some parts are changed, removed, repeated or added. */
 function mutated(value: unknown, random: Random): unknown {
   if (random.next() < 0.15) return pick(random, ODD)
   if (Array.isArray(value)) {
@@ -82,7 +82,7 @@ function mutated(value: unknown, random: Random): unknown {
   return Object.fromEntries(entries) as unknown
 }
 
-/** Bytes with some of them changed, cut off or repeated. */
+/** Returns a copy of bytes in which some are changed, cut off or repeated. */
 function damaged(bytes: Uint8Array, random: Random): Uint8Array {
   const copy = Buffer.from(bytes)
   for (let i = 0; i < 1 + random.next() * 5; i++)

@@ -1,6 +1,6 @@
 /**
- * How the time of something grows with the size of what it is given. Time is that of the processor, so that other load
- * does not count.
+ * Measures how the time of a function grows with the size of its input. It is CPU time, so that other load does not
+ * count.
  */
 
 export interface Growth {
@@ -20,10 +20,10 @@ const TIMES = 8
 /** Below this a difference is noise: milliseconds for the larger size. */
 const NOISE = 20
 
-/** Runs `run` for inputs of `size` and of eight times that. What is over in no time is linear enough. */
+/** Runs `run` for inputs of `size` and of eight times that size. Very short times count as linear. */
 export function growth<T>(make: (size: number) => T, run: (input: T) => unknown, size: number): Growth {
   let found = measured(make, run, size)
-  // A garbage collection or a compilation may fall into one measurement, and not into each.
+  // A garbage collection or a compilation may disturb some measurements, but not all of them.
   for (let more = 0; more < MORE_RUNS && found.factor > SUSPICIOUS; more++) {
     const next = measured(make, run, size)
     if (next.factor < found.factor) found = next
@@ -38,7 +38,7 @@ function measured<T>(make: (size: number) => T, run: (input: T) => unknown, size
   return { small, large, factor: large / Math.max(small, NOISE / TIMES / TIMES) / TIMES }
 }
 
-/** Milliseconds of the fastest of some runs; a throw counts as an end like any other. */
+/** Returns the milliseconds of the fastest of some runs. A run may end by throwing. */
 function fastest<T>(input: T, run: (input: T) => unknown): number {
   let best = Infinity
   for (let i = 0; i < RUNS && best > NOISE / TIMES; i++) {
@@ -46,7 +46,7 @@ function fastest<T>(input: T, run: (input: T) => unknown): number {
     try {
       run(input)
     } catch {
-      // Refusing takes time too.
+      // Refusing an input takes time too.
     }
     const { user, system } = process.cpuUsage(began)
     best = Math.min(best, (user + system) / 1000)

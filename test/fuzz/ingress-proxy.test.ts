@@ -5,7 +5,7 @@ import { seededRandom, type Random } from "../../pkg/clock/random.ts"
 
 const seed = Number(process.env["K3TS_SEED"] ?? 1)
 const ROUNDS = Number(process.env["K3TS_FUZZ_ROUNDS"] ?? 20)
-/** Connections at a time: what waits for more bytes costs a timeout. */
+/** Connections at a time; many, because a request that waits for more bytes takes a whole timeout. */
 const AT_ONCE = 20
 
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random.next() * items.length)]!
@@ -40,8 +40,8 @@ function changed(random: Random, text: string): string {
 }
 
 /**
- * Reads requests as carelessly as some servers: every line feed ends a line, chunks count wherever they are named, and
- * a length is the number at its start. Returns the targets and what is left of the text.
+ * Reads requests as carelessly as some servers: every line feed ends a line, any header that mentions chunks makes the
+ * body chunked, and a length is the number at the start of its text. Returns the targets and the rest of the text.
  */
 function readCarelessly(text: string): { readonly targets: readonly string[]; readonly rest: string } {
   const targets: string[] = []

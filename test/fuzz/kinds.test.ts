@@ -50,8 +50,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /**
- * A value of a declared type; seldom of another. Well-typed ones reach what lies behind decoding: admission, defaults,
- * rules, controllers.
+ * Returns a value of the declared type, seldom of another type. Well-typed values get past decoding, to admission,
+ * defaults, validation and controllers.
  */
 function valueOf(type: Type, random: Random, depth: number, spec?: FieldSpec): unknown {
   if (chance(random, 0.01)) return pick<unknown>(random, [null, 0, "x", [], {}, [[]], true])
@@ -110,7 +110,7 @@ describe("a server that is sent odd objects of every kind", () => {
       for (let i = 0; i < ROUNDS; i++) {
         const name = `fuzz-${i}`
         const what = `${resource.kind} ${i}`
-        // Now and then next to nothing: what is required is missing.
+        // Sometimes nearly empty, so that required fields are missing.
         const object = chance(random, 0.2)
           ? {
               apiVersion: made(resource, name, random).apiVersion,
@@ -176,7 +176,7 @@ describe("a server that is sent odd objects of every kind", () => {
       }
     }
     expect({ seed, faults: target.faults() }).toEqual({ seed, faults: [] })
-    // Not everything was refused at the door.
+    // Some of the objects were accepted.
     expect(created).toBeGreaterThan(resources.length)
     expect((await target.server.get("/readyz")).status).toBe(200)
   }, 120_000)

@@ -1,6 +1,6 @@
 /**
- * Every list and map that a declaration has is filled with many items, and goes the way of a write: none may take time
- * that grows faster than its length.
+ * Fills every list and map of every kind with many items and does everything that a write does: the time may not grow
+ * faster than the length.
  */
 import { expect, test } from "bun:test"
 import { RESOURCES, SUBRESOURCE_KINDS } from "../../pkg/api/resources.ts"
@@ -16,7 +16,7 @@ import { growth } from "./growth.ts"
 
 const ITEMS = 150
 const NOW = "2026-01-01T00:00:00Z"
-/** Fields by which items are told apart. */
+/** The fields that identify the items of a list. */
 const KEYS: ReadonlySet<string> = new Set("name key type ip port containerPort mountPath host uid".split(" "))
 
 type Values = Record<string, unknown>
@@ -24,7 +24,7 @@ type Container = Type & { readonly kind: "list" | "map" }
 
 interface Place {
   readonly resource: Resource
-  /** The names that lead there; of a list on the way its first item is meant, of a map its only one. */
+  /** The names of the fields that lead to it, through the first item of a list and the only entry of a map. */
   readonly path: readonly string[]
   readonly type: Container
   readonly spec: FieldSpec
@@ -49,7 +49,7 @@ function everyPlace(): readonly Place[] {
   return [...found.values()]
 }
 
-/** A value of the type that is told apart from others by its number: of a struct what is required, and its keys. */
+/** Returns a value of the type that differs for each number; of a struct the required fields and the keys. */
 function valueOf(type: Type, number: number, spec?: FieldSpec, depth = 0): unknown {
   switch (type.kind) {
     case "message":
@@ -121,7 +121,7 @@ const reordered = (object: object): object =>
     ),
   ) as object
 
-/** All that is done with the objects of a write, whatever its verb. */
+/** Does everything that any write verb does with its objects. */
 function write(resource: Resource, sent: KubeObject): void {
   const by = { manager: "m", now: NOW }
   const stored = trackUpdate(resource, undefined, decodeObject(resource, sent).object, by)

@@ -1,6 +1,5 @@
 /**
- * Every regular expression of the program is tried with texts that make ones with room for doubt try over and over
- * again.
+ * Tries every regular expression of the program with texts that make ambiguous expressions backtrack again and again.
  */
 import { expect, test } from "bun:test"
 import { Glob } from "bun"
@@ -16,7 +15,7 @@ interface Found {
   readonly pattern: RegExp
 }
 
-/** Regular expressions that repeat something, as they stand in the source. */
+/** The regular expressions in the source that repeat something. */
 function regularExpressions(): readonly Found[] {
   return ["cmd", "components", "pkg"].flatMap((room) =>
     [...new Glob("**/*.ts").scanSync(join(ROOT, room))]
@@ -24,7 +23,7 @@ function regularExpressions(): readonly Found[] {
       .filter((path) => !isTest(path))
       .flatMap((path) => {
         const text = readFileSync(join(ROOT, path), "utf8")
-        // What stands in strings and regular expressions is blank in `codeOf`.
+        // `codeOf` blanks the content of strings and regular expressions.
         return [...codeOf(text).matchAll(/\/( +)\/([dgimsuvy]*)/g)].flatMap(
           ({ 1: blank, 2: flags, index }): Found[] => {
             const source = text.slice(index + 1, index + 1 + blank!.length)
@@ -36,10 +35,7 @@ function regularExpressions(): readonly Found[] {
   )
 }
 
-/**
- * Pieces to repeat: the characters that stand in a pattern, one and two at a time, and some that classes like \d stand
- * for.
- */
+/** Pieces to repeat: the characters of a pattern, one and two at a time, and some that classes like \d match. */
 function pieces({ source }: RegExp): readonly string[] {
   const literal = source.replaceAll(/\\[dwsSDWbBpP]|[\\^]/g, "")
   const single = new Set(`${literal}a0-. /`.split(""))
@@ -48,7 +44,7 @@ function pieces({ source }: RegExp): readonly string[] {
 }
 
 const LENGTH = 2_000
-/** What no pattern ends with. */
+/** A text with which no pattern ends. */
 const END = "\u0000!"
 
 /** A kind of text for which the time grows faster than the text; undefined when none was found. */

@@ -12,7 +12,7 @@ const DEPTH = 3
 /** No rules in CEL, which are no part of JSON Schema. */
 const NO_RULES = Infinity
 
-test("random objects are valid under random schemas just when a second validator, made of the specification, says so", () => {
+test("random objects are valid under random schemas exactly if a second validator, written from the specification, says so", () => {
   const choices = new Choices(seededRandom(7))
   const counts = { valid: 0, invalid: 0 }
   for (let i = 0; i < PAIRS; i++) {
@@ -24,7 +24,7 @@ test("random objects are valid under random schemas just when a second validator
       throw new Error(`Validity is not ${wants}: ${JSON.stringify({ schema, value, ...found })}`)
     counts[wants ? "valid" : "invalid"]++
   }
-  // Neither answer is rare.
+  // Both answers must be frequent.
   expect(Math.min(counts.valid, counts.invalid)).toBeGreaterThan(PAIRS / 10)
 })
 

@@ -13,14 +13,14 @@ export interface FuzzTarget extends AsyncDisposable {
     headers?: Record<string, string>,
     body?: Uint8Array | string,
   ): Promise<Answer | undefined>
-  /** What went wrong so far, one line for each cause, with the first request that had it. */
+  /** The faults so far, one line for each cause, with the first request that showed it. */
   faults(): readonly string[]
 }
 
-/** 501, 503 and 504 are answers to odd requests as well: what is not built, not there, or too slow. */
+/** 501, 503 and 504 are valid answers to odd requests too: not implemented, not available, too slow. */
 const ORDERLY = new Set([501, 503, 504])
 
-/** A server to be sent garbage. */
+/** Starts a server for garbage. */
 export async function startTarget(): Promise<FuzzTarget> {
   const server = await startServer()
   const faults = new Map<string, string>()
@@ -38,7 +38,7 @@ export async function startTarget(): Promise<FuzzTarget> {
         })
       if (answer === undefined || answer.status < 500 || ORDERLY.has(answer.status)) return answer
       const text = answer.body.toString()
-      // Upstream answers some faults of clients with 500 and no reason; an error of ours has one.
+      // Upstream answers some faulty requests with 500 and no reason. An unexpected error of k3ts has a reason.
       if (answer.status === 500 && text.includes('"status":"Failure"') && !text.includes('"reason":')) return answer
       const cause = `${answer.status} ${/"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text.slice(0, 300)}`
       if (!faults.has(cause))

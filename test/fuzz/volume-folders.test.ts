@@ -1,6 +1,6 @@
 /**
- * Whoever has a volume fills it with what he likes: links out of it, names of odd bytes, folders that are exchanged for
- * links while they are removed, mounts. Nothing outside of the folder of volumes is ever written, removed or shown.
+ * The user of a volume can put anything into it: links that lead outside, names of odd bytes, folders that are replaced
+ * by links while they are removed, mounts. Nothing outside of the volumes' folder may be written, removed or shown.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
@@ -49,7 +49,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true })
 })
 
-/** All that is below a folder: names, kinds, modes, contents. Links are not followed. */
+/** Returns everything below a folder: names, types, modes, contents. Links are not followed. */
 function picture(folder: string): string[] {
   if (!lstatSync(folder).isDirectory()) return []
   return readdirSync(folder)
@@ -120,12 +120,12 @@ const asked = (random: Random): string => {
   ])
 }
 
-describe("volumes whatever is in them", () => {
-  test("are removed without a trace of them, and without touching anything else", async () => {
+describe("volumes with any content", () => {
+  test("are removed completely, and nothing else is touched", async () => {
     const random = seededRandom(SEED)
     const before = picture(precious)
     for (let round = 0; round < 40; round++) {
-      // given four volumes; some have been exchanged for something else by somebody with rights on the host
+      // given four volumes, some of which a user with rights on the host has replaced by something else
       for (let i = 0; i < 4; i++) {
         const path = join(root, `pvc-${i}`)
         if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue
@@ -152,7 +152,7 @@ describe("volumes whatever is in them", () => {
     }
   }, 30_000)
 
-  test("are given no name that leads elsewhere", async () => {
+  test("cannot have a name that leads outside", async () => {
     const random = seededRandom(SEED)
     const before = picture(base)
     const parts = ["..", ".", "/", "\0", "a", "precious", "", "%2e%2e", "\\", "~", "\n"]
@@ -168,10 +168,10 @@ describe("volumes whatever is in them", () => {
     expect(readdirSync(root)).toEqual([])
   }, 30_000)
 
-  test("are removed while a pod exchanges their folders for links", async () => {
+  test("are removed while a pod replaces their folders by links", async () => {
     const before = picture(precious)
     for (let round = 0; round < 5; round++) {
-      // given a volume in which somebody exchanges a folder for a link and back, as fast as he can
+      // given a volume in which a program replaces a folder by a link and back, as fast as it can
       const path = await folders.create("pvc-1")
       for (let i = 0; i < 50; i++) mkdirSync(join(path, `f${i}/deep/er`), { recursive: true })
       const script = `cd '${path}'; while :; do for f in f*; do mv "$f" "$f.old" && ln -s '${precious}' "$f"; rm "$f"; mv "$f.old" "$f"; done; done`
@@ -211,7 +211,7 @@ describe("volumes whatever is in them", () => {
 
   test("can be neither listed nor read by users of the host that are not root", async () => {
     await folders.create("pvc-1_default_data")
-    // Names hold the uid of the claim, which is not to be guessed.
+    // The names contain the uid of the claim, which cannot be guessed.
     expect(statSync(root).mode & 0o077).toBe(0o001)
   })
 })

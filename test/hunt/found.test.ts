@@ -1,4 +1,4 @@
-/** What the hunt has found, each as the shortest program that failed. */
+/** The faults that the hunt has found, each as the shortest program that failed. */
 import { describe, expect, test } from "bun:test"
 import type { Step } from "./program.ts"
 import { run } from "./run.ts"
@@ -33,7 +33,7 @@ describe("found", () => {
     expect(problems).toEqual([])
   })
 
-  test("a DaemonSet that may surge makes no pods without end on a node that evicts them", async () => {
+  test("a DaemonSet with maxSurge does not create pods endlessly on a node that evicts them", async () => {
     const steps: readonly Step[] = [
       {
         do: "apply",
@@ -57,7 +57,7 @@ describe("found", () => {
     expect(await run({ seed: 206, nodes: [16], steps })).toEqual([])
   })
 
-  test("a container that is started after the clock was set back is the newest, and not started again", async () => {
+  test("a container that starts after the clock was set back counts as the newest, and is not started again", async () => {
     const steps: readonly Step[] = [
       {
         do: "apply",
@@ -105,7 +105,7 @@ describe("found", () => {
     },
   )
 
-  test("a pod is bound, though the API says once that it is not there", async () => {
+  test("a pod is bound although the API says once that it does not exist", async () => {
     const steps: readonly Step[] = [
       {
         do: "fault",
@@ -125,7 +125,7 @@ describe("found", () => {
     expect(await run({ seed: 2787, nodes: [4], steps })).toEqual([])
   })
 
-  test("a StatefulSet whose pods lack a claim is rolled out once", async () => {
+  test("a StatefulSet whose pods lack a claim is rolled out only once", async () => {
     const template = (image: string) => ({
       metadata: { labels: { app: "red" } },
       spec: {
@@ -155,7 +155,7 @@ describe("found", () => {
     expect(await run({ seed: 157, nodes: [16], steps })).toEqual([])
   })
 
-  test("time goes on while each watch is told that its history is gone", async () => {
+  test("time advances while every watch ends because its history is gone", async () => {
     const steps: readonly Step[] = [
       { do: "fault", fault: { is: "requests", verb: "watch", resource: "pods", error: "Gone" }, ms: 60_000 },
       { do: "dropWatches" },
@@ -177,7 +177,7 @@ describe("found", () => {
     },
   )
 
-  test("a pod whose binding failed is tried again, though the clock was set back meanwhile", async () => {
+  test("a pod whose binding failed is scheduled again although the clock was set back meanwhile", async () => {
     const steps: readonly Step[] = [
       {
         do: "fault",
@@ -199,7 +199,7 @@ describe("found", () => {
     expect(await run({ seed: 2669, nodes: [4], steps })).toEqual([])
   })
 
-  test("a node whose kubelet had to wait more than five minutes for the API server gets ready", async () => {
+  test("a node whose kubelet waited more than five minutes for the API server becomes ready", async () => {
     const steps: readonly Step[] = [
       { do: "fault", fault: { is: "crashed", component: "apiserver" }, ms: 320_000 },
       { do: "fault", fault: { is: "kubeletCrashed", node: "node-0" }, ms: 15_000 },
@@ -208,7 +208,7 @@ describe("found", () => {
     expect(await run({ seed: 5925, nodes: [4], steps })).toEqual([])
   })
 
-  test("a pod that a node evicts has not failed before its containers have ended", async () => {
+  test("an evicted pod is not Failed before its containers have ended", async () => {
     const problems = await run({
       seed: 3415,
       nodes: [4, 16, 4],
@@ -259,7 +259,7 @@ describe("found", () => {
     expect(problems).toEqual([])
   })
 
-  test("a Deployment that is to recreate and is scaled in the middle of a rollout comes to its end", async () => {
+  test("a Deployment with strategy Recreate that is scaled during a rollout completes it", async () => {
     const problems = await run({
       seed: 3616,
       nodes: [8],
@@ -322,7 +322,7 @@ describe("found", () => {
     expect(problems).toEqual([])
   })
 
-  test("a StatefulSet whose pod's name another controller has got is not missing that pod", async () => {
+  test("a StatefulSet does not lack a pod whose name another controller's pod has", async () => {
     const set = (replicas: number, image: string) => ({
       apiVersion: "apps/v1",
       kind: "StatefulSet",

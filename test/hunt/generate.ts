@@ -6,13 +6,13 @@ import { KINDS } from "./objects/kinds.ts"
 import { NAMES, TEAM } from "./objects/names.ts"
 import { template } from "./objects/pod-template.ts"
 
-/** The program of a seed: some thirty things that are done, and as many that go wrong meanwhile. */
+/** Generates the program of a seed: some thirty actions, and as many faults. */
 export function generate(seed: number): Program {
   const random = seededRandom(seed)
   const nodes = Array.from({ length: between(random, 1, 4) }, () => pick(random, [4, 8, 16]))
   const steps: Step[] = []
   const there: Manifest[] = []
-  /** Some seeds have no faults, some few, some very many. */
+  /** Some seeds have no faults, some have few, some very many. */
   const trouble = pick(random, [0, 0.15, 0.3, 0.5])
   const count = between(random, 8, 40)
   for (let i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ function workStep(random: Random, nodes: number, there: Manifest[]): Step {
     { do: "taint", node, effect: "NoExecute" },
     { do: "deleteNode", node },
     { do: "addNode", cpu: pick(random, [4, 8]) },
-    // What each namespace has, and controllers make again.
+    // Objects that every namespace has, and that controllers create again.
     { do: "delete", kind: "ServiceAccount", name: "default", propagation: "Background" },
     { do: "delete", kind: "ConfigMap", name: "kube-root-ca.crt", propagation: "Background" },
   ])
@@ -77,7 +77,7 @@ function newObject(random: Random): Manifest {
     : object
 }
 
-/** A change to an object of the kind, as a merge patch. */
+/** Returns a change to an object of the kind, as a merge patch. */
 function changeOf(random: Random, { kind, metadata: { name } }: Manifest): object | undefined {
   const replicas = { spec: { replicas: between(random, 0, 6) } }
   const newTemplate = (images: readonly string[]) => ({
@@ -160,7 +160,7 @@ const ERRORS: readonly Reason[] = [
   "Gone",
 ]
 
-/** Who writes what, so that each rule meets somebody. */
+/** The users of the writes, chosen so that every authorization rule is used. */
 const WRITES: readonly { readonly verb: string; readonly resource: string; readonly subresource?: string }[] = [
   { verb: "create", resource: "pods" },
   { verb: "create", resource: "pods", subresource: "binding" },

@@ -6,10 +6,10 @@ import { canBePlaced } from "./room.ts"
 import { LATE } from "./objects/names.ts"
 import { nameOf, ownedBy, type RunningContainer, type World } from "./world.ts"
 
-/** Says what is wrong, a line each; nothing when all is as it should be. */
+/** Returns the violations, one line each; empty if there are none. */
 type Invariant = (world: World) => readonly string[]
 
-/** What holds once all faults are over and everything had time to come to rest. */
+/** The invariants that hold once all faults are over and the cluster has had time to settle. */
 export const AT_REST: Readonly<Record<string, Invariant>> = {
   "all nodes are ready and free of taints": ({ nodes }) =>
     nodes
@@ -188,7 +188,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
   "budgets count what is there": ({ budgets, pods }) =>
     budgets.flatMap((budget) => {
       const { spec, status } = budget
-      // What has no controller cannot be counted on, and is told as a failure.
+      // An object without a controller cannot be relied on, and is reported as a failure.
       if (status.conditions?.some(({ reason }) => reason === "SyncFailed") === true) return []
       if (status.observedGeneration !== budget.metadata.generation) return [`${nameOf(budget)} has not been seen`]
       const matching = pods.filter(
@@ -224,7 +224,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
       .filter(({ spec: { storageClassName } }) =>
         storageClassName === ""
           ? volumes.some(({ spec, status }) => status.phase === "Available" && spec.storageClassName === "")
-          : // One that waits for its pod is looked at with the pod.
+          : // A claim that waits for its pod is checked with the pod.
             storageClassName !== LATE,
       )
       .map((claim) => `${nameOf(claim)} is ${claim.status.phase}`),
@@ -275,7 +275,7 @@ export const AT_REST: Readonly<Record<string, Invariant>> = {
   },
 }
 
-/** Claims stay while pods on nodes name them, ended or not, and volumes while claims have them. */
+/** Claims stay while pods with a node name them, even ended pods; and volumes stay while claims are bound to them. */
 function isProtected({ kind, metadata }: KubeObject, { pods, claims }: World): boolean {
   if (kind === "PersistentVolume") return claims.some(({ spec }) => spec.volumeName === metadata.name)
   return (
@@ -364,7 +364,7 @@ function jobProblems(job: Job, pods: readonly Pod[]): readonly string[] {
   return problems.map((problem) => `${nameOf(job)} ${problem}: ${JSON.stringify(status)}`)
 }
 
-/** A container of a pod runs once; and under a name that a StatefulSet gives, never two pods run. */
+/** Each container of a pod runs only once, and no two pods run under the same name of a StatefulSet. */
 export function doubles(containers: readonly RunningContainer[]): readonly string[] {
   const byPod = Map.groupBy(containers, ({ namespace, pod, uid, name }) =>
     ORDINAL.test(pod) ? `${namespace}/${pod} ${name}` : `${namespace}/${pod} (${uid}) ${name}`,
@@ -376,5 +376,5 @@ export function doubles(containers: readonly RunningContainer[]): readonly strin
     )
 }
 
-/** How the names of StatefulSets' pods end. */
+/** The end of the names of StatefulSets' pods. */
 export const ORDINAL = /-\d{1,2}$/

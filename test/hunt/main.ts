@@ -27,11 +27,11 @@ const [count, from, jobs, limit, shrinkSeconds] = [
   values.limit,
   values.shrink,
 ].map(Number) as [number, number, number, number, number]
-/** The most that one process may hold, which runs many seeds. */
+/** The memory limit of one process, which runs many seeds. */
 const MOST_MEGABYTES = 1500
 /** On a busy machine a process may have to wait for the processor; this many times its limit at most. */
 const MOST_WAITING = 10
-/** A process is done after so many seeds: what one left behind would slow the next. */
+/** The number of seeds after which a process ends, because what one seed leaves behind slows the next one down. */
 const SEEDS_OF_PROCESS = 100
 
 let next = from
@@ -127,7 +127,7 @@ function someSeeds(): Promise<void> {
   })
 }
 
-/** How much of the processor a process has used; Infinity where the system does not tell it under /proc. */
+/** Returns the CPU time that a process has used; Infinity where /proc does not tell it. */
 function processorSeconds({ pid }: ChildProcess): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")

@@ -1,6 +1,6 @@
 import type { Reason } from "../../pkg/apimachinery/errors.ts"
 
-/** What is done in one run of the hunt, as plain data: a failing one is shortened and printed as a test. */
+/** The actions of one run of the hunt, as plain data: a failing program is shortened and printed as a test. */
 export interface Program {
   readonly seed: number
   /** CPUs of each node. */
@@ -17,27 +17,27 @@ export type Manifest = {
 
 export type Propagation = "Background" | "Foreground" | "Orphan"
 
-/** Which object; in `default` unless said. */
+/** The object; by default in the namespace `default`. */
 export interface Named {
   readonly kind: string
   readonly name: string
   readonly namespace?: string
 }
 
-/** Which pod: the `nth` of those that there are, by name, starting over at the end. */
+/** The pod: the `nth` of the existing pods by name, modulo their number. */
 export interface NthPod {
   readonly nth: number
 }
 
 /**
- * Something that the test does, or that goes wrong. Durations are milliseconds; a fault lasts so long, and others may
- * begin meanwhile.
+ * An action of the test, or a fault. Durations are in milliseconds: a fault lasts that long, and other faults may begin
+ * meanwhile.
  */
 export type Step =
   | { readonly do: "apply"; readonly object: Manifest }
   | ({ readonly do: "patch"; readonly body: object } & Named)
   | ({ readonly do: "delete"; readonly propagation: Propagation } & Named)
-  /** A ConfigMap that is owned by an object that is there. */
+  /** A ConfigMap that is owned by an existing object. */
   | ({ readonly do: "own"; readonly map: string; readonly block: boolean } & Named)
   | { readonly do: "addNode"; readonly cpu: number }
   | ({ readonly do: "deletePod"; readonly grace?: number } & NthPod)

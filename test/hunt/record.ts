@@ -12,10 +12,10 @@ import type {
 import { allocatable, requestOf } from "./room.ts"
 import { nameOf } from "./world.ts"
 
-/** What the record needs of an entry of the history. */
+/** The fields of a history entry that the record needs. */
 export type Written = Pick<HistoryEntry, "type" | "time" | "author" | "object" | "previous">
 
-/** Replays all that was written, and says what should never have been, whatever went wrong meanwhile. */
+/** Replays all writes, and returns what should never have happened, whatever faults there were. */
 export function neverHappened(entries: Iterable<Written>): readonly string[] {
   const problems: string[] = []
   const nodes = new Map<string, Node>()
@@ -110,7 +110,7 @@ function overQuota(
     .map((quota) => `${nameOf(quota)} allows ${quota.spec.hard![what]} ${what}, the ${count}th was made ${when}`)
 }
 
-/** No pod of a Job counts twice, and none that did not end well. */
+/** A Job counts no pod twice, and only pods that have succeeded. */
 function overCounted(job: Job, succeeded: ReadonlySet<string> | undefined, when: string): readonly string[] {
   const { uncountedTerminatedPods: uncounted, succeeded: counted = 0 } = job.status
   const told = counted + (uncounted?.succeeded ?? []).length
@@ -146,13 +146,13 @@ function isUpkeep({ object, previous, type, author }: HistoryEntry): boolean {
   return type === "delete" || author === "system:kube-scheduler" || /exceeded quota|already exists$/.test(message ?? "")
 }
 
-/** A Node but for when it was last heard of. */
+/** A Node without the times of its heartbeats. */
 const withoutTimes = ({ metadata, ...rest }: KubeObject): string => {
   const { managedFields: _fields, resourceVersion: _revision, ...kept } = metadata
   return JSON.stringify([kept, rest], (key, value: unknown) => (key === "lastHeartbeatTime" ? undefined : value))
 }
 
-/** What of this was written though all was at rest. */
+/** Returns the writes that were made although the cluster was at rest. */
 export function restless(entries: readonly HistoryEntry[]): readonly string[] {
   const writes = entries.filter((entry) => !isUpkeep(entry))
   const counted = Map.groupBy(writes, ({ author, type, object }) => `${author} ${type}s ${nameOf(object)}`)

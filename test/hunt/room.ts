@@ -4,7 +4,7 @@ import type { Node, Pod } from "../../components/cluster/testing/testing.ts"
 import { LATE } from "./objects/names.ts"
 import type { World } from "./world.ts"
 
-/** Of cpu or memory, in thousandths: what a pod of the hunt asks for. */
+/** The requests of a pod of the hunt for cpu or memory, in thousandths. */
 export function requestOf({ spec: { containers, initContainers = [] } }: Pod, resource: "cpu" | "memory"): number {
   const of = (list: typeof containers) => list.map(({ resources }) => milliOf(resources?.requests?.[resource] ?? "0"))
   return Math.max(
@@ -17,7 +17,7 @@ export function allocatable({ status }: Node, resource: "cpu" | "memory" | "pods
   return milliOf(status.allocatable?.[resource] ?? "0")
 }
 
-/** What is left of a node for further pods. */
+/** Returns the free resources of a node. */
 export function leftOn(node: Node, pods: readonly Pod[], resource: "cpu" | "memory" | "pods"): number {
   const there = pods.filter((pod) => pod.spec.nodeName === node.metadata.name && !isPodTerminal(pod))
   const used = resource === "pods" ? there.length * 1000 : there.reduce((sum, pod) => sum + requestOf(pod, resource), 0)

@@ -29,7 +29,7 @@ import { podsOf, SelectorFailure } from "./selected-pods.ts"
 import { PodSelectors } from "./selectors.ts"
 import { writeScale } from "./write-scale.ts"
 
-/** How often an autoscaler looks at its metrics. Source: --horizontal-pod-autoscaler-sync-period. */
+/** The interval at which each autoscaler is evaluated. Source: --horizontal-pod-autoscaler-sync-period. */
 export const AUTOSCALER_SYNC_MS = 15_000
 /** Source: --horizontal-pod-autoscaler-tolerance. */
 const TOLERANCE = 0.1
@@ -39,21 +39,21 @@ export interface AutoscalerConfig {
   readonly metrics: MetricsClient
   /** Kinds that are served now. */
   readonly resources: () => readonly Resource[]
-  /** How often each autoscaler looks at its metrics. */
+  /** The interval at which each autoscaler is evaluated. */
   readonly syncPeriodMs: number
-  /** The program's metrics, for what the autoscaler tells of itself. */
+  /** The program's metrics, to which the autoscaler adds its own. */
   readonly registry?: Registry
 }
 
-/** What all looks of one controller share. */
+/** The parts that all evaluations of one controller share. */
 interface SyncParts extends AutoscalerConfig {
   readonly selectors: PodSelectors
   readonly figures: AutoscalerMetrics
 }
 
 /**
- * Sets the replicas of a workload by what metrics say, at most as fast as its rules allow: every 15 s unless told
- * otherwise, whatever has changed. Source: pkg/controller/podautoscaler/horizontal.go.
+ * Sets the replicas of a workload according to metrics, at most as fast as its rules allow: every 15 s by default,
+ * whatever has changed. Source: pkg/controller/podautoscaler/horizontal.go.
  */
 export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<HorizontalPodAutoscaler> {
   const histories = new Map<Key, History>()
@@ -63,7 +63,7 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
     name: "horizontal-pod-autoscaler-controller",
     eventSource: "horizontal-pod-autoscaler",
     reconciles: HorizontalPodAutoscaler,
-    // What follows from its own writes of the status is looked at when its time has come.
+    // Events of its own status writes do not cause an evaluation before the interval has passed.
     concerns: ({ metadata }) => !histories.has(keyFrom(metadata)),
     watches: [{ resource: Pod, keys: () => [] }],
     async reconcile(key, context) {
@@ -77,7 +77,7 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
         return
       }
       const sync = new Sync(autoscaler, histories.get(key), { ...config, selectors, figures }, context)
-      // Known before the first write, since its event comes while it is awaited.
+      // Set before the first write, because the write's event comes before the write resolves.
       histories.set(key, sync.history)
       figures.counted(histories.size)
       try {
@@ -90,10 +90,10 @@ export function horizontalPodAutoscaler(config: AutoscalerConfig): Controller<Ho
   })
 }
 
-/** An error of one look, which the autoscaler's conditions and Events have told of. */
+/** An error that the autoscaler's conditions and Events have reported already. */
 class Told extends Error {}
 
-/** One look at an autoscaler's metrics. */
+/** One evaluation of an autoscaler. */
 class Sync {
   history: History
   readonly #autoscaler: HorizontalPodAutoscaler
@@ -165,7 +165,7 @@ class Sync {
     this.#config.figures.desired(namespace, name, desired)
   }
 
-  /** The scale of the target. @throws Told when it cannot be had */
+  /** Returns the scale of the target. @throws Told when it cannot be read */
   async #currentScale(): Promise<{ readonly scale: Scale; readonly resource: Resource }> {
     const { metadata, spec } = this.#autoscaler
     const { apiVersion = "", kind, name } = spec.scaleTargetRef
@@ -186,8 +186,8 @@ class Sync {
   }
 
   /**
-   * What the metric proposes that asks for most. Where some fail, the others may only scale up. @throws Told where none
-   * may be followed
+   * Returns the proposal of the metric that needs the most replicas. If some metrics fail, the others may only scale
+   * up. @throws Told when no metric can be followed
    */
   async #proposal(scale: Scale): Promise<{ readonly best: Proposal; readonly statuses: readonly MetricStatus[] }> {
     const { metadata, spec } = this.#autoscaler
@@ -220,7 +220,7 @@ class Sync {
         if (!(err instanceof MetricFailure)) throw err
         computed("none", "internal")
         this.#warn(err.reason, err.cause.message)
-        // Upstream shows a place for it.
+        // Upstream shows an empty entry for it.
         statuses.push({ type: "" })
         failures.push(err)
       }
@@ -240,7 +240,7 @@ class Sync {
     return { best: best!, statuses }
   }
 
-  /** @throws Told where the target's pods cannot be told, or another autoscaler scales any of them too */
+  /** @throws Told when the target has no usable selector, or another autoscaler selects some of its pods too */
   #podsOf(scale: Scale, namespace: string): readonly Pod[] {
     try {
       const owner = { namespace, name: this.#autoscaler.metadata.name ?? "" }
@@ -275,7 +275,7 @@ class Sync {
     return resource
   }
 
-  /** What stabilisation, rules and bounds leave of a wish. */
+  /** Applies stabilization, rules and bounds to a recommendation. */
   #held(current: number, wished: number): number {
     const { minReplicas = 1, maxReplicas, behavior } = this.#autoscaler.spec
     const wish = { current, desired: wished, least: minReplicas, most: maxReplicas, now: this.#now }

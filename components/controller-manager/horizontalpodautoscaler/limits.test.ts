@@ -207,13 +207,18 @@ describe("the stabilization windows of an autoscaler", () => {
   })
 })
 
-describe("what is remembered of changes", () => {
+describe("the remembered changes", () => {
   test.each([
-    { title: "the first", before: [], rules: { pods: [10, 60] }, wants: [5] },
-    { title: "none that no policy looks back to", before: [[7, 61]], rules: { pods: [10, 60] }, wants: [5] },
-    { title: "those that one looks back to", before: [[7, 58]], rules: { pods: [10, 60] }, wants: [7, 5] },
+    { title: "have the first change", before: [], rules: { pods: [10, 60] }, wants: [5] },
     {
-      title: "some of them",
+      title: "have no change older than every policy's period",
+      before: [[7, 61]],
+      rules: { pods: [10, 60] },
+      wants: [5],
+    },
+    { title: "have the changes within a policy's period", before: [[7, 58]], rules: { pods: [10, 60] }, wants: [7, 5] },
+    {
+      title: "lose only the changes that are too old",
       before: [
         [7, 61],
         [6, 59],
@@ -222,7 +227,7 @@ describe("what is remembered of changes", () => {
       wants: [6, 5],
     },
     {
-      title: "as the longest of two periods has it",
+      title: "are kept for the longer of two periods",
       before: [
         [8, 29],
         [6, 59],
@@ -233,7 +238,7 @@ describe("what is remembered of changes", () => {
       wants: [8, 6, 5],
     },
     {
-      title: "all",
+      title: "are all kept while they are recent",
       before: [
         [7, 58],
         [6, 59],

@@ -1,24 +1,24 @@
 import type { HPAScalingRules } from "../../../pkg/api/autoscaling/v2/metrics.ts"
 
 /**
- * What keeps an autoscaler from following its metrics at once: stabilisation windows, and limits of how much may change
- * in a time. Source: pkg/controller/podautoscaler/horizontal.go, KEP-853.
+ * The reasons why an autoscaler does not follow its metrics at once: stabilization windows, and limits on the change
+ * within a period. Source: pkg/controller/podautoscaler/horizontal.go, KEP-853.
  */
 
 /** Source: --horizontal-pod-autoscaler-downscale-stabilization. */
 const DOWNSCALE_WINDOW_MS = 300_000
-/** Without rules of its own an autoscaler at most doubles, but may always go to 4. */
+/** Without rules of its own an autoscaler at most doubles the replicas, but may always scale to 4. */
 const SCALE_UP_FACTOR = 2
 const SCALE_UP_MINIMUM = 4
 
-/** What is remembered of one autoscaler between two looks at it. Times are milliseconds that never go back. */
+/** The state of one autoscaler between two evaluations. Times are milliseconds of the monotonic clock. */
 export interface History {
   readonly recommendations: readonly { readonly replicas: number; readonly at: number }[]
   readonly scaleUps: readonly Change[]
   readonly scaleDowns: readonly Change[]
 }
 interface Change {
-  /** By how many replicas. */
+  /** The number of replicas that were added or removed. */
   readonly by: number
   readonly at: number
 }
@@ -33,22 +33,20 @@ export interface Wish {
   readonly now: number
 }
 
-/** A number of replicas, and why it is that and not the one that was wished for. */
+/** A number of replicas, and the reason why it differs from the recommended one. */
 export interface Limited {
   readonly replicas: number
   readonly reason: string
   readonly message: string
 }
 
-/**
- * Remembers a recommendation, and forgets those that no window reaches any more. Windows are at most an hour long.
- */
+/** Remembers a recommendation, and forgets those that are older than every window. Windows are at most an hour long. */
 export function remember(history: History, replicas: number, now: number, windowMs: number): History {
   const kept = history.recommendations.filter(({ at }) => at >= now - windowMs)
   return { ...history, recommendations: [...kept, { replicas, at: now }] }
 }
 
-/** Remembers that the number of replicas was changed, as far back as a policy looks. */
+/** Remembers a change of the number of replicas, for as long as the longest period of a policy. */
 export function rememberChange(
   history: History,
   { from, to, now }: { readonly from: number; readonly to: number; readonly now: number },
@@ -64,7 +62,7 @@ export function rememberChange(
   }
 }
 
-/** The highest recommendation of the last five minutes. Source: stabilizeRecommendation. */
+/** Returns the highest recommendation of the last five minutes. Source: stabilizeRecommendation. */
 export function stabilized(history: History, { desired, now }: Wish): Limited & { readonly history: History } {
   const next = remember(history, desired, now, DOWNSCALE_WINDOW_MS)
   const replicas = Math.max(...next.recommendations.map(({ replicas }) => replicas))
@@ -79,7 +77,7 @@ const STABILIZED_UP = {
   message: "recent recommendations were lower than current one, applying the lowest recent recommendation",
 }
 
-/** The same where the autoscaler has windows of its own. Source: stabilizeRecommendationWithBehaviors. */
+/** The same for an autoscaler with windows of its own. Source: stabilizeRecommendationWithBehaviors. */
 export function stabilizedByRules(
   history: History,
   { current, desired, now }: Wish,
@@ -167,7 +165,7 @@ function fastestDown(history: History, current: number, rules: HPAScalingRules, 
   return selectPolicy === "Min" ? Math.max(...proposed) : Math.min(...proposed)
 }
 
-/** How many replicas there were then. */
+/** Returns the number of replicas at the start of a period. */
 function atPeriodStart({ scaleUps, scaleDowns }: History, current: number, start: number): number {
   const since = (changes: readonly Change[]) =>
     changes.reduce((total, { by, at }) => (at > start ? total + by : total), 0)

@@ -14,7 +14,7 @@ import {
   type Tolerances,
 } from "./replicas.ts"
 
-/** What is scaled, as it is now. */
+/** The workload to scale, in its current state. */
 export interface Target {
   readonly namespace: string
   readonly selector: string
@@ -29,16 +29,16 @@ export interface Target {
 
 export interface Proposal {
   readonly replicas: number
-  /** What Events and conditions call the metric. */
+  /** The name of the metric in Events and conditions. */
   readonly name: string
   readonly status: MetricStatus
 }
 
-/** A metric that says nothing: the reason of the Event and of the condition, and what follows from it. */
+/** A metric without a usable value: the reason for the Event and the condition. */
 export class MetricFailure extends Error {
   override readonly name = "MetricFailure"
   readonly reason: string
-  /** What the condition says; the message is what the Event about all metrics says. */
+  /** The message of the condition; `message` is that of the Event about all metrics. */
   override readonly cause: Error
 
   constructor(reason: string, about: string, cause: unknown) {
@@ -50,7 +50,7 @@ export class MetricFailure extends Error {
 }
 
 /**
- * Works out how many replicas one metric asks for. @throws MetricFailure where it says nothing. Source:
+ * Computes how many replicas one metric needs. @throws MetricFailure when it has no usable value. Source:
  * computeReplicasForMetric in pkg/controller/podautoscaler/horizontal.go.
  */
 export async function proposalOf(metric: MetricSpec, target: Target, client: MetricsClient): Promise<Proposal> {
@@ -222,7 +222,7 @@ const questionOf = (
   resource: string,
 ): PodsQuestion => ({ pods, metrics, currentReplicas: specReplicas, tolerances, resource, now })
 
-/** Says what was being done in front of what went wrong. */
+/** Puts the failed action before the message of the error. */
 async function about<T>(doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -242,7 +242,10 @@ const MOST = Number(2n ** 63n - 1024n)
 const selectorText = (selector: LabelSelector | undefined): string =>
   selector === undefined ? "" : fromLabelSelector(selector).toString()
 
-/** As the Go type prints itself. Source: LabelSelector.String in apimachinery pkg/apis/meta/v1/generated.pb.go. */
+/**
+ * Returns the text that the Go type prints. Source: LabelSelector.String in apimachinery
+ * pkg/apis/meta/v1/generated.pb.go.
+ */
 function selectorOrNil(selector: LabelSelector | undefined): string {
   if (selector === undefined) return "nil"
   const labels = Object.entries(selector.matchLabels ?? {})

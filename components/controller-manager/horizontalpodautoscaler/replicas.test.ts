@@ -69,9 +69,9 @@ const questionOf = ({ of, used, current, requests, tolerances = usual }: Omit<Ro
 
 describe("a share of what pods request", () => {
   const rows: readonly Row[] = [
-    { title: "more use, more pods", of: "up up up", used: [300, 500, 700], target: 30, wants: 5, shows: 50 },
+    { title: "higher usage needs more pods", of: "up up up", used: [300, 500, 700], target: 30, wants: 5, shows: 50 },
     {
-      title: "less use, fewer pods",
+      title: "lower usage needs fewer pods",
       of: "up up up up up",
       used: [100, 300, 500, 250, 250],
       target: 50,
@@ -111,7 +111,7 @@ describe("a share of what pods request", () => {
       shows: 40,
     },
     {
-      title: "failed pods do not count when it goes up",
+      title: "failed pods do not count when scaling up",
       of: "up up failed failed",
       used: [500, 700],
       current: 2,
@@ -120,7 +120,7 @@ describe("a share of what pods request", () => {
       shows: 60,
     },
     {
-      title: "pods that end do not count when it goes up",
+      title: "terminating pods do not count when scaling up",
       of: "up up deleted deleted",
       used: [500, 700],
       current: 2,
@@ -129,7 +129,7 @@ describe("a share of what pods request", () => {
       shows: 60,
     },
     {
-      title: "pods that are not ready do not count when it goes down",
+      title: "pods that are not ready do not count when scaling down",
       of: "up up up unready unready",
       used: [100, 300, 500, 250, 250],
       target: 50,
@@ -145,7 +145,7 @@ describe("a share of what pods request", () => {
       shows: 10,
     },
     {
-      title: "pods that start do not count when it goes down",
+      title: "starting pods do not count when scaling down",
       of: "up up up new new",
       used: [100, 300, 500, 1000, 1000],
       target: 50,
@@ -153,7 +153,7 @@ describe("a share of what pods request", () => {
       shows: 30,
     },
     {
-      title: "failed pods do not count when it goes down",
+      title: "failed pods do not count when scaling down",
       of: "up up up up up failed failed",
       used: [100, 300, 500, 250, 250],
       current: 5,
@@ -162,7 +162,7 @@ describe("a share of what pods request", () => {
       shows: 28,
     },
     {
-      title: "pods that end do not count when it goes down",
+      title: "terminating pods do not count when scaling down",
       of: "up up up up up deleted deleted",
       used: [100, 300, 500, 250, 250, 900, 900],
       current: 5,
@@ -180,7 +180,7 @@ describe("a share of what pods request", () => {
       shows: 102,
     },
     {
-      title: "everything counts with a tolerance of 0",
+      title: "any deviation scales with a tolerance of 0",
       of: "up up up",
       requests: [900, 1000, 1100],
       used: [909, 1010, 1111],
@@ -190,7 +190,7 @@ describe("a share of what pods request", () => {
       shows: 101,
     },
     {
-      title: "a large tolerance upwards",
+      title: "a large tolerance for scaling up prevents it",
       of: "up up up",
       requests: [900, 1000, 1100],
       used: [1890, 1910, 1900],
@@ -200,7 +200,7 @@ describe("a share of what pods request", () => {
       shows: 190,
     },
     {
-      title: "a tolerance downwards holds nothing up",
+      title: "a tolerance for scaling down does not prevent scaling up",
       of: "up up up",
       requests: [900, 1000, 1100],
       used: [1100, 1080, 1090],
@@ -210,7 +210,7 @@ describe("a share of what pods request", () => {
       shows: 109,
     },
     {
-      title: "a large tolerance downwards",
+      title: "a large tolerance for scaling down prevents it",
       of: "up up up",
       used: [100, 100, 100],
       tolerances: { up: 0.1, down: 0.95 },
@@ -219,7 +219,7 @@ describe("a share of what pods request", () => {
       shows: 10,
     },
     {
-      title: "metrics of pods that are not the workload's do not count",
+      title: "metrics of pods of other workloads do not count",
       of: "up up up up",
       used: [4000, 9500, 3000, 7000, 3200, 2000],
       target: 100,
@@ -227,7 +227,7 @@ describe("a share of what pods request", () => {
       shows: 587,
     },
     {
-      title: "two pods without metrics count as fully used when it goes down",
+      title: "two pods without metrics count as fully used when scaling down",
       of: "up up up up",
       used: [400, 95],
       target: 100,
@@ -259,7 +259,7 @@ describe("a share of what pods request", () => {
       shows: 60,
     },
     {
-      title: "one not ready and one silent, about on target",
+      title: "nothing changes near the target with one pod not ready and one without metrics",
       of: "unready up up",
       used: [100, 450],
       target: 50,
@@ -267,7 +267,7 @@ describe("a share of what pods request", () => {
       shows: 45,
     },
     {
-      title: "one that starts and one silent, about on target",
+      title: "nothing changes near the target with one pod starting and one without metrics",
       of: "new up up",
       used: [100, 450],
       target: 50,
@@ -275,7 +275,7 @@ describe("a share of what pods request", () => {
       shows: 45,
     },
     {
-      title: "one not ready and one silent, far above",
+      title: "usage far above the target scales up with one pod not ready and one without metrics",
       of: "unready up up",
       used: [100, 2000],
       target: 50,
@@ -283,7 +283,7 @@ describe("a share of what pods request", () => {
       shows: 200,
     },
     {
-      title: "one that starts and one silent, far above",
+      title: "usage far above the target scales up with one pod starting and one without metrics",
       of: "new up up",
       used: [100, 2000],
       target: 50,
@@ -291,7 +291,7 @@ describe("a share of what pods request", () => {
       shows: 200,
     },
     {
-      title: "one not ready and one silent, far below",
+      title: "usage far below the target scales down with one pod not ready and one without metrics",
       of: "unready up up up",
       used: [100, 100, 100],
       target: 50,
@@ -299,7 +299,7 @@ describe("a share of what pods request", () => {
       shows: 10,
     },
     {
-      title: "silent ones use the target where that is above all they request",
+      title: "pods without metrics count as on target when the target exceeds their requests",
       of: "unready up up up",
       requests: [1000, 1000, 2000, 2000],
       used: [200, 100, 100],
@@ -308,7 +308,7 @@ describe("a share of what pods request", () => {
       shows: 6,
     },
     {
-      title: "the pods of a rollout are more than there are replicas",
+      title: "a rollout may have more pods than replicas",
       of: "up up up",
       current: 2,
       used: [100, 100],
@@ -344,9 +344,16 @@ describe("a share of what pods request", () => {
 
 describe("an average of all pods", () => {
   test.each<Row>([
-    { title: "above", of: "up up up", used: [20_000, 10_000, 30_000], target: 15_000, wants: 4, shows: 20_000 },
     {
-      title: "pods that are not ready count as they are",
+      title: "a value above the target scales up",
+      of: "up up up",
+      used: [20_000, 10_000, 30_000],
+      target: 15_000,
+      wants: 4,
+      shows: 20_000,
+    },
+    {
+      title: "pods that are not ready count with their value",
       of: "up up new",
       used: [50_000, 10_000, 30_000],
       target: 15_000,
@@ -354,7 +361,7 @@ describe("an average of all pods", () => {
       shows: 30_000,
     },
     {
-      title: "whatever their number",
+      title: "any number of pods that are not ready counts",
       of: "unready up unready",
       used: [50_000, 15_000, 30_000],
       target: 15_000,
@@ -362,16 +369,23 @@ describe("an average of all pods", () => {
       shows: 31_666,
     },
     {
-      title: "below",
+      title: "a value below the target scales down",
       of: "up up up up up",
       used: [12_000, 12_000, 12_000, 12_000, 12_000],
       target: 20_000,
       wants: 3,
       shows: 12_000,
     },
-    { title: "about", of: "up up up", used: [20_000, 21_000, 21_000], target: 20_000, wants: 3, shows: 20_666 },
     {
-      title: "about, and one percent is too much",
+      title: "a value near the target changes nothing",
+      of: "up up up",
+      used: [20_000, 21_000, 21_000],
+      target: 20_000,
+      wants: 3,
+      shows: 20_666,
+    },
+    {
+      title: "a value near the target scales with a tolerance of one percent",
       of: "up up up",
       used: [20_000, 21_000, 21_000],
       tolerances: { up: 0.01, down: 0.1 },
@@ -380,7 +394,7 @@ describe("an average of all pods", () => {
       shows: 20_666,
     },
     {
-      title: "on target, and two say nothing",
+      title: "a value on target changes nothing when two pods have no metrics",
       of: "up up up up up",
       used: [20_000, 19_000, 21_000],
       target: 20_000,
@@ -388,7 +402,7 @@ describe("an average of all pods", () => {
       shows: 20_000,
     },
     {
-      title: "the pods of a rollout are more than there are replicas",
+      title: "a rollout may have more pods than replicas",
       of: "up up up",
       current: 2,
       used: [10_000, 10_000],
@@ -406,18 +420,49 @@ const MAX_INT32 = 2 ** 31 - 1
 
 describe("one value for the whole workload", () => {
   test.each([
-    { title: "above", of: "up up up", used: 20_000, target: 15_000, wants: 4 },
-    { title: "above, one pod ready of three", of: "unready up unready", used: 50_000, target: 10_000, wants: 5 },
-    { title: "above, and yet fewer, as one is ready", of: "unready up unready", used: 8600, target: 4400, wants: 2 },
-    { title: "below", of: "up up up up up", used: 12_000, target: 20_000, wants: 3 },
-    { title: "below, not by whole pods", of: "up up up up up", used: 8600, target: 14_334, wants: 3 },
-    { title: "about, above", of: "up up up", used: 20_666, target: 20_000, wants: 3 },
-    { title: "about, below", of: "up up up", used: 8600, target: 8888, wants: 3 },
-    { title: "a tolerance of one percent", of: "up up up", used: 8900, target: 8800, up: 0.01, wants: 4 },
-    { title: "from none it is the ratio alone", of: "", used: 25_000, target: 10_000, wants: 3 },
-    { title: "from none no tolerance counts", of: "", used: 10_500, target: 10_000, wants: 2 },
-    { title: "nothing at all", of: "up up up", used: 0, target: 10_000, wants: 0 },
-    { title: "beyond every number", of: "up up up", used: 2 ** 63, target: 1, wants: MAX_INT32 },
+    { title: "a value above the target scales up", of: "up up up", used: 20_000, target: 15_000, wants: 4 },
+    {
+      title: "a value above the target is divided by the ready pods only",
+      of: "unready up unready",
+      used: 50_000,
+      target: 10_000,
+      wants: 5,
+    },
+    {
+      title: "a value above the target may scale down when one pod of three is ready",
+      of: "unready up unready",
+      used: 8600,
+      target: 4400,
+      wants: 2,
+    },
+    { title: "a value below the target scales down", of: "up up up up up", used: 12_000, target: 20_000, wants: 3 },
+    {
+      title: "a value below the target rounds up to whole pods",
+      of: "up up up up up",
+      used: 8600,
+      target: 14_334,
+      wants: 3,
+    },
+    { title: "a value just above the target changes nothing", of: "up up up", used: 20_666, target: 20_000, wants: 3 },
+    { title: "a value just below the target changes nothing", of: "up up up", used: 8600, target: 8888, wants: 3 },
+    {
+      title: "a value just above the target scales with a tolerance of one percent",
+      of: "up up up",
+      used: 8900,
+      target: 8800,
+      up: 0.01,
+      wants: 4,
+    },
+    { title: "without replicas the ratio alone decides", of: "", used: 25_000, target: 10_000, wants: 3 },
+    { title: "without replicas the tolerance is ignored", of: "", used: 10_500, target: 10_000, wants: 2 },
+    { title: "a value of 0 needs no replicas", of: "up up up", used: 0, target: 10_000, wants: 0 },
+    {
+      title: "a huge value needs the largest number of replicas",
+      of: "up up up",
+      used: 2 ** 63,
+      target: 1,
+      wants: MAX_INT32,
+    },
   ])("$title", ({ of, used, target, up = 0.1, wants }) => {
     const pods = podsOf(states(of))
     const tolerances = { ...usual, up }
@@ -433,17 +478,82 @@ describe("one value for the whole workload", () => {
 
 describe("a value that pods share", () => {
   test.each([
-    { title: "above", current: 3, used: 20_000, target: 5000, wants: 4, shows: 6667 },
-    { title: "a little above", current: 3, used: 8600, target: 2150, wants: 4, shows: 2867 },
-    { title: "below", current: 5, used: 6000, target: 2000, wants: 3, shows: 1200 },
-    { title: "below, not by whole pods", current: 5, used: 8600, target: 2867, wants: 3, shows: 1720 },
-    { title: "about, above", current: 4, used: 20_166, target: 5000, wants: 4, shows: 5042 },
-    { title: "about, below", current: 3, used: 8600, target: 2900, wants: 3, shows: 2867 },
-    { title: "a tolerance of one percent", current: 4, used: 20_208, target: 5000, up: 0.01, wants: 5, shows: 5052 },
-    { title: "of outside, too", current: 3, used: 8600, target: 2800, up: 0.01, wants: 4, shows: 2867 },
-    { title: "beyond every number", current: 1, used: 2 ** 63, target: 1, wants: MAX_INT32, shows: 2 ** 63 },
-    { title: "as large as its target", current: 1, used: 2 ** 63, target: 2 ** 63, wants: 1, shows: 2 ** 63 },
-    { title: "before the first pod is counted", current: 0, used: 9000, target: 2000, wants: 5, shows: 9000 },
+    { title: "a value above the target scales up", current: 3, used: 20_000, target: 5000, wants: 4, shows: 6667 },
+    {
+      title: "a value a little above the target scales up",
+      current: 3,
+      used: 8600,
+      target: 2150,
+      wants: 4,
+      shows: 2867,
+    },
+    { title: "a value below the target scales down", current: 5, used: 6000, target: 2000, wants: 3, shows: 1200 },
+    {
+      title: "a value below the target rounds up to whole pods",
+      current: 5,
+      used: 8600,
+      target: 2867,
+      wants: 3,
+      shows: 1720,
+    },
+    {
+      title: "a value just above the target changes nothing",
+      current: 4,
+      used: 20_166,
+      target: 5000,
+      wants: 4,
+      shows: 5042,
+    },
+    {
+      title: "a value just below the target changes nothing",
+      current: 3,
+      used: 8600,
+      target: 2900,
+      wants: 3,
+      shows: 2867,
+    },
+    {
+      title: "a value just above the target scales with a tolerance of one percent",
+      current: 4,
+      used: 20_208,
+      target: 5000,
+      up: 0.01,
+      wants: 5,
+      shows: 5052,
+    },
+    {
+      title: "an external value just above the target scales with a tolerance of one percent",
+      current: 3,
+      used: 8600,
+      target: 2800,
+      up: 0.01,
+      wants: 4,
+      shows: 2867,
+    },
+    {
+      title: "a huge value needs the largest number of replicas",
+      current: 1,
+      used: 2 ** 63,
+      target: 1,
+      wants: MAX_INT32,
+      shows: 2 ** 63,
+    },
+    {
+      title: "a huge value on a huge target needs one replica",
+      current: 1,
+      used: 2 ** 63,
+      target: 2 ** 63,
+      wants: 1,
+      shows: 2 ** 63,
+    },
+    {
+      title: "a value counts before the first pod is counted",
+      current: 0,
+      used: 9000,
+      target: 2000,
+      wants: 5,
+      shows: 9000,
+    },
   ])("$title", ({ current, used, target, up = 0.1, wants, shows }) => {
     const answer = replicasForShare(used, target, { currentReplicas: current, tolerances: { ...usual, up } })
     expect(answer).toEqual({ replicas: wants, average: shows })

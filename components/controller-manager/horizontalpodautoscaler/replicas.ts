@@ -4,23 +4,25 @@ import type { PodMetrics } from "./metrics-client.ts"
 import { requestOf } from "./pod-requests.ts"
 
 /**
- * How many replicas a metric asks for. Pods that say nothing are taken for what holds a change back: for as good as
- * idle where more are wanted, for fully used where fewer are. Source:
- * pkg/controller/podautoscaler/replica_calculator.go.
+ * Computes how many replicas a metric needs. A pod without a metric counts in the way that makes the change smaller: as
+ * idle when scaling up, as fully used when scaling down. Source: pkg/controller/podautoscaler/replica_calculator.go.
  */
 
-/** How far a metric may be from its target before anything is scaled, as a part of it, in each direction. */
+/** The deviation from the target within which nothing is scaled, as a fraction of the target, for each direction. */
 export interface Tolerances {
   readonly up: number
   readonly down: number
 }
 
 /**
- * A pod that has started is taken for not ready for so long. Source:
+ * How long after its start a pod may count as not ready, in milliseconds. Source:
  * --horizontal-pod-autoscaler-cpu-initialization-period.
  */
 const CPU_INITIALIZATION_MS = 300_000
-/** One that was never ready is so for the first time. Source: --horizontal-pod-autoscaler-initial-readiness-delay. */
+/**
+ * How long after its start a pod without readiness counts as never having been ready, in milliseconds. Source:
+ * --horizontal-pod-autoscaler-initial-readiness-delay.
+ */
 const INITIAL_READINESS_MS = 30_000
 const MAX_INT32 = 2 ** 31 - 1
 
@@ -28,25 +30,25 @@ export const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 
 
 export interface Usage {
   readonly replicas: number
-  /** In thousandths, of the average pod. */
+  /** The value of the average pod, in thousandths. */
   readonly average: number
-  /** Percent of what the pods request; where the target is a percentage. */
+  /** The usage in percent of the requests; set when the target is a percentage. */
   readonly utilization?: number
 }
 
-/** What is to be worked out from the metrics of pods. */
+/** The input for computing replicas from the metrics of pods. */
 export interface PodsQuestion {
   readonly pods: readonly Pod[]
   readonly metrics: PodMetrics
   readonly currentReplicas: number
   readonly tolerances: Tolerances
-  /** "cpu" alone is untrue while a pod starts; "" for metrics that are no resource. */
+  /** The resource; "" for other metrics. Only values of "cpu" are misleading while a pod starts. */
   readonly resource: string
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-/** @throws Error where there are no pods, or none of them says anything */
+/** @throws Error when there are no pods, or none of them has a metric */
 export function replicasForAverage(question: PodsQuestion, target: number): Usage {
   return replicasFor(question, {
     ratio: (metrics) => {
@@ -57,9 +59,7 @@ export function replicasForAverage(question: PodsQuestion, target: number): Usag
   })
 }
 
-/**
- * The same for a percentage of what the pods request. @throws Error also where a container requests nothing
- */
+/** The same for a percentage of the requests. @throws Error also when a container has no request */
 export function replicasForUtilization(question: PodsQuestion, target: number, container: string | undefined): Usage {
   const { resource } = question
   return replicasFor(question, {
@@ -82,7 +82,7 @@ interface Measure {
     metrics: PodMetrics,
     requests: ReadonlyMap<string, number>,
   ): { readonly ratio: number; readonly average: number; readonly utilization?: number }
-  /** What a pod without a metric is taken to use where fewer replicas are wanted. */
+  /** Returns the usage that a pod without a metric counts with when scaling down. */
   missingWhenLow(name: string, requests: ReadonlyMap<string, number>): number
 }
 
@@ -142,7 +142,10 @@ function isStarting(pod: Pod, metric: { readonly timestamp: number; readonly win
     : condition.status === "False" && started + INITIAL_READINESS_MS > changed
 }
 
-/** For a metric of one object, or from outside, whose whole value is compared. Source: getUsageRatioReplicaCount. */
+/**
+ * Computes replicas for a metric of one object, or an external one, whose whole value is compared with the target.
+ * Source: getUsageRatioReplicaCount.
+ */
 export function replicasForValue(
   used: number,
   target: number,
@@ -157,7 +160,7 @@ export function replicasForValue(
   return Math.min(Math.ceil(ratio * ready), MAX_INT32)
 }
 
-/** The same where the value is shared among the pods. Source: GetExternalPerPodMetricReplicas. */
+/** The same for a value that is divided among the pods. Source: GetExternalPerPodMetricReplicas. */
 export function replicasForShare(
   used: number,
   target: number,
@@ -165,7 +168,7 @@ export function replicasForShare(
 ): Usage {
   const wanted = Math.min(Math.ceil(used / target), MAX_INT32)
   const replicas = isWithin(tolerances, used / (target * currentReplicas)) ? currentReplicas : wanted
-  // Before the first pod is counted there is nothing to share among.
+  // Before the first pod is counted, there is nothing to divide by.
   return { replicas, average: Math.ceil(used / Math.max(1, currentReplicas)) }
 }
 

@@ -1,4 +1,4 @@
-/** Checks lists and watches against what the servers have agreed on. */
+/** Checks lists and watches against the log of the servers. */
 import type { HistoryEntry } from "../../../components/cluster/testing/testing.ts"
 import type { Value } from "./linearizable.ts"
 
@@ -12,7 +12,7 @@ export interface SeenEvent {
   readonly revision: number
 }
 
-/** One informer: a list, and what its watches told afterwards, through whichever servers. */
+/** One informer: a list, and the events of its watches afterwards, through any servers. */
 export interface SeenByInformer {
   readonly by: string
   readonly listedAt: number

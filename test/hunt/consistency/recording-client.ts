@@ -120,7 +120,7 @@ export class RecordingClient {
     } catch (err) {
       this.#surprised(err, "NotFound", "Conflict", "AlreadyExists")
       const reason = err instanceof ApiError ? err.reason : undefined
-      // What is unavailable has done nothing: that is not recorded, and must not be seen.
+      // A request that failed as unavailable has changed nothing. It is not recorded, and no read may see its effect.
       if (reason === "ServiceUnavailable") return
       note(reason === "NotFound" || reason === "Conflict" || reason === "AlreadyExists" ? "refused" : "unknown")
       this.#seen.delete(name)
