@@ -4,7 +4,7 @@ import { isTimeZone } from "./zone.ts"
 /** Returns the first `count` ways to write a name in capital and small letters. */
 function spellings(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, number) =>
-    [...name].map((letter, i) => ((number >> i) & 1 ? letter.toUpperCase() : letter.toLowerCase())).join(""),
+    Array.from(name, (letter, i) => ((number >> i) & 1 ? letter.toUpperCase() : letter.toLowerCase())).join(""),
   )
 }
 
