@@ -4,6 +4,7 @@ import { childOf, type Machine } from "../machine.ts"
 
 /** The pause before a program is started again that has ended by itself, in milliseconds. */
 const RESTART_MS = 500
+const LOOK_MS = 50
 
 /** A program on a machine that is started again when it ends by itself, as by systemd. */
 export class Supervised {
@@ -35,8 +36,11 @@ export class Supervised {
     const child = this.#child
     if (child === undefined || hasEnded(child)) return
     const exited = once(child, "exit")
-    this.#signal("SIGKILL")
-    await exited
+    // One that was started just now is not there yet.
+    while (!hasEnded(child)) {
+      this.#signal("SIGKILL")
+      await Promise.race([exited, Bun.sleep(LOOK_MS)])
+    }
   }
 
   /** Stops it where it is: its connections stay open, and nothing answers until `goOn`. */
