@@ -19,6 +19,7 @@ import { TunnelAgent, TunnelAgents } from "../supervisor/tunnel/tunnel-agent.ts"
 import { AGENT_IDENTITIES, kindOf } from "./agent-identities.ts"
 import { Clients, type Tools } from "./clients.ts"
 import { listenHost, type KubeletNames } from "./kubelet-serving.ts"
+import type { EarlyContainerd } from "./node-containerd.ts"
 import type { NodePlace } from "./node-place.ts"
 import type { OwnAddresses } from "./own-addresses.ts"
 import { Part } from "./part.ts"
@@ -30,6 +31,8 @@ export interface AgentOptions {
   /** Whether no server answered at the start, so that the agent's configuration and certificates may be out of date. */
   readonly isUninformed: boolean
   readonly names: KubeletNames
+  /** The containerd of the node where it is started already. */
+  readonly early?: EarlyContainerd
   /** Follows the addresses of the machine; absent where they are given. */
   readonly addresses?: OwnAddresses
 }
@@ -48,7 +51,7 @@ export const serverList = (given: string, clock: Clock): ServerList =>
 /** Returns the place of a node on a machine without a control plane. */
 export function besideServers(
   tools: Tools,
-  { membership, servers, isUninformed, names, addresses }: AgentOptions,
+  { membership, servers, isUninformed, names, early, addresses }: AgentOptions,
 ): NodePlace {
   const { clock } = tools
   const transports = new Map<string, FailoverTransport>()
@@ -147,6 +150,7 @@ export function besideServers(
         return () => void servingListeners.delete(listener)
       },
     },
+    ...(early === undefined ? {} : { early }),
     ...(addresses === undefined ? {} : { addresses }),
     // The kubelet and the other components do not wait for a server, so that the pods of this node keep running.
     after: [],

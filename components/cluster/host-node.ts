@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -7,15 +6,11 @@ import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Component } from "../../pkg/component/component.ts"
 import { connectCri } from "../../pkg/cri/client.ts"
-import { Containerd } from "../containerd/containerd.ts"
-import { detectCgroupDriver, findCniBinDir } from "../containerd/host.ts"
+import { detectCgroupDriver } from "../containerd/host.ts"
 import { BRIDGE } from "../containerd/network/cni.ts"
-import { installPlugins } from "../containerd/network/plugin/install-plugins.ts"
 import { withoutSourceGuard } from "../containerd/network/sources/source-guard.ts"
 import { createPodNetwork, presumeNetwork, type BetweenNodes } from "../containerd/network/pod-network.ts"
 import { containerdPaths } from "../containerd/paths.ts"
-import type { Registries } from "../containerd/registries/registries.ts"
-import { RegistryHosts } from "../containerd/registries/registry-hosts.ts"
 import { createDns, CUSTOM_CONFIG, DNS_METRICS_PORT, type DnsConfig } from "../dns/dns.ts"
 import { createKubeProxy, type KubeProxyConfig } from "../kube-proxy/proxier.ts"
 import { createIngress, type IngressConfig } from "../ingress/ingress.ts"
@@ -30,22 +25,19 @@ import type { KubeletTuning } from "../kubelet/tuning.ts"
 import { criRuntime } from "../kubelet/runtime/cri/cri-runtime.ts"
 import { followingNode, nodeUser, systemAccount, type Tools } from "./clients.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
+import { nodeContainerd, type NodeContainerdConfig } from "./node-containerd.ts"
 import type { NodePlace } from "./node-place.ts"
 import { Part } from "./part.ts"
 import { runtimeCgroups } from "./runtime-cgroups.ts"
 
-export interface HostNodeConfig {
+export interface HostNodeConfig extends NodeContainerdConfig {
   readonly nodeName: string
   /** Addresses of this machine, the primary one first. */
   readonly nodeIps: readonly string[]
   /** See KubeletConfig. */
   readonly externalIps: readonly string[]
-  readonly dataDir: string
   /** The socket of a container runtime that is already running; without it a containerd is started and supervised. */
   readonly containerRuntimeEndpoint?: string
-  readonly pauseImage?: string
-  /** Settings of image registries for that containerd. */
-  readonly registries?: Registries
   /** CIDR of the addresses of pods, or one of each family with the primary one first. */
   readonly clusterCidrs: readonly string[]
   /** The part of each cluster CIDR that the first node gets; empty when this is not the first node. */
@@ -64,8 +56,6 @@ export interface HostNodeConfig {
   >
   /** Whether NetworkPolicies are enforced. */
   readonly networkPolicy: boolean
-  /** Whether pods are held to their own addresses. */
-  readonly sourceGuard: boolean
   /** The folder of volumes of the class local-path; undefined when the class is disabled. */
   readonly localStoragePath?: string
   /** The resolv.conf of pods with dnsPolicy Default. */
@@ -83,32 +73,15 @@ export interface HostNodeConfig {
  */
 export function hostNode(
   tools: Tools,
-  { clients, connectors, metrics, serving, addresses, after, more }: NodePlace,
+  { clients, connectors, metrics, serving, addresses, early, after, more }: NodePlace,
   config: HostNodeConfig,
 ): readonly OrderedComponent[] {
   const { clock, log, tracing } = tools
-  const { nodeName, clusterCidrs, containerRuntimeEndpoint: endpoint, dns, pauseImage } = config
+  const { nodeName, clusterCidrs, containerRuntimeEndpoint: endpoint, dns } = config
   const node = { clients, user: nodeUser(nodeName), following: followingNode(nodeName) }
-  const detected = detectCgroupDriver()
   const paths = containerdPaths(config.dataDir)
-  const containerd =
-    endpoint === undefined
-      ? new Containerd({
-          paths,
-          clock,
-          log,
-          tracing,
-          cgroupDriver: detected,
-          guardsSources: config.sourceGuard,
-          registries: new RegistryHosts({
-            folder: paths.registries,
-            registries: config.registries,
-            random: tools.random,
-            log,
-          }),
-          ...(pauseImage === undefined ? {} : { pauseImage }),
-        })
-      : undefined
+  const containerd = endpoint === undefined ? (early?.containerd ?? nodeContainerd(tools, config)) : undefined
+  const detected = containerd?.cgroupDriver ?? detectCgroupDriver()
   const cri = containerd?.cri ?? connectCri(endpoint!, clock, tracing)
   const parts: OrderedComponent[] = [...more]
   const add = (component: Component, ...needed: readonly string[]) => parts.push({ component, after: needed })
@@ -116,10 +89,8 @@ export function hostNode(
   const cgroups = runtimeCgroups(cri.runtime, detected, log)
   if (containerd === undefined) add(cgroups)
   else {
-    mkdirSync(paths.cniConfig, { recursive: true })
-    installPlugins(paths, findCniBinDir())
     if (config.firstNodeRanges.length > 0) presumeNetwork(paths, config.firstNodeRanges)
-    add(containerd)
+    add(early?.component ?? containerd)
     if (!config.sourceGuard) add(withoutSourceGuard(log))
     add(
       new Part({

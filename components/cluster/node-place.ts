@@ -5,6 +5,7 @@ import type { AssembledCluster } from "./assemble.ts"
 import type { Clients } from "./clients.ts"
 import { kubeletServing, type KubeletNames } from "./kubelet-serving.ts"
 import type { OrderedComponent } from "./lifecycle.ts"
+import type { EarlyContainerd } from "./node-containerd.ts"
 import type { OwnAddresses } from "./own-addresses.ts"
 import { controlPlaneRole } from "./node-role.ts"
 
@@ -16,6 +17,8 @@ export interface NodePlace {
   readonly metrics: Registry
   /** Where the kubelet's API is served; without it no port is opened. */
   readonly serving?: KubeletServing
+  /** The containerd of the node where it is started already. */
+  readonly early?: EarlyContainerd
   /** Follows the addresses of the machine; absent where they stay as they are. */
   readonly addresses?: OwnAddresses
   /** The components of the program that must be ready before those that need the API. */

@@ -16,7 +16,7 @@ import { agentFlags, type AgentFlags } from "../config/agent-flags.ts"
 import { preflightNode } from "../checks/checks.ts"
 import { refuseLacking } from "../checks/finding.ts"
 import { defineCommand } from "../cli/command.ts"
-import { kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
+import { containerdConfig, kubeletNames, nodeNameOf } from "../config/cluster-config.ts"
 import { createContext, type Context } from "../context.ts"
 import { k3sFlags } from "../k3s/flags.ts"
 import { loggerOf } from "../logger.ts"
@@ -85,12 +85,20 @@ async function run(
   })
   const servers = serverList(flags.server, clock)
   servers.set((membership.remembered?.config.servers ?? []).map((server) => `https://${server}`))
-  const isInformed = await joinCluster({ membership, servers, clock, random, log, signal }).catch((err: unknown) => {
+  const joining = joinCluster({ membership, servers, clock, random, log, signal })
+  joining.catch(() => undefined) // told below
+  let early = await startContainerd(flags, context, membership.remembered?.config.disabled ?? [], signal)
+  const isInformed = await joining.catch(async (err: unknown) => {
+    await early?.component.stop()
     if (signal.aborted) return undefined
     throw err
   })
   if (isInformed === undefined) return
   const { config } = membership.remembered!
+  if (early !== undefined && early.guardsSources === config.disabled.includes("source-guard")) {
+    await early.component.stop()
+    early = undefined
+  }
   log.info("The machine is a member of the cluster", { node: nodeName, server: servers.current, ms: sinceStart() })
   const addresses = follows(flags)
     ? new OwnAddresses({
@@ -106,6 +114,7 @@ async function run(
     servers,
     isUninformed: !isInformed,
     names: namesIn(config),
+    ...(early === undefined ? {} : { early }),
     ...(addresses === undefined ? {} : { addresses }),
   })
   const node = !ownsNode(flags)
@@ -133,6 +142,16 @@ async function run(
       })
     },
   })
+}
+
+/**
+ * Starts the containerd of the node while the machine joins, if there is to be one: that takes about as long. Whether
+ * it is right is known only when the machine has joined.
+ */
+async function startContainerd(flags: AgentFlags, context: Context, disabled: readonly string[], signal: AbortSignal) {
+  if (!ownsNode(flags) || flags["container-runtime-endpoint"] !== undefined) return undefined
+  const { EarlyContainerd } = await import("../../../components/cluster/node-containerd.ts")
+  return new EarlyContainerd(context, containerdConfig(flags, disabled), signal)
 }
 
 /** Whether the node's addresses are those that the machine happens to have. */

@@ -10,6 +10,7 @@ import { systemRandom, uuid } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { KubeletNames } from "../../../components/cluster/kubelet-serving.ts"
 import type { HostNodeConfig } from "../../../components/cluster/host-node.ts"
+import type { NodeContainerdConfig } from "../../../components/cluster/node-containerd.ts"
 import type { LoneSimulatedNodeConfig } from "../../../components/cluster/simulated-node.ts"
 import { readRegistries } from "../../../components/containerd/registries/registries.ts"
 import { manifestFolder } from "../../../components/deployer/folder.ts"
@@ -141,21 +142,30 @@ export type NodeInClusterFlags = NodeFlags &
     "cluster-cidr" | "cluster-domain" | "disable" | "flannel-backend" | "flannel-external-ip" | "flannel-ipv6-masq"
   >
 
-/** Returns the configuration of a node without Ingress. */
-export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): HostNodeConfig {
-  const { disable, "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
-  const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
+/** Returns the configuration of the containerd of a node in a cluster in which some parts are disabled. */
+export function containerdConfig(flags: NodeFlags, disabled: readonly string[]): NodeContainerdConfig {
+  const { "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
   const registries = endpoint === undefined ? readRegistries(flags["private-registry"]) : undefined
   return {
-    nodeName: nodeNameOf(flags),
-    nodeIps: nodeIps(flags),
-    externalIps: flags["node-external-ip"],
     dataDir: flags["data-dir"],
-    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     ...(pauseImage === undefined ? {} : { pauseImage }),
     ...(registries === undefined
       ? {}
       : { registries: { ...registries, mirrorsOnly: flags["disable-default-registry-endpoint"] } }),
+    sourceGuard: !disabled.includes("source-guard"),
+  }
+}
+
+/** Returns the configuration of a node without Ingress. */
+export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwork): HostNodeConfig {
+  const { disable, "container-runtime-endpoint": endpoint } = flags
+  const resolvConf = flags["resolv-conf"] ?? defaultResolvConf()
+  return {
+    ...containerdConfig(flags, disable),
+    nodeName: nodeNameOf(flags),
+    nodeIps: nodeIps(flags),
+    externalIps: flags["node-external-ip"],
+    ...(endpoint === undefined ? {} : { containerRuntimeEndpoint: endpoint }),
     clusterCidrs: network.clusterCidrs,
     firstNodeRanges: network.firstNodeRanges,
     betweenNodes: {
@@ -168,7 +178,6 @@ export function hostNodeConfig(flags: NodeInClusterFlags, network: ClusterNetwor
     ...(disable.includes("dns") ? {} : { dns: dnsConfig(network, resolvConf) }),
     ...(disable.includes("kube-proxy") ? {} : { kubeProxy: kubeProxyConfig(flags) }),
     networkPolicy: !disable.includes("network-policy"),
-    sourceGuard: !disable.includes("source-guard"),
     ...(disable.includes("local-storage")
       ? {}
       : { localStoragePath: flags["default-local-storage-path"] ?? join(flags["data-dir"], "storage") }),
