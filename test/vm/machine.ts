@@ -12,6 +12,8 @@ const ROOT_DISK = "root.ext4"
 const FOLDER_DISK = "folder.ext4"
 const FOLDER_SIZE = "2G"
 
+/** Times the bounds of commands are stretched, for a host that is busy with other things. */
+const PATIENCE = Number(process.env["K3TS_VM_PATIENCE"] ?? 1)
 const KVM = ["-accel", "kvm", "-smp", "2"]
 /**
  * The time of an emulated machine follows from the instructions it has run, one nanosecond each, so that it seems as
@@ -183,7 +185,8 @@ async function eventually<T>(attempt: () => Promise<T>, qemu: ChildProcess): Pro
     }
 }
 
-async function within<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+async function within<T>(promise: Promise<T>, boundMs: number, what: string): Promise<T> {
+  const timeoutMs = boundMs * PATIENCE
   const { promise: timeout, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`${what} within ${timeoutMs / 1000} s`)), timeoutMs)
   try {

@@ -13,7 +13,8 @@ import { Steps, withFolder } from "./steps.ts"
 /**
  * `npm run test:vm [-- NAME…]` runs tests that need a kernel or a systemd of their own, in a Debian in a virtual machine:
  * the pieces of pieces.ts by their names, or files of `bun test` by their paths; by default all. Downloads and machines
- * are kept in `K3TS_VM_CACHE`, by default ~/.cache/k3ts-vm.
+ * are kept in `K3TS_VM_CACHE`, by default ~/.cache/k3ts-vm. `K3TS_VM_PATIENCE=10` stretches every bound by that, for a
+ * host that is busy with other things.
  */
 const FILES_OF_TESTS = [
   "components/local-storage/project-quota.test.ts",
