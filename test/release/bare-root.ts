@@ -16,7 +16,10 @@ const TOOLS = ["curl", "systemd", "procps"]
 /** Packages that Debian does not have. */
 const NOT_IN_DEBIAN: ReadonlySet<string> = new Set(["containerd.io", "kubernetes-cni", "kubectl"])
 /** What k3ts's package depends on and recommends, downloaded once for all runs. */
-const PACKAGES = neededPackages().map((alternatives) => alternatives.find((name) => !NOT_IN_DEBIAN.has(name))!)
+const PACKAGES = [
+  ...neededPackages().map((alternatives) => alternatives.find((name) => !NOT_IN_DEBIAN.has(name))!),
+  "openrc",
+]
 
 /** Returns why this machine cannot make a root, in one sentence; undefined when it can. */
 export function lacking(): string | undefined {
@@ -27,7 +30,13 @@ export function lacking(): string | undefined {
 /** Returns a root with lists and archives of packages, which is made at the first call and kept. */
 async function cachedRoot(): Promise<string> {
   const cache = process.env["K3TS_RELEASE_CACHE"] ?? join(homedir(), ".cache/k3ts-release")
-  const root = join(cache, RELEASE)
+  // Another list of packages makes another root.
+  const root = join(
+    cache,
+    `${RELEASE}-${Bun.hash([...TOOLS, ...PACKAGES].join())
+      .toString(16)
+      .slice(0, 8)}`,
+  )
   if (existsSync(root)) return root
   const aside = `${root}.new`
   rmSync(aside, { recursive: true, force: true })

@@ -126,6 +126,38 @@ describe.skipIf(missing !== undefined)("on a bare Debian", () => {
     await root.sh("k3ts-uninstall.sh")
     expect(changes(before, await root.state())).toEqual([])
   }, 300_000)
+
+  test("install.sh makes a service of OpenRC, which starts again when it is killed, and is removed", async () => {
+    // given a machine that OpenRC has booted, without systemd
+    await root.bring(["SHA256SUMS", "install.sh", `k3ts-linux-${architecture}`].map((name) => join(release, name)))
+    await root.sh("sh /release/install.sh && k3ts-uninstall.sh && apt-get install -y openrc")
+    await root.sh(`rm -f /bin/systemctl /usr/bin/systemctl
+      mkdir -p /run/openrc && touch /run/openrc/softlevel
+      echo 'rc_sys="lxc"' >>/etc/rc.conf
+      # The service that k3ts wants would mount control groups into those of the machine outside.
+      printf '#!/sbin/openrc-run\\nstart() { :; }\\n' >/etc/init.d/cgroups
+      rc-service cgroups start`)
+    const before = await root.state()
+    // when
+    await root.sh("sh /release/install.sh --disable-agent", { K3TS_WRITE_KUBECONFIG: "/etc/k3ts/of admin" })
+    // then it runs, with its flags and variables
+    const ready = `n=0; until curl -sk https://127.0.0.1:6443/readyz | grep -q ok; do
+      n=$((n + 1)); [ $n -lt 600 ] || { cat /var/log/k3ts.log >&2; exit 1; }; sleep 0.1
+    done`
+    await root.sh(ready)
+    const pid = async () => (await root.sh("pgrep -x k3ts")).trim()
+    const first = await pid()
+    expect(await root.sh(`tr '\\0' '\\n' </proc/${first}/environ | grep K3TS_`)).toBe(
+      "K3TS_WRITE_KUBECONFIG=/etc/k3ts/of admin\n",
+    )
+    expect(await root.sh("rc-update show default")).toContain("k3ts | default")
+    // when the server is killed, it starts again
+    await root.sh(`kill -KILL ${first}; while [ -e /proc/${first} ]; do sleep 0.1; done; ${ready}`)
+    expect(await pid()).not.toBe(first)
+    // and when it is removed, the machine is as it was
+    await root.sh("k3ts-uninstall.sh")
+    expect(changes(before, await root.state())).toEqual([])
+  }, 300_000)
 })
 
 /** Lines that only one of two states has, with what became of them. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { run } from "../../pkg/process/run.ts"
@@ -103,10 +103,13 @@ async function baseOf(suite: Piece["suite"], images: Awaited<ReturnType<typeof d
     .update(await readFile(join(release, name)))
     .digest("hex")
     .slice(0, 12)
+  const base = `first-application-${digest}`
+  for (const old of await readdir(join(cache, suite)))
+    if (old.startsWith("first-application-") && old !== base) await rm(join(cache, suite, old), { recursive: true })
   return withFolder(async (folder) => {
     await repack(join(release, name), join(folder, "k3ts.deb"), "")
     await repack(join(release, name), join(folder, "newer.deb"), "+newer")
-    return firstApplication(images, join(cache, suite, `first-application-${digest}`), folder)
+    return firstApplication(images, join(cache, suite, base), folder)
   })
 }
 
