@@ -25,6 +25,8 @@ export interface LogStorageOptions {
   readonly frozen?: boolean
   /** Called with the reason when commits begin to fail, once for each reason; with undefined when they work again. */
   readonly onProblem?: ((problem: StorageError | undefined) => void) | undefined
+  /** Called with what a listener to events has thrown; it is thrown again unless given, which ends the process. */
+  readonly onListenerError?: ((err: unknown) => void) | undefined
 }
 
 /** A write that has a revision and waits for its commit. */
@@ -66,14 +68,16 @@ export abstract class LogStorage implements Storage {
   readonly #subscribers = new Subscribers()
   #closed = false
   readonly #onProblem: LogStorageOptions["onProblem"]
+  readonly #onListenerError: LogStorageOptions["onListenerError"]
   #problem: StorageError | undefined
   #trial: Timer | undefined
 
-  constructor({ clock, frozen = false, onProblem }: LogStorageOptions) {
+  constructor({ clock, frozen = false, onProblem, onListenerError }: LogStorageOptions) {
     this.clock = clock
     this.frozen = frozen
     this.live = new LiveObjects(frozen)
     this.#onProblem = onProblem
+    this.#onListenerError = onListenerError
   }
 
   get revision(): number {
@@ -293,6 +297,6 @@ export abstract class LogStorage implements Storage {
     this.afterCommit(writes)
     // The promises resolve in a microtask, so after the listeners; and they resolve even if a listener throws.
     for (const { committed } of batch) committed()
-    this.#subscribers.tell(events)
+    this.#subscribers.tell(events, this.#onListenerError)
   }
 }

@@ -33,17 +33,27 @@ export class Subscribers {
     return () => void this.#subscribers.delete(subscriber)
   }
 
-  /** Calls the listeners with what concerns them of a commit. */
-  tell(events: readonly StorageEvent[]): void {
+  /**
+   * Calls the listeners with what concerns them of a commit. One that throws does not keep the others from hearing;
+   * what it has thrown is told to `failed`, or thrown when all have heard.
+   */
+  tell(events: readonly StorageEvent[], failed?: (err: unknown) => void): void {
+    const errors: unknown[] = []
     const changed = new Set<string | undefined>()
     for (const { key } of events) changed.add(resourceOf(key))
     for (const { listener, prefixes, resources } of this.#subscribers) {
-      if (prefixes.length === 0) listener(events)
-      else if (resources.some((resource) => changed.has(resource))) {
-        const concerned = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
-        if (concerned.length > 0) listener(concerned)
+      try {
+        if (prefixes.length === 0) listener(events)
+        else if (resources.some((resource) => changed.has(resource))) {
+          const concerned = events.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
+          if (concerned.length > 0) listener(concerned)
+        }
+      } catch (err) {
+        errors.push(err)
       }
     }
+    if (errors.length > 0 && failed === undefined) throw errors[0]
+    for (const err of errors) failed!(err)
   }
 
   clear(): void {

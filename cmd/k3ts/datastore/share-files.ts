@@ -1,16 +1,16 @@
 import { join } from "node:path"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
-import { shareFiles } from "../../../components/supervisor/shared-files/shared-files.ts"
+import { withSharedCell } from "../../../components/apiserver/store/shared-cell.ts"
+import { shareFiles, SHARED_FILES_KEY } from "../../../components/supervisor/shared-files/shared-files.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { loggerOf } from "../logger.ts"
 import type { ServerFlags } from "../config/server-flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
-import { withSharedCell } from "./shared-cell.ts"
 
 /** Makes the authorities and keys of this server those of the cluster in the store. @throws as shareFiles */
 export const shareServerFiles = (flags: ServerFlags, datastore: DatastoreConfig): Promise<void> =>
-  withSharedCell(datastore, (cell) =>
+  withSharedCell(datastore, SHARED_FILES_KEY, (cell) =>
     shareFiles({
       dir: join(flags["data-dir"], "server"),
       cell,

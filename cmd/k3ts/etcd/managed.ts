@@ -1,13 +1,10 @@
 /** The etcd that runs beside a server: its configuration, which follows from the flags, and what begins and ends it. */
 import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { copyToEtcd, putDatabaseAside } from "../../../components/apiserver/store/move-to-etcd.ts"
 import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
-import { etcdTlsFiles } from "../../../components/etcd/certificates.ts"
-import { ETCD_PORTS, localUrl, type EtcdConfig } from "../../../components/etcd/etcd-config.ts"
+import { ETCD_PORTS, type EtcdConfig } from "../../../components/etcd/etcd-config.ts"
 import { ManagedEtcd } from "../../../components/etcd/etcd.ts"
-import { explainEtcd } from "../../../components/etcd/health.ts"
 import { resetCluster } from "../../../components/etcd/reset.ts"
 import { askInvitation } from "../../../components/supervisor/server-join.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
@@ -22,6 +19,7 @@ import type { ServerFlags } from "../config/server-flags.ts"
 import { restoreSnapshot } from "../snapshot/restore.ts"
 import { tokenOf } from "../token/flags.ts"
 import { etcdFolder } from "./flags.ts"
+import { besideEtcd, etcdTlsFolder } from "./own-etcd.ts"
 
 /** The store that a server and its own etcd are. */
 export interface ManagedStore {
@@ -33,7 +31,7 @@ export interface ManagedStore {
 export function managedStore(flags: ServerFlags, network: ClusterNetwork, context: Context): ManagedStore {
   refuseMissing()
   const config = configOf(flags)
-  const datastore = datastoreOf(config)
+  const datastore = besideEtcd(flags["data-dir"])
   const { server } = flags
   const etcd = new ManagedEtcd(context, {
     ...config,
@@ -72,16 +70,11 @@ export async function resetManagedStore(
 
 const configOf = (flags: ServerFlags): EtcdConfig => ({
   folder: etcdFolder(flags["data-dir"]),
-  tlsFolder: join(flags["data-dir"], "server/tls/etcd"),
+  tlsFolder: etcdTlsFolder(flags["data-dir"]),
   nodeName: nodeNameOf(flags),
   address: flags["advertise-address"] ?? kubeletNames(flags).nodeIps[0]!,
   ports: ETCD_PORTS,
 })
-
-function datastoreOf(config: EtcdConfig): DatastoreConfig {
-  const { serverCa: caFile, client } = etcdTlsFiles(config.tlsFolder)
-  return { endpoints: [localUrl(config)], caFile, ...client, explain: explainEtcd }
-}
 
 const databaseOf = (flags: ServerFlags, datastore: DatastoreConfig, context: Context) => {
   const dataDir = flags["data-dir"]

@@ -10,6 +10,7 @@ import { removeIfPossible, replaceFile } from "../../../pkg/files/files.ts"
 import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { datastoreFlags, datastoreOf } from "../datastore/flags.ts"
+import { ownEtcd } from "../etcd/own-etcd.ts"
 import { join } from "node:path"
 import { serverCa, serverPlace } from "./admin-client.ts"
 
@@ -18,7 +19,7 @@ export const rotate = defineCommand({
   details:
     "The old tokens join nobody any more, at once and without a restart. Machines that have joined go on, since they " +
     "have certificates. The tokens are in the files node-token and agent-token of <data-dir>/server. Where several " +
-    "servers share a store, name it by --datastore-endpoint too: what they share in it is encrypted anew, and the other " +
+    "servers share a store, name it by --datastore-endpoint too, unless it is the etcd that runs beside this one: what they share in it is encrypted anew, and the other " +
     "servers need the new token at their next start.",
   flags: {
     ...serverPlace,
@@ -29,7 +30,7 @@ export const rotate = defineCommand({
   },
   async run({ flags, print }) {
     const dir = join(flags["data-dir"], "server")
-    const datastore = datastoreOf(flags)
+    const datastore = datastoreOf(flags) ?? ownEtcd(flags["data-dir"])
     if (datastore === undefined && sharesStore(flags["data-dir"]))
       throw new UsageError(
         "this server has no database of its own: name the store by --datastore-endpoint, since the keys that servers " +
@@ -57,12 +58,15 @@ const sharesStore = (dataDir: string): boolean =>
  * @throws Error that names this file
  */
 async function rotateShared(datastore: DatastoreConfig, dir: string, passwords: NewPasswords): Promise<void> {
-  const { withSharedCell } = await import("../datastore/shared-cell.ts")
-  const { reencryptSharedFiles } = await import("../../../components/supervisor/shared-files/shared-files.ts")
+  const { withSharedCell } = await import("../../../components/apiserver/store/shared-cell.ts")
+  const { reencryptSharedFiles, SHARED_FILES_KEY } =
+    await import("../../../components/supervisor/shared-files/shared-files.ts")
   const aside = join(dir, "node-token.new")
   replaceFile(aside, `${passwords.server}\n`, { mode: 0o600, sync: true })
   try {
-    await withSharedCell(datastore, (cell) => reencryptSharedFiles({ dir, cell, random: systemRandom }, passwords))
+    await withSharedCell(datastore, SHARED_FILES_KEY, (cell) =>
+      reencryptSharedFiles({ dir, cell, random: systemRandom }, passwords),
+    )
   } catch (err) {
     throw new Error(
       `${(err as Error).message}. The tokens here are the old ones. If the old one does not open the store any more, ` +

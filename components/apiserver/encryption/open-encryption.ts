@@ -49,11 +49,26 @@ export async function openEncryption(
   })
 }
 
-/** Returns what encrypts a store that several servers share, which all have the same file. */
-export async function openSharedEncryption(config: EncryptionConfig, tools: EncryptionTools): Promise<OpenEncryption> {
-  const load = (text: string) => loadSharedEncryption(text, config.file!, tools)
-  const loaded = config.file === undefined ? undefined : await load(configurationText(config.file))
-  return following(config, loaded, tools, { load, learnKeys: () => Promise.resolve() })
+/**
+ * Returns what encrypts a store that several servers share, and the content of its file.
+ * @param agree is called with a changed content; the last good one holds where it throws
+ */
+export async function openSharedEncryption(
+  config: EncryptionConfig & { readonly file: string },
+  tools: EncryptionTools,
+  agree: (text: string) => Promise<void>,
+): Promise<OpenEncryption & { readonly text: string }> {
+  const text = configurationText(config.file)
+  const load = (content: string) => loadSharedEncryption(content, config.file, tools)
+  const opened = following(config, await load(text), tools, {
+    async load(content) {
+      const loaded = await load(content)
+      await agree(content)
+      return loaded
+    },
+    learnKeys: () => Promise.resolve(),
+  })
+  return { ...opened, text }
 }
 
 function following(

@@ -5,8 +5,9 @@ import { StorageError } from "../../../pkg/storage/storage.ts"
 import { sleep, type Clock } from "../../../pkg/clock/clock.ts"
 import { datastoreOptions } from "./datastore-options.ts"
 import type { MeteredTools, OpenEncryption } from "../encryption/open-encryption.ts"
-import { problemLog } from "./log-store-problem.ts"
+import { listenerErrorLog, problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
+import { withSharedCell } from "./shared-cell.ts"
 import type { DatastoreConfig, OpenedStorage, StorageConfig } from "./storage-config.ts"
 
 /** How often a store that cannot be reached is tried at a start, and at which intervals. */
@@ -25,7 +26,8 @@ export async function openSharedStorage(
 ): Promise<OpenedStorage> {
   const { clock, log } = tools
   const { endpoints, openLog } = await sharedLogOf(datastore, clock)
-  const encrypting = await sharedEncryption(encryption, tools)
+  const agree = agreement(datastore, encryption?.file, clock)
+  const encrypting = await sharedEncryption(encryption, tools, agree)
   const open = async () =>
     ReplicatedStorage.open({
       log: await openLog(),
@@ -34,6 +36,7 @@ export async function openSharedStorage(
       parse: parseStored,
       transformer: encrypting?.transformer,
       onProblem: problemLog(log),
+      onListenerError: listenerErrorLog(log),
     })
   const names = endpoints.map(({ name }) => name)
   for (const { name, isOpen } of endpoints)
@@ -41,6 +44,10 @@ export async function openSharedStorage(
   for (let attempt = 1; ; attempt++) {
     try {
       const storage = await open()
+      await agree(encrypting?.text).catch((err: unknown) => {
+        storage.close()
+        throw err
+      })
       encrypting?.follow()
       return { storage, encryption: undefined, stop: async () => encrypting?.stop() }
     } catch (err) {
@@ -83,7 +90,8 @@ async function sharedLogOf(datastore: DatastoreConfig, clock: Clock): Promise<Sh
 async function sharedEncryption(
   config: StorageConfig["encryption"],
   tools: MeteredTools,
-): Promise<OpenEncryption | undefined> {
+  agree: (text: string) => Promise<void>,
+): Promise<(OpenEncryption & { readonly text: string }) | undefined> {
   if (config?.secrets === true)
     throw new Error(
       "Cannot use --secrets-encryption with a store that servers share: its keys are this server's own. Give every server " +
@@ -91,8 +99,16 @@ async function sharedEncryption(
     )
   if (config?.file === undefined) return undefined
   const { openSharedEncryption, metered } = await import("../encryption/open-encryption.ts")
-  return openSharedEncryption(config, metered(tools))
+  return openSharedEncryption({ ...config, file: config.file }, metered(tools), agree)
 }
+
+/** Returns what compares a configuration, or none, with that of the servers which share the store. */
+const agreement =
+  (datastore: DatastoreConfig, file = "", clock: Clock) =>
+  async (text: string | undefined): Promise<void> => {
+    const { agreeOnEncryption, ENCRYPTION_KEY, readersOf } = await import("../encryption/agreement.ts")
+    await withSharedCell(datastore, ENCRYPTION_KEY, (cell) => agreeOnEncryption(cell, readersOf(text, file)), clock)
+  }
 
 /** Whether others on the network can read what goes to this endpoint. */
 function isPlainHttp(endpoint: string): boolean {

@@ -36,6 +36,29 @@ const serverOf = (log: MemoryLog) =>
   })
 
 describe("servers that share a log", () => {
+  test("tell all subscribers of a change at which one of them fails, and go on", async () => {
+    // given
+    const failures: unknown[] = []
+    const store = await ReplicatedStorage.open({
+      clock,
+      log: new MemoryLog().connect(),
+      parse: (_, json) => JSON.parse(json) as KubeObject,
+      onListenerError: (err) => failures.push(err),
+    })
+    const told: string[] = []
+    store.subscribe(() => {
+      throw new Error("a defect")
+    })
+    store.subscribe((events) => void told.push(...events.map(({ key }) => key)))
+    // when
+    await store.write(put("/a/1", object("1"), 0))
+    await store.write(put("/a/2", object("2"), 0))
+    // then
+    expect(told).toEqual(["/a/1", "/a/2"])
+    expect(failures).toEqual([new Error("a defect"), new Error("a defect")])
+    store.close()
+  })
+
   test("tell their subscribers the same events in the same order, whoever wrote", async () => {
     // given two servers, of which one opens when there are objects already
     const log = new MemoryLog()

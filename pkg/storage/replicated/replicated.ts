@@ -38,6 +38,7 @@ export class ReplicatedStorage implements Storage {
   readonly #log: SharedLog
   readonly #clock: Clock
   readonly #onProblem: LogStorageOptions["onProblem"]
+  readonly #onListenerError: LogStorageOptions["onListenerError"]
   readonly #replica: Replica
   readonly #freshness: Freshness
   readonly #committer: Committer
@@ -62,7 +63,7 @@ export class ReplicatedStorage implements Storage {
   }
 
   private constructor(options: ReplicatedStorageOptions) {
-    const { log, clock, onProblem, frozen = false, historyBytes = DEFAULT_HISTORY_BYTES } = options
+    const { log, clock, onProblem, onListenerError, frozen = false, historyBytes = DEFAULT_HISTORY_BYTES } = options
     const flights = new Flights()
     const objects = new SharedObjects(options)
     const replica = new Replica({ clock, objects, flights, historyBytes, frozen })
@@ -70,6 +71,7 @@ export class ReplicatedStorage implements Storage {
     this.#log = log
     this.#clock = clock
     this.#onProblem = onProblem
+    this.#onListenerError = onListenerError
     this.#objects = objects
     this.#replica = replica
     this.#freshness = freshness
@@ -161,7 +163,7 @@ export class ReplicatedStorage implements Storage {
   }
 
   #tell(events: readonly StorageEvent[]): void {
-    if (events.length > 0) this.#subscribers.tell(events)
+    if (events.length > 0) this.#subscribers.tell(events, this.#onListenerError)
   }
 
   /** Remembers an error that concerns the whole store, and returns the error for the caller. */

@@ -20,6 +20,8 @@ const FAMILY = "ipaddress.kubernetes.io/ip-family"
 const MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
 const ALLOCATOR = "ipallocator.k8s.io"
 const AUTHOR = "system:apiserver"
+/** Corrections that are under way at once at a start. There may be thousands, when objects came by other ways. */
+const AT_ONCE = 100
 
 interface Making {
   readonly clock: Clock
@@ -94,12 +96,19 @@ export function keepAddresses({
 }: Making & { readonly storage: Storage; readonly log: Logger }): () => void {
   const services = new StoredKind(storage, Service)
   const addresses = new StoredKind(storage, IPAddress)
-  const write = (writes: readonly Write[]) => {
-    storage.writeAll(writes).catch((error: unknown) => {
+  let ended = false
+  const write = async (wanted: Write): Promise<void> => {
+    try {
+      if (!ended) await storage.write(wanted)
+    } catch (error) {
       // Another write came first; its event leads here again.
       if (!(error instanceof StorageError && ["exists", "conflict", "missing"].includes(error.code)))
-        log.error("Failed to correct the address of a Service", { addresses: writes.map(({ key }) => key), error })
-    })
+        log.error("Failed to correct the address of a Service", { address: wanted.key, error })
+    }
+  }
+  /** Each by itself, so that one that another server has corrected keeps none from being corrected. */
+  const writeAll = async (wanted: readonly Write[]): Promise<void> => {
+    for (let i = 0; i < wanted.length; i += AT_ONCE) await Promise.all(wanted.slice(i, i + AT_ONCE).map(write))
   }
   /** The write that a cluster IP needs, if any. An IPAddress that belongs to another object is left alone. */
   const lacking = (service: Service, ip: string): Write | undefined => {
@@ -126,11 +135,15 @@ export function keepAddresses({
     if (!isManaged(address) || addressesOf(parentOf(address)).includes(address.metadata.name!)) return []
     return [{ key: stored.key, object: null, expected: stored.revision, time: clock.now(), author: AUTHOR }]
   })
-  if (mended.length + leaked.length > 0) write([...mended, ...leaked])
-  return addresses.subscribe(({ stored: { object: address } }) => {
+  void writeAll([...mended, ...leaked])
+  const unsubscribe = addresses.subscribe(({ stored: { object: address } }) => {
     const service = parentOf(address)
     if (service === undefined || !addressesOf(service).includes(address.metadata.name!)) return
     const wanted = lacking(service, address.metadata.name!)
-    if (wanted !== undefined) write([wanted])
+    if (wanted !== undefined) void write(wanted)
   })
+  return () => {
+    ended = true
+    unsubscribe()
+  }
 }
