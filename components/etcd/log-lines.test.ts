@@ -10,7 +10,7 @@ function reader() {
   const lines = new LogLines(log, clock)
   const take = (level: string, msg: string, fields: object = {}) =>
     lines.take(JSON.stringify({ level, msg, ...fields }))
-  return { clock, lines, take, told: () => told.map((line) => (JSON.parse(line) as { message: string }).message) }
+  return { clock, lines, take, told: () => told.map((line) => (JSON.parse(line) as { msg: string }).msg) }
 }
 
 test("warnings and errors of etcd come into the log, once a minute each; what is usual does not", async () => {
