@@ -1,97 +1,24 @@
 /** Which devices claims get. The cases follow those of upstream's structured/internal/allocatortesting. */
 import { describe, expect, test } from "bun:test"
-import { Node } from "../../../pkg/api/core/v1/node/node.ts"
-import { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
-import { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
-import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
-import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
-import type { AllocatedDevices } from "./allocated-devices.ts"
-import { Allocator } from "./allocator.ts"
-import { DeviceSelectors } from "./device-selectors.ts"
-
-const DRIVER = "gpu.example"
-const node = (name: string, labels: Readonly<Record<string, string>> = {}): Node =>
-  decodeObject(Node, { metadata: { name, labels } }).object
-const NODES = [node("one", { zone: "a" }), node("two")]
-const CLASSES = [
-  { name: "gpu", spec: { selectors: [cel(`device.driver == "${DRIVER}"`)], config: [configOf({ ofClass: true })] } },
-  { name: "any", spec: {} },
-].map(({ name, spec }) => decodeObject(DeviceClass, { metadata: { name }, spec }).object)
-
-function cel(expression: string) {
-  return { cel: { expression } }
-}
-function configOf(parameters: object, driver = DRIVER) {
-  return { opaque: { driver, parameters } }
-}
-
-interface SliceOptions {
-  readonly nodeName?: string
-  readonly allNodes?: boolean
-  readonly nodeSelector?: object
-  readonly perDeviceNodeSelection?: boolean
-  readonly driver?: string
-  readonly pool?: object
-  readonly sharedCounters?: readonly object[]
-}
-function slice(devices: readonly (string | object)[], { driver = DRIVER, pool = {}, ...spec }: SliceOptions = {}) {
-  const place = Object.keys(spec).some((key) => key !== "sharedCounters") ? {} : { nodeName: "one" }
-  return decodeObject(ResourceSlice, {
-    spec: {
-      driver,
-      pool: { name: "pool", generation: 1, resourceSliceCount: 1, ...pool },
-      ...place,
-      ...spec,
-      ...(devices.length === 0
-        ? {}
-        : { devices: devices.map((device) => (typeof device === "string" ? { name: device } : device)) }),
-    },
-  }).object
-}
-
-const request = (name: string, more: object = {}) => ({ name, exactly: { deviceClassName: "gpu", ...more } })
-function claim(devices: object, name = "claim") {
-  return decodeObject(ResourceClaim, { metadata: { namespace: "default", name }, spec: { devices } }).object
-}
-const CLAIM = claim({ requests: [request("r")] })
-
-interface Row {
-  readonly title: string
-  readonly claims?: readonly ResourceClaim[]
-  readonly slices: readonly ResourceSlice[]
-  readonly allocated?: readonly string[]
-  readonly shared?: AllocatedDevices["shared"]
-  readonly on?: Node
-  /** The devices of each claim, as `<request>=<device>`; undefined where there are none; a text where it is an error. */
-  readonly wants: readonly (readonly string[])[] | string | undefined
-}
-
-const attributes = (name: string, more: object) => ({ name, attributes: more })
-const numa = (name: string, node: number) => attributes(name, { numa: { int: node } })
-const sharing = (name: string, amount: string) => ({
-  name,
-  consumesCounters: [{ counterSet: "memory", counters: { bytes: { value: amount } } }],
-})
-const COUNTERS = [{ name: "memory", counters: { bytes: { value: "8Gi" } } }]
-const shared = (devices: readonly object[]) => [
-  slice([], { sharedCounters: COUNTERS, nodeName: "one", pool: { resourceSliceCount: 2 } }),
-  slice(devices, { pool: { resourceSliceCount: 2 } }),
-]
-/** A device that several claims can have, with 8Gi of memory of which `policy` says what parts are given. */
-const shareable = (name: string, policy?: object, more: object = {}) => ({
-  name,
-  allowMultipleAllocations: true,
-  capacity: { memory: { value: "8Gi", ...(policy === undefined ? {} : { requestPolicy: policy }) } },
-  ...more,
-})
-const wanting = (name: string, memory?: string, more: object = {}) =>
-  request(name, { ...(memory === undefined ? {} : { capacity: { requests: { memory } } }), ...more })
-const gibi = (count: number): bigint => BigInt(count) * 2n ** 30n * 1_000_000_000n
-const usedMemory = (gi: number) => new Map([[`${DRIVER}/pool/a`, new Map([["memory", gibi(gi)]])]])
-const STEPS = { default: "1Gi", validRange: { min: "2Gi", max: "6Gi", step: "2Gi" } }
-const VALUES = { default: "1Gi", validValues: ["1Gi", "4Gi"] }
-const tainted = (effect: string) => ({ name: "a", taints: [{ key: "broken", value: "yes", effect }] })
-const tolerating = (toleration: object) => [claim({ requests: [request("r", { tolerations: [toleration] })] })]
+import {
+  DRIVER,
+  NODES,
+  cel,
+  configOf,
+  slice,
+  request,
+  claim,
+  CLAIM,
+  type Row,
+  attributes,
+  numa,
+  sharing,
+  shared,
+  tainted,
+  tolerating,
+  allocatorFor,
+  allocate,
+} from "./allocator.fixtures.ts"
 
 const rows: readonly Row[] = [
   { title: "one device", slices: [slice(["a", "b"])], wants: [["r=a"]] },
@@ -332,120 +259,10 @@ const rows: readonly Row[] = [
     ],
     wants: [["r=b"]],
   },
-  {
-    title: "as much of a capacity as is asked for",
-    claims: [claim({ requests: [request("r", { capacity: { requests: { memory: "2Gi" } } })] })],
-    slices: [
-      slice([
-        { name: "a", capacity: { memory: { value: "1Gi" } } },
-        { name: "b", capacity: { memory: { value: "4Gi" } } },
-      ]),
-    ],
-    wants: [["r=b"]],
-  },
-  {
-    title: "a share of a device that other claims have shares of",
-    claims: [claim({ requests: [wanting("r", "4Gi")] })],
-    slices: [slice([shareable("a")])],
-    shared: usedMemory(4),
-    wants: [["r=a"]],
-  },
-  {
-    title: "no share that is larger than what is left",
-    claims: [claim({ requests: [wanting("r", "5Gi")] })],
-    slices: [slice([shareable("a"), shareable("b")])],
-    shared: usedMemory(4),
-    wants: [["r=b"]],
-  },
-  {
-    title: "the whole of a device where it does not say how much, and the device has no usual amount",
-    claims: [claim({ requests: [wanting("r")] })],
-    slices: [slice([shareable("a")])],
-    shared: usedMemory(1),
-    wants: undefined,
-  },
-  {
-    title: "the usual amount where it does not say how much",
-    claims: [claim({ requests: [wanting("r")] })],
-    slices: [slice([shareable("a", VALUES)])],
-    shared: usedMemory(7),
-    wants: [["r=a"]],
-  },
-  {
-    title: "shares of one device for several requests and claims, as far as they go",
-    claims: [
-      claim({ requests: [wanting("r", "4Gi"), wanting("s", "3Gi")] }),
-      claim({ requests: [wanting("t", "2Gi")] }, "other"),
-    ],
-    slices: [slice([shareable("a"), shareable("b")])],
-    wants: [["r=a", "s=a"], ["t=b"]],
-  },
-  {
-    title: "several devices for one request, and not one of them twice",
-    claims: [claim({ requests: [wanting("r", "1Gi", { count: 2 })] })],
-    slices: [slice([shareable("a")])],
-    wants: undefined,
-  },
-  {
-    title: "shares of devices that differ in an attribute",
-    claims: [
-      claim({
-        requests: [wanting("r", "1Gi"), wanting("s", "1Gi")],
-        constraints: [{ distinctAttribute: `${DRIVER}/numa` }],
-      }),
-    ],
-    slices: [slice(["a", "b"].map((name, i) => shareable(name, undefined, { attributes: { numa: { int: i } } })))],
-    wants: [["r=a", "s=b"]],
-  },
-  {
-    title: "no more than the device gives at once",
-    claims: [claim({ requests: [wanting("r", "7Gi")] })],
-    slices: [slice([shareable("a", STEPS)])],
-    wants: undefined,
-  },
-  {
-    title: "no amount over the largest that the device gives",
-    claims: [claim({ requests: [wanting("r", "5Gi")] })],
-    slices: [slice([shareable("a", VALUES)])],
-    wants: undefined,
-  },
-  {
-    title: "the counters of a shared device once",
-    claims: [claim({ requests: [wanting("r", "1Gi"), wanting("s", "1Gi")] })],
-    slices: shared([shareable("a", undefined, { consumesCounters: sharing("a", "8Gi").consumesCounters })]),
-    wants: [["r=a", "s=a"]],
-  },
 ]
 
-function allocatorFor({
-  claims = [CLAIM],
-  slices,
-  allocated = [],
-  shared = new Map(),
-}: Omit<Row, "title" | "wants">): Allocator {
-  return new Allocator({
-    claims,
-    slices,
-    allocated: { whole: new Set(allocated.map((name) => `${DRIVER}/pool/${name}`)), shared },
-    shareId: () => "share",
-    deviceClass: (name) => CLASSES.find(({ metadata }) => metadata.name === name),
-    selectors: new DeviceSelectors(),
-  })
-}
-
 describe("a claim gets", () => {
-  test.each(rows)("$title", ({ wants, on = NODES[0]!, ...input }) => {
-    const outcome = (): unknown => {
-      try {
-        return allocatorFor(input)
-          .allocate(on)
-          ?.map(({ devices }) => devices.results!.map(({ request: name, device }) => `${name}=${device}`))
-      } catch (err) {
-        return (err as Error).message
-      }
-    }
-    expect(outcome()).toEqual(wants)
-  })
+  test.each(rows)("$title", ({ wants, ...input }) => expect(allocate(input)).toEqual(wants))
 
   test("what drivers are told, from its class and itself, and the nodes that reach the devices", () => {
     const config = [
@@ -474,30 +291,6 @@ describe("a claim gets", () => {
         nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["one"] }] }],
       },
     })
-  })
-
-  test.each([
-    { title: "as much as it asks for", asks: "3Gi", policy: undefined, wants: "3Gi" },
-    { title: "all where it says nothing", asks: undefined, policy: undefined, wants: "8Gi" },
-    { title: "the usual amount where it says nothing", asks: undefined, policy: STEPS, wants: "1Gi" },
-    { title: "the least that there is", asks: "1", policy: STEPS, wants: "2Gi" },
-    { title: "the next step", asks: "2049Mi", policy: STEPS, wants: "4Gi" },
-    { title: "the next of some amounts", asks: "2Gi", policy: VALUES, wants: "4Gi" },
-  ])("a share of a device: $title", ({ asks, policy, wants }) => {
-    const [allocation] = allocatorFor({
-      claims: [claim({ requests: [wanting("r", asks)] })],
-      slices: [slice([shareable("a", policy)])],
-    }).allocate(NODES[0]!)!
-    expect(allocation!.devices.results).toEqual([
-      {
-        request: "r",
-        driver: DRIVER,
-        pool: "pool",
-        device: "a",
-        shareID: "share",
-        consumedCapacity: { memory: wants },
-      },
-    ])
   })
 
   test("the conditions that its device must meet, and the node that the device is made ready for", () => {
